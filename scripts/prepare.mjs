@@ -4,13 +4,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildConsole } from './build-console.mjs';
 import { withLock } from './lock.mjs';
 import { obtainTemporal } from './obtain-temporal.mjs';
 import { runWithProgress } from './run-with-progress.mjs';
 
 /**
- * Prepares a fresh clone before `npm start` and `npm test`: installs the packages of the lock file, Node 24 among them, and a Temporal
- * server. Quick and silent if everything exists. Plain Node 20 without packages, because it runs first.
+ * Prepares a fresh clone before `npm start` and `npm test`: installs the packages of the lock file, Node 24 among them, builds the console, and a
+ * Temporal server. Quick and silent if everything exists. Plain Node 20 without packages, because it runs first.
  *
  * `--temporal` gets a server even if TEMPORAL_ADDRESS is set, because the tests stop and wipe their server. `--packages` installs
  * packages only.
@@ -28,6 +29,7 @@ const installLock = join(
 try {
   await preparePackages();
   checkNode();
+  if (!process.argv.includes('--packages')) await buildConsole();
   const wantsServer = !process.env.TEMPORAL_ADDRESS && !process.argv.includes('--packages');
   if (wantsServer || process.argv.includes('--temporal')) await obtainTemporal(process.env);
 } catch (error) {

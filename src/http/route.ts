@@ -34,8 +34,8 @@ interface CommonRoute {
   body: 'none' | 'json' | 'json_or_form' | 'picture';
   /** What refuses a request of this route before its body is read. */
   beforeBody?: readonly AppMiddleware[];
-  /** The query parameters that the handler reads, none by default. Any other one is refused. */
-  query?: readonly string[];
+  /** The query parameters that the handler reads, none by default. Any other one is refused, unless it is `any`: a page reads its own. */
+  query?: readonly string[] | 'any';
   /** The handler counts the request against its key's rate as part of the admission. A request refused earlier is counted by middleware. */
   rate?: 'in_handler';
   handler: AppMiddleware;

@@ -1,0 +1,23 @@
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { read } from './admin.ts';
+import { ApiError } from './request.ts';
+import type { Role, Session } from './types.ts';
+
+/** The session of this browser; null if nobody is signed in. */
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: () =>
+    read<Session>('/session').catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 401) return null;
+      throw error;
+    }),
+  staleTime: 60_000,
+});
+
+const ranks: Record<Role, number> = { viewer: 0, operator: 1, owner: 2 };
+
+/** Whether the signed-in person has this role or a higher one. The server decides; the console only hides what it would refuse. */
+export function useMay(role: Role): boolean {
+  const { data } = useQuery(sessionQuery);
+  return data !== undefined && data !== null && ranks[data.role] >= ranks[role];
+}

@@ -1,0 +1,71 @@
+import { Code, Group } from '@mantine/core';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import type { AuditEntry } from '../api/types.ts';
+import { useList } from '../api/use-list.ts';
+import { DataTable, type Columns } from '../ui/data-table.tsx';
+import { TextFilter } from '../ui/filters.tsx';
+import { Empty, Loaded, Page } from '../ui/page.tsx';
+import { When } from '../ui/values.tsx';
+
+/** Who changed what. */
+export default function Audit() {
+  const search = useSearch({ from: '/audit' });
+  const navigate = useNavigate();
+  const entries = useList<AuditEntry>('/audit', search);
+  const filter = (name: keyof typeof search) => (value: string | undefined) =>
+    void navigate({ to: '/audit', search: { ...search, [name]: value }, replace: true });
+  return (
+    <Page
+      title="Audit"
+      about="Every change by an operator, and every look at a secret or at a client's content, newest first."
+    >
+      <Group align="flex-end" gap="sm">
+        <TextFilter label="Who" value={search.actor} onChange={filter('actor')} />
+        <TextFilter label="Action" value={search.action} onChange={filter('action')} placeholder="keys.create" />
+        <TextFilter
+          label="About"
+          value={search.subject}
+          onChange={filter('subject')}
+          placeholder="prj_…, key_…, task_…"
+        />
+      </Group>
+      <Loaded of={entries}>
+        {(rows) => (
+          <DataTable
+            label="Audit log"
+            rows={rows}
+            columns={columns}
+            rowId={(row) => String(row.id)}
+            more={entries.more}
+            empty={<Empty title={Object.values(search).some(Boolean) ? 'No entry matches' : 'No change yet'} />}
+          />
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+const columns: Columns<AuditEntry> = [
+  { accessorKey: 'at', header: 'When', cell: ({ row: { original } }) => <When at={original.at} /> },
+  { accessorKey: 'actor', header: 'Who' },
+  { accessorKey: 'action', header: 'Action', cell: ({ row: { original } }) => <Code>{original.action}</Code> },
+  {
+    accessorKey: 'subject',
+    header: 'About',
+    cell: ({ row: { original } }) => <span className="breakable">{original.subject}</span>,
+  },
+  {
+    id: 'detail',
+    header: 'Detail',
+    enableSorting: false,
+    cell: ({ row: { original } }) =>
+      Object.keys(original.detail).length === 0 ? (
+        '–'
+      ) : (
+        <details className="detail">
+          <summary>{Object.keys(original.detail).join(', ')}</summary>
+          <pre>{JSON.stringify(original.detail, null, 2)}</pre>
+        </details>
+      ),
+  },
+];

@@ -1,0 +1,117 @@
+import { Button, Card, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { change } from '../api/admin.ts';
+import { useMay } from '../api/session.ts';
+import type { JobRun } from '../api/types.ts';
+import { useList } from '../api/use-list.ts';
+import { ActionDialog } from '../ui/action-dialog.tsx';
+import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
+import { milliseconds, words } from '../ui/format.ts';
+import { Empty, Loaded, Page } from '../ui/page.tsx';
+import { Status, When } from '../ui/values.tsx';
+
+/** The scheduled jobs, in the words of the runbook. */
+const jobs = [
+  { name: 'process-pending-callbacks', about: 'Sends callbacks that are due.' },
+  { name: 'check-stale-media-tasks', about: 'Ends tasks that have passed their deadline and refunds them.' },
+  { name: 'check-api-channels', about: 'Asks the providers whether they answer and which models they list.' },
+  { name: 'scheduled-maintenance', about: 'Deletes what has expired and builds the summaries. Runs every night.' },
+];
+
+/** The scheduled jobs and their runs. */
+export default function Jobs() {
+  const runs = useList<JobRun>('/jobs');
+  const mayRun = useMay('operator');
+  const [asked, setAsked] = useState<string | null>(null);
+  return (
+    <Page title="Jobs" about="Jobs run by themselves. Run one by hand after you have repaired something.">
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        {jobs.map(({ name, about }) => (
+          <Card withBorder key={name} component="article" aria-label={name}>
+            <Stack gap="xs" h="100%">
+              <Text fw={600} className="breakable">
+                {name}
+              </Text>
+              <Text size="sm" c="dimmed">
+                {about}
+              </Text>
+              {mayRun && (
+                <Group mt="auto">
+                  <Button size="xs" variant="default" onClick={() => setAsked(name)} aria-label={`Run ${name} now`}>
+                    Run now
+                  </Button>
+                </Group>
+              )}
+            </Stack>
+          </Card>
+        ))}
+      </SimpleGrid>
+      <Loaded of={runs}>
+        {(rows) => (
+          <DataTable
+            label="Runs"
+            rows={rows}
+            columns={columns}
+            rowId={(row) => row.run_id}
+            more={runs.more}
+            empty={<Empty title="No job has run yet">The first runs start within a minute.</Empty>}
+          />
+        )}
+      </Loaded>
+      <ActionDialog
+        opened={asked !== null}
+        onClose={() => setAsked(null)}
+        title={`Run ${asked ?? ''}`}
+        about="The job runs now, unless a run of it is under way. It may take some seconds."
+        act="Run now"
+        run={() => change<{ ran?: boolean; state?: string }>('POST', `/jobs/${asked ?? ''}/run`)}
+        done={({ ran, state }) =>
+          ran === false
+            ? 'It is already running.'
+            : state === undefined
+              ? 'It runs. The list shows its end.'
+              : `The run has ${state}.`
+        }
+      />
+    </Page>
+  );
+}
+
+const columns: Columns<JobRun> = [
+  {
+    accessorKey: 'name',
+    header: 'Job',
+    cell: ({ row: { original } }) => <span className="nowrap-wide">{original.name}</span>,
+  },
+  { accessorKey: 'state', header: 'State', cell: ({ row: { original } }) => <Status of={original.state} /> },
+  { accessorKey: 'trigger', header: 'Started by', cell: ({ row: { original } }) => words(original.trigger) },
+  { accessorKey: 'started_at', header: 'Started', cell: ({ row: { original } }) => <When at={original.started_at} /> },
+  {
+    id: 'took',
+    header: 'Took',
+    accessorFn: ({ started_at: from, ended_at: to }) => (from === null || to === null ? null : to - from),
+    cell: ({ getValue }) => {
+      const seconds = getValue<number | null>();
+      return seconds === null ? '–' : seconds < 1 ? 'under 1 s' : milliseconds(seconds * 1_000);
+    },
+    ...numeric,
+  },
+  {
+    id: 'summary',
+    header: 'What it did',
+    enableSorting: false,
+    cell: ({ row: { original } }) => <RunSummary run={original} />,
+  },
+];
+
+function RunSummary({ run: { summary, error } }: { run: JobRun }) {
+  if (error) return <>{error}</>;
+  const done = Object.entries(summary ?? {}).filter(([, value]) => value !== 0 && value !== null);
+  if (done.length === 0) return <>Nothing was due</>;
+  return (
+    <details className="detail">
+      <summary>{done.map(([key]) => words(key)).join(', ')}</summary>
+      <pre>{JSON.stringify(summary, null, 2)}</pre>
+    </details>
+  );
+}

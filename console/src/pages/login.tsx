@@ -1,0 +1,63 @@
+import { Button, Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { takeAddressToken } from '../api/address-token.ts';
+import { change } from '../api/admin.ts';
+import { sessionQuery } from '../api/session.ts';
+import type { Session } from '../api/types.ts';
+import { ErrorAlert } from '../ui/page.tsx';
+
+/** Signs in by a token, which the browser hands over once for a session cookie. */
+export function Login() {
+  const queryClient = useQueryClient();
+  const [token, setToken] = useState('');
+  const signIn = useMutation({
+    mutationFn: (given: string) => change<Session>('POST', '/session', { token: given.trim() }),
+    onSuccess: (session) => queryClient.setQueryData(sessionQuery.queryKey, session),
+  });
+  const { mutate } = signIn;
+  useEffect(() => {
+    document.title = 'Sign in · Tollgate';
+    const given = takeAddressToken();
+    if (given !== null) mutate(given);
+  }, [mutate]);
+  return (
+    <Center component="main" mih="100vh" p="md">
+      <Paper withBorder p="xl" w="100%" maw={420} shadow="sm">
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            mutate(token);
+          }}
+        >
+          <Stack>
+            <div>
+              <Title order={1} size="h3">
+                Sign in to Tollgate
+              </Title>
+              <Text c="dimmed" size="sm" mt={4}>
+                Use an admin token. It is exchanged for a session of 12 hours and not kept in this browser.
+              </Text>
+            </div>
+            <PasswordInput
+              label="Admin token"
+              placeholder="adm_…"
+              value={token}
+              onChange={(event) => setToken(event.currentTarget.value)}
+              autoComplete="off"
+              autoFocus
+              required
+            />
+            {signIn.isError && <ErrorAlert error={signIn.error} />}
+            <Button type="submit" loading={signIn.isPending} fullWidth>
+              Sign in
+            </Button>
+            <Text c="dimmed" size="sm">
+              No token yet? Make one on the server: <Code>npx tollgate admin-tokens create --role owner</Code>
+            </Text>
+          </Stack>
+        </form>
+      </Paper>
+    </Center>
+  );
+}

@@ -1,0 +1,94 @@
+import { Alert, Group } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { read } from '../../api/admin.ts';
+import type { CatalogEntry, List } from '../../api/types.ts';
+import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
+import { ChoiceFilter } from '../../ui/filters.tsx';
+import { percent } from '../../ui/format.ts';
+import { Empty, Loaded, Page } from '../../ui/page.tsx';
+import { Status } from '../../ui/values.tsx';
+import { priceOf, useMargins, worstShare, type MarginsByModel } from './margins.ts';
+import { PageLink } from '../../ui/links.tsx';
+
+const types = [
+  { value: 'image', label: 'Pictures' },
+  { value: 'video', label: 'Videos' },
+  { value: 'chat', label: 'Chat' },
+];
+
+/** The catalog: what each model costs clients and what it earns. */
+export default function ModelList() {
+  const catalog = useQuery({ queryKey: ['catalog'], queryFn: () => read<List<CatalogEntry>>('/catalog') });
+  const [type, setType] = useState<string | undefined>();
+  const entries = catalog.data?.data ?? [];
+  const margins = useMargins(entries);
+  const losing = entries.filter(({ id }) => (worstShare(margins.data?.get(id)) ?? 0) < 0);
+  return (
+    <Page title="Models" about="What clients pay for each model, and the smallest margin among all of its requests.">
+      <Group>
+        <ChoiceFilter label="Type" value={type} onChange={setType} options={types} />
+      </Group>
+      {losing.length > 0 && (
+        <Alert
+          color="orange"
+          title={`${losing.length} ${losing.length === 1 ? 'model has' : 'models have'} requests that cost more than they earn`}
+        >
+          {losing.map(({ display_name: name }) => name).join(', ')}. Open the model to see which requests, and change
+          its price.
+        </Alert>
+      )}
+      <Loaded of={catalog}>
+        {({ data }) => (
+          <DataTable
+            label="Models"
+            rows={data.filter((entry) => type === undefined || entry.type === type)}
+            columns={columnsOf(margins.data)}
+            rowId={(row) => row.id}
+            empty={<Empty title="The catalog is empty">Apply one on the server: npx tollgate catalog apply FILE</Empty>}
+          />
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+const columnsOf = (margins: MarginsByModel | undefined): Columns<CatalogEntry> => [
+  {
+    accessorKey: 'display_name',
+    header: 'Model',
+    cell: ({ row: { original: model } }) => (
+      <PageLink to="/models/$modelId" params={{ modelId: model.id }} fw={500}>
+        {model.display_name}
+      </PageLink>
+    ),
+  },
+  { accessorKey: 'owned_by', header: 'Vendor' },
+  {
+    accessorKey: 'type',
+    header: 'Type',
+    cell: ({ row: { original } }) => types.find(({ value }) => value === original.type)?.label,
+  },
+  {
+    id: 'offered',
+    header: 'Status',
+    accessorFn: stateOf,
+    cell: ({ row: { original } }) => <Status of={stateOf(original)} />,
+  },
+  { id: 'price', header: 'Credits', enableSorting: false, cell: ({ row: { original } }) => priceOf(original) },
+  {
+    id: 'margin',
+    header: 'Smallest margin',
+    accessorFn: ({ id }) => worstShare(margins?.get(id)) ?? 0,
+    cell: ({ row: { original } }) => {
+      const share = worstShare(margins?.get(original.id));
+      return share === null ? '–' : percent(share);
+    },
+    ...numeric,
+  },
+];
+
+function stateOf({ status, private: { public: isPublic, retired } }: CatalogEntry): string {
+  if (retired !== undefined) return 'retired';
+  return isPublic ? status : 'hidden';
+}

@@ -1,0 +1,165 @@
+import { Badge, Button, Card, Group, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { read } from '../../api/admin.ts';
+import { useMay } from '../../api/session.ts';
+import type { CatalogEntry, Channel, List, Margin } from '../../api/types.ts';
+import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
+import { number, percent, usd, words } from '../../ui/format.ts';
+import { Empty, Loaded, Page } from '../../ui/page.tsx';
+import { Copyable, Facts, Status } from '../../ui/values.tsx';
+import { EditModel } from './edit-model.tsx';
+import { priceOf, useMargins } from './margins.ts';
+import { PageButton, PageLink } from '../../ui/links.tsx';
+
+/** One model: its price, what it earns, and the channels that serve it. */
+export default function ModelPage() {
+  const { modelId } = useParams({ from: '/models/$modelId' });
+  const model = useQuery({
+    queryKey: ['catalog', modelId],
+    queryFn: () => read<CatalogEntry>(`/catalog/${encodeURIComponent(modelId)}`),
+  });
+  const mayEdit = useMay('operator');
+  const [editing, setEditing] = useState(false);
+  return (
+    <Page
+      title={model.data?.display_name ?? 'Model'}
+      about={<Copyable text={modelId} label="Copy the id" />}
+      actions={
+        <>
+          {model.data && (
+            <PageButton to="/playground" search={{ model: modelId }} variant="default">
+              Try it
+            </PageButton>
+          )}
+          {mayEdit && model.data && <Button onClick={() => setEditing(true)}>Edit</Button>}
+        </>
+      }
+    >
+      <Loaded of={model}>
+        {(entry) => (
+          <>
+            <Card withBorder>
+              <Facts
+                of={[
+                  ['Vendor', entry.owned_by],
+                  ['Type', words(entry.type)],
+                  ['Status', <Status key="status" of={entry.status} />],
+                  ['Credits', priceOf(entry)],
+                  ['Groups', entry.private.groups.join(', ')],
+                  ['Former names', Object.keys(entry.private.aliases).join(', ')],
+                  ['Description', entry.description],
+                ]}
+              />
+            </Card>
+            <Margins entry={entry} />
+            <ServedBy entry={entry} />
+            {editing && <EditModel entry={entry} onClose={() => setEditing(false)} />}
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Margins({ entry }: { entry: CatalogEntry }) {
+  const margins = useMargins([entry]);
+  return (
+    <section aria-labelledby="margins">
+      <Title order={2} size="h4" id="margins" mb="sm">
+        What a request earns
+      </Title>
+      <Loaded of={margins}>
+        {(byModel) => (
+          <DataTable
+            label="Margins"
+            rows={byModel.get(entry.id) ?? []}
+            columns={marginColumns}
+            rowId={(row) => JSON.stringify(row)}
+            empty={<Empty title="Nothing is known of its costs" />}
+          />
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+const marginColumns: Columns<Margin> = [
+  {
+    id: 'request',
+    header: 'Request',
+    accessorFn: ({ request, unit }) => (unit === 'request' ? words(request) : `${words(request)}, ${unit}`),
+  },
+  { id: 'family', header: 'Adapter', accessorFn: ({ family }) => family ?? 'Any' },
+  {
+    id: 'asked',
+    header: 'With',
+    enableSorting: false,
+    cell: ({ row: { original } }) =>
+      Object.entries(original.asked)
+        .map(([key, value]) => `${words(key)} ${String(value)}`)
+        .join(', ') || '–',
+  },
+  { accessorKey: 'credits', header: 'Credits', cell: ({ row: { original } }) => number(original.credits), ...numeric },
+  {
+    accessorKey: 'price_micro_usd',
+    header: 'Price',
+    cell: ({ row: { original } }) => usd(original.price_micro_usd),
+    ...numeric,
+  },
+  {
+    accessorKey: 'cost_micro_usd',
+    header: 'Cost',
+    cell: ({ row: { original } }) => usd(original.cost_micro_usd),
+    ...numeric,
+  },
+  {
+    accessorKey: 'margin_micro_usd',
+    header: 'Margin',
+    cell: ({ row: { original: margin } }) => (
+      <Text size="sm" {...(margin.margin_micro_usd < 0 && { c: 'red' })}>
+        {usd(margin.margin_micro_usd)}
+        {margin.price_micro_usd > 0 && ` (${percent(margin.margin_micro_usd / margin.price_micro_usd)})`}
+      </Text>
+    ),
+    ...numeric,
+  },
+];
+
+function ServedBy({ entry }: { entry: CatalogEntry }) {
+  const channels = useQuery({ queryKey: ['channels'], queryFn: () => read<List<Channel>>('/channels') });
+  const serves = ({ groups, adapter }: Channel): boolean =>
+    groups.some((group) => entry.private.groups.includes(group)) && adapter in entry.private.upstream;
+  return (
+    <Card withBorder component="section" aria-labelledby="served">
+      <Title order={2} size="h4" id="served" mb="sm">
+        Served by
+      </Title>
+      <Loaded of={channels}>
+        {({ data }) => {
+          const serving = data.filter(serves);
+          if (serving.length === 0)
+            return (
+              <Empty title="No channel serves this model">
+                Add a channel of one of its groups: {entry.private.groups.join(', ')}.
+              </Empty>
+            );
+          return (
+            <Group gap="xs">
+              {serving.map(({ channel_id: id, name, state, priority }) => (
+                <Badge key={id} variant="default" size="lg" tt="none" fw={500}>
+                  <PageLink to="/channels" c="inherit">
+                    {name}
+                  </PageLink>{' '}
+                  · priority {priority}
+                  {state === 'ready' ? '' : ` · ${words(state)}`}
+                </Badge>
+              ))}
+            </Group>
+          );
+        }}
+      </Loaded>
+    </Card>
+  );
+}

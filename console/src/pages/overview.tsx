@@ -1,0 +1,166 @@
+import { Alert, Badge, Card, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
+import { read } from '../api/admin.ts';
+import type { Alarm, Overview as OverviewData, Totals } from '../api/types.ts';
+import { milliseconds, number, percent, time, usd, words } from '../ui/format.ts';
+import { AlertIcon, CheckIcon } from '../ui/icons.tsx';
+import { Empty, Loaded, Loading, Page } from '../ui/page.tsx';
+import { When } from '../ui/values.tsx';
+import { PageLink } from '../ui/links.tsx';
+
+const TrafficChart = lazy(() => import('./traffic-chart.tsx'));
+
+/** How the gateway does today, and what needs a person. */
+export default function Overview() {
+  const overview = useQuery({
+    queryKey: ['overview'],
+    queryFn: () => read<OverviewData>('/overview'),
+    refetchInterval: 15_000,
+  });
+  return (
+    <Page title="Overview" about="Today so far (UTC), against yesterday until the same time of day.">
+      <Loaded of={overview}>
+        {(data) => (
+          <>
+            <Alarms alarms={data.alarms} />
+            <Figures today={data.today} yesterday={data.yesterday} />
+            {data.counted_since !== null && (
+              <Text size="sm" c="dimmed">
+                There were too many requests to count all of them: these figures begin at {time(data.counted_since)}.
+              </Text>
+            )}
+            <Card withBorder component="section" aria-labelledby="traffic">
+              <Title order={2} size="h4" id="traffic" mb="md">
+                Requests per hour
+              </Title>
+              {data.hours.every(({ requests }) => requests === 0) ? (
+                <Empty title="No request yet">
+                  Open the <PageLink to="/playground">playground</PageLink> and make a picture: it shows up here.
+                </Empty>
+              ) : (
+                <Suspense fallback={<Loading label="Loading the chart" />}>
+                  <TrafficChart hours={data.hours} />
+                </Suspense>
+              )}
+            </Card>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Figures({ today, yesterday }: { today: Totals; yesterday: Totals }) {
+  const share = ({ succeeded, requests }: Totals): number | null => (requests === 0 ? null : succeeded / requests);
+  const success = share(today);
+  const successBefore = share(yesterday);
+  return (
+    <SimpleGrid cols={{ base: 2, md: 3 }} spacing="md">
+      <Figure label="Requests" value={number(today.requests)} trend={change(today.requests, yesterday.requests)} />
+      <Figure
+        label="Success"
+        value={success === null ? '–' : percent(success)}
+        trend={successBefore === null ? 'No request yesterday' : `${percent(successBefore)} yesterday`}
+        bad={success !== null && success < 0.95}
+      />
+      <Figure label="Median time" value={ms(today.p50_ms)} trend={`${ms(yesterday.p50_ms)} yesterday`} />
+      <Figure label="Slowest 5 %" value={ms(today.p95_ms)} trend={`${ms(yesterday.p95_ms)} yesterday`} />
+      <Figure label="Credits charged" value={number(today.credits)} trend={change(today.credits, yesterday.credits)} />
+      <Figure
+        label="Margin"
+        value={usd(today.margin_micro_usd)}
+        trend={`cost ${usd(today.cost_micro_usd)}`}
+        bad={today.margin_micro_usd < 0}
+      />
+    </SimpleGrid>
+  );
+}
+
+const ms = (value: number | null): string => (value === null ? '–' : milliseconds(value));
+
+function change(now: number, before: number): string {
+  if (before === 0) return 'None yesterday';
+  const share = now / before - 1;
+  const sign = share > 0 ? '+' : share < 0 ? '−' : '±';
+  return `${sign}${Math.abs(Math.round(100 * share))} % on yesterday`;
+}
+
+function Figure({ label, value, trend, bad = false }: { label: string; value: string; trend: string; bad?: boolean }) {
+  return (
+    <Card withBorder padding="md">
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text className="figure" {...(bad && { c: 'red' })}>
+        {value}
+      </Text>
+      <Text size="xs" c="dimmed">
+        {trend}
+      </Text>
+    </Card>
+  );
+}
+
+function Alarms({ alarms }: { alarms: Alarm[] }) {
+  if (alarms.length === 0)
+    return (
+      <Alert color="teal" variant="light" icon={<CheckIcon />} title="Nothing needs you">
+        Every channel is available, every job ran and no task waits for a decision.
+      </Alert>
+    );
+  return (
+    <Card withBorder component="section" aria-labelledby="alarms">
+      <Group gap="xs" mb="sm">
+        <Title order={2} size="h4" id="alarms">
+          What needs you
+        </Title>
+        <Badge color="red" variant="light">
+          {alarms.length}
+        </Badge>
+      </Group>
+      <Stack gap="sm">
+        {alarms.map((alarm) => (
+          <Alert
+            key={`${alarm.kind} ${alarm.subject} ${alarm.message}`}
+            color="orange"
+            variant="light"
+            icon={<AlertIcon />}
+            title={alarm.message}
+          >
+            <Text size="sm">{alarm.remedy}</Text>
+            <Group gap="md" mt={6}>
+              <AlarmLink kind={alarm.kind} />
+              {alarm.since !== null && (
+                <Text size="xs" c="dimmed">
+                  Since <When at={alarm.since} />
+                </Text>
+              )}
+            </Group>
+          </Alert>
+        ))}
+      </Stack>
+    </Card>
+  );
+}
+
+/** Where the alarm is looked after. */
+function AlarmLink({ kind }: { kind: string }) {
+  const to = places[kind];
+  if (to === undefined) return null;
+  return (
+    <PageLink to={to.to} search={to.search ?? {}} size="sm">
+      Open {words(to.name).toLowerCase()}
+    </PageLink>
+  );
+}
+
+const places: Record<
+  string,
+  { to: '/channels' | '/tasks' | '/jobs' | '/deliveries'; name: string; search?: Record<string, string> }
+> = {
+  channel: { to: '/channels', name: 'channels' },
+  unknown_outcome: { to: '/tasks', name: 'tasks', search: { unknown: 'true' } },
+  job: { to: '/jobs', name: 'jobs' },
+  callbacks: { to: '/deliveries', name: 'deliveries', search: { state: 'exhausted' } },
+};

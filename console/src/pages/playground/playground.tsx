@@ -1,0 +1,160 @@
+import { Alert, Card, Group, NumberInput, Select, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { read } from '../../api/admin.ts';
+import { clientApi, modelsQuery, type ClientApi, type Wallet } from '../../api/playground.ts';
+import { useMay } from '../../api/session.ts';
+import type { List, Model, Project } from '../../api/types.ts';
+import { credits } from '../../ui/format.ts';
+import { Empty, ErrorAlert, Loading, Page } from '../../ui/page.tsx';
+import { Chat } from './chat.tsx';
+import { MediaForm } from './media-form.tsx';
+import { PageButton } from '../../ui/links.tsx';
+
+/** Tries every model with the credits of a project, as a client of the API would. */
+export default function Playground() {
+  const mayUse = useMay('operator');
+  const projects = useQuery({
+    queryKey: ['projects', 'active'],
+    queryFn: () => read<List<Project>>('/projects?status=active&limit=1000'),
+  });
+  return (
+    <Page
+      title="Playground"
+      about="Try a model as a client would. Every request is charged to the project that you choose."
+    >
+      {!mayUse ? (
+        <Alert color="yellow" title="You need the role operator">
+          The playground spends credits of a project. Ask an owner for a token with the role operator.
+        </Alert>
+      ) : projects.error ? (
+        <ErrorAlert error={projects.error} retry={() => void projects.refetch()} />
+      ) : projects.data === undefined ? (
+        <Loading label="Loading the projects" />
+      ) : projects.data.data.length === 0 ? (
+        <Card withBorder>
+          <Empty title="There is no project yet">
+            <Stack align="center" gap="sm">
+              Requests are paid by a project. Create one and give it credits.
+              <PageButton to="/projects">Create a project</PageButton>
+            </Stack>
+          </Empty>
+        </Card>
+      ) : (
+        <Bench projects={projects.data.data} />
+      )}
+    </Page>
+  );
+}
+
+/** Without a limit of the operator's choice, a day of trying things out costs at most this many credits. */
+const usualDailyCap = 1_000;
+
+function Bench({ projects }: { projects: Project[] }) {
+  const search = useSearch({ from: '/playground' });
+  const navigate = useNavigate();
+  const [cap, setCap] = useState<number | string>(usualDailyCap);
+  const [settledCap] = useDebouncedValue(cap, 600);
+  const project = projects.find(({ project_id: id }) => id === search.project) ?? richest(projects);
+  const queryClient = useQueryClient();
+  const projectId = project?.project_id ?? '';
+  const budgetDaily = typeof settledCap === 'number' && settledCap > 0 ? settledCap : usualDailyCap;
+  const wallet = useMemo((): Wallet => ({ projectId, budgetDaily }), [projectId, budgetDaily]);
+  const api = useMemo(() => clientApi(queryClient, wallet), [queryClient, wallet]);
+  const models = useQuery(modelsQuery(api, wallet));
+  const model = models.data?.find(({ id }) => id === search.model) ?? firstToTry(models.data ?? []);
+  const choose = (changes: { model?: string; project?: string }): void =>
+    void navigate({ to: '/playground', search: { ...search, ...changes }, replace: true });
+
+  return (
+    <Stack>
+      <Card withBorder>
+        <SimpleGrid cols={{ base: 1, sm: 3 }}>
+          <Select
+            label="Model"
+            data={grouped(models.data ?? [])}
+            value={model?.id ?? null}
+            onChange={(id) => id !== null && choose({ model: id })}
+            allowDeselect={false}
+            searchable
+            disabled={models.data === undefined}
+            placeholder={models.isPending ? 'Loading …' : 'Choose a model'}
+            nothingFoundMessage="No model has this name"
+          />
+          <Select
+            label="Project that pays"
+            data={projects.map(({ project_id: id, name, balance }) => ({
+              value: id,
+              label: `${name || id} (${credits(balance)})`,
+            }))}
+            value={project?.project_id ?? null}
+            onChange={(id) => id !== null && choose({ project: id })}
+            allowDeselect={false}
+            searchable={projects.length > 8}
+          />
+          <NumberInput
+            label="Daily cap in credits"
+            description={undefined}
+            value={cap}
+            onChange={setCap}
+            min={1}
+            max={1_000_000}
+            step={100}
+            allowDecimal={false}
+            thousandSeparator=","
+          />
+        </SimpleGrid>
+      </Card>
+      {models.error ? (
+        <ErrorAlert error={models.error} retry={() => void models.refetch()} />
+      ) : models.isPending ? (
+        <Loading label="Loading the models" />
+      ) : model === undefined ? (
+        <Card withBorder>
+          <Empty title="The catalog has no model on offer">Apply a catalog: npx tollgate catalog apply FILE</Empty>
+        </Card>
+      ) : (
+        <ModelBench key={model.id} api={api} model={model} projectId={projectId} />
+      )}
+    </Stack>
+  );
+}
+
+function ModelBench({ api, model, projectId }: { api: ClientApi; model: Model; projectId: string }) {
+  return (
+    <Stack gap="sm">
+      {model.description !== null && (
+        <Group gap="xs">
+          <Text size="sm" c="dimmed">
+            {model.description}
+          </Text>
+        </Group>
+      )}
+      {model.type === 'chat' ? (
+        <Chat api={api} model={model} />
+      ) : (
+        <MediaForm api={api} model={model} projectId={projectId} />
+      )}
+    </Stack>
+  );
+}
+
+const richest = (projects: Project[]): Project | undefined => projects.toSorted((a, b) => b.balance - a.balance)[0];
+
+/** The model of the demonstration, which the sandbox serves without a provider; else the first picture model. */
+const firstToTry = (models: Model[]): Model | undefined =>
+  models.find(({ owned_by: vendor }) => vendor === 'aurora-labs') ??
+  models.find(({ type }) => type === 'image') ??
+  models[0];
+
+const kinds = { image: 'Pictures', video: 'Videos', chat: 'Chat' };
+
+const grouped = (models: Model[]) =>
+  (['image', 'video', 'chat'] as const)
+    .map((type) => ({
+      group: kinds[type],
+      items: models.filter((model) => model.type === type).map(({ id, display_name: label }) => ({ value: id, label })),
+    }))
+    .filter(({ items }) => items.length > 0);

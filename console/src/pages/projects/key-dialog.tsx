@@ -1,0 +1,109 @@
+import { Checkbox, Group, NumberInput, SimpleGrid, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { change } from '../../api/admin.ts';
+import type { Key } from '../../api/types.ts';
+import { ActionDialog } from '../../ui/action-dialog.tsx';
+
+interface KeyDialogProps {
+  projectId: string;
+  /** The key to change; null makes a new one. */
+  existing: Key | null;
+  onClose: () => void;
+  onSecret: (secret: string) => void;
+}
+
+const limits = [
+  { name: 'rpm', label: 'Requests per minute' },
+  { name: 'in_flight', label: 'Requests at the same time' },
+  { name: 'budget_daily', label: 'Credits per day (UTC)' },
+  { name: 'budget_monthly', label: 'Credits per month (UTC)' },
+  { name: 'budget', label: 'Credits in all' },
+] as const;
+type Limit = (typeof limits)[number]['name'];
+
+const scopes = [
+  { value: 'chat', label: 'Chat' },
+  { value: 'media', label: 'Pictures and videos' },
+  { value: 'read', label: 'Lists and usage' },
+];
+
+/** Makes a key, or changes the limits of one. */
+export function KeyDialog({ projectId, existing, onClose, onSecret }: KeyDialogProps) {
+  const [name, setName] = useState(existing?.name ?? '');
+  const [chosen, setChosen] = useState(existing?.scopes ?? ['chat', 'media', 'read']);
+  const [models, setModels] = useState(existing?.models?.join(', ') ?? '');
+  const [values, setValues] = useState<Record<Limit, number | string>>(() => limitsOf(existing));
+  const [expires, setExpires] = useState('');
+  const body = {
+    name,
+    scopes: chosen,
+    models: models.trim() === '' ? null : models.split(',').map((model) => model.trim()),
+    ...Object.fromEntries(limits.map(({ name: limit }) => [limit, values[limit] === '' ? null : values[limit]])),
+    ...(expires.trim() !== '' && { expires: expires.trim() }),
+  };
+  return (
+    <ActionDialog
+      opened
+      onClose={onClose}
+      title={existing ? 'Change the limits of this key' : 'New key'}
+      about={
+        existing
+          ? 'The change takes effect within a second.'
+          : 'Its secret is shown once. An empty limit means no limit.'
+      }
+      act={existing ? 'Save' : 'Create'}
+      disabled={chosen.length === 0}
+      run={() =>
+        existing
+          ? change<{ api_key?: string }>('PATCH', `/keys/${existing.key_id}`, body)
+          : change<{ api_key?: string }>('POST', '/keys', { project: projectId, ...body })
+      }
+      done={() => (existing ? 'The key is changed.' : 'The key is created.')}
+      onDone={({ api_key: secret }) => secret !== undefined && onSecret(secret)}
+    >
+      <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
+      <Checkbox.Group label="What the key may use" value={chosen} onChange={setChosen}>
+        <Group mt="xs">
+          {scopes.map((scope) => (
+            <Checkbox key={scope.value} {...scope} />
+          ))}
+        </Group>
+      </Checkbox.Group>
+      <TextInput
+        label="Models"
+        description="Ids, separated by commas. Empty allows all"
+        value={models}
+        onChange={(event) => setModels(event.currentTarget.value)}
+      />
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        {limits.map(({ name: limit, label }) => (
+          <NumberInput
+            key={limit}
+            label={label}
+            placeholder="No limit"
+            value={values[limit]}
+            onChange={(value) => setValues((before) => ({ ...before, [limit]: value }))}
+            min={0}
+            allowDecimal={false}
+            thousandSeparator=","
+          />
+        ))}
+        <TextInput
+          label="Expires"
+          placeholder={existing?.expires_at ? 'As before' : 'Never'}
+          description="Such as 30d or 2030-01-31"
+          value={expires}
+          onChange={(event) => setExpires(event.currentTarget.value)}
+        />
+      </SimpleGrid>
+    </ActionDialog>
+  );
+}
+
+const limitsOf = (key: Key | null): Record<Limit, number | string> => ({
+  rpm: key?.rpm ?? '',
+  in_flight: key?.in_flight_max ?? '',
+  budget_daily: key?.budget_daily ?? '',
+  budget_monthly: key?.budget_monthly ?? '',
+  budget: key?.budget ?? '',
+});

@@ -1,0 +1,169 @@
+import { Badge, Button, Group, Menu, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { change } from '../../api/admin.ts';
+import { useMay } from '../../api/session.ts';
+import type { Key } from '../../api/types.ts';
+import { useList } from '../../api/use-list.ts';
+import { ActionDialog } from '../../ui/action-dialog.tsx';
+import { DataTable, type Columns } from '../../ui/data-table.tsx';
+import { number } from '../../ui/format.ts';
+import { MoreIcon, PlusIcon } from '../../ui/icons.tsx';
+import { Empty, Loaded } from '../../ui/page.tsx';
+import { SecretDialog } from '../../ui/secret-dialog.tsx';
+import { Status, When } from '../../ui/values.tsx';
+import { KeyDialog } from './key-dialog.tsx';
+
+type Action = { kind: 'create' | 'edit' | 'rotate' | 'revoke'; key: Key | null };
+
+/** The API keys of a project and their limits. */
+export function Keys({ projectId }: { projectId: string }) {
+  const keys = useList<Key>('/keys', { project: projectId });
+  const isOwner = useMay('owner');
+  const mayChange = useMay('operator');
+  const [action, setAction] = useState<Action | null>(null);
+  const [secret, setSecret] = useState<string | null>(null);
+  const close = (): void => setAction(null);
+  const key = action?.key ?? null;
+  return (
+    <Stack>
+      {isOwner && (
+        <Group justify="flex-end">
+          <Button
+            leftSection={<PlusIcon size={16} />}
+            variant="default"
+            onClick={() => setAction({ kind: 'create', key: null })}
+          >
+            New key
+          </Button>
+        </Group>
+      )}
+      <Loaded of={keys}>
+        {(rows) => (
+          <DataTable
+            label="Keys"
+            rows={rows}
+            columns={columnsOf(mayChange ? setAction : null, isOwner)}
+            rowId={(row) => row.key_id}
+            more={keys.more}
+            empty={
+              <Empty title="This project has no key">
+                {isOwner ? 'Create one: its secret is shown once.' : 'An owner can create one.'}
+              </Empty>
+            }
+          />
+        )}
+      </Loaded>
+      {(action?.kind === 'create' || action?.kind === 'edit') && (
+        <KeyDialog projectId={projectId} existing={key} onClose={close} onSecret={setSecret} />
+      )}
+      <ActionDialog
+        opened={action?.kind === 'rotate'}
+        onClose={close}
+        title={`New secret for ${nameOf(key)}`}
+        about="The key gets a new secret. The old one works for 24 more hours."
+        act="Make a new secret"
+        run={() => change<{ api_key: string }>('POST', `/keys/${key?.key_id ?? ''}/rotate`)}
+        done={() => 'The key has a new secret.'}
+        onDone={(result) => setSecret(result.api_key)}
+      />
+      <ActionDialog
+        opened={action?.kind === 'revoke'}
+        onClose={close}
+        title={`Revoke ${nameOf(key)}`}
+        about="Requests with this key are refused from now on. This cannot be undone."
+        act="Revoke"
+        danger
+        run={() => change('POST', `/keys/${key?.key_id ?? ''}/revoke`)}
+        done={() => 'The key is revoked.'}
+      />
+      <SecretDialog title="The secret of the key" secret={secret} onClose={() => setSecret(null)} />
+    </Stack>
+  );
+}
+
+const nameOf = (key: Key | null): string => key?.name || key?.key_id || '';
+
+const columnsOf = (act: ((action: Action) => void) | null, isOwner: boolean): Columns<Key> => [
+  {
+    accessorKey: 'name',
+    header: 'Key',
+    cell: ({ row: { original: key } }) => (
+      <div>
+        <Text size="sm" fw={500} className="breakable">
+          {nameOf(key)}
+        </Text>
+        {key.prefix !== null && (
+          <Text size="xs" c="dimmed" ff="monospace">
+            {key.prefix}…{key.last4}
+          </Text>
+        )}
+      </div>
+    ),
+  },
+  { accessorKey: 'state', header: 'State', cell: ({ row: { original } }) => <Status of={original.state} /> },
+  {
+    id: 'scopes',
+    header: 'May use',
+    enableSorting: false,
+    cell: ({ row: { original: key } }) => (
+      <Group gap={4} justify="flex-start">
+        {key.scopes.map((scope) => (
+          <Badge key={scope} variant="default" tt="none" fw={500} size="sm">
+            {scope}
+          </Badge>
+        ))}
+      </Group>
+    ),
+  },
+  {
+    id: 'today',
+    header: 'Credits today',
+    accessorFn: ({ used_today: used }) => used,
+    cell: ({ row: { original: key } }) => ofLimit(key.used_today, key.budget_daily),
+  },
+  {
+    id: 'spent',
+    header: 'Credits in all',
+    accessorFn: ({ spent }) => spent,
+    cell: ({ row: { original: key } }) => ofLimit(key.spent, key.budget),
+  },
+  { accessorKey: 'rpm', header: 'Per minute', cell: ({ row: { original } }) => original.rpm ?? 'No limit' },
+  {
+    accessorKey: 'last_used_at',
+    header: 'Last used',
+    cell: ({ row: { original } }) => <When at={original.last_used_at} />,
+  },
+  ...(act === null
+    ? []
+    : [
+        {
+          id: 'actions',
+          header: '',
+          enableSorting: false,
+          cell: ({ row: { original: key } }: { row: { original: Key } }) =>
+            key.state === 'revoked' ? null : <KeyMenu target={key} act={act} isOwner={isOwner} />,
+        },
+      ]),
+];
+
+const ofLimit = (used: number, limit: number | null): string =>
+  limit === null ? number(used) : `${number(used)} of ${number(limit)}`;
+
+function KeyMenu({ target, act, isOwner }: { target: Key; act: (action: Action) => void; isOwner: boolean }) {
+  return (
+    <Menu position="bottom-end" withArrow>
+      <Menu.Target>
+        <Button variant="subtle" color="gray" size="compact-sm" aria-label={`Actions for ${nameOf(target)}`}>
+          <MoreIcon />
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item onClick={() => act({ kind: 'edit', key: target })}>Change its limits</Menu.Item>
+        {isOwner && <Menu.Item onClick={() => act({ kind: 'rotate', key: target })}>New secret</Menu.Item>}
+        <Menu.Item color="red" onClick={() => act({ kind: 'revoke', key: target })}>
+          Revoke
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

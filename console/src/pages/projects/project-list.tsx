@@ -1,0 +1,112 @@
+import { Button, TextInput } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { change } from '../../api/admin.ts';
+import { useMay } from '../../api/session.ts';
+import type { Project } from '../../api/types.ts';
+import { useList } from '../../api/use-list.ts';
+import { ActionDialog } from '../../ui/action-dialog.tsx';
+import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
+import { number } from '../../ui/format.ts';
+import { PlusIcon } from '../../ui/icons.tsx';
+import { Empty, Loaded, Page } from '../../ui/page.tsx';
+import { SecretDialog } from '../../ui/secret-dialog.tsx';
+import { Status, When } from '../../ui/values.tsx';
+import { PageLink } from '../../ui/links.tsx';
+
+interface Created {
+  project_id: string;
+  webhook_secret: string;
+}
+
+/** The projects, which own credits and keys. */
+export default function ProjectList() {
+  const projects = useList<Project>('/projects');
+  const mayCreate = useMay('owner');
+  const [opened, setOpened] = useState(false);
+  return (
+    <Page
+      title="Projects and keys"
+      about="A project owns credits and the API keys that spend them."
+      actions={
+        mayCreate && (
+          <Button leftSection={<PlusIcon size={16} />} onClick={() => setOpened(true)}>
+            New project
+          </Button>
+        )
+      }
+    >
+      <Loaded of={projects}>
+        {(rows) => (
+          <DataTable
+            label="Projects"
+            rows={rows}
+            columns={columns}
+            rowId={(row) => row.project_id}
+            more={projects.more}
+            empty={
+              <Empty title="There is no project yet">
+                {mayCreate ? 'Create one, give it credits, and make a key for it.' : 'An owner can create one.'}
+              </Empty>
+            }
+          />
+        )}
+      </Loaded>
+      <NewProject opened={opened} onClose={() => setOpened(false)} />
+    </Page>
+  );
+}
+
+const columns: Columns<Project> = [
+  {
+    accessorKey: 'name',
+    header: 'Name',
+    cell: ({ row: { original: project } }) => (
+      <PageLink to="/projects/$projectId" params={{ projectId: project.project_id }} fw={500}>
+        {project.name || project.project_id}
+      </PageLink>
+    ),
+  },
+  { accessorKey: 'status', header: 'Status', cell: ({ row: { original } }) => <Status of={original.status} /> },
+  { accessorKey: 'balance', header: 'Credits', cell: ({ row: { original } }) => number(original.balance), ...numeric },
+  { accessorKey: 'reserved', header: 'Held', cell: ({ row: { original } }) => number(original.reserved), ...numeric },
+  { accessorKey: 'created_at', header: 'Created', cell: ({ row: { original } }) => <When at={original.created_at} /> },
+];
+
+function NewProject({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  const navigate = useNavigate();
+  const [name, setName] = useState('');
+  const [created, setCreated] = useState<Created | null>(null);
+  return (
+    <>
+      <ActionDialog
+        opened={opened}
+        onClose={onClose}
+        title="New project"
+        about="It begins without credits. Its callback secret signs the callbacks of its tasks."
+        act="Create"
+        disabled={name.trim() === ''}
+        run={() => change<Created>('POST', '/projects', { name: name.trim() })}
+        done={() => `Created ${name}.`}
+        onDone={setCreated}
+      >
+        <TextInput
+          label="Name"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          required
+          data-autofocus
+        />
+      </ActionDialog>
+      <SecretDialog
+        title="The callback secret of the project"
+        secret={created?.webhook_secret ?? null}
+        onClose={() => {
+          const projectId = created?.project_id ?? '';
+          setCreated(null);
+          void navigate({ to: '/projects/$projectId', params: { projectId } });
+        }}
+      />
+    </>
+  );
+}

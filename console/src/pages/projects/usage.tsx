@@ -1,0 +1,99 @@
+import '@mantine/charts/styles.css';
+import { BarChart } from '@mantine/charts';
+import { Card, Stack, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { read } from '../../api/admin.ts';
+import { query } from '../../api/request.ts';
+import type { UsageRow } from '../../api/types.ts';
+import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
+import { number } from '../../ui/format.ts';
+import { Empty, Loaded } from '../../ui/page.tsx';
+
+const days = 30;
+
+/** The credits that a project used in the last days, by day and by model. */
+export default function Usage({ projectId }: { projectId: string }) {
+  const usage = useQuery({
+    queryKey: ['usage', projectId],
+    queryFn: async () => {
+      const now = Math.floor(Date.now() / 1_000);
+      const range = { project: projectId, from: now - days * 86_400, to: now };
+      const [byDay, byModel] = await Promise.all(
+        ['day', 'model'].map((group) => read<{ data: UsageRow[] }>(`/usage${query({ ...range, group_by: group })}`)),
+      );
+      return { byDay: byDay?.data ?? [], byModel: byModel?.data ?? [] };
+    },
+  });
+  return (
+    <Loaded of={usage}>
+      {({ byDay, byModel }) =>
+        byModel.length === 0 ? (
+          <Card withBorder>
+            <Empty title={`No request in the last ${days} days`} />
+          </Card>
+        ) : (
+          <Stack>
+            <Card withBorder component="section" aria-labelledby="usage-days">
+              <Title order={2} size="h4" id="usage-days" mb="md">
+                Credits per day
+              </Title>
+              <div aria-hidden="true">
+                <BarChart
+                  h={220}
+                  data={lastDays(byDay)}
+                  dataKey="day"
+                  series={[{ name: 'Credits', color: 'indigo.5' }]}
+                  valueFormatter={number}
+                  tickLine="none"
+                  barChartProps={{ accessibilityLayer: false }}
+                />
+              </div>
+            </Card>
+            <DataTable
+              label="Usage by model"
+              rows={byModel}
+              columns={columns}
+              rowId={(row) => row.model ?? ''}
+              empty={<Empty title="No request" />}
+            />
+          </Stack>
+        )
+      }
+    </Loaded>
+  );
+}
+
+/** One bar for each day, also for those without a request. */
+function lastDays(rows: UsageRow[]): { day: string; Credits: number }[] {
+  const known = new Map(rows.map(({ day, credits }) => [day, credits]));
+  return Array.from({ length: days }, (_, back) => {
+    const date = new Date(Date.now() - (days - 1 - back) * 86_400_000);
+    return { day: label.format(date), Credits: known.get(date.toISOString().slice(0, 10)) ?? 0 };
+  });
+}
+
+const label = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+
+const columns: Columns<UsageRow> = [
+  { accessorKey: 'model', header: 'Model', cell: ({ row: { original } }) => original.model ?? 'Adjustments' },
+  {
+    accessorKey: 'requests',
+    header: 'Requests',
+    cell: ({ row: { original } }) => number(original.requests),
+    ...numeric,
+  },
+  { accessorKey: 'failed', header: 'Failed', cell: ({ row: { original } }) => number(original.failed), ...numeric },
+  { accessorKey: 'credits', header: 'Credits', cell: ({ row: { original } }) => number(original.credits), ...numeric },
+  {
+    accessorKey: 'input_tokens',
+    header: 'Tokens in',
+    cell: ({ row: { original } }) => number(original.input_tokens),
+    ...numeric,
+  },
+  {
+    accessorKey: 'output_tokens',
+    header: 'Tokens out',
+    cell: ({ row: { original } }) => number(original.output_tokens),
+    ...numeric,
+  },
+];

@@ -1,0 +1,190 @@
+import { Button, Card, Group, SegmentedControl, Select, SimpleGrid, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { read } from '../api/admin.ts';
+import { ApiError } from '../api/request.ts';
+import type { Summary, SummaryRow } from '../api/types.ts';
+import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
+import { saveCsv } from '../ui/csv.ts';
+import { number, percent, time, usd } from '../ui/format.ts';
+import { DownloadIcon } from '../ui/icons.tsx';
+import { Empty, ErrorAlert, Loading, Page } from '../ui/page.tsx';
+import { lastMonths, totalBy, type Group as GroupName, type Line } from './summary-lines.ts';
+
+/** What a month earned, by model, channel or project. */
+export default function Summaries() {
+  const months = lastMonths(13);
+  const { month = months[0]?.value ?? '' } = useSearch({ from: '/summaries' });
+  const navigate = useNavigate();
+  const [by, setBy] = useState<GroupName>('model');
+  const summary = useQuery({
+    queryKey: ['summary', month],
+    queryFn: () => read<Summary>(`/summary?month=${month}`),
+    retry: false,
+  });
+  const isMissing = summary.error instanceof ApiError && [404, 409].includes(summary.error.status);
+  return (
+    <Page
+      title="Summaries"
+      about="What each month earned. A day is counted by the nightly maintenance."
+      actions={
+        summary.data && (
+          <Button
+            variant="default"
+            leftSection={<DownloadIcon size={16} />}
+            onClick={() => saveCsv(`tollgate-${month}.csv`, csvRows(summary.data))}
+          >
+            Download CSV
+          </Button>
+        )
+      }
+    >
+      <Group align="flex-end">
+        <Select
+          label="Month (UTC)"
+          data={months}
+          value={month}
+          onChange={(value) =>
+            value !== null && void navigate({ to: '/summaries', search: { month: value }, replace: true })
+          }
+          allowDeselect={false}
+          w={{ base: '100%', xs: 200 }}
+        />
+        <SegmentedControl
+          aria-label="Sum up by"
+          data={[
+            { value: 'model', label: 'By model' },
+            { value: 'channel', label: 'By channel' },
+            { value: 'project', label: 'By project' },
+          ]}
+          value={by}
+          onChange={setBy}
+        />
+      </Group>
+      {summary.data ? (
+        <Month summary={summary.data} by={by} />
+      ) : isMissing ? (
+        <Card withBorder>
+          <Empty title="There is no summary of this month">
+            The job scheduled-maintenance builds it every night. You can run it now on the page Jobs.
+          </Empty>
+        </Card>
+      ) : summary.error ? (
+        <ErrorAlert error={summary.error} retry={() => void summary.refetch()} />
+      ) : (
+        <Loading />
+      )}
+    </Page>
+  );
+}
+
+function Month({ summary, by }: { summary: Summary; by: GroupName }) {
+  const lines = useMemo(() => totalBy(summary.data, by), [summary, by]);
+  const total = totalBy(summary.data, 'all')[0];
+  const columns = useMemo(() => columnsOf(by), [by]);
+  return (
+    <>
+      <SimpleGrid cols={{ base: 2, md: 4 }}>
+        <Sum label="Requests" value={number(total?.requests ?? 0)} />
+        <Sum label="Credits charged" value={number(total?.credits_charged ?? 0)} />
+        <Sum label="Cost" value={usd(total?.cost_micro_usd ?? 0)} />
+        <Sum label="Margin" value={usd(total?.margin_micro_usd ?? 0)} />
+      </SimpleGrid>
+      <DataTable
+        label={`Sums by ${by}`}
+        rows={lines}
+        columns={columns}
+        rowId={(row) => row.name}
+        empty={<Empty title="There were no requests in this month" />}
+      />
+      <Text size="sm" c="dimmed">
+        {summary.frozen_at === null
+          ? `Built ${time(summary.built_at)}. It is built again every night until the 3rd of the next month.`
+          : `Final since ${time(summary.frozen_at)}.`}{' '}
+        A credit is worth {usd(summary.credit_value_micro_usd)}.
+      </Text>
+    </>
+  );
+}
+
+function Sum({ label, value }: { label: string; value: string }) {
+  return (
+    <Card withBorder padding="md">
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text className="figure">{value}</Text>
+    </Card>
+  );
+}
+
+const titles: Record<GroupName, string> = { model: 'Model', channel: 'Channel', project: 'Project', all: 'All' };
+
+const columnsOf = (by: GroupName): Columns<Line> => [
+  {
+    accessorKey: 'name',
+    header: titles[by],
+    cell: ({ row: { original } }) => <span className="breakable">{original.name}</span>,
+  },
+  {
+    accessorKey: 'requests',
+    header: 'Requests',
+    cell: ({ row: { original } }) => number(original.requests),
+    ...numeric,
+  },
+  {
+    id: 'success',
+    header: 'Success',
+    accessorFn: ({ successes, requests }) => (requests === 0 ? 0 : successes / requests),
+    cell: ({ row: { original } }) => (original.requests === 0 ? '–' : percent(original.successes / original.requests)),
+    ...numeric,
+  },
+  {
+    accessorKey: 'credits_charged',
+    header: 'Credits',
+    cell: ({ row: { original } }) => number(original.credits_charged),
+    ...numeric,
+  },
+  {
+    accessorKey: 'cost_micro_usd',
+    header: 'Cost',
+    cell: ({ row: { original } }) => usd(original.cost_micro_usd),
+    ...numeric,
+  },
+  {
+    accessorKey: 'margin_micro_usd',
+    header: 'Margin',
+    cell: ({ row: { original } }) => usd(original.margin_micro_usd),
+    ...numeric,
+  },
+];
+
+const csvRows = ({ data }: Summary): (string | number)[][] => [
+  [
+    'project_id',
+    'model',
+    'channel',
+    'requests',
+    'successes',
+    'failures',
+    'credits',
+    'cost_usd',
+    'margin_usd',
+    'input_tokens',
+    'output_tokens',
+  ],
+  ...data.map((row: SummaryRow) => [
+    row.project_id,
+    row.model,
+    row.channel ?? row.channel_id,
+    row.requests,
+    row.successes,
+    row.failures,
+    row.credits_charged,
+    row.cost_micro_usd / 1e6,
+    row.margin_micro_usd / 1e6,
+    row.input_tokens,
+    row.output_tokens,
+  ]),
+];

@@ -1,0 +1,156 @@
+import { Button, Group, Switch, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { read } from '../../api/admin.ts';
+import { sameOrigin } from '../../api/playground.ts';
+import { useMay } from '../../api/session.ts';
+import type { Task, TaskRow } from '../../api/types.ts';
+import { useList } from '../../api/use-list.ts';
+import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
+import { ChoiceFilter, TextFilter } from '../../ui/filters.tsx';
+import { Empty, Loaded, Page } from '../../ui/page.tsx';
+import { Status, When } from '../../ui/values.tsx';
+import { PageLink } from '../../ui/links.tsx';
+
+const statuses = ['queued', 'processing', 'succeeded', 'failed', 'canceled'];
+
+/** Pictures and videos, newest first. */
+export default function TaskList() {
+  const search = useSearch({ from: '/tasks' });
+  const navigate = useNavigate();
+  const [withPreviews, setWithPreviews] = useState(false);
+  const mayRead = useMay('operator');
+  const tasks = useList<TaskRow>('/tasks', search, 25);
+  const filter = (name: keyof typeof search) => (value: string | undefined) =>
+    void navigate({ to: '/tasks', search: { ...search, [name]: value }, replace: true });
+  const isFiltered = Object.values(search).some(Boolean);
+  const columns = useMemo(() => columnsOf(withPreviews), [withPreviews]);
+  return (
+    <Page title="Tasks" about="Every picture and video that clients asked for, with what became of it.">
+      <Group align="flex-end" gap="sm">
+        <ChoiceFilter label="Status" value={search.status} onChange={filter('status')} options={statuses} />
+        <ChoiceFilter
+          label="Type"
+          value={search.type}
+          onChange={filter('type')}
+          options={[
+            { value: 'image', label: 'Picture' },
+            { value: 'video', label: 'Video' },
+          ]}
+        />
+        <TextFilter label="Model" value={search.model} onChange={filter('model')} placeholder="aurora-image-1" />
+        <TextFilter label="Project" value={search.project} onChange={filter('project')} placeholder="prj_…" />
+        <Switch
+          label="Unknown outcome only"
+          checked={search.unknown === 'true'}
+          onChange={(event) => filter('unknown')(event.currentTarget.checked ? 'true' : undefined)}
+          pb={8}
+        />
+        {mayRead && (
+          <Switch
+            label="Show pictures"
+            checked={withPreviews}
+            onChange={(event) => setWithPreviews(event.currentTarget.checked)}
+            pb={8}
+          />
+        )}
+      </Group>
+      {withPreviews && (
+        <Text size="sm" c="dimmed">
+          Reading results of clients is recorded in the audit log.
+        </Text>
+      )}
+      <Loaded of={tasks}>
+        {(rows) => (
+          <DataTable
+            label="Tasks"
+            rows={rows}
+            columns={columns}
+            rowId={(row) => row.task_id}
+            more={tasks.more}
+            empty={
+              isFiltered ? (
+                <Empty title="No task matches">
+                  <Button variant="default" size="xs" onClick={() => void navigate({ to: '/tasks', search: {} })}>
+                    Show all tasks
+                  </Button>
+                </Empty>
+              ) : (
+                <Empty title="No task yet">
+                  Make the first one in the <PageLink to="/playground">playground</PageLink>.
+                </Empty>
+              )
+            }
+          />
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+const columnsOf = (withPreviews: boolean): Columns<TaskRow> => [
+  ...(withPreviews
+    ? [
+        {
+          id: 'preview',
+          header: 'Result',
+          enableSorting: false,
+          cell: ({ row }: { row: { original: TaskRow } }) => <Preview task={row.original} />,
+        },
+      ]
+    : []),
+  {
+    accessorKey: 'task_id',
+    header: 'Task',
+    enableSorting: false,
+    cell: ({ row: { original: task } }) => (
+      <PageLink to="/tasks/$taskId" params={{ taskId: task.task_id }} ff="monospace" size="sm">
+        {task.task_id.slice(0, 14)}…
+      </PageLink>
+    ),
+  },
+  { accessorKey: 'model', header: 'Model' },
+  {
+    accessorKey: 'status',
+    header: 'Status',
+    cell: ({ row: { original: task } }) => (
+      <Group gap={6} wrap="nowrap">
+        <Status of={task.status} />
+        {task.outcome_unknown && <Status of="unknown" />}
+      </Group>
+    ),
+  },
+  { accessorKey: 'attempts', header: 'Attempts', ...numeric },
+  { id: 'credits', header: 'Credits', accessorFn: ({ credits }) => credits.charged || credits.reserved, ...numeric },
+  {
+    id: 'took',
+    header: 'Took',
+    accessorFn: (task) => (task.completed_at === null ? Infinity : task.completed_at - task.created_at),
+    cell: ({ row: { original: task } }) =>
+      task.completed_at === null ? '–' : `${task.completed_at - task.created_at} s`,
+    ...numeric,
+  },
+  {
+    accessorKey: 'created_at',
+    header: 'Created',
+    cell: ({ row: { original: task } }) => <When at={task.created_at} />,
+  },
+];
+
+function Preview({ task }: { task: TaskRow }) {
+  const content = useQuery({
+    queryKey: ['task-content', task.task_id, task.status],
+    queryFn: () => read<Task>(`/tasks/${task.task_id}/content`),
+    enabled: task.status === 'succeeded',
+    staleTime: Infinity,
+  });
+  const output = content.data?.output?.[0];
+  if (output === undefined) return <div className="thumbnail" aria-hidden="true" />;
+  const address = sameOrigin(output.url);
+  return output.mime_type.startsWith('video/') ? (
+    <video className="thumbnail" src={address} muted preload="metadata" aria-label="First frame of the video" />
+  ) : (
+    <img className="thumbnail" src={address} alt={`Result of ${task.task_id}`} loading="lazy" />
+  );
+}

@@ -1,0 +1,172 @@
+import { Button, Card, Code, Group, Stack, Text, Timeline, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { read } from '../../api/admin.ts';
+import { isFinal } from '../../api/playground.ts';
+import { useMay } from '../../api/session.ts';
+import type { Task as TaskContent, TaskDetail } from '../../api/types.ts';
+import { credits, time, usd } from '../../ui/format.ts';
+import { ExternalLink, Loaded, Page } from '../../ui/page.tsx';
+import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
+import { OutputView } from '../playground/results.tsx';
+import { TaskActions } from './task-actions.tsx';
+import { timelineOf } from './timeline.ts';
+import { PageLink } from '../../ui/links.tsx';
+
+/** One task: what became of it, step by step, and what an operator can do about it. */
+export default function TaskPage() {
+  const { taskId } = useParams({ from: '/tasks/$taskId' });
+  const task = useQuery({
+    queryKey: ['task', taskId],
+    queryFn: () => read<TaskDetail>(`/tasks/${encodeURIComponent(taskId)}`),
+    refetchInterval: ({ state }) => (state.data && !isFinal(state.data) ? 2_000 : false),
+  });
+  return (
+    <Page
+      title="Task"
+      about={<Copyable text={taskId} label="Copy the id" wrap />}
+      actions={task.data && <TaskActions task={task.data} />}
+    >
+      <Loaded of={task}>
+        {(data) => (
+          <>
+            <Summary task={data} />
+            <Content task={data} />
+            <Steps task={data} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Summary({ task }: { task: TaskDetail }) {
+  const cost = task.attempts_detail.reduce((sum, attempt) => sum + attempt.cost_micro_usd, 0);
+  return (
+    <Card withBorder>
+      <Facts
+        of={[
+          ['Status', <Status key="status" of={task.status} />],
+          [
+            'Outcome at the provider',
+            task.outcome_unknown
+              ? task.resolution
+                ? `${task.resolution.outcome === 'bought' ? 'Was bought' : 'Was not bought'} (${task.resolution.reference})`
+                : 'Unknown: the provider may have billed it'
+              : null,
+          ],
+          ['Error', task.error_code && <Code key="error">{task.error_code}</Code>],
+          [
+            'Model',
+            <PageLink key="model" to="/models/$modelId" params={{ modelId: task.model }}>
+              {task.model}
+            </PageLink>,
+          ],
+          [
+            'Project',
+            <PageLink
+              key="project"
+              to="/projects/$projectId"
+              params={{ projectId: task.project_id }}
+              className="breakable"
+            >
+              {task.project_id}
+            </PageLink>,
+          ],
+          ['Credits', `${credits(task.credits.charged)} charged of ${task.credits.quoted} quoted`],
+          ['Our cost', usd(cost)],
+          ['Created', time(task.created_at)],
+          ['Ended', task.completed_at && time(task.completed_at)],
+          [
+            'Request',
+            <Code key="request" className="breakable">
+              {task.request_id}
+            </Code>,
+          ],
+          [
+            'Workflow',
+            task.workflow_url && (
+              <ExternalLink key="workflow" href={task.workflow_url}>
+                Open in the Temporal UI
+              </ExternalLink>
+            ),
+          ],
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** The prompt and the results, which are read only when somebody asks, because that is recorded. */
+function Content({ task }: { task: TaskDetail }) {
+  const mayRead = useMay('operator');
+  const [asked, setAsked] = useState(false);
+  const content = useQuery({
+    queryKey: ['task-content', task.task_id, task.status],
+    queryFn: () => read<TaskContent>(`/tasks/${task.task_id}/content`),
+    enabled: asked,
+    staleTime: Infinity,
+  });
+  if (!mayRead) return null;
+  return (
+    <Card withBorder component="section" aria-labelledby="content">
+      <Title order={2} size="h4" id="content" mb="sm">
+        Prompt and results
+      </Title>
+      {!asked ? (
+        <Group>
+          <Button variant="default" onClick={() => setAsked(true)}>
+            Show them
+          </Button>
+          <Text size="sm" c="dimmed">
+            This is recorded in the audit log.
+          </Text>
+        </Group>
+      ) : (
+        <Loaded of={content}>
+          {(data) => (
+            <Stack>
+              {data.input === null ? (
+                <Text c="dimmed">The content was deleted by retention or by its client.</Text>
+              ) : (
+                <Facts
+                  of={Object.entries(data.input).map(([key, value]) => [
+                    key,
+                    typeof value === 'string' ? value : JSON.stringify(value),
+                  ])}
+                />
+              )}
+              {data.output?.map((output) => (
+                <OutputView key={output.url} output={output} about={`Result of ${task.task_id}`} />
+              ))}
+            </Stack>
+          )}
+        </Loaded>
+      )}
+    </Card>
+  );
+}
+
+function Steps({ task }: { task: TaskDetail }) {
+  const steps = timelineOf(task);
+  return (
+    <Card withBorder component="section" aria-labelledby="timeline">
+      <Title order={2} size="h4" id="timeline" mb="md">
+        What happened
+      </Title>
+      <Timeline active={steps.length} bulletSize={14} lineWidth={2}>
+        {steps.map((step) => (
+          <Timeline.Item key={step.id} title={step.title} color={step.color}>
+            <Text size="sm" c="dimmed" className="breakable">
+              {step.about}
+            </Text>
+            <Text size="xs" c="dimmed" mt={2}>
+              <When at={step.at} />
+            </Text>
+          </Timeline.Item>
+        ))}
+      </Timeline>
+    </Card>
+  );
+}

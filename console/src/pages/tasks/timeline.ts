@@ -1,0 +1,104 @@
+import type { AttemptDetail, Delivery, LedgerEntry, TaskDetail } from '../../api/types.ts';
+import { credits, milliseconds, usd, words } from '../../ui/format.ts';
+
+export interface Step {
+  id: string;
+  at: number;
+  title: string;
+  about: string;
+  color: string;
+}
+
+/** Everything that happened to a task, oldest first: its calls to providers, its ledger entries and its callbacks. */
+export function timelineOf(task: TaskDetail): Step[] {
+  const created: Step = {
+    id: 'created',
+    at: task.created_at,
+    title: 'Created',
+    about: `${credits(task.credits.quoted)} held`,
+    color: 'gray',
+  };
+  const ended: Step[] =
+    task.completed_at === null
+      ? []
+      : [
+          {
+            id: 'ended',
+            at: task.completed_at,
+            title: words(task.status),
+            about: task.error_code ?? '',
+            color: task.status === 'succeeded' ? 'teal' : 'red',
+          },
+        ];
+  const resolved: Step[] =
+    task.resolution === null
+      ? []
+      : [
+          {
+            id: 'resolved',
+            at: task.resolution.at,
+            title: 'Resolved by an operator',
+            about: `${words(task.resolution.outcome)} (${task.resolution.reference})`,
+            color: 'blue',
+          },
+        ];
+  const rest = [
+    ...task.attempts_detail.map(attemptStep),
+    ...task.ledger.map(ledgerStep),
+    ...ended,
+    ...task.deliveries.flatMap(deliverySteps),
+    ...resolved,
+  ];
+  return [created, ...rest.toSorted((a, b) => a.at - b.at)];
+}
+
+function attemptStep(attempt: AttemptDetail): Step {
+  const outcome = attempt.outcome ?? (attempt.next_poll_at === null ? 'running' : 'waiting for the provider');
+  const took = attempt.ended_at === null ? null : milliseconds(1_000 * (attempt.ended_at - attempt.started_at));
+  const facts = [
+    took,
+    attempt.cost_micro_usd > 0 ? `cost ${usd(attempt.cost_micro_usd)}` : null,
+    attempt.status === null ? null : `status ${attempt.status}`,
+    attempt.error_class === null ? null : words(attempt.error_class),
+    attempt.detail,
+  ];
+  return {
+    id: `attempt ${attempt.n}`,
+    at: attempt.started_at,
+    title: `Attempt ${attempt.n} at ${attempt.channel}: ${outcome === 'ok' ? 'succeeded' : outcome}`,
+    about: facts.filter(Boolean).join(' · '),
+    color: outcome === 'ok' ? 'teal' : attempt.outcome === null ? 'blue' : 'orange',
+  };
+}
+
+const entryTitles: Record<LedgerEntry['kind'], string> = {
+  settle: 'Charged',
+  refund: 'Refunded',
+  adjust: 'Adjusted by an operator',
+  topup: 'Credits added',
+};
+
+const ledgerStep = (entry: LedgerEntry): Step => ({
+  id: `entry ${entry.entry_id}`,
+  at: entry.at,
+  title: entryTitles[entry.kind],
+  about: [credits(entry.credits), entry.reference].filter(Boolean).join(' · '),
+  color: 'gray',
+});
+
+const deliverySteps = (delivery: Delivery): Step[] => [
+  {
+    id: delivery.delivery_id,
+    at: delivery.created_at,
+    title: `Callback: ${delivery.state}`,
+    about: `${delivery.attempts} ${delivery.attempts === 1 ? 'try' : 'tries'}`,
+    color: delivery.state === 'delivered' ? 'teal' : delivery.state === 'pending' ? 'blue' : 'red',
+  },
+  ...(delivery.tries ?? []).map((one) => ({
+    id: `${delivery.delivery_id} ${one.n}`,
+    at: one.started_at,
+    title: `Callback, try ${one.n}`,
+    about: one.status === null ? (one.error ?? 'under way') : `The receiver answered ${one.status}`,
+    color: one.error === null ? 'teal' : 'orange',
+  })),
+];

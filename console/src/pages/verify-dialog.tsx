@@ -1,0 +1,74 @@
+import { Group, Modal, ScrollArea, Stack, Table, Text, Button } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { change } from '../api/admin.ts';
+import type { Channel } from '../api/types.ts';
+import { ErrorAlert, Loading } from '../ui/page.tsx';
+import { Status } from '../ui/values.tsx';
+
+interface Verified {
+  ok: boolean;
+  call: { ok: boolean; offered: boolean; reason: string | null; detail: string | null };
+  data: { model: string; upstream: string[]; listed: boolean | null; drawn: boolean; ok: boolean | null }[];
+}
+
+/** Asks a provider, without buying anything, which models of the channel it has. */
+export function VerifyDialog({ channel, onClose }: { channel: Channel; onClose: () => void }) {
+  const verify = useMutation({
+    mutationFn: () => change<Verified>('POST', `/channels/${channel.channel_id}/verify`),
+  });
+  const { mutate } = verify;
+  useEffect(() => mutate(), [mutate]);
+  return (
+    <Modal opened onClose={onClose} title={`Models of ${channel.name}`} size="lg">
+      <Stack>
+        {verify.isPending && <Loading label="Asking the provider" />}
+        {verify.error && <ErrorAlert error={verify.error} retry={() => mutate()} />}
+        {verify.data && <Result of={verify.data} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Close
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+function Result({ of: { call, data } }: { of: Verified }) {
+  return (
+    <>
+      <Text size="sm">
+        {call.ok
+          ? 'The provider answers and accepts the credential.'
+          : call.offered
+            ? `The provider refused the call: ${[call.reason, call.detail].filter(Boolean).join('. ')}`
+            : 'This adapter has no call that costs nothing. On the server, channels verify --live makes one real call per model.'}
+      </Text>
+      <ScrollArea.Autosize
+        mah={400}
+        type="auto"
+        viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': 'Models' }}
+      >
+        <Table verticalSpacing="xs">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Model</Table.Th>
+              <Table.Th>Name at the provider</Table.Th>
+              <Table.Th>In its list</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {data.map(({ model, upstream, listed }) => (
+              <Table.Tr key={model}>
+                <Table.Td>{model}</Table.Td>
+                <Table.Td className="breakable">{upstream.join(', ')}</Table.Td>
+                <Table.Td>{listed === null ? 'Not told' : <Status of={listed ? 'available' : 'not drawn'} />}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </ScrollArea.Autosize>
+    </>
+  );
+}

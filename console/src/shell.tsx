@@ -1,0 +1,165 @@
+import {
+  ActionIcon,
+  Anchor,
+  AppShell,
+  Badge,
+  Burger,
+  Group,
+  Menu,
+  ScrollArea,
+  Text,
+  Tooltip,
+  UnstyledButton,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Outlet, useLocation } from '@tanstack/react-router';
+import { change } from './api/admin.ts';
+import { sessionQuery } from './api/session.ts';
+import type { Session } from './api/types.ts';
+import { Login } from './pages/login.tsx';
+import {
+  AuditIcon,
+  ChannelsIcon,
+  DeliveriesIcon,
+  JobsIcon,
+  LogoutIcon,
+  ModelsIcon,
+  MoonIcon,
+  OverviewIcon,
+  PlaygroundIcon,
+  ProjectsIcon,
+  SummariesIcon,
+  SunIcon,
+  TasksIcon,
+} from './ui/icons.tsx';
+import { Loaded } from './ui/page.tsx';
+import { PageLink, PageNavLink } from './ui/links.tsx';
+
+const pages = [
+  { to: '/overview', label: 'Overview', Icon: OverviewIcon },
+  { to: '/playground', label: 'Playground', Icon: PlaygroundIcon },
+  { to: '/tasks', label: 'Tasks', Icon: TasksIcon },
+  { to: '/models', label: 'Models', Icon: ModelsIcon },
+  { to: '/channels', label: 'Channels', Icon: ChannelsIcon },
+  { to: '/projects', label: 'Projects and keys', Icon: ProjectsIcon },
+  { to: '/deliveries', label: 'Deliveries', Icon: DeliveriesIcon },
+  { to: '/audit', label: 'Audit', Icon: AuditIcon },
+  { to: '/jobs', label: 'Jobs', Icon: JobsIcon },
+  { to: '/summaries', label: 'Summaries', Icon: SummariesIcon },
+] as const;
+
+/** The sign-in page, or the frame around every other page. */
+export function Shell() {
+  const session = useQuery(sessionQuery);
+  return <Loaded of={session}>{(data) => (data === null ? <Login /> : <Frame session={data} />)}</Loaded>;
+}
+
+function Frame({ session }: { session: Session }) {
+  const [opened, { toggle, close }] = useDisclosure(false);
+  const { pathname } = useLocation();
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+      padding={{ base: 'md', sm: 'xl' }}
+    >
+      <Anchor href="#main" className="skip-link">
+        Skip to the content
+      </Anchor>
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap">
+            <Burger
+              opened={opened}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={opened ? 'Close the menu' : 'Open the menu'}
+              aria-expanded={opened}
+            />
+            <PageLink to="/overview" underline="never" c="inherit" fw={700} fz="lg">
+              Tollgate
+            </PageLink>
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            <ThemeButton />
+            <Account session={session} />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" component="nav" aria-label="Pages">
+        <ScrollArea>
+          {pages.map(({ to, label, Icon }) => (
+            <PageNavLink
+              key={to}
+              to={to}
+              label={label}
+              leftSection={<Icon />}
+              active={pathname.startsWith(to)}
+              aria-current={pathname.startsWith(to) ? 'page' : undefined}
+              onClick={close}
+              className="nav-link"
+            />
+          ))}
+        </ScrollArea>
+      </AppShell.Navbar>
+      <AppShell.Main id="main" tabIndex={-1}>
+        <div className="content">
+          <Outlet />
+        </div>
+      </AppShell.Main>
+    </AppShell>
+  );
+}
+
+function ThemeButton() {
+  const { setColorScheme } = useMantineColorScheme();
+  const isDark = useComputedColorScheme('light', { getInitialValueInEffect: false }) === 'dark';
+  const label = isDark ? 'Use light colors' : 'Use dark colors';
+  return (
+    <Tooltip label={label} withArrow>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="lg"
+        aria-label={label}
+        onClick={() => setColorScheme(isDark ? 'light' : 'dark')}
+      >
+        {isDark ? <SunIcon /> : <MoonIcon />}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+function Account({ session }: { session: Session }) {
+  const queryClient = useQueryClient();
+  const leave = useMutation({
+    mutationFn: () => change('DELETE', '/session'),
+    onSuccess: () => {
+      queryClient.clear();
+      queryClient.setQueryData(sessionQuery.queryKey, null);
+    },
+  });
+  return (
+    <Menu position="bottom-end" withArrow>
+      <Menu.Target>
+        <UnstyledButton className="account" aria-label={`Signed in as ${session.name || session.role}`}>
+          <Text size="sm" fw={500} truncate maw={140} visibleFrom="xs">
+            {session.name || 'Operator'}
+          </Text>
+          <Badge variant="light" color="gray" tt="none">
+            {session.role}
+          </Badge>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item leftSection={<LogoutIcon size={16} />} onClick={() => leave.mutate()}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

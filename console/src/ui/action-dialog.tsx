@@ -1,0 +1,71 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { ErrorAlert } from './page.tsx';
+
+interface ActionDialogProps<T> {
+  opened: boolean;
+  onClose: () => void;
+  title: string;
+  /** What the action does and what it cannot undo. */
+  about: ReactNode;
+  /** The label of the button that acts. */
+  act: string;
+  danger?: boolean;
+  disabled?: boolean;
+  children?: ReactNode;
+  run: () => Promise<T>;
+  /** What to say when it is done; null keeps the dialog open, because `onDone` shows something in it. */
+  done: (result: T) => string | null;
+  onDone?: (result: T) => void;
+}
+
+/** Asks before something changes, shows that it runs, and says what came of it. Every list is read again afterwards. */
+export function ActionDialog<T>(props: ActionDialogProps<T>) {
+  const { opened, onClose, title, about, act, danger = false, disabled = false, children, run, done, onDone } = props;
+  const queryClient = useQueryClient();
+  const action = useMutation({
+    mutationFn: run,
+    onSuccess: (result) => {
+      const said = done(result);
+      onDone?.(result);
+      if (said !== null) {
+        notifications.show({ message: said, color: 'teal' });
+        onClose();
+      }
+      return queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'playground-key' });
+    },
+  });
+  const close = (): void => {
+    if (action.isPending) return;
+    action.reset();
+    onClose();
+  };
+  return (
+    <Modal opened={opened} onClose={close} title={title}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          action.mutate();
+        }}
+      >
+        <Stack>
+          <Text component="div" size="sm">
+            {about}
+          </Text>
+          {children}
+          {action.isError && <ErrorAlert error={action.error} />}
+          <Group justify="flex-end" gap="xs">
+            <Button variant="default" onClick={close} disabled={action.isPending}>
+              Cancel
+            </Button>
+            <Button type="submit" {...(danger && { color: 'red' })} loading={action.isPending} disabled={disabled}>
+              {act}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,57 @@
+/** Every number and time of the console is written here, so that all pages show them alike. */
+
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+const usdShort = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumFractionDigits: 2 });
+const usdFine = new Intl.NumberFormat('en', {
+  style: 'currency',
+  currency: 'USD',
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 6,
+});
+const dateTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+export const number = (value: number): string => (Math.abs(value) < 100_000 ? whole : compact).format(value);
+
+export const credits = (value: number): string =>
+  `${whole.format(value)} ${Math.abs(value) === 1 ? 'credit' : 'credits'}`;
+
+/** Millionths of a dollar. Small amounts keep their fractions of a cent. */
+export const usd = (micro: number): string => (Math.abs(micro) < 1_000_000 ? usdFine : usdShort).format(micro / 1e6);
+
+/** A share from 0 to 1. Never shows 100 % for less than all. */
+export function percent(share: number): string {
+  const rounded = share < 1 ? Math.min(share, 0.999) : share;
+  return new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 }).format(rounded);
+}
+
+export function milliseconds(ms: number): string {
+  if (ms < 1_000) return `${whole.format(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+}
+
+/** Unix seconds as the local date and time. */
+export const time = (seconds: number): string => dateTime.format(seconds * 1_000);
+
+/** Unix seconds as a distance from now, such as "5 minutes ago". */
+export function ago(seconds: number, now = Date.now() / 1_000): string {
+  const distance = seconds - now;
+  for (const [unit, size] of units)
+    if (Math.abs(distance) >= size) return relative.format(Math.trunc(distance / size), unit);
+  return 'just now';
+}
+
+const units = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 5],
+] as const;
+
+/** The words of a name with underscores, such as `in_flight`. */
+export const words = (name: string): string => {
+  const text = name.replaceAll('_', ' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+};

@@ -1,0 +1,99 @@
+import { ActionIcon, Badge, Code, CopyButton, Group, Text, Tooltip } from '@mantine/core';
+import { CheckIcon, CopyIcon } from './icons.tsx';
+import { ago, time, words } from './format.ts';
+
+/** A time as a distance from now, with the exact one on hover and for screen readers. */
+export function When({ at }: { at: number | null }) {
+  if (at === null)
+    return (
+      <Text span c="dimmed">
+        –
+      </Text>
+    );
+  return (
+    <Tooltip label={time(at)} withArrow>
+      <time dateTime={new Date(at * 1_000).toISOString()} className="nowrap">
+        {ago(at)}
+      </time>
+    </Tooltip>
+  );
+}
+
+const tones: Record<string, string> = {
+  succeeded: 'teal',
+  delivered: 'teal',
+  active: 'teal',
+  available: 'teal',
+  ok: 'teal',
+  processing: 'blue',
+  running: 'blue',
+  queued: 'gray',
+  pending: 'gray',
+  requested: 'gray',
+  failed: 'red',
+  exhausted: 'red',
+  tripped: 'red',
+  alarm: 'red',
+  revoked: 'red',
+  refused: 'orange',
+  blocked: 'orange',
+  unknown: 'orange',
+  transient: 'orange',
+  'cooling down': 'orange',
+  'not drawn': 'orange',
+  probing: 'yellow',
+};
+
+/** The state of a thing. The text says it, the color only supports it. */
+export function Status({ of: state }: { of: string }) {
+  return (
+    <Badge variant="light" color={tones[state.replaceAll('_', ' ')] ?? 'gray'} tt="none" fw={600} className="badge">
+      {words(state)}
+    </Badge>
+  );
+}
+
+/** An id or a secret with a button that copies it. */
+export function Copyable({ text, label = 'Copy', wrap = false }: { text: string; label?: string; wrap?: boolean }) {
+  return (
+    <Group gap={4} wrap="nowrap" miw={0}>
+      <Code className={wrap ? 'breakable' : 'nowrap'}>{text}</Code>
+      <CopyAction text={text} label={label} />
+    </Group>
+  );
+}
+
+export function CopyAction({ text, label = 'Copy' }: { text: string; label?: string }) {
+  return (
+    <CopyButton value={text} timeout={1_500}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? 'Copied' : label} withArrow>
+          <ActionIcon
+            variant="subtle"
+            color={copied ? 'teal' : 'gray'}
+            onClick={copy}
+            aria-label={copied ? 'Copied' : label}
+          >
+            {copied ? <CheckIcon size={16} /> : <CopyIcon size={16} />}
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </CopyButton>
+  );
+}
+
+/** Names and values, one below the other. Rows without a value are left out. */
+export function Facts({ of: rows }: { of: [string, React.ReactNode][] }) {
+  return (
+    <dl className="facts">
+      {rows
+        .filter(([, value]) => value !== null && value !== undefined && value !== '')
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { withLock } from './lock.mjs';
+import { runWithProgress } from './run-with-progress.mjs';
+
+const project = fileURLToPath(new URL('..', import.meta.url));
+const folder = join(project, 'console');
+const stampFile = join(folder, 'dist', '.built-from');
+
+/**
+ * Builds the console into console/dist, unless it was built from the same sources and packages. Plain Node without packages, because it
+ * runs before the first start. Throws with the end of Vite's output if the build fails.
+ */
+export async function buildConsole() {
+  const sources = sourcesHash();
+  if (isBuiltFrom(sources)) return;
+  await withLock(join(tmpdir(), `tollgate-console-${sources.slice(0, 16)}.lock`), async () => {
+    if (isBuiltFrom(sources)) return;
+    const { code, output } = await runWithProgress({
+      command: join(project, 'node_modules', '.bin', 'node'),
+      args: [
+        join(project, 'node_modules', 'vite', 'bin', 'vite.js'),
+        'build',
+        '--config',
+        join(folder, 'vite.config.ts'),
+      ],
+      cwd: project,
+      label: 'building the console (some seconds, once)',
+      timeoutSeconds: 5 * 60,
+    });
+    if (code !== 0) {
+      throw new Error(`Vite could not build the console:\n${output.trim().split('\n').slice(-20).join('\n')}`);
+    }
+    writeFileSync(stampFile, sources);
+  });
+}
+
+const isBuiltFrom = (sources) => existsSync(stampFile) && readFileSync(stampFile, 'utf8') === sources;
+
+/** Of the project's place too, because the lock is outside of it, and of everything that decides what Vite writes. */
+function sourcesHash() {
+  const hash = createHash('sha256').update(project);
+  const files = readdirSync(join(folder, 'src'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+  const others = ['console/index.html', 'console/vite.config.ts', 'console/tsconfig.json', 'package-lock.json'];
+  for (const file of [...files, ...others.map((name) => join(project, name))])
+    hash.update(file).update(readFileSync(file));
+  return hash.digest('hex');
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    await buildConsole();
+  } catch (error) {
+    process.stderr.write(`tollgate: ${error.message}\n`);
+    process.exit(1);
+  }
+}
