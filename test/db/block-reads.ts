@@ -10,6 +10,19 @@ export interface Reads {
   tables: Record<string, number>;
 }
 
+/** Ends autovacuum in a database, because PostgreSQL's counters do not tell its reads from those of an operation. */
+export const stopAutovacuum = (observer: Database): Promise<unknown> =>
+  run(
+    observer,
+    `do $$
+    declare each_table regclass;
+    begin
+      for each_table in select oid from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace loop
+        execute format('alter table %s set (autovacuum_enabled = off)', each_table);
+      end loop;
+    end $$`,
+  );
+
 const growing = ['ledger_entry', 'attempt', 'task', 'delivery', 'delivery_attempt', 'idempotency', 'rate_window'];
 
 /**

@@ -34,7 +34,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { historyOf } from '../support/history.ts';
 import { admitted, idempotently, newId, newTask, openBook, openLedger, run, taskEnd, type Book } from './books.ts';
 import { RateLimiter } from '../../src/db/rate-limiter.ts';
-import { readsOf, type Reads } from './block-reads.ts';
+import { readsOf, stopAutovacuum, type Reads } from './block-reads.ts';
 import { anAdmission, openChatLedger, settledEnd } from './chat-books.ts';
 
 /**
@@ -62,6 +62,7 @@ let newSession: Session;
 beforeAll(async () => {
   scratch = await createTestDatabase();
   observer = await scratch.open({ poolMax: 1, statementTimeoutMs: 120_000 });
+  await stopAutovacuum(observer);
   book = await openBook(observer, { credits: 1_000_000 });
   channelId = await addChannel(observer);
   oldSession = await openSession();

@@ -5,7 +5,7 @@ import { purgeTasks } from '../../src/db/retention.ts';
 import type { TaskView } from '../../src/db/tasks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { manyTasks, type ListedBook, type ListedTask } from '../support/many-tasks.ts';
-import { readsOf } from './block-reads.ts';
+import { readsOf, stopAutovacuum } from './block-reads.ts';
 import { addKey, admitted, newTask, openBook, openLedger, rowsOf, run, taskEnd, type Book } from './books.ts';
 
 const count = 30_000;
@@ -20,6 +20,7 @@ let all: ListedTask[];
 beforeAll(async () => {
   scratch = await createTestDatabase();
   observer = await scratch.open({ poolMax: 1, statementTimeoutMs: 120_000 });
+  await stopAutovacuum(observer);
   db = await scratch.open({ poolMax: 1 });
   const owner = await openBook(observer, { credits: 1_000 });
   book = { ...owner, rareKeyId: await addKey(observer, owner.projectId) };
