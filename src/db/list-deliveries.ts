@@ -2,6 +2,7 @@ import { pageOf, type Page, type PageRequest } from '../domain/page.ts';
 import { newestPosition, readTimePosition } from '../domain/time-position.ts';
 import type { Database } from './database.ts';
 import type { DeliveryState } from './deliveries.ts';
+import { positionOf, timeOfPosition } from './time-position-sql.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
 /** One callback of a task. Times are unix seconds. */
@@ -40,12 +41,12 @@ export async function listTaskDeliveries(
     'list-task-deliveries',
     `select d.id, d.event_id, d.state, d.attempts, d.last_status, ${unixSeconds('d.created_at')} as created_at,
        ${unixSeconds('d.ended_at')} as ended_at, ${unixSeconds('d.next_attempt_at')} as next_attempt_at,
-       (extract(epoch from d.created_at) * 1000000)::bigint::text || '.' || d.id as position,
+       ${positionOf('d')} as position,
        (select coalesce(json_agg(json_build_object('n', a.n, 'startedAt', ${unixSeconds('a.started_at')},
           'endedAt', ${unixSeconds('a.ended_at')}, 'status', a.status, 'error', a.error_class) order by a.n), '[]')
         from delivery_attempt a where a.delivery_id = d.id) as tries
      from delivery d
-     where d.task_id = $1 and (d.created_at, d.id) < ('epoch'::timestamptz + $2::bigint * interval '1 microsecond', $3::text)
+     where d.task_id = $1 and (d.created_at, d.id) < (${timeOfPosition('$2')}, $3::text)
      order by d.created_at desc, d.id desc limit $4`,
     [taskId, before.microseconds, before.id, limit + 1],
   );

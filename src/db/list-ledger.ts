@@ -1,6 +1,7 @@
 import { pageOf, type Page, type PageRequest } from '../domain/page.ts';
 import { newestPosition, readTimePosition } from '../domain/time-position.ts';
 import type { Database } from './database.ts';
+import { positionOf, timeOfPosition } from './time-position-sql.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
 export interface LedgerFilter {
@@ -38,9 +39,9 @@ export async function listLedger(
   const rows = await database.query<LedgerEntry & { position: string }>(
     `list-ledger${requestId === undefined ? '' : '-of-request'}${keyId === undefined ? '' : '-of-key'}`,
     `select id, ${unixSeconds('created_at')} as at, kind, credits, balance_after, request_id, key_id, coalesce(reference, reason) as reference,
-       (extract(epoch from created_at) * 1000000)::bigint::text || '.' || id as position
+       ${positionOf('entry')} as position
      from ${source} entry
-     where project_id = $1 and (created_at, id) < ('epoch'::timestamptz + $2::bigint * interval '1 microsecond', $3::bigint) ${ofKey}
+     where project_id = $1 and (created_at, id) < (${timeOfPosition('$2')}, $3::bigint) ${ofKey}
      order by created_at desc, id desc limit $4`,
     values,
   );

@@ -9,6 +9,7 @@ import {
 } from '../domain/task.ts';
 import { earlierPosition, newestPosition, oldestPosition, readTimePosition } from '../domain/time-position.ts';
 import type { Database } from './database.ts';
+import { positionOf, timeOfPosition } from './time-position-sql.ts';
 import { viewColumns, withDelivery, type TaskView } from './tasks.ts';
 
 export interface ProjectTasksFilter {
@@ -109,11 +110,9 @@ async function readPage(
 const isOlder = (left: string | null, right: string | null): boolean =>
   left !== null && (right === null || readTimePosition(left).microseconds < readTimePosition(right).microseconds);
 
-const inRange = `(created_at, id) < ('epoch'::timestamptz + $6::bigint * interval '1 microsecond', $7::text)
+const inRange = `(created_at, id) < (${timeOfPosition('$6')}, $7::text)
   and created_at >= 'epoch'::timestamptz + $5::bigint * interval '1 second'`;
 const newestFirst = (of = ''): string => `order by ${of}created_at desc, ${of}id desc limit`;
-const positionOf = (row: string): string =>
-  `(extract(epoch from ${row}.created_at) * 1000000)::bigint::text || '.' || ${row}.id`;
 
 /** A page of the tasks that `scanned` has in their order and that `match`. Every row says where the scan ended, if it did not reach the oldest task. */
 const pageOfScanned = (scanned: string, match: string): string => `

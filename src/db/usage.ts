@@ -1,3 +1,4 @@
+import type { UsageGroup } from '../domain/usage-group.ts';
 import type { Database } from './database.ts';
 
 export interface UsageRange {
@@ -10,9 +11,6 @@ export interface UsageRange {
   timeZone: string;
   groups: readonly UsageGroup[];
 }
-
-export const usageGroups = ['day', 'model', 'key'] as const;
-export type UsageGroup = (typeof usageGroups)[number];
 
 /** What the requests that ended in a range came to. What is not grouped by is null. */
 export interface Usage {

@@ -1,4 +1,5 @@
 import { GatewayError, quoted } from '../domain/errors.ts';
+import { usageGroups, type UsageGroup } from '../domain/usage-group.ts';
 import type { AppContext } from './context.ts';
 import { queryText, queryTime, queryValue } from './query.ts';
 
@@ -7,15 +8,12 @@ const daySeconds = 86_400;
 const rangeMaxDays = 92;
 const usualDays = 30;
 
-type Group = (typeof allGroups)[number];
-const allGroups = ['day', 'model', 'key'] as const;
-
 interface UsageQuery {
   keyId: string | undefined;
   from: number;
   to: number;
   timeZone: string;
-  groups: Group[];
+  groups: UsageGroup[];
 }
 
 /** The range and the groups of a usage request. Without them: the last 30 days, by day, model and key, in UTC. Throws `invalid_value`. */
@@ -29,13 +27,13 @@ export function readUsageQuery(ctx: AppContext, nowMs: number): UsageQuery {
   return { keyId: queryText(ctx, 'key_id'), from, to, timeZone: readTimeZone(ctx), groups: readGroups(ctx) };
 }
 
-function readGroups(ctx: AppContext): Group[] {
-  const given = queryValue(ctx, 'group_by')?.split(',') ?? [...allGroups];
-  const wrong = given.find((name) => !allGroups.some((group) => group === name));
+function readGroups(ctx: AppContext): UsageGroup[] {
+  const given = queryValue(ctx, 'group_by')?.split(',') ?? [...usageGroups];
+  const wrong = given.find((name) => !usageGroups.some((group) => group === name));
   if (wrong !== undefined) {
-    throw invalid('group_by', `group_by: ${quoted(wrong)} is not one of ${allGroups.join(', ')}.`);
+    throw invalid('group_by', `group_by: ${quoted(wrong)} is not one of ${usageGroups.join(', ')}.`);
   }
-  return allGroups.filter((group) => given.includes(group));
+  return usageGroups.filter((group) => given.includes(group));
 }
 
 function readTimeZone(ctx: AppContext): string {

@@ -29,7 +29,8 @@ import {
   oldestUnstartedSeconds,
   taskVersions,
 } from '../../src/db/tasks.ts';
-import { sumUsage, usageGroups } from '../../src/db/usage.ts';
+import { sumUsage } from '../../src/db/usage.ts';
+import { usageGroups } from '../../src/domain/usage-group.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { historyOf } from '../support/history.ts';
 import { admitted, idempotently, newId, newTask, openBook, openLedger, run, taskEnd, type Book } from './books.ts';
