@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { parse as parseContentType } from 'content-type';
 import { GatewayError, quoted } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { AppContext } from './context.ts';
+import { createFormParser, type FormRules } from './form-parser.ts';
 import { demandStorable, demandUncompressed, forbiddenKeys, receiveBody, type BodyLimits } from './read-body.ts';
 
 /** Whether the body is a form and not JSON. */
@@ -19,9 +19,11 @@ export const isForm = (request: IncomingMessage): boolean =>
  */
 export async function readFormBody(ctx: AppContext, limits: BodyLimits): Promise<JsonObject> {
   demandUncompressed(ctx.req);
-  const form = createForm(ctx.req, limits);
-  await receiveBody(ctx, limits, { what: 'form', take: (chunk) => form.write(chunk) });
-  return form.end();
+  const body: JsonObject = {};
+  const form = createFormParser(ctx.req, formRules(body, limits));
+  await receiveBody(ctx, limits, { what: 'form', take: form.write });
+  await form.end();
+  return body;
 }
 
 /** Far above the fields of any request, and few enough that a hostile form costs no more than a hostile JSON. */
@@ -30,79 +32,39 @@ const filesMax = 20;
 /** A prompt of 10,000 characters of four bytes each, and more. */
 const fieldMaxBytes = 100_000;
 
-interface Form {
-  write(chunk: Buffer): void;
-  end(): Promise<JsonObject>;
-}
-
-function createForm(request: IncomingMessage, { maxBytes, share }: BodyLimits): Form {
-  const body: JsonObject = {};
-  let trouble: GatewayError | undefined;
-  const refuse = (error: GatewayError) => () => {
-    trouble ??= error;
-  };
-  const attempt = (take: () => void): void => {
-    try {
-      take();
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      trouble ??= error;
-    }
-  };
-  const parser = createParser(request, maxBytes);
-  const finished = new Promise<void>((resolve) => parser.once('finish', resolve).once('error', () => resolve()));
-  const broken = refuse(invalid('The multipart body is malformed or incomplete.'));
-  parser
-    .on('field', (name: string, text: string, _nameCut: boolean, isCut: boolean) => {
-      if (isCut) refuse(invalid(`The field ${quoted(name)} has more than ${fieldMaxBytes} bytes.`, name))();
-      else attempt(() => addField(body, name, scalarOf(name, text)));
-    })
-    .on('file', (name: string, stream: BusboyFileStream, _fileName: string, _encoding: string, type: string) => {
+/** Parts become members of `body`. */
+function formRules(body: JsonObject, { maxBytes, share }: BodyLimits): FormRules {
+  return {
+    limits: {
+      files: filesMax,
+      fields: fieldsMax,
+      parts: filesMax + fieldsMax,
+      fieldSize: fieldMaxBytes,
+      fileSize: maxBytes,
+    },
+    isPartAFile: (_name, type, fileName) => fileName !== undefined || type === 'application/octet-stream',
+    tooMany: {
+      files: `The form has more than ${filesMax} files.`,
+      fields: `The form has more than ${fieldsMax} fields.`,
+      parts: 'The form has too many parts.',
+    },
+    invalid: (message, cause) => invalid(message, undefined, cause),
+    field(name, text, isCut) {
+      if (isCut) throw invalid(`The field ${quoted(name)} has more than ${fieldMaxBytes} bytes.`, name);
+      addField(body, name, scalarOf(name, text));
+    },
+    file(name, type) {
       const chunks: Buffer[] = [];
-      stream.on('error', broken).on('data', (chunk: Buffer) => void chunks.push(chunk));
-      stream.on('end', () =>
-        attempt(() => {
+      return {
+        take: (chunk) => void chunks.push(chunk),
+        end() {
           const base64 = Buffer.concat(chunks).toString('base64');
           share.take(base64.length);
           addField(body, name, `data:${plainType(type)};base64,${base64}`);
-        }),
-      );
-    })
-    .on('filesLimit', refuse(invalid(`The form has more than ${filesMax} files.`)))
-    .on('fieldsLimit', refuse(invalid(`The form has more than ${fieldsMax} fields.`)))
-    .on('partsLimit', refuse(invalid('The form has too many parts.')))
-    .on('error', broken);
-  return {
-    write(chunk) {
-      parser.write(chunk);
-      if (trouble) throw trouble;
-    },
-    async end() {
-      parser.end();
-      await finished;
-      if (trouble) throw trouble;
-      return body;
+        },
+      };
     },
   };
-}
-
-function createParser(request: IncomingMessage, maxBytes: number): BusboyInstance {
-  try {
-    return new Busboy({
-      headers: { ...request.headers, 'content-type': request.headers['content-type'] ?? '' },
-      limits: {
-        files: filesMax,
-        fields: fieldsMax,
-        parts: filesMax + fieldsMax,
-        headerPairs: 20,
-        fieldSize: fieldMaxBytes,
-        fileSize: maxBytes,
-      },
-      isPartAFile: (_name, type, fileName) => fileName !== undefined || type === 'application/octet-stream',
-    });
-  } catch (cause) {
-    throw invalid('The multipart Content-Type has no usable boundary.', undefined, cause);
-  }
 }
 
 /** A declared type is part of the data URI and nothing else. The bytes decide what the file is. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { parse as parseContentType } from 'content-type';
 import { GatewayError } from '../domain/errors.ts';
 import type { AppContext } from './context.ts';
+import { createFormParser } from './form-parser.ts';
 import { demandUncompressed, receiveBody, tooLarge, type BodyLimits } from './read-body.ts';
 
 /** How long an upload may take to arrive: 10 MB over a slow line, about 700 kbit/s. */
@@ -44,34 +44,43 @@ function multipartPicture(request: IncomingMessage, maxBytes: number): Picture {
   const chunks: Buffer[] = [];
   let bodyBytes = 0;
   let files = 0;
-  let trouble: GatewayError | undefined;
-  const refuse = (error: GatewayError) => () => {
-    trouble ??= error;
-  };
-  const parser = createParser(request, maxBytes);
-  const finished = new Promise<void>((resolve) => parser.once('finish', resolve).once('error', () => resolve()));
-  const broken = refuse(invalid('The multipart body is malformed or incomplete.'));
-  parser
-    .on('file', (name: string, stream: BusboyFileStream) => {
+  const form = createFormParser(request, {
+    limits: {
+      files: 1,
+      fields: 2,
+      parts: 4,
+      // The parser cuts longer headers off without an error. A body with such a header is refused when it has ended.
+      headerSize: envelopeMaxBytes,
+      fieldSize: 10_000,
+      fileSize: maxBytes,
+    },
+    // A part named `file` is a file, even if the client omitted its filename.
+    isPartAFile: (name, type, fileName) =>
+      name === 'file' || fileName !== undefined || type === 'application/octet-stream',
+    tooMany: {
+      files: 'Only one file can be uploaded at a time.',
+      fields: 'The form has too many other fields.',
+      parts: 'The multipart body has too many parts.',
+    },
+    invalid,
+    file(name) {
       files += 1;
-      if (name !== 'file') refuse(invalid('The picture must be in the field named "file".'))();
-      stream.on('limit', refuse(tooLarge('image', maxBytes))).on('error', broken);
-      stream.on('data', (chunk: Buffer) => void chunks.push(chunk));
-    })
-    .on('filesLimit', refuse(invalid('Only one file can be uploaded at a time.')))
-    .on('fieldsLimit', refuse(invalid('The form has too many other fields.')))
-    .on('partsLimit', refuse(invalid('The multipart body has too many parts.')))
-    .on('error', broken);
+      if (name !== 'file') throw invalid('The picture must be in the field named "file".');
+      return {
+        take: (chunk) => void chunks.push(chunk),
+        cut() {
+          throw tooLarge('image', maxBytes);
+        },
+      };
+    },
+  });
   return {
     write(chunk) {
       bodyBytes += chunk.length;
-      parser.write(chunk);
-      if (trouble) throw trouble;
+      form.write(chunk);
     },
     async end() {
-      parser.end();
-      await finished;
-      if (trouble) throw trouble;
+      await form.end();
       if (files === 0) throw invalid('There is no file in the field named "file".');
       const sent = Buffer.concat(chunks);
       if (bodyBytes - sent.length > envelopeMaxBytes) {
@@ -80,29 +89,6 @@ function multipartPicture(request: IncomingMessage, maxBytes: number): Picture {
       return sent;
     },
   };
-}
-
-function createParser(request: IncomingMessage, maxBytes: number): BusboyInstance {
-  try {
-    return new Busboy({
-      headers: { ...request.headers, 'content-type': request.headers['content-type'] ?? '' },
-      limits: {
-        files: 1,
-        fields: 2,
-        parts: 4,
-        headerPairs: 20,
-        // The parser cuts longer headers off without an error. A body with such a header is refused when it has ended.
-        headerSize: envelopeMaxBytes,
-        fieldSize: 10_000,
-        fileSize: maxBytes,
-      },
-      // A part named `file` is a file, even if the client omitted its filename.
-      isPartAFile: (name, type, fileName) =>
-        name === 'file' || fileName !== undefined || type === 'application/octet-stream',
-    });
-  } catch (cause) {
-    throw invalid('The multipart Content-Type has no usable boundary.', cause);
-  }
 }
 
 /** Whether the body is multipart. Throws 415 for a type that cannot be a picture. */
