@@ -88,7 +88,7 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
 
   const router = new Router<AppState>({ sensitive: true, strict: true });
   for (const route of routes) {
-    const query = route.query === 'any' ? [] : [demandKnownQuery(route.query ?? [])];
+    const query = route.anyQuery ? [] : [demandKnownQuery(route.query ?? [])];
     const before = [enter(route), demandKnownCoding, ...guards[route.auth], ...query, ...(route.beforeBody ?? [])];
     const work = route.auth === 'signed' ? [route.handler] : [inFlight, route.handler];
     router.register(route.path, [route.method], [...before, ...bodies[route.body], ...work]);

@@ -34,8 +34,10 @@ interface CommonRoute {
   body: 'none' | 'json' | 'json_or_form' | 'picture';
   /** What refuses a request of this route before its body is read. */
   beforeBody?: readonly AppMiddleware[];
-  /** The query parameters that the handler reads, none by default. Any other one is refused, unless it is `any`: a page reads its own. */
-  query?: readonly string[] | 'any';
+  /** The query parameters that the handler reads, none by default. Any other one is refused. */
+  query?: readonly string[];
+  /** The script of the page reads the query, so no parameter is refused. */
+  anyQuery?: true;
   /** The handler counts the request against its key's rate as part of the admission. A request refused earlier is counted by middleware. */
   rate?: 'in_handler';
   handler: AppMiddleware;

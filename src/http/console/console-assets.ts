@@ -37,7 +37,7 @@ interface Asset {
 
 /** Compares with the names of the folder, so that no name can lead out of it. */
 const isFileOf = async (folder: string, name: string): Promise<boolean> =>
-  (await readdir(folder).catch(() => [])).includes(name);
+  (await readdir(folder).catch((): string[] => [])).includes(name);
 
 async function readAsset(path: string): Promise<Asset> {
   const body = await readFile(path);

@@ -16,8 +16,8 @@ export function consoleRoutes(folder = builtFolder): Route[] {
   const page = showPage(folder);
   return [
     { ...open, path: '/console/assets/:name', handler: showAsset(folder) },
-    { ...open, path: '/console', query: 'any', handler: page },
-    { ...open, path: '/console/*page', query: 'any', handler: page },
+    { ...open, path: '/console', anyQuery: true, handler: page },
+    { ...open, path: '/console/*page', anyQuery: true, handler: page },
   ];
 }
 
