@@ -6,16 +6,19 @@ import { mayRetry } from '../../src/http/docs/error-pages.ts';
 import { statusOf } from '../../src/http/error-status.ts';
 import { operations } from '../../src/http/openapi/operations.ts';
 import { committedDocument } from '../http/openapi/shipped-document.ts';
+import { clientTypes } from './client-types.ts';
 
 const root = new URL('../../', import.meta.url);
 
-/** The generated files by their path: `docs/openapi.json`, and `docs/API.md` with its generated parts written anew. */
+/** The generated files by their path: `docs/openapi.json`, `docs/API.md` with its generated parts written anew, and the types of the client. */
 export async function apiDocuments(): Promise<Map<string, string>> {
   const before = readFileSync(new URL('docs/API.md', root), 'utf8');
   const after = withPart(withPart(before, 'routes', routeTable()), 'errors', errorTableText());
+  const document = committedDocument();
   return new Map([
-    ['docs/openapi.json', `${JSON.stringify(committedDocument(), null, 1)}\n`],
+    ['docs/openapi.json', `${JSON.stringify(document, null, 1)}\n`],
     ['docs/API.md', await format(after, { parser: 'markdown', printWidth: 120, singleQuote: true })],
+    ['packages/tollgate-js/src/api-types.ts', await clientTypes(document)],
   ]);
 }
 

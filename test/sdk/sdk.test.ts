@@ -6,6 +6,7 @@ import { describeGoogleGenaiV1 } from './google-genai-v1.ts';
 import { describeOpenai } from './openai.ts';
 import { describeOpenaiV1 } from './openai-v1.ts';
 import { describeStreaming } from './streaming.ts';
+import { describeTollgateJs } from './tollgate-js.ts';
 
 /** One gateway for all client libraries, because its start takes longer than the tests of one library. */
 let gateway: Gateway;
@@ -14,6 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.stop());
 
+describeTollgateJs(() => gateway);
 describeAiSdk(() => gateway);
 describeGoogleGenai(() => gateway);
 describeGoogleGenaiV1(() => gateway);

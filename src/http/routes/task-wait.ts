@@ -9,18 +9,26 @@ export type WaitDeps = Parameters<typeof waitForTask>[0] & { taskWaits: TaskWait
 type Task = Awaited<ReturnType<typeof waitForTask>>;
 
 const WAIT_SECONDS_MAX = 60;
+/** After a wait that was not held. Polls at this pace cost less than the work on the tasks. */
+const RETRY_AFTER_SECONDS = 2;
 
 /** The query parameter `wait`, in seconds; undefined if it is absent. Throws `invalid_value`. */
 export const queryWait = (ctx: AppContext): number | undefined =>
   queryWholeNumber(ctx, 'wait', { min: 0, max: WAIT_SECONDS_MAX });
 
-/** The task when it has ended, or as it is when the time is over, the client has left, too many requests wait or the server stops. */
+/**
+ * The task when it has ended, or as it is when the time is over, the client has left, too many requests wait or the server stops. In the last
+ * two cases `Retry-After` says when to ask again, because a client that waits asks again at once.
+ */
 export async function waitForEnd(deps: WaitDeps, ctx: AppContext, task: Task, seconds: number): Promise<Task> {
-  const waiting = seconds === 0 || isTerminal(task.status) ? null : deps.taskWaits.enter(ctx);
-  if (waiting === null) return task;
+  if (seconds === 0 || isTerminal(task.status)) return task;
+  const waiting = deps.taskWaits.enter(ctx);
   try {
-    return await waitForTask(deps, task, { seconds, signal: waiting.signal });
+    const latest = waiting === null ? task : await waitForTask(deps, task, { seconds, signal: waiting.signal });
+    const isHeld = waiting !== null && !waiting.signal.aborted;
+    if (!isHeld && !isTerminal(latest.status)) ctx.set('Retry-After', String(RETRY_AFTER_SECONDS));
+    return latest;
   } finally {
-    waiting.leave();
+    waiting?.leave();
   }
 }

@@ -88,12 +88,14 @@ async function startWith(total: number): Promise<void> {
 interface Answer {
   status: number;
   body: Record<string, unknown>;
+  retryAfter: string | null;
 }
 const send = (path: string, init: RequestInit = {}, key = project.apiKey): Promise<Response> =>
   fetch(frame.url + path, { ...init, headers: { authorization: `Bearer ${key}`, ...init.headers } });
 const ask = async (path: string, init: RequestInit = {}, key = project.apiKey): Promise<Answer> => {
   const answer = await send(path, init, key);
-  return { status: answer.status, body: (await answer.json()) as Answer['body'] };
+  const retryAfter = answer.headers.get('retry-after');
+  return { status: answer.status, body: (await answer.json()) as Answer['body'], retryAfter };
 };
 const create = (query: string, idempotencyKey: string): Promise<Answer> =>
   ask(`/create${query}`, {
@@ -121,8 +123,9 @@ describe('a read with wait', () => {
 
   it('is answered with the task as it is when the time is over, and at once for a task that has ended', async () => {
     const taskId = await aRunningTask(db, project);
-    expect(await ask(`/tasks/${taskId}?wait=1`)).toMatchObject({ status: 200, body: { status: 'queued' } });
-    expect(await ask(`/tasks/${taskId}?wait=0`)).toMatchObject({ status: 200, body: { status: 'queued' } });
+    const running = { status: 200, body: { status: 'queued' }, retryAfter: null };
+    expect(await ask(`/tasks/${taskId}?wait=1`)).toMatchObject(running);
+    expect(await ask(`/tasks/${taskId}?wait=0`)).toMatchObject(running);
     await succeed(taskId);
     expect(await ask(`/tasks/${taskId}?wait=60`)).toMatchObject({ status: 200, body: { status: 'succeeded' } });
     expect(waiting).toBe(0);
@@ -171,7 +174,7 @@ describe('a read with wait', () => {
     await until(0);
   });
 
-  it('is answered at once beyond the share of its project, and another project still waits', async () => {
+  it('is answered at once beyond the share of its project, with the time to ask again, and another project still waits', async () => {
     await startWith(8);
     const other = await operator.project();
     const taskId = await aRunningTask(db, project);
@@ -182,7 +185,8 @@ describe('a read with wait', () => {
       answers.push(ask(`/tasks/${taskId}?wait=60`));
       await until(held);
     }
-    expect(await ask(`/tasks/${taskId}?wait=60`)).toMatchObject({ status: 200, body: { status: 'queued' } });
+    const refused = { status: 200, body: { status: 'queued' }, retryAfter: '2' };
+    expect(await ask(`/tasks/${taskId}?wait=60`)).toMatchObject(refused);
     const others = ask(`/tasks/${foreign}?wait=60`, {}, other.apiKey);
     await until(8);
     await succeed(foreign);
@@ -196,8 +200,9 @@ describe('a read with wait', () => {
     const answer = ask(`/tasks/${taskId}?wait=60`);
     await until(1);
     waits.stop();
-    expect(await answer).toMatchObject({ status: 200, body: { status: 'queued' } });
-    expect(await ask(`/tasks/${taskId}?wait=60`)).toMatchObject({ status: 200, body: { status: 'queued' } });
+    const running = { status: 200, body: { status: 'queued' }, retryAfter: '2' };
+    expect(await answer).toMatchObject(running);
+    expect(await ask(`/tasks/${taskId}?wait=60`)).toMatchObject(running);
   });
 });
 

@@ -5,7 +5,7 @@ import { Quote, Task } from '../answers/task.ts';
 import { UploadedFile } from '../answers/file.ts';
 import { createBody } from '../media-bodies.ts';
 import { modelExamples } from '../model-examples.ts';
-import { created, idempotencyKey, purchase, replayed, wait } from './shared.ts';
+import { created, idempotencyKey, notHeld, purchase, replayed, wait } from './shared.ts';
 
 const create = (type: 'image' | 'video', answer: string): Operation => ({
   summary: type === 'image' ? 'Create a picture' : 'Create a video',
@@ -27,7 +27,7 @@ const create = (type: 'image' | 'video', answer: string): Operation => ({
     202: {
       description: answer,
       content: json(Task),
-      headers: { Location: 'The path to poll.', ...replayed },
+      headers: { Location: 'The path to poll.', ...replayed, ...notHeld },
     },
   },
   errors: [...purchase, ...created],

@@ -41,6 +41,11 @@ export const wait: Parameter = {
   schema: z.int().min(0).max(60),
 };
 
+/** The header of an answer with `wait` about a task that has not ended. */
+export const notHeld = {
+  'Retry-After': 'Seconds to wait before the next request, if the answer could not be held for `wait` seconds.',
+};
+
 /** What a chat or a Gemini answer cost. */
 export const cost = {
   'x-tollgate-credits': 'The credits charged.',

@@ -4,7 +4,7 @@ import { taskStatuses, taskTypes } from '../../../domain/task.ts';
 import { AttemptList, DeletedTask, DeliveryList, Task, TaskList } from '../answers/task.ts';
 import { EventText } from '../answers/chat-completion.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
-import { notModified, pageParameters, validated, wait } from './shared.ts';
+import { notHeld, notModified, pageParameters, validated, wait } from './shared.ts';
 
 const taskId: Parameter = {
   name: 'task_id',
@@ -48,7 +48,10 @@ export const taskOperations: Record<string, Operation> = {
     description: 'Poll until `status` is `succeeded`, `failed` or `canceled`, or `wait` for it.',
     tag: 'Tasks',
     parameters: [taskId, wait],
-    answers: { 200: { description: 'The task.', content: json(Task), headers: validated }, 304: notModified },
+    answers: {
+      200: { description: 'The task.', content: json(Task), headers: { ...validated, ...notHeld } },
+      304: notModified,
+    },
     errors: ['task_not_found'],
   },
   'GET /api/v1/tasks/{task_id}/events': {
