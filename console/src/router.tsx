@@ -4,6 +4,8 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  parseSearchWith,
+  stringifySearchWith,
   redirect,
 } from '@tanstack/react-router';
 import { Shell } from './shell.tsx';
@@ -112,6 +114,9 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
     defaultPendingComponent: () => <Loading />,
     defaultErrorComponent: ({ error, reset }) => <ErrorAlert error={error} retry={reset} />,
     scrollRestoration: true,
+    // Searches hold texts only, so they need no quotes in the address.
+    parseSearch: parseSearchWith((text) => text),
+    stringifySearch: stringifySearchWith(String),
   });
 
 declare module '@tanstack/react-router' {

@@ -10,6 +10,7 @@ import {
   Text,
   Tooltip,
   UnstyledButton,
+  VisuallyHidden,
   useComputedColorScheme,
   useMantineColorScheme,
 } from '@mantine/core';
@@ -146,7 +147,8 @@ function Account({ session }: { session: Session }) {
   return (
     <Menu position="bottom-end" withArrow>
       <Menu.Target>
-        <UnstyledButton className="account" aria-label={`Signed in as ${session.name || session.role}`}>
+        <UnstyledButton className="account">
+          <VisuallyHidden>Signed in as</VisuallyHidden>
           <Text size="sm" fw={500} truncate maw={140} visibleFrom="xs">
             {session.name || 'Operator'}
           </Text>

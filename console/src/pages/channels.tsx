@@ -9,18 +9,8 @@ import { milliseconds, time } from '../ui/format.ts';
 import { MoreIcon } from '../ui/icons.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { Facts, Status } from '../ui/values.tsx';
+import { stateWords } from './channel-states.ts';
 import { VerifyDialog } from './verify-dialog.tsx';
-
-/** The states in the words of the documentation. */
-const stateWords: Record<Channel['state'], string> = {
-  ready: 'available',
-  disabled: 'disabled',
-  resting: 'cooling down',
-  open: 'tripped',
-  alarm: 'alarm',
-  half_open: 'probing',
-  not_drawn: 'not drawn',
-};
 
 /** What an operator can do about a state. */
 const remedies: Record<ChannelReason['kind'], string> = {
@@ -98,7 +88,7 @@ function ChannelCard({ channel, weightSum }: { channel: Channel; weightSum: numb
         <Facts
           of={[
             ['Adapter', channel.adapter],
-            ['Weight', `${channel.weight} (${share} % of this priority)`],
+            ['Weight', `${channel.weight} (${share}% of this priority)`],
           ]}
         />
         <Group gap={4}>

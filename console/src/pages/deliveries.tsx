@@ -92,7 +92,7 @@ const columnsOf = (redeliver: ((delivery: Delivery) => void) | null): Columns<De
     : [
         {
           id: 'actions',
-          header: '',
+          header: 'Actions',
           enableSorting: false,
           cell: ({ row: { original } }: { row: { original: Delivery } }) =>
             original.state === 'pending' ? null : (
@@ -100,7 +100,7 @@ const columnsOf = (redeliver: ((delivery: Delivery) => void) | null): Columns<De
                 size="compact-sm"
                 variant="default"
                 onClick={() => redeliver(original)}
-                aria-label={`Send ${original.task_id} again`}
+                aria-label={`Send again: ${original.task_id}`}
               >
                 Send again
               </Button>

@@ -37,7 +37,7 @@ export default function Jobs() {
               </Text>
               {mayRun && (
                 <Group mt="auto">
-                  <Button size="xs" variant="default" onClick={() => setAsked(name)} aria-label={`Run ${name} now`}>
+                  <Button size="xs" variant="default" onClick={() => setAsked(name)} aria-label={`Run now: ${name}`}>
                     Run now
                   </Button>
                 </Group>

@@ -65,7 +65,7 @@ function Figures({ today, yesterday }: { today: Totals; yesterday: Totals }) {
         bad={success !== null && success < 0.95}
       />
       <Figure label="Median time" value={ms(today.p50_ms)} trend={`${ms(yesterday.p50_ms)} yesterday`} />
-      <Figure label="Slowest 5 %" value={ms(today.p95_ms)} trend={`${ms(yesterday.p95_ms)} yesterday`} />
+      <Figure label="Slowest 5%" value={ms(today.p95_ms)} trend={`${ms(yesterday.p95_ms)} yesterday`} />
       <Figure label="Credits charged" value={number(today.credits)} trend={change(today.credits, yesterday.credits)} />
       <Figure
         label="Margin"
@@ -83,7 +83,7 @@ function change(now: number, before: number): string {
   if (before === 0) return 'None yesterday';
   const share = now / before - 1;
   const sign = share > 0 ? '+' : share < 0 ? '−' : '±';
-  return `${sign}${Math.abs(Math.round(100 * share))} % on yesterday`;
+  return `${sign}${Math.abs(Math.round(100 * share))}% on yesterday`;
 }
 
 function Figure({ label, value, trend, bad = false }: { label: string; value: string; trend: string; bad?: boolean }) {
@@ -149,7 +149,7 @@ function AlarmLink({ kind }: { kind: string }) {
   const to = places[kind];
   if (to === undefined) return null;
   return (
-    <PageLink to={to.to} search={to.search ?? {}} size="sm">
+    <PageLink to={to.to} search={to.search ?? {}} size="sm" c="inherit" underline="always">
       Open {words(to.name).toLowerCase()}
     </PageLink>
   );

@@ -28,7 +28,7 @@ export default function TrafficChart({ hours }: { hours: Overview['hours'] }) {
           valueFormatter={number}
           withLegend
           tickLine="none"
-          gridAxis="y"
+          gridAxis="x"
           barChartProps={{ accessibilityLayer: false }}
           xAxisProps={{ interval: 'preserveStartEnd', minTickGap: 40 }}
         />

@@ -11,6 +11,7 @@ import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status } from '../../ui/values.tsx';
 import { EditModel } from './edit-model.tsx';
 import { priceOf, useMargins } from './margins.ts';
+import { stateWords } from '../channel-states.ts';
 import { PageButton, PageLink } from '../../ui/links.tsx';
 
 /** One model: its price, what it earns, and the channels that serve it. */
@@ -149,11 +150,11 @@ function ServedBy({ entry }: { entry: CatalogEntry }) {
             <Group gap="xs">
               {serving.map(({ channel_id: id, name, state, priority }) => (
                 <Badge key={id} variant="default" size="lg" tt="none" fw={500}>
-                  <PageLink to="/channels" c="inherit">
+                  <PageLink to="/channels" c="inherit" fz="inherit">
                     {name}
                   </PageLink>{' '}
                   · priority {priority}
-                  {state === 'ready' ? '' : ` · ${words(state)}`}
+                  {state === 'ready' ? '' : ` · ${stateWords[state]}`}
                 </Badge>
               ))}
             </Group>

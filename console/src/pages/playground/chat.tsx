@@ -41,7 +41,9 @@ export function Chat({ api, model }: { api: ClientApi; model: Model }) {
   const [error, setError] = useState<unknown>(null);
   const [running, setRunning] = useState<AbortController | null>(null);
   const end = useRef<HTMLDivElement>(null);
-  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [messages]);
+  useEffect(() => {
+    end.current?.scrollIntoView({ block: 'nearest' });
+  }, [messages]);
   useEffect(() => () => running?.abort(), [running]);
 
   const bodyOf = (history: Message[]) => ({
@@ -131,7 +133,7 @@ export function Chat({ api, model }: { api: ClientApi; model: Model }) {
             max={8_192}
             step={256}
             allowDecimal={false}
-            w={200}
+            w={230}
           />
           <Text size="sm" c="dimmed">
             {credits(model.pricing.credits_per_1k_input_tokens)} per 1,000 tokens in,{' '}

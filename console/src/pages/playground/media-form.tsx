@@ -26,6 +26,8 @@ export function MediaForm({ api, model, projectId }: { api: ClientApi; model: Mo
   const errorOf = (key: string): string | undefined => (refusal?.param === key ? refusal.message : undefined);
   const fields = fieldsOf(model);
   const inputs = mediaInputsOf(model);
+  const takesNegative = model.parameters['negative_prompt'] === true;
+  const errorInMore = ['negative_prompt', ...inputs].some((key) => errorOf(key) !== undefined);
   const shownFields = ['prompt', 'negative_prompt', ...inputs, ...fields.map(({ key }) => key)];
   const elsewhere =
     quote.error && (refusal?.param == null || !shownFields.includes(refusal.param)) ? quote.error : null;
@@ -51,18 +53,6 @@ export function MediaForm({ api, model, projectId }: { api: ClientApi; model: Mo
                 maxRows={10}
                 required
               />
-              {model.parameters['negative_prompt'] === true && (
-                <Textarea
-                  label="What to leave out"
-                  description="Optional"
-                  value={typeof values['negative_prompt'] === 'string' ? values['negative_prompt'] : ''}
-                  onChange={(event) => set('negative_prompt')(event.currentTarget.value)}
-                  error={errorOf('negative_prompt')}
-                  autosize
-                  minRows={1}
-                  maxRows={4}
-                />
-              )}
               {fields.map((field) => (
                 <FieldInput
                   key={field.key}
@@ -72,24 +62,41 @@ export function MediaForm({ api, model, projectId }: { api: ClientApi; model: Mo
                   onChange={set(field.key)}
                 />
               ))}
-              {inputs.map((name) => (
-                <MediaInputField
-                  key={name}
-                  api={api}
-                  name={name}
-                  value={values[name]}
-                  error={errorOf(name)}
-                  onChange={set(name)}
-                />
-              ))}
+              {(takesNegative || inputs.length > 0) && (
+                <details className="more-options" {...(errorInMore && { open: true })}>
+                  <summary>More options</summary>
+                  <Stack mt="sm">
+                    {takesNegative && (
+                      <Textarea
+                        label="What to leave out"
+                        description="Optional"
+                        value={typeof values['negative_prompt'] === 'string' ? values['negative_prompt'] : ''}
+                        onChange={(event) => set('negative_prompt')(event.currentTarget.value)}
+                        error={errorOf('negative_prompt')}
+                        autosize
+                        minRows={1}
+                        maxRows={4}
+                      />
+                    )}
+                    {inputs.map((name) => (
+                      <MediaInputField
+                        key={name}
+                        api={api}
+                        name={name}
+                        value={values[name]}
+                        error={errorOf(name)}
+                        onChange={set(name)}
+                      />
+                    ))}
+                  </Stack>
+                </details>
+              )}
               {elsewhere && <ErrorAlert error={elsewhere} />}
-              <Group justify="space-between" gap="sm">
+              <Group gap="sm">
                 <Button type="submit" size="md" loading={generate.isPending} leftSection={<PlaygroundIcon size={18} />}>
                   Generate
                 </Button>
                 <Price quote={quote.error ? undefined : quote.data} />
-              </Group>
-              <Group>
                 <CodeButton path={createPath(model.type)} body={body} />
               </Group>
             </Stack>
@@ -117,7 +124,7 @@ const useQuote = (api: ClientApi, model: Model, body: object) => {
 
 function Price({ quote }: { quote: Quote | undefined }) {
   return (
-    <Text component="div" size="sm" ta="right" role="status" aria-live="polite">
+    <Text component="div" size="sm" flex={1} miw={120} role="status" aria-live="polite">
       {quote === undefined ? (
         <Text span c="dimmed">
           No price yet

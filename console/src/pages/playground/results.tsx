@@ -58,7 +58,7 @@ function RunCard({ run: { task, error, prompt, startedAt, endedAt } }: { run: Ru
                 : task.status === 'queued'
                   ? 'Waiting for its turn'
                   : 'The provider is at work'}
-              {task?.progress != null && ` (${task.progress} %)`} · {milliseconds(elapsed)}
+              {task?.progress != null && ` (${task.progress}%)`} · {milliseconds(elapsed)}
             </Text>
           </div>
         )}

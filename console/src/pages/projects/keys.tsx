@@ -138,7 +138,7 @@ const columnsOf = (act: ((action: Action) => void) | null, isOwner: boolean): Co
     : [
         {
           id: 'actions',
-          header: '',
+          header: 'Actions',
           enableSorting: false,
           cell: ({ row: { original: key } }: { row: { original: Key } }) =>
             key.state === 'revoked' ? null : <KeyMenu target={key} act={act} isOwner={isOwner} />,
