@@ -55,11 +55,7 @@ export function createApp(
   });
 
   const router = tableRouter(deps, routes);
-  app.use(async (ctx, next) => {
-    ctx.request.ip = clientAddress(ctx.req);
-    await next();
-  });
-  app.use(requestContext({ logger, recordDetail: deps.recordDetail }));
+  app.use(requestContext({ logger, recordDetail: deps.recordDetail, clientAddress }));
   app.use(answerErrors({ logger }));
   app.use(letGoWhen(() => stopping));
   app.use(demandTarget);
@@ -88,8 +84,13 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
 
   const router = new Router<AppState>({ sensitive: true, strict: true });
   for (const route of routes) {
-    const query = route.anyQuery ? [] : [demandKnownQuery(route.query ?? [])];
-    const before = [enter(route), demandKnownCoding, ...guards[route.auth], ...query, ...(route.beforeBody ?? [])];
+    const before = [
+      enter(route),
+      demandKnownCoding,
+      ...guards[route.auth],
+      checkQuery(route),
+      ...(route.beforeBody ?? []),
+    ];
     const work = route.auth === 'signed' ? [route.handler] : [inFlight, route.handler];
     router.register(route.path, [route.method], [...before, ...bodies[route.body], ...work]);
   }
@@ -131,11 +132,18 @@ function bodyReaders({ requestTimeoutSeconds, bodiesBufferedMaxBytes }: Config['
 
 const enter =
   (route: Route): AppMiddleware =>
-  async (ctx, next) => {
+  (ctx, next) => {
     ctx.state.route = route;
     // Anthropic's SDKs read the id of a request from this header.
     if (route.dialect === 'anthropic') ctx.set('request-id', ctx.state.requestId);
-    await next();
+    return next();
+  };
+
+const checkQuery =
+  ({ query = [], anyQuery }: Route): AppMiddleware =>
+  (ctx, next) => {
+    if (!anyQuery) demandKnownQuery(ctx, query);
+    return next();
   };
 
 const letGoWhen =
@@ -152,12 +160,12 @@ const letGoWhen =
  * Koa parses the request target whenever `ctx.path` is read and throws if it cannot (`GET http://[x`), even in the code that answers
  * and logs the error. After this check `ctx.path` is safe to read.
  */
-const demandTarget: AppMiddleware = async (ctx, next) => {
+const demandTarget: AppMiddleware = (ctx, next) => {
   if (!hasPath(ctx)) {
     ctx.url = '/';
     throw new GatewayError('invalid_value', { message: 'The request target is not a valid address.' });
   }
-  await next();
+  return next();
 };
 
 function hasPath(ctx: AppContext): boolean {
@@ -169,7 +177,7 @@ function hasPath(ctx: AppContext): boolean {
 }
 
 /** RFC 9112 §3.2. Node itself would answer without our request id and error body. */
-const demandHost: AppMiddleware = async (ctx, next) => {
+const demandHost: AppMiddleware = (ctx, next) => {
   const hosts = headerValues(ctx.req, 'host');
   if (hosts.length > 1) {
     throw new GatewayError('invalid_value', { message: 'The Host header was sent twice.', param: 'Host' });
@@ -177,21 +185,21 @@ const demandHost: AppMiddleware = async (ctx, next) => {
   if (hosts.length === 0 && ctx.req.httpVersion === '1.1') {
     throw new GatewayError('invalid_value', { message: 'The Host header is missing.', param: 'Host' });
   }
-  await next();
+  return next();
 };
 
 /**
  * RFC 9112 §6.1. Node removes the chunking and passes on a body that is still in the inner coding. Such a body must not be read as
  * if it were plain.
  */
-const demandKnownCoding: AppMiddleware = async (ctx, next) => {
+const demandKnownCoding: AppMiddleware = (ctx, next) => {
   const coding = ctx.req.headers['transfer-encoding'];
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
     ctx.set('connection', 'close');
     const message = 'The only supported transfer coding is chunked.';
     throw new GatewayError('invalid_value', { message, param: 'Transfer-Encoding' });
   }
-  await next();
+  return next();
 };
 
 /** Whether a path has a route for clients, with any method. */

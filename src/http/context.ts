@@ -51,6 +51,12 @@ export function keyOf(ctx: AppContext): AuthenticatedKey {
   return ctx.state.key;
 }
 
+/** The task that a request names in its path, of the project of its key. */
+export const askedTask = (ctx: AppContext): { projectId: string; taskId: string } => ({
+  projectId: keyOf(ctx).projectId,
+  taskId: ctx.params['task_id'] ?? '',
+});
+
 /** The owner of what a request holds of a fair budget: its project. Requests without a key share one owner for each kind of route. */
 export const ownerOf = ({ state }: Pick<AppContext, 'state'>): string =>
   state.key?.projectId ?? state.route?.auth ?? 'unmatched';

@@ -1,30 +1,27 @@
 import { GatewayError, quoted } from '../domain/errors.ts';
 import { didYouMean } from '../domain/nearest.ts';
-import type { AppContext, AppMiddleware } from './context.ts';
+import type { AppContext } from './context.ts';
 
 /**
  * Refuses a query parameter that the route does not read, and one that is sent twice. A client that relies on a parameter must learn
  * that it has no effect. A known name that ends in `[]` stands for one parameter of each name in the brackets: `metadata[]` takes
  * `metadata[order]=7`. Runs after authentication, so that a request without a valid key gets only its 401.
  */
-export const demandKnownQuery =
-  (known: readonly string[]): AppMiddleware =>
-  async (ctx, next) => {
-    if (ctx.querystring === '') return next();
-    const seen = new Set<string>();
-    for (const name of new URLSearchParams(ctx.querystring).keys()) {
-      const param = quoted(name);
-      if (!known.includes(name.replace(/\[.*\]$/s, '[]'))) {
-        const message = `The query parameter ${param} is not supported here.${didYouMean(name, known)}`;
-        throw new GatewayError('unsupported_parameter', { param, message });
-      }
-      if (seen.has(name)) {
-        throw new GatewayError('invalid_value', { message: `The query parameter ${param} was sent twice.`, param });
-      }
-      seen.add(name);
+export function demandKnownQuery(ctx: AppContext, known: readonly string[]): void {
+  if (ctx.querystring === '') return;
+  const seen = new Set<string>();
+  for (const name of new URLSearchParams(ctx.querystring).keys()) {
+    const param = quoted(name);
+    if (!known.includes(name.replace(/\[.*\]$/s, '[]'))) {
+      const message = `The query parameter ${param} is not supported here.${didYouMean(name, known)}`;
+      throw new GatewayError('unsupported_parameter', { param, message });
     }
-    await next();
-  };
+    if (seen.has(name)) {
+      throw new GatewayError('invalid_value', { message: `The query parameter ${param} was sent twice.`, param });
+    }
+    seen.add(name);
+  }
+}
 
 /** The value of a query parameter. Undefined if it is absent or empty. */
 export const queryValue = (ctx: AppContext, param: string): string | undefined =>

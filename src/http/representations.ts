@@ -28,11 +28,11 @@ export async function answerCoded(ctx: AppContext, { plain, coded }: CodedBody):
   answerRepresentation(ctx, chosen ?? plain);
 }
 
-/** What `make` returns, made again for each catalog. */
-export function perCatalog<T>(make: () => T): (entries: readonly CatalogEntry[]) => T {
+/** What `make` returns for the entries of a catalog, made once for each catalog. */
+export function perCatalog<T>(make: (entries: readonly CatalogEntry[]) => T): (entries: readonly CatalogEntry[]) => T {
   let made: { of: readonly CatalogEntry[]; value: T } | null = null;
   return (entries) => {
-    if (made?.of !== entries) made = { of: entries, value: make() };
+    if (made?.of !== entries) made = { of: entries, value: make(entries) };
     return made.value;
   };
 }

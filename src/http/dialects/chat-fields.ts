@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isDataUri, splitDataUri } from '../../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 
 /** The limits of `max_tokens` and `temperature` (spec §4.2). */
@@ -14,6 +15,15 @@ export const FunctionName = z
   .string()
   .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 letters, digits, "_", "-", "." or ":"');
 export const JsonRecord = z.custom<JsonObject>(isRecord, 'must be an object').meta({ type: 'object' });
+
+/** A URL, or an image's bytes in base64. Whether the URL is public https is checked with the model (`prepareChat`). */
+export const ImageUrl = z
+  .string()
+  .max(10_000_000)
+  .refine(
+    (url) => (!isDataUri(url) && URL.canParse(url)) || /^image\//.test(splitDataUri(url)?.mimeType ?? ''),
+    'must be an https URL or a base64 data URI of an image',
+  );
 
 export const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
 

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import {
   checkConversation,
-  isDataUri,
   toLength,
-  splitDataUri,
   toTemperature,
   type ChatContent,
   type ChatMessage,
@@ -17,6 +15,7 @@ import { anyJson, listOf, validate } from '../validate.ts';
 import {
   FunctionName,
   given,
+  ImageUrl,
   isGiven,
   itemsMax,
   JsonRecord,
@@ -85,14 +84,6 @@ export const wantsUsage = (body: JsonObject): boolean =>
 /** Anthropic's mark for its prompt cache, in the place where LiteLLM and OpenRouter accept it too. */
 const cache_control = z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() }).nullish();
 const TextPart = z.object({ type: z.literal('text'), text: z.string(), cache_control });
-/** A URL, or an image's bytes in base64. Whether the URL is public https is checked with the model (`prepareChat`). */
-const ImageUrl = z
-  .string()
-  .max(10_000_000)
-  .refine(
-    (url) => (!isDataUri(url) && URL.canParse(url)) || /^image\//.test(splitDataUri(url)?.mimeType ?? ''),
-    'must be an https URL or a base64 data URI of an image',
-  );
 const ImagePart = z.object({
   type: z.literal('image_url'),
   image_url: z.object({ url: ImageUrl, detail: z.enum(['auto', 'low', 'high', 'original']).nullish() }),

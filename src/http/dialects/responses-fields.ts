@@ -1,20 +1,12 @@
 import { z } from 'zod';
-import { isDataUri, splitDataUri } from '../../domain/chat.ts';
 import { anyJson, listOf } from '../validate.ts';
-import { FunctionName, itemsMax, JsonRecord, Temperature, toolsMax, V1MaxTokens } from './chat-fields.ts';
+import { FunctionName, ImageUrl, itemsMax, JsonRecord, Temperature, toolsMax, V1MaxTokens } from './chat-fields.ts';
 
 /**
  * The fields of a Responses request (https://platform.openai.com/docs/api-reference/responses/create and the types of `openai` 7.57.0, read
  * 2026-11-22) that the gateway reads itself. The parts of `input` are strict, so that none is dropped.
  */
 const InputText = z.strictObject({ type: z.literal('input_text'), text: z.string() });
-const ImageUrl = z
-  .string()
-  .max(10_000_000)
-  .refine(
-    (url) => (!isDataUri(url) && URL.canParse(url)) || /^image\//.test(splitDataUri(url)?.mimeType ?? ''),
-    'must be an https URL or a base64 data URI of an image',
-  );
 const InputImage = z.strictObject({
   type: z.literal('input_image'),
   image_url: ImageUrl,

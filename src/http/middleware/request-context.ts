@@ -1,18 +1,23 @@
+import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { DetailRow } from '../../commands/details/detail-recorder.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 
-/**
- * Gives the request its id and the answer its common headers. When the answer is sent or the client is gone, writes the log line of
- * the request, and its detail row if rows are kept. The line shows the route's template, because paths and queries may have secrets.
- */
-export function requestContext(tools: {
+interface ContextTools {
   logger: Logger;
   recordDetail?: ((row: DetailRow) => void) | undefined;
-}): AppMiddleware {
-  return async (ctx, next) => {
+  clientAddress: (request: IncomingMessage) => string;
+}
+
+/**
+ * Gives the request its id and the address of its client, and the answer its common headers. When the answer is sent or the client is gone, writes the log line of
+ * the request, and its detail row if rows are kept. The line shows the route's template, because paths and queries may have secrets.
+ */
+export function requestContext(tools: ContextTools): AppMiddleware {
+  return (ctx, next) => {
     const startedAt = performance.now();
+    ctx.request.ip = tools.clientAddress(ctx.req);
     ctx.state.requestId = newId('req');
     const theirs = ctx.get('x-request-id');
     if (/^[\x21-\x7e]{1,128}$/.test(theirs)) ctx.state.clientRequestId = theirs;
@@ -22,18 +27,14 @@ export function requestContext(tools: {
       'cache-control': 'no-store',
     });
     ctx.res.once('close', () => noteRequest(tools, ctx, performance.now() - startedAt));
-    await next();
+    return next();
   };
 }
 
 /** nginx's status for a client that disconnects before the answer begins. Logged, never sent. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-function noteRequest(
-  { logger, recordDetail }: Parameters<typeof requestContext>[0],
-  ctx: AppContext,
-  ms: number,
-): void {
+function noteRequest({ logger, recordDetail }: ContextTools, ctx: AppContext, ms: number): void {
   const { requestId, clientRequestId, route, key, clientGone } = ctx.state;
   const line = {
     request_id: requestId,

@@ -10,7 +10,7 @@ import { llmsText } from '../docs/llms-text.ts';
 import { referencePage } from '../docs/reference-page.ts';
 import { answerRepresentation } from '../etag.ts';
 import { openapiDocument, type DescribedRoute } from '../openapi/document.ts';
-import { answerCoded, perCatalog, renderCoded, renderJson, type CodedBody } from '../representations.ts';
+import { answerCoded, perCatalog, renderCoded, renderJson } from '../representations.ts';
 import type { Route } from '../route.ts';
 
 interface DocumentationDeps {
@@ -37,15 +37,10 @@ export function documentationRoutes(deps: DocumentationDeps, described: readonly
 
 /** The document is made and compressed once per catalog. It names offered models only, as a key without an allowlist sees them. */
 function showDocument({ catalog }: DocumentationDeps, routes: () => readonly DescribedRoute[]): AppMiddleware {
-  const rendered = perCatalog(() => new Map<'document', CodedBody>());
-  return async (ctx) => {
-    const entries = await catalog.entries();
-    const known = rendered(entries);
-    const document =
-      known.get('document') ?? renderCoded(renderJson(openapiDocument(routes(), entries.filter(isOffered))));
-    known.set('document', document);
-    await answerCoded(ctx, document);
-  };
+  const document = perCatalog((entries) =>
+    renderCoded(renderJson(openapiDocument(routes(), entries.filter(isOffered)))),
+  );
+  return async (ctx) => answerCoded(ctx, document(await catalog.entries()));
 }
 
 const showGuide =

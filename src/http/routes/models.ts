@@ -27,7 +27,7 @@ export const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => native
   const rendered = perCatalog(() => new BoundedMap<CodedBody>(renderedMax));
   return async (ctx) => {
     const form = formOf(ctx);
-    await demandKnownQuery(form.query)(ctx, () => Promise.resolve());
+    demandKnownQuery(ctx, form.query);
     const entries = await catalog.entries();
     const { models } = keyOf(ctx);
     const name = JSON.stringify([form.name, ctx.querystring, models && [...models].sort()]);

@@ -2,7 +2,7 @@ import { followTask } from '../../commands/tasks/follow-task.ts';
 import { presentTask } from '../../commands/tasks/present-task.ts';
 import { showTaskOf } from '../../commands/tasks/show-task.ts';
 import { isTerminal } from '../../domain/task.ts';
-import { keyOf, type AppMiddleware } from '../context.ts';
+import { askedTask, type AppMiddleware } from '../context.ts';
 import { EventStream } from '../event-stream.ts';
 import type { TaskWaits } from '../task-waits.ts';
 
@@ -23,7 +23,7 @@ const RECONNECT_MS = 2_000;
 export const streamTaskEvents =
   (deps: EventDeps): AppMiddleware =>
   async (ctx) => {
-    const task = await showTaskOf(deps, { projectId: keyOf(ctx).projectId, taskId: ctx.params['task_id'] ?? '' });
+    const task = await showTaskOf(deps, askedTask(ctx));
     const received = ctx.get('last-event-id');
     if (isTerminal(task.status) && received === eventId(task)) {
       ctx.status = 204;

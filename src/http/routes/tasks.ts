@@ -6,7 +6,7 @@ import { listDeliveries } from '../../commands/callbacks/list-deliveries.ts';
 import { clientRedeliveries, redeliverCallback } from '../../commands/callbacks/redeliver-callback.ts';
 import { answerTaskRead, showTaskOf, type TaskForm } from '../../commands/tasks/show-task.ts';
 import { timePosition } from '../../domain/time-position.ts';
-import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import { askedTask, type AppContext, type AppMiddleware } from '../context.ts';
 import { answerRepresentation } from '../etag.ts';
 import { createListCodec } from '../list-codec.ts';
 import { queryWait, waitForEnd, type WaitDeps } from './task-wait.ts';
@@ -19,7 +19,7 @@ type RedeliverDeps = TaskDeps & Parameters<typeof redeliverCallback>[0];
 export const showTask = (deps: TaskDeps & WaitDeps & Parameters<typeof answerTaskRead>[0]): AppMiddleware => {
   const form: TaskForm = { name: 'task', present: (task) => presentTask(deps, task) };
   return async (ctx) => {
-    const asked = { projectId: keyOf(ctx).projectId, taskId: ctx.params['task_id'] ?? '' };
+    const asked = askedTask(ctx);
     const seconds = queryWait(ctx);
     if (seconds !== undefined) await waitForEnd(deps, ctx, await showTaskOf(deps, asked), seconds);
     answerRepresentation(ctx, await answerTaskRead(deps, asked, form));
@@ -70,5 +70,4 @@ export const listDeliveriesRoute =
     ctx.body = deliveries.write(await listDeliveries(deps, id, page));
   };
 
-const ownTask = (deps: TaskDeps, ctx: AppContext) =>
-  showTaskOf(deps, { projectId: keyOf(ctx).projectId, taskId: ctx.params['task_id'] ?? '' });
+const ownTask = (deps: TaskDeps, ctx: AppContext) => showTaskOf(deps, askedTask(ctx));
