@@ -15,11 +15,14 @@ export interface ChatAdmissionRequest {
   /** Credits to hold, for the worst case. */
   credits: number;
   holdSeconds: number;
-  attemptId: string;
+  /** The channel of the first call, whose id is `firstAttemptId`. */
   channelId: string;
   channelName: string;
   idempotency: IdempotencyBinding | null;
 }
+
+/** The id of the first call of a chat (`sql/functions/first_attempt_id.sql`), so that its hold need not have it. */
+export const firstAttemptId = (requestId: string): string => `att_${requestId.slice('req_'.length)}`;
 
 export interface ChatAdmission {
   verdict: { kind: 'admitted' } | { kind: 'replay' } | { kind: 'refused'; code: ErrorCode };
@@ -82,7 +85,7 @@ export class ChatLedger {
     this.#ends = new GroupCommit({ ...limits, run: (members) => endChats(database, members) });
   }
 
-  /** Checks rate, key, allowlist, idempotency, balance and budget, and writes the hold, which names the first call. A refusal only counts the rate. */
+  /** Checks rate, key, allowlist, idempotency, balance and budget, and writes the hold, which names the first channel. A refusal only counts the rate. */
   admit(request: ChatAdmissionRequest): Promise<ChatAdmission> {
     return this.#admissions.submit(request);
   }
@@ -107,8 +110,9 @@ export class ChatLedger {
   }
 
   /** Refunds a chat whose client has already received 503. If that fails, the hold is refunded when it expires. */
-  #refundLate({ requestId, attemptId }: ChatAdmissionRequest): void {
+  #refundLate({ requestId }: ChatAdmissionRequest): void {
     const detail = 'admitted after its client had been answered; nothing was sent';
+    const attemptId = firstAttemptId(requestId);
     const attempt: AttemptEnding = { attemptId, outcome: 'transient', errorClass: null, status: null, detail };
     this.end({ ...nothingCharged(requestId, null), attempt }).catch(() => undefined);
   }
@@ -193,7 +197,6 @@ async function admitChats(
     column(({ modelId }) => modelId),
     column(({ credits }) => credits),
     column(({ holdSeconds }) => holdSeconds),
-    column(({ attemptId }) => attemptId),
     column(({ channelId }) => channelId),
     column(({ channelName }) => channelName),
     column(({ idempotency }) => idempotency?.route),

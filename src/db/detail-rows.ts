@@ -10,7 +10,6 @@ export interface DetailRow {
   /** The route's template. */
   route: string;
   keyId: string | null;
-  projectId: string | null;
   modelId: string | null;
   status: number;
   ms: number;
@@ -19,16 +18,19 @@ export interface DetailRow {
   attempts: number | null;
 }
 
-/** Writes rows in one statement and skips those that exist already. Throws if the partition of a day is missing. */
-export async function writeDetailRows(database: Database, rows: readonly DetailRow[]): Promise<void> {
+/**
+ * Writes rows in one statement. `again`: an earlier call may have written some of them, which are skipped. Throws if the partition of a day
+ * is missing.
+ */
+export async function writeDetailRows(database: Database, rows: readonly DetailRow[], again: boolean): Promise<void> {
   await database.query(
-    'write-detail-rows',
-    `insert into api_detail (at, request_id, method, route, key_id, project_id, model_id, status, ms, credits, attempts)
-     select to_timestamp(at_ms / 1000), request_id, method, route, key_id, project_id, model_id, status, ms, credits, attempts
+    `write-detail-rows${again ? '-again' : ''}`,
+    `insert into api_detail (at, request_id, method, route, key_id, model_id, status, ms, credits, attempts)
+     select to_timestamp(at_ms / 1000), request_id, method, route, key_id, model_id, status, ms, credits, attempts
      from jsonb_to_recordset($1::jsonb) as x (
-       at_ms float8, request_id text, method text, route text, key_id text, project_id text, model_id text, status int,
+       at_ms float8, request_id text, method text, route text, key_id text, model_id text, status int,
        ms int, credits bigint, attempts int)
-     on conflict do nothing`,
+     ${again ? 'where not exists (select from api_detail d where d.at = to_timestamp(at_ms / 1000) and d.request_id = x.request_id)' : ''}`,
     [toMembers(rows)],
   );
 }

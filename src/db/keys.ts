@@ -61,11 +61,16 @@ export async function markKeyRevoked(
   em: EntityManager,
   keyId: string,
 ): Promise<{ projectId: string; revokedAt: Date; changed: boolean } | null> {
+  await lockAccountOf(em, keyId);
   const now = raw<Date>('clock_timestamp()');
   const marked = await em.nativeUpdate(ApiKey, { id: keyId, revokedAt: null }, { revokedAt: now });
   const key = await em.findOne(ApiKey, { id: keyId });
   return key?.revokedAt ? { projectId: key.projectId, revokedAt: key.revokedAt, changed: marked > 0 } : null;
 }
+
+/** Waits for the admissions that have read the key, so that those after this transaction find it changed. */
+const lockAccountOf = (em: EntityManager, keyId: string): Promise<unknown> =>
+  em.execute('select lock_accounts(array(select project_id from api_key where id = ?))', [keyId]);
 
 /** The settings of a key that an operator may change; null means no limit. */
 export interface KeyLimits {
@@ -89,6 +94,7 @@ export async function updateKeyLimits(
   keyId: string,
   given: Partial<KeyLimits>,
 ): Promise<{ before: KeyLimits; after: KeyLimits } | 'unknown' | 'revoked'> {
+  await lockAccountOf(em, keyId);
   const key = await em.findOne(ApiKey, { id: keyId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (!key) return 'unknown';
   if (key.revokedAt) return 'revoked';

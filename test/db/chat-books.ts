@@ -1,4 +1,4 @@
-import { ChatLedger, type ChatAdmissionRequest, type ChatEnd } from '../../src/db/chat-ledger.ts';
+import { ChatLedger, firstAttemptId, type ChatAdmissionRequest, type ChatEnd } from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { newId, patienceMs, type Book } from './books.ts';
 
@@ -13,7 +13,6 @@ export function anAdmission(book: Book, over: Partial<ChatAdmissionRequest> = {}
     modelId: 'model-a',
     credits: 1,
     holdSeconds: 180,
-    attemptId: newId('att'),
     channelId: 'chn_a',
     channelName: 'channel-a',
     idempotency: null,
@@ -23,7 +22,7 @@ export function anAdmission(book: Book, over: Partial<ChatAdmissionRequest> = {}
 
 /** The argument of `end` for an admitted chat that is charged `credits`. */
 export const settledEnd = (
-  { requestId, attemptId, channelId }: Pick<ChatAdmissionRequest, 'requestId' | 'attemptId' | 'channelId'>,
+  { requestId, channelId }: Pick<ChatAdmissionRequest, 'requestId' | 'channelId'>,
   credits: number,
 ): ChatEnd => ({
   requestId,
@@ -33,6 +32,6 @@ export const settledEnd = (
   outputTokens: 1,
   usageEstimated: false,
   costMicroUsd: 0,
-  attempt: { attemptId, outcome: 'ok', errorClass: null, status: null, detail: null },
+  attempt: { attemptId: firstAttemptId(requestId), outcome: 'ok', errorClass: null, status: null, detail: null },
   answer: null,
 });

@@ -1,6 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { adjustCredits } from '../../src/commands/projects/adjust-credits.ts';
-import { ChatLedger, expireChats, type ChatAdmission, type ChatAdmissionRequest } from '../../src/db/chat-ledger.ts';
+import {
+  ChatLedger,
+  expireChats,
+  firstAttemptId,
+  type ChatAdmission,
+  type ChatAdmissionRequest,
+} from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { markReplayed } from '../../src/db/idempotency.ts';
 import { accountOf, addKey, breachesIn, entriesOf, newId, openBook, rowsOf, run, type Book } from './books.ts';
@@ -266,13 +272,13 @@ describe('the end of a chat', () => {
     expect(await expireChats(db, 10)).toBe(0);
     expect(await ledger.end(settledEnd(gone, 8))).toEqual({ ended: false, charged: 0 });
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 17, reserved: 3 });
-    expect(await rowsOf(db, 'select outcome, error_class from attempt where id = $1', [gone.attemptId])).toEqual([
-      { outcome: 'unknown', errorClass: 'deadline' },
-    ]);
+    expect(
+      await rowsOf(db, 'select outcome, error_class from attempt where id = $1', [firstAttemptId(gone.requestId)]),
+    ).toEqual([{ outcome: 'unknown', errorClass: 'deadline' }]);
     expect(await admitOne(anAdmission(book, once('gone')))).toBe('admitted');
     const next = { requestId: gone.requestId, attemptId: newId('att'), n: 2, channelId: 'chn_b', channelName: 'b' };
     const ended = {
-      attemptId: gone.attemptId,
+      attemptId: firstAttemptId(gone.requestId),
       outcome: 'transient',
       errorClass: null,
       status: null,

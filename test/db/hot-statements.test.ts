@@ -10,7 +10,7 @@ import {
   startAttempt,
   type AttemptMemory,
 } from '../../src/db/attempts.ts';
-import { expireChats, type ChatLedger } from '../../src/db/chat-ledger.ts';
+import { expireChats, firstAttemptId, type ChatLedger } from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { claimDelivery, claimOverdueDeliveries, endDeliveryTry, readDelivery } from '../../src/db/deliveries.ts';
 import { findIdempotent, markReplayed } from '../../src/db/idempotency.ts';
@@ -205,18 +205,27 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
     idempotency: { route: '/api/v1/chat/completions', key: newId('idem'), fingerprint: 'same', keptSeconds: 60 },
   });
   expect(await note('admit a chat', () => chats.admit(first))).toMatchObject({ verdict: { kind: 'admitted' } });
-  const second = { ...first, attemptId: newId('att') };
+  const second = newId('att');
   await note('begin the second attempt of a chat', () =>
     chats.nextAttempt({
       requestId: first.requestId,
-      ended: { attemptId: first.attemptId, outcome: 'transient', errorClass: null, status: 503, detail: null },
-      attemptId: second.attemptId,
+      ended: {
+        attemptId: firstAttemptId(first.requestId),
+        outcome: 'transient',
+        errorClass: null,
+        status: 503,
+        detail: null,
+      },
+      attemptId: second,
       n: 2,
       channelId: 'chn_b',
       channelName: 'channel-b',
     }),
   );
-  await note('settle a chat', () => chats.end(settledEnd(second, 1)));
+  const settled = settledEnd(first, 1);
+  await note('settle a chat', () =>
+    chats.end({ ...settled, attempt: settled.attempt && { ...settled.attempt, attemptId: second } }),
+  );
   const refunded = anAdmission(book, { channelId });
   await chats.admit(refunded);
   await note('refund a chat', () => chats.end({ ...settledEnd(refunded, 1), settle: null }));

@@ -51,7 +51,7 @@ describe('migrate', () => {
 
   it('leaves an empty database unchanged if a function cannot be applied', async () => {
     const database = await (await scratch({ migrated: false })).open();
-    await run(database, `create function lock_money(a text[], b text[]) returns int language sql as 'select 1'`);
+    await run(database, `create function lock_accounts(a text[]) returns int language sql as 'select 1'`);
     await expect(migrate(database)).rejects.toThrow('cannot change return type');
     const tables = await rowsOf(database, `select tablename from pg_tables where schemaname = 'public' order by 1`);
     expect(tables).toEqual([{ tablename: 'schema_migration' }]);

@@ -1,11 +1,10 @@
-import { nothingCharged } from '../../db/chat-ledger.ts';
+import { firstAttemptId, nothingCharged } from '../../db/chat-ledger.ts';
 import type { ChannelRow } from '../../db/channels.ts';
 import type { ChatReply } from '../../domain/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { thinksFirst } from '../../domain/reasoning.ts';
 import type { Attempt } from '../../domain/upstream.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
-import { newId } from '../../platform/crypto/ids.ts';
 import { askForLong, askForWhole } from './ask-channel.ts';
 import { creditRefusal } from '../projects/credit-refusal.ts';
 import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
@@ -84,7 +83,6 @@ export async function obtainAnswer<Answer>(
 async function admit(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promise<Progress | 'replay'> {
   const { config } = deps;
   const modelId = input.prepared.entry.model.id;
-  const attemptId = newId('att');
   const admitting = deps.chatLedger.admit({
     requestId: input.requestId,
     projectId: input.key.projectId,
@@ -93,7 +91,6 @@ async function admit(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promi
     modelId,
     credits: input.prepared.credits,
     holdSeconds: config.chat.deadlineSeconds + config.chat.holdExtraSeconds,
-    attemptId,
     channelId: first.id,
     channelName: first.name,
     idempotency: input.idempotency && { ...input.idempotency, keptSeconds: config.idempotency.keptSeconds },
@@ -104,7 +101,7 @@ async function admit(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promi
     throw error;
   });
   if (rate) input.onRate(rate);
-  if (verdict.kind === 'admitted') return { attemptId, attempt: null };
+  if (verdict.kind === 'admitted') return { attemptId: firstAttemptId(input.requestId), attempt: null };
   await deps.channels.release(first, modelId);
   if (verdict.kind === 'replay') return 'replay';
   throw await creditRefusal(deps, {

@@ -25,7 +25,7 @@ export function createDetailRecorder(
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | null = null;
   const { lose, logLost } = createLossLog({ logger, metrics });
-  /** Whether the last write failed for lack of a database. Then rows wait for the timer instead of a full batch. */
+  /** Whether the last write lost its database. Then rows wait for the timer instead of a full batch, and some may have been written. */
   let unavailable = false;
   let closed = false;
 
@@ -54,7 +54,7 @@ export function createDetailRecorder(
   /** Returns false if the database is unavailable. The rows then wait again, in their order. */
   const writeBatch = async (batch: DetailRow[]): Promise<boolean> => {
     try {
-      await write(db, batch);
+      await write(db, batch, unavailable);
       unavailable = false;
       return true;
     } catch (error) {
@@ -115,12 +115,12 @@ function createLossLog({ logger, metrics }: Pick<Deps, 'logger' | 'metrics'>) {
 const retryMs = 100;
 
 /** Creates missing partitions first: the day's partition is missing if maintenance has not run for days. */
-async function write(db: Deps['db'], batch: DetailRow[]): Promise<void> {
+async function write(db: Deps['db'], batch: DetailRow[], again: boolean): Promise<void> {
   try {
-    await writeDetailRows(db, batch);
+    await writeDetailRows(db, batch, again);
   } catch (error) {
     if (!isPartitionMissing(error)) throw error;
     await ensureDetailPartitions(db);
-    await writeDetailRows(db, batch);
+    await writeDetailRows(db, batch, again);
   }
 }

@@ -74,7 +74,6 @@ function detailOf(ctx: AppContext, answered: { route: string; status: number; ms
     ...answered,
     ms: Math.min(Math.round(answered.ms), 2_147_483_647),
     keyId: key?.keyId ?? null,
-    projectId: key?.projectId ?? null,
     modelId: modelId ?? null,
     credits: isReplay ? null : (toldBy(ctx, 'x-tollgate-credits') ?? creditsQuoted ?? null),
     attempts: isReplay ? null : (toldBy(ctx, 'x-tollgate-attempts') ?? ctx.state.attempts ?? null),

@@ -50,7 +50,7 @@ export const describeDetailRecorder = (started: () => Gateway): void =>
         });
 
         const requestOf = ({ headers }: { headers: Headers }): string => headers.get('x-request-id') ?? '';
-        const own = { projectId: project.projectId, keyId: project.keyId };
+        const own = { keyId: project.keyId };
         expect(await detailOf(requestOf(chat))).toMatchObject({
           ...own,
           method: 'POST',
@@ -73,7 +73,7 @@ export const describeDetailRecorder = (started: () => Gateway): void =>
         expect(await detailOf(requestOf(image))).toMatchObject({ ...priced, route: mediaRoutes.image, status: 202 });
         expect(await detailOf(requestOf(legacy))).toMatchObject({ ...priced, route: legacyRoute, status: 200 });
         expect(await detailOf(requestOf(unmatched))).toMatchObject({ route: 'unmatched', status: 404 });
-        expect(await detailOf(requestOf(noKey))).toMatchObject({ keyId: null, projectId: null, status: 401 });
+        expect(await detailOf(requestOf(noKey))).toMatchObject({ keyId: null, status: 401 });
         expect(await detailOf(requestOf(gemini))).toMatchObject({ ...own, modelId: null });
         expect(await detailOf(requestOf(unknownParameter))).toMatchObject({
           ...own,
@@ -195,6 +195,40 @@ export const describeDetailRecorder = (started: () => Gateway): void =>
         }
       });
 
+      it('writes a batch once if the reply to the first write was lost', async () => {
+        const name = `lost_${randomUUID().slice(0, 8)}`;
+        const db = openDatabase({
+          url: gateway.databaseUrl,
+          poolMax: 2,
+          connectTimeoutMs: 1_000,
+          statementTimeoutMs: 5_000,
+        });
+        const send = db.query.bind(db);
+        let lost = 0;
+        db.query = async (text, sql, values) => {
+          const rows = await send(text, sql, values);
+          if (lost++ === 0) throw Object.assign(new Error('the reply was lost'), { code: 'ECONNRESET' });
+          return rows as never;
+        };
+        try {
+          await ensureDetailPartitions(gateway.database);
+          const recorder = createDetailRecorder(
+            { db, metrics: createMetrics(), logger: pino({ level: 'silent' }) },
+            { batchMax: 3, waitMs: 10 },
+          );
+          for (let n = 0; n < 4; n++) recorder.record(aRow(`${name}_${n}`));
+          await recorder.close();
+          const rows = await rowsOf<{ id: string }>(
+            gateway.database,
+            `select request_id as id from api_detail where starts_with(request_id, $1) order by 1`,
+            [name],
+          );
+          expect(rows).toEqual([0, 1, 2, 3].map((n) => ({ id: `${name}_${n}` })));
+        } finally {
+          await db.close();
+        }
+      });
+
       it('counts the waiting rows as lost if the database is still unavailable when the recorder closes', async () => {
         const db = openDatabase({
           url: 'postgresql://nobody@127.0.0.1:1/nothing',
@@ -225,7 +259,6 @@ const aRow = (requestId: string): DetailRow => ({
   method: 'GET',
   route: '/api/v1/models',
   keyId: null,
-  projectId: null,
   modelId: null,
   status: 200,
   ms: 1,

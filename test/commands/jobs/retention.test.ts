@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { anyRedeliveries } from '../../../src/commands/callbacks/redeliver-callback.ts';
 import { runMaintenance, MaintenanceError } from '../../../src/commands/jobs/maintenance.ts';
-import { nothingCharged, type AttemptEnding } from '../../../src/db/chat-ledger.ts';
+import { firstAttemptId, nothingCharged, type AttemptEnding } from '../../../src/db/chat-ledger.ts';
 import { ensureDetailPartitions, writeDetailRows } from '../../../src/db/detail-rows.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { startRedelivery } from '../../../src/db/deliveries.ts';
@@ -78,11 +78,11 @@ beforeAll(async () => {
     ['req_old', 100],
     ['req_new', 0],
   ] as const) {
-    const chat = anAdmission(book, { requestId, attemptId: `att_${requestId}` });
+    const chat = anAdmission(book, { requestId });
     await chats.admit(chat);
     // Only a call that failed has a row of its own.
     const attempt = {
-      attemptId: chat.attemptId,
+      attemptId: firstAttemptId(requestId),
       outcome: 'refused',
       errorClass: null,
       status: 400,
@@ -135,7 +135,7 @@ beforeAll(async () => {
       `create table api_detail_${day.replaceAll('-', '')} partition of api_detail
        for values from ('${day} 00:00:00+00') to ('${daysAgo(days - 1).slice(0, 10)} 00:00:00+00')`,
     );
-    await writeDetailRows(database, [aRow(days, `req_${days}`)]);
+    await writeDetailRows(database, [aRow(days, `req_${days}`)], false);
   }
   expect(await verifyLedger(database, 60)).toMatchObject({ ok: true });
 });
@@ -147,7 +147,6 @@ const aRow = (days: number, requestId: string) => ({
   method: 'GET',
   route: '/api/v1/models',
   keyId: null,
-  projectId: null,
   modelId: null,
   status: 200,
   ms: 1,
@@ -219,22 +218,22 @@ describe('retention', () => {
     });
     for (const name of ['over', 'held']) {
       const requestId = `req_${name}`;
-      const ended = ending(`att_${name}_1`);
-      await chats.admit(anAdmission(book, { requestId, attemptId: ended.attemptId }));
+      const ended = ending(firstAttemptId(requestId));
+      await chats.admit(anAdmission(book, { requestId }));
       const next = { attemptId: `att_${name}_2`, n: 2, channelId: 'chn_b', channelName: 'channel-b' };
       expect(await chats.nextAttempt({ requestId, ended, ...next })).toBe(true);
     }
     // The API server ends the chat without knowing that its second attempt was written.
-    await chats.end({ ...nothingCharged('req_over', null), attempt: ending('att_over_1') });
+    await chats.end({ ...nothingCharged('req_over', null), attempt: ending(firstAttemptId('req_over')) });
     const left = () =>
       rowsOf(db, `select id, outcome from attempt where request_id in ('req_over', 'req_held') order by id`);
     const held = [
-      { id: 'att_held_1', outcome: 'transient' },
+      { id: 'att_held', outcome: 'transient' },
       { id: 'att_held_2', outcome: null },
     ];
     expect(await left()).toEqual([
       ...held,
-      { id: 'att_over_1', outcome: 'transient' },
+      { id: 'att_over', outcome: 'transient' },
       { id: 'att_over_2', outcome: null },
     ]);
     await moveRequest(db, 'req_over', daysAgo(100));

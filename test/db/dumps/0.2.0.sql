@@ -8,7 +8,6 @@ create table api_detail (
   method text not null,
   model_id text,
   ms integer not null,
-  project_id text,
   request_id text not null,
   route text not null,
   status integer not null
@@ -205,7 +204,6 @@ create table file (
 
 create table hold (
   amount bigint not null,
-  attempt_id text,
   channel_id text,
   channel_name text,
   created_at timestamp with time zone not null default clock_timestamp(),
@@ -425,308 +423,311 @@ create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-
 
 create table api_detail_20261124 partition of api_detail FOR VALUES FROM ('2026-11-24 00:00:00+00') TO ('2026-11-25 00:00:00+00');
 
-insert into api_detail (at, attempts, credits, key_id, method, model_id, ms, project_id, request_id, route, status) overriding system value
-select at, attempts, credits, key_id, method, model_id, ms, project_id, request_id, route, status from jsonb_populate_record(null::api_detail, '{"at": "2026-11-23T00:37:13.454522+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_a1d4b3dbfd898e2d", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "project_id": "prj_21c3d921f6de7181", "request_id": "req_1"}');
+insert into api_detail (at, attempts, credits, key_id, method, model_id, ms, request_id, route, status) overriding system value
+select at, attempts, credits, key_id, method, model_id, ms, request_id, route, status from jsonb_populate_record(null::api_detail, '{"at": "2026-11-23T02:07:49.84358+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_ad2c7018ae7680ac", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "request_id": "req_1"}');
 
 insert into api_key (budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on) overriding system value
-select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_7d71c80e7a93eda0", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "scopes": ["chat", "media", "read"], "used_on": null, "metadata": {}, "reserved": 0, "day_spent": 0, "in_flight": 0, "ip_ranges": null, "created_at": "2026-11-23T00:37:13.371564+00:00", "expires_at": null, "project_id": "prj_21c3d921f6de7181", "revoked_at": null, "month_spent": 0, "budget_daily": null, "day_reserved": 0, "last_used_at": null, "in_flight_max": null, "budget_monthly": null, "month_reserved": 0}');
+select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_ad2c7018ae7680ac", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "scopes": ["chat", "media", "read"], "used_on": "2026-11-23", "metadata": {}, "reserved": 39, "day_spent": 28, "in_flight": 3, "ip_ranges": null, "created_at": "2026-11-23T02:07:48.710081+00:00", "expires_at": null, "project_id": "prj_bf98690808811d6d", "revoked_at": null, "month_spent": 28, "budget_daily": null, "day_reserved": 39, "last_used_at": "2026-11-23T02:07:49.017475+00:00", "in_flight_max": 10, "budget_monthly": null, "month_reserved": 39}');
 
 insert into api_key (budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on) overriding system value
-select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_a1d4b3dbfd898e2d", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "scopes": ["chat", "media", "read"], "used_on": "2026-11-23", "metadata": {}, "reserved": 39, "day_spent": 28, "in_flight": 3, "ip_ranges": null, "created_at": "2026-11-23T00:37:13.370674+00:00", "expires_at": null, "project_id": "prj_21c3d921f6de7181", "revoked_at": null, "month_spent": 28, "budget_daily": null, "day_reserved": 39, "last_used_at": "2026-11-23T00:37:13.394566+00:00", "in_flight_max": 10, "budget_monthly": null, "month_reserved": 39}');
+select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_c437d85e8d51d9a0", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "scopes": ["chat", "media", "read"], "used_on": null, "metadata": {}, "reserved": 0, "day_spent": 0, "in_flight": 0, "ip_ranges": null, "created_at": "2026-11-23T02:07:48.73516+00:00", "expires_at": null, "project_id": "prj_bf98690808811d6d", "revoked_at": null, "month_spent": 0, "budget_daily": null, "day_reserved": 0, "last_used_at": null, "in_flight_max": null, "budget_monthly": null, "month_reserved": 0}');
 
 insert into api_key_secret (checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix) overriding system value
-select checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_a1d4b3dbfd898e2d", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-23T00:37:13.372208+00:00", "expires_at": null, "checksummed": true}');
+select checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_ad2c7018ae7680ac", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-23T02:07:48.747549+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt (channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at) overriding system value
-select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_65cf267d06f752c9", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_1d5126406f2cef68", "started_at": "2026-11-23T00:37:13.396233+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T00:37:13.396233+00:00"}');
+select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_84e4499fe6fa5d38", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_24706d6dda8dcc3a", "started_at": "2026-11-23T02:07:49.039298+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T02:07:49.039298+00:00"}');
 
 insert into attempt (channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at) overriding system value
-select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_a8ac58fcc80d9d48", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-23T00:37:13.412593+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_ce3429122d2cac84", "started_at": "2026-11-23T00:37:13.412593+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T00:37:13.412593+00:00"}');
+select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_edfec795daa33471", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-23T02:07:49.399463+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_b79c5198fbac8a52", "started_at": "2026-11-23T02:07:49.399463+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T02:07:49.399463+00:00"}');
 
 insert into audit_entry (action, actor, at, detail, id, subject) overriding system value
-select action, actor, at, detail, id, subject from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-23T00:37:13.369524+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_21c3d921f6de7181"}');
+select action, actor, at, detail, id, subject from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-23T02:07:48.703817+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_bf98690808811d6d"}');
 
 insert into channel (adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight) overriding system value
-select adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-23T00:37:13.373844+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-23T00:37:13.373844+00:00"}');
+select adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-23T02:07:48.78129+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-23T02:07:48.781291+00:00"}');
 
 insert into channel_health (alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at) overriding system value
-select alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-23T00:37:13.378985+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-23T00:37:13.375878+00:00", "updated_at": "2026-11-23T00:37:13.378999+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-23T00:37:23.375877+00:00"}');
+select alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-23T02:07:48.859575+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-23T02:07:48.810947+00:00", "updated_at": "2026-11-23T02:07:48.859604+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-23T02:07:58.810946+00:00"}');
 
 insert into channel_mapping_state (channel_id, model_id, reason, since, state, succeeded_at) overriding system value
-select channel_id, model_id, reason, since, state, succeeded_at from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-23T00:37:13.378348+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
+select channel_id, model_id, reason, since, state, succeeded_at from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-23T02:07:48.848845+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
 
 insert into channel_witness (channel_id, failed_at, model_id, project_id, used_at) overriding system value
-select channel_id, failed_at, model_id, project_id, used_at from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-23T00:37:13.376915+00:00", "model_id": "model-a", "failed_at": "2026-11-23T00:37:13.376914+00:00", "channel_id": "chn_a", "project_id": "prj_21c3d921f6de7181"}');
+select channel_id, failed_at, model_id, project_id, used_at from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-23T02:07:48.821035+00:00", "model_id": "model-a", "failed_at": "2026-11-23T02:07:48.821035+00:00", "channel_id": "chn_a", "project_id": "prj_bf98690808811d6d"}');
 
 insert into credit_account (balance, in_flight, project_id, reserved) overriding system value
-select balance, in_flight, project_id, reserved from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_21c3d921f6de7181"}');
+select balance, in_flight, project_id, reserved from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_bf98690808811d6d"}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_21c3d921f6de7181", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_bf98690808811d6d", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_21c3d921f6de7181", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_bf98690808811d6d", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_21c3d921f6de7181", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_bf98690808811d6d", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
 
 insert into delivery (adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id) overriding system value
-select adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id from jsonb_populate_record(null::delivery, '{"id": "dlv_74746aab492f9b2f", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_ce3429122d2cac84", "attempts": 1, "ended_at": null, "event_id": "evt_ebeffc23d3ea28ae", "woken_at": null, "adopted_at": null, "created_at": "2026-11-23T00:37:13.414334+00:00", "project_id": "prj_21c3d921f6de7181", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-23T00:37:13.416796+00:00"}');
+select adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id from jsonb_populate_record(null::delivery, '{"id": "dlv_24a4c64bffdd3005", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_b79c5198fbac8a52", "attempts": 1, "ended_at": null, "event_id": "evt_7fc3afbbe9791c97", "woken_at": null, "adopted_at": null, "created_at": "2026-11-23T02:07:49.415184+00:00", "project_id": "prj_bf98690808811d6d", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-23T02:07:49.471496+00:00"}');
 
 insert into delivery_attempt (delivery_id, ended_at, error_class, n, started_at, status) overriding system value
-select delivery_id, ended_at, error_class, n, started_at, status from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-23T00:37:13.416937+00:00", "started_at": "2026-11-23T00:37:13.416639+00:00", "delivery_id": "dlv_74746aab492f9b2f", "error_class": null}');
+select delivery_id, ended_at, error_class, n, started_at, status from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-23T02:07:49.471742+00:00", "started_at": "2026-11-23T02:07:49.470531+00:00", "delivery_id": "dlv_24a4c64bffdd3005", "error_class": null}');
 
 insert into file (bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width) overriding system value
-select bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width from jsonb_populate_record(null::file, '{"id": "file_3f1d67cc3e756542", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_ce3429122d2cac84", "duration": null, "mime_type": "image/png", "created_at": "2026-11-23T00:37:13.418354+00:00", "deleted_at": null, "expires_at": "2026-11-30T00:37:13.418354+00:00", "project_id": "prj_21c3d921f6de7181", "storage_key": "outputs/1"}');
+select bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width from jsonb_populate_record(null::file, '{"id": "file_9930f463f5dc7f37", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_b79c5198fbac8a52", "duration": null, "mime_type": "image/png", "created_at": "2026-11-23T02:07:49.474556+00:00", "deleted_at": null, "expires_at": "2026-11-30T02:07:49.474556+00:00", "project_id": "prj_bf98690808811d6d", "storage_key": "outputs/1"}');
 
-insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "req_e1197d96dacce479", "kind": "chat", "amount": 9, "key_id": "key_a1d4b3dbfd898e2d", "model_id": "model-a", "attempt_id": "att_c154f69fe298ffe8", "channel_id": "chn_a", "created_at": "2026-11-23T00:37:13.44138+00:00", "expires_at": "2026-11-23T00:37:13.441439+00:00", "project_id": "prj_21c3d921f6de7181", "channel_name": "channel-a", "is_idempotent": false}');
+insert into hold (amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
+select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "req_25ac66a7ae502318", "kind": "chat", "amount": 9, "key_id": "key_ad2c7018ae7680ac", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-23T02:07:49.70569+00:00", "expires_at": "2026-11-23T02:07:49.705834+00:00", "project_id": "prj_bf98690808811d6d", "channel_name": "channel-a", "is_idempotent": false}');
 
-insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_1d5126406f2cef68", "kind": "media", "amount": 10, "key_id": "key_a1d4b3dbfd898e2d", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-23T00:37:13.393225+00:00", "expires_at": "2026-11-23T00:47:13.387861+00:00", "project_id": "prj_21c3d921f6de7181", "channel_name": null, "is_idempotent": false}');
+insert into hold (amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
+select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_24706d6dda8dcc3a", "kind": "media", "amount": 10, "key_id": "key_ad2c7018ae7680ac", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-23T02:07:49.01415+00:00", "expires_at": "2026-11-23T02:17:48.950581+00:00", "project_id": "prj_bf98690808811d6d", "channel_name": null, "is_idempotent": false}');
 
-insert into hold (amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, attempt_id, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_db2e20700dbc8942", "kind": "media", "amount": 20, "key_id": "key_a1d4b3dbfd898e2d", "model_id": "model-a", "attempt_id": null, "channel_id": null, "created_at": "2026-11-23T00:37:13.398487+00:00", "expires_at": "2026-11-23T00:47:13.397256+00:00", "project_id": "prj_21c3d921f6de7181", "channel_name": null, "is_idempotent": false}');
-
-insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
-select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_1d5126406f2cef68", "bound_at": null, "created_at": "2026-11-23T00:37:13.387385+00:00", "expires_at": "2026-11-23T01:37:13.387384+00:00", "project_id": "prj_21c3d921f6de7181", "request_id": "req_7a4e818309be87f9", "fingerprint": "same body", "replayed_at": null}');
+insert into hold (amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
+select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_d307ef7f4b41d577", "kind": "media", "amount": 20, "key_id": "key_ad2c7018ae7680ac", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-23T02:07:49.068655+00:00", "expires_at": "2026-11-23T02:17:49.057836+00:00", "project_id": "prj_bf98690808811d6d", "channel_name": null, "is_idempotent": false}');
 
 insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
-select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-23T00:37:13.433915+00:00", "created_at": "2026-11-23T00:37:13.427577+00:00", "expires_at": "2026-11-24T00:37:13.427578+00:00", "project_id": "prj_21c3d921f6de7181", "request_id": "req_32d13fbbb4556d58", "fingerprint": "same body", "replayed_at": null}');
+select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_24706d6dda8dcc3a", "bound_at": null, "created_at": "2026-11-23T02:07:48.947318+00:00", "expires_at": "2026-11-23T03:07:48.947316+00:00", "project_id": "prj_bf98690808811d6d", "request_id": "req_3d5268e481afae93", "fingerprint": "same body", "replayed_at": null}');
+
+insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
+select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-23T02:07:49.641701+00:00", "created_at": "2026-11-23T02:07:49.570981+00:00", "expires_at": "2026-11-24T02:07:49.570981+00:00", "project_id": "prj_bf98690808811d6d", "request_id": "req_92c00fc0c119f5e0", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run (ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger) overriding system value
-select ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-23T00:37:13.443418+00:00", "started_at": "2026-11-23T00:37:13.442593+00:00", "lease_until": "2026-11-23T00:38:13.442593+00:00", "requested_at": "2026-11-23T00:37:13.442593+00:00"}');
+select ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-23T02:07:49.73931+00:00", "started_at": "2026-11-23T02:07:49.732803+00:00", "lease_until": "2026-11-23T02:08:49.732803+00:00", "requested_at": "2026-11-23T02:07:49.732803+00:00"}');
 
 insert into ledger_checkpoint (covers_until, created_at, id, through_entry_id) overriding system value
-select covers_until, created_at, id, through_entry_id from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-23T00:37:13.438852+00:00", "covers_until": "2026-11-23T00:37:13.4383+00:00", "through_entry_id": 6}');
+select covers_until, created_at, id, through_entry_id from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-23T02:07:49.675901+00:00", "covers_until": "2026-11-23T02:07:49.673796+00:00", "through_entry_id": 6}');
 
 insert into ledger_checkpoint_account (checkpoint_id, credits, project_id) overriding system value
-select checkpoint_id, credits, project_id from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_21c3d921f6de7181", "checkpoint_id": 1}');
+select checkpoint_id, credits, project_id from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_bf98690808811d6d", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key (checkpoint_id, day_spent, key_id, month_spent, spent) overriding system value
-select checkpoint_id, day_spent, key_id, month_spent, spent from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_a1d4b3dbfd898e2d", "day_spent": 28, "month_spent": 28, "checkpoint_id": 1}');
+select checkpoint_id, day_spent, key_id, month_spent, spent from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_ad2c7018ae7680ac", "day_spent": 28, "month_spent": 28, "checkpoint_id": 1}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-23T00:37:13.368609+00:00", "project_id": "prj_21c3d921f6de7181", "request_id": null, "input_tokens": null, "balance_after": 1000, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-23T02:07:48.699656+00:00", "project_id": "prj_bf98690808811d6d", "request_id": null, "input_tokens": null, "balance_after": 1000, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_a1d4b3dbfd898e2d", "reason": null, "credits": 0, "began_at": "2026-11-23T00:37:13.400574+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-23T00:37:13.40636+00:00", "project_id": "prj_21c3d921f6de7181", "request_id": "task_5c50e5b1684c02a0", "input_tokens": null, "balance_after": 1000, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_ad2c7018ae7680ac", "reason": null, "credits": 0, "began_at": "2026-11-23T02:07:49.111289+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-23T02:07:49.281515+00:00", "project_id": "prj_bf98690808811d6d", "request_id": "task_895839e9529b637c", "input_tokens": null, "balance_after": 1000, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_a1d4b3dbfd898e2d", "reason": null, "credits": -40, "began_at": "2026-11-23T00:37:13.411304+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T00:37:13.413909+00:00", "project_id": "prj_21c3d921f6de7181", "request_id": "task_ce3429122d2cac84", "input_tokens": null, "balance_after": 960, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_ad2c7018ae7680ac", "reason": null, "credits": -40, "began_at": "2026-11-23T02:07:49.367502+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T02:07:49.414382+00:00", "project_id": "prj_bf98690808811d6d", "request_id": "task_b79c5198fbac8a52", "input_tokens": null, "balance_after": 960, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_a1d4b3dbfd898e2d", "reason": "the result was late", "credits": 15, "began_at": "2026-11-23T00:37:13.411304+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T00:37:13.420865+00:00", "project_id": "prj_21c3d921f6de7181", "request_id": "task_ce3429122d2cac84", "input_tokens": null, "balance_after": 975, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_ad2c7018ae7680ac", "reason": "the result was late", "credits": 15, "began_at": "2026-11-23T02:07:49.367502+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T02:07:49.530036+00:00", "project_id": "prj_bf98690808811d6d", "request_id": "task_b79c5198fbac8a52", "input_tokens": null, "balance_after": 975, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_a1d4b3dbfd898e2d", "reason": null, "credits": -3, "began_at": "2026-11-23T00:37:13.427865+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T00:37:13.433333+00:00", "project_id": "prj_21c3d921f6de7181", "request_id": "req_32d13fbbb4556d58", "input_tokens": 1, "balance_after": 972, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_ad2c7018ae7680ac", "reason": null, "credits": -3, "began_at": "2026-11-23T02:07:49.57361+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T02:07:49.637204+00:00", "project_id": "prj_bf98690808811d6d", "request_id": "req_92c00fc0c119f5e0", "input_tokens": 1, "balance_after": 972, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_a1d4b3dbfd898e2d", "reason": null, "credits": 0, "began_at": "2026-11-23T00:37:13.435914+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T00:37:13.437054+00:00", "project_id": "prj_21c3d921f6de7181", "request_id": "req_9741b656416ed08c", "input_tokens": 1, "balance_after": 972, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_ad2c7018ae7680ac", "reason": null, "credits": 0, "began_at": "2026-11-23T02:07:49.659485+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T02:07:49.66504+00:00", "project_id": "prj_bf98690808811d6d", "request_id": "req_4d7002dc61c122fa", "input_tokens": 1, "balance_after": 972, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into model (entry, id, "position", private, updated_at) overriding system value
-select entry, id, "position", private, updated_at from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-23T00:37:13.373207+00:00"}');
+select entry, id, "position", private, updated_at from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-23T02:07:48.77033+00:00"}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_21c3d921f6de7181", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_bf98690808811d6d", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_21c3d921f6de7181", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_bf98690808811d6d", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_21c3d921f6de7181", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_bf98690808811d6d", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project (callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status) overriding system value
-select callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status from jsonb_populate_record(null::project, '{"id": "prj_21c3d921f6de7181", "name": "test", "status": "active", "created_at": "2026-11-23T00:37:13.364762+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status from jsonb_populate_record(null::project, '{"id": "prj_bf98690808811d6d", "name": "test", "status": "active", "created_at": "2026-11-23T02:07:48.63795+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_window (counts, key_id, last_batches, last_granted, oldest, second, senders, total) overriding system value
-select counts, key_id, last_batches, last_granted, oldest, second, senders, total from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_a1d4b3dbfd898e2d", "oldest": 1795394233, "second": 1795394233, "senders": [66581041406112], "last_batches": [1], "last_granted": [1]}');
+select counts, key_id, last_batches, last_granted, oldest, second, senders, total from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_ad2c7018ae7680ac", "oldest": 1795399669, "second": 1795399669, "senders": [96919505551997], "last_batches": [1], "last_granted": [1]}');
 
 insert into retention_floor (api_detail_days, id) overriding system value
 select api_detail_days, id from jsonb_populate_record(null::retention_floor, '{"id": 1, "api_detail_days": 30}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "8afe78f395713cb41b4765f5c8c708b6738ac02b6fa6dc56ae6879170387dccc", "applied_at": "2026-11-23T00:37:13.291435+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "39aa588f6d6d8bd8fcafa61301c9a5321eebcaae12014d02f7be8f2143992ef1", "applied_at": "2026-11-23T02:07:47.803558+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "e902f51d3b6393aa9b3b2e7fd400abd75642ae94efbcfdf1c83a1d109bbc5e98", "applied_at": "2026-11-23T00:37:13.292416+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "b3004b94be31b8ca9c126e39dc5939b07b6a6b1dc1edaeeef06071dd5fb95396", "applied_at": "2026-11-23T02:07:47.822029+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "1c30693e0fa3e9e2472909a79b5d9fc5c7c6328717a9e354c8cc741800463768", "applied_at": "2026-11-23T00:37:13.295042+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "db5cd1333fd4378728fb14cc177b56474d64804ce0c5145848814ed4f72f492c", "applied_at": "2026-11-23T02:07:47.846005+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-23T00:37:13.295712+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-23T02:07:47.849499+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-23T00:37:13.296493+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-23T02:07:47.858103+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-23T00:37:13.297203+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-23T02:07:47.868068+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-23T00:37:13.297884+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-23T02:07:47.873979+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-23T00:37:13.298522+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-23T02:07:47.891562+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-23T00:37:13.299474+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-23T02:07:47.905874+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-23T00:37:13.300417+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "7366abb0fe7286a3ae0906cd17fbaa896ac1736881b593027fb996e60c073eb8", "applied_at": "2026-11-23T02:07:47.910564+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-23T00:37:13.301503+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-23T02:07:47.918007+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "395e17910c4fa32c844628326aa28b1392d520d870bc67eb6fc8383cf37a16e9", "applied_at": "2026-11-23T00:37:13.302644+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "395e17910c4fa32c844628326aa28b1392d520d870bc67eb6fc8383cf37a16e9", "applied_at": "2026-11-23T02:07:47.934038+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "delete_task", "checksum": "c5d335975ba6185d750d2d1db3e2c44ae902cc35e8f251523b2447ca79b4f0f7", "applied_at": "2026-11-23T00:37:13.303576+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "delete_task", "checksum": "c5d335975ba6185d750d2d1db3e2c44ae902cc35e8f251523b2447ca79b4f0f7", "applied_at": "2026-11-23T02:07:47.942125+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-23T00:37:13.30423+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-23T02:07:47.946744+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "e34578a79a3d8e138868839c7acb21f4f3e2ae9b6ddd3622ba03492206cd0339", "applied_at": "2026-11-23T00:37:13.30548+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "0d41e049b43b6df75276a7dc1b317af2b35f6cd93b748befc7f335590a1b1cfa", "applied_at": "2026-11-23T02:07:47.959804+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-23T00:37:13.306247+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-23T02:07:47.965305+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "1d72374d6be74d91ad954bae4e62a0be98021f8a15a302765cfdaa4b5a2a32c5", "applied_at": "2026-11-23T00:37:13.308138+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "1d72374d6be74d91ad954bae4e62a0be98021f8a15a302765cfdaa4b5a2a32c5", "applied_at": "2026-11-23T02:07:47.987874+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-23T00:37:13.308827+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-23T02:07:47.995554+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-23T00:37:13.309551+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-23T02:07:48.002063+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "c49eae45ac5672fdbaaf93dadd62530817e2decc5af2ec7ad653286be2e68370", "applied_at": "2026-11-23T00:37:13.310278+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "8eb155c9406432634f859c65c6097901b69412ca35a15f2b666d4dd658ed41f2", "applied_at": "2026-11-23T02:07:48.014912+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "00015e698986cddaf2b5f47f9699dc4cf1ce83aec255e0252e9a3a4ff37864df", "applied_at": "2026-11-23T00:37:13.311156+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "fe6ad653c068d0908cd4268e1f38df609910ceca9a89bcc6ecaab525c18271bf", "applied_at": "2026-11-23T02:07:48.018494+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "568552b579b15e8df8117a88aaa48e180e235e5a2fb4b57bf5ef48c2993e0a21", "applied_at": "2026-11-23T00:37:13.311781+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "7b4186a738bc23efd1c6dcdbece457024d9d270704d5b5a5a2ed1cdb0f943c05", "applied_at": "2026-11-23T02:07:48.034353+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "forget_metadata", "checksum": "121a69fd146dc537788ce1656611f5734f5f0011e2e9cf0c40288a134cec4457", "applied_at": "2026-11-23T00:37:13.312394+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "first_attempt_id", "checksum": "6da2066b7e0aa8c18fcf60adb2264587d040fd5bafa97c87d598ec81f38d8d77", "applied_at": "2026-11-23T02:07:48.042849+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-23T00:37:13.31346+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "forget_metadata", "checksum": "121a69fd146dc537788ce1656611f5734f5f0011e2e9cf0c40288a134cec4457", "applied_at": "2026-11-23T02:07:48.058543+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "in_period", "checksum": "dc798591df47a8999614a522277962407072c35d9747ba61f7e2776496a4ab53", "applied_at": "2026-11-23T00:37:13.31418+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-23T02:07:48.07002+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-23T00:37:13.314832+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "in_period", "checksum": "dc798591df47a8999614a522277962407072c35d9747ba61f7e2776496a4ab53", "applied_at": "2026-11-23T02:07:48.147713+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "key_room", "checksum": "02dd56cedb8545d642498063829d5d9ed694ac4efe5dea023de74c8d8344ccdd", "applied_at": "2026-11-23T00:37:13.315626+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-23T02:07:48.161304+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_money", "checksum": "ff81204dcb066b95554795d98c2fb16d831c59e2394ad0aba08854c475908dff", "applied_at": "2026-11-23T00:37:13.31616+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "key_room", "checksum": "02dd56cedb8545d642498063829d5d9ed694ac4efe5dea023de74c8d8344ccdd", "applied_at": "2026-11-23T02:07:48.178864+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "metadata_pair", "checksum": "a894a9038902008b78d5677e216afae1beace9f6b81dfb844c9dcc5ce41509d0", "applied_at": "2026-11-23T00:37:13.316833+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_accounts", "checksum": "09acaca64aa8116183b1ded28c7ecb5a4fd288efa420d3f118420e579d015e05", "applied_at": "2026-11-23T02:07:48.181802+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "cb502abab9a7d0a3a42968b346268227bf4d320c6f01ce0975cc0812d9141ef5", "applied_at": "2026-11-23T00:37:13.317868+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "metadata_pair", "checksum": "a894a9038902008b78d5677e216afae1beace9f6b81dfb844c9dcc5ce41509d0", "applied_at": "2026-11-23T02:07:48.193807+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-23T00:37:13.318736+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "eb8c925ace34d23621cdc0abd1c3c6c8c27e47727e55532eb943f9726f95450e", "applied_at": "2026-11-23T02:07:48.199069+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-23T00:37:13.31937+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-23T02:07:48.20228+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-23T00:37:13.319986+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-23T02:07:48.21677+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-23T00:37:13.320583+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-23T02:07:48.22235+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-23T00:37:13.321358+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-23T02:07:48.223496+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-23T00:37:13.17181+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-23T02:07:48.229965+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-23T00:37:13.321962+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-23T02:07:46.750059+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "now_within", "checksum": "32c3d339bb1be68e4f710e967955d1c1201acd56ebb5638652da8ee83cd3e104", "applied_at": "2026-11-23T00:37:13.322573+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-23T02:07:48.245905+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-23T00:37:13.323238+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "now_within", "checksum": "32c3d339bb1be68e4f710e967955d1c1201acd56ebb5638652da8ee83cd3e104", "applied_at": "2026-11-23T02:07:48.249871+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "3fdaf91e062b9b9e42df80a291ca99327cfac2f0733d9c1f025b2cb86b9591cd", "applied_at": "2026-11-23T00:37:13.323917+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-23T02:07:48.252646+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "73414363670964243ca5fc1343f662337fe111942d982cd7fa3fc468f78a898d", "applied_at": "2026-11-23T00:37:13.32463+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "3fdaf91e062b9b9e42df80a291ca99327cfac2f0733d9c1f025b2cb86b9591cd", "applied_at": "2026-11-23T02:07:48.254049+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-23T00:37:13.325134+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "73414363670964243ca5fc1343f662337fe111942d982cd7fa3fc468f78a898d", "applied_at": "2026-11-23T02:07:48.259091+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-23T00:37:13.32647+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-23T02:07:48.269974+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "recent_requests", "checksum": "4153d955e82dab98dd98377b3a0b16d3ac6d6cf241ae79799636364be7fc7c17", "applied_at": "2026-11-23T00:37:13.32713+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "d68c86cce4833b34027b2ba3774896935da40b31ca25c7a5488bdef6b64a0950", "applied_at": "2026-11-23T02:07:48.285473+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-23T00:37:13.32774+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "recent_requests", "checksum": "4153d955e82dab98dd98377b3a0b16d3ac6d6cf241ae79799636364be7fc7c17", "applied_at": "2026-11-23T02:07:48.291809+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-23T00:37:13.172693+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-23T02:07:48.297355+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "a96c55f9036e48fe7d1c36caf378095e9b6da69aee4ae28f2d156c635d48c930", "applied_at": "2026-11-23T00:37:13.329205+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-23T02:07:46.762001+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-23T00:37:13.32987+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "7afcf9110b6c52cdb89a3bdffc7eac4cdb31e338aa1e4634b654c3345d227c0e", "applied_at": "2026-11-23T02:07:48.319286+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "4548661315337c3ae1daf204637dfc70959e23c237a29249dcde7cbfe0c6e424", "applied_at": "2026-11-23T00:37:13.330467+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-23T02:07:48.333743+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-23T00:37:13.331092+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "6c8bf05cf9225b8976e349a18962c09466e92638cc3aa207d0f82536143f6216", "applied_at": "2026-11-23T02:07:48.335443+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "3f7e320cc624b522439a9e7cc0feecfd829c2920039255e6aa6119cf2b1f0022", "applied_at": "2026-11-23T00:37:13.331776+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-23T02:07:48.336881+00:00"}');
+
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "3f7e320cc624b522439a9e7cc0feecfd829c2920039255e6aa6119cf2b1f0022", "applied_at": "2026-11-23T02:07:48.347657+00:00"}');
 
 insert into schema_migration (executed_at, id, name) overriding system value
-select executed_at, id, name from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-23T00:37:13.163961+00:00"}');
+select executed_at, id, name from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-23T02:07:46.703472+00:00"}');
 
 insert into summary_day (built_at, day, frozen_at, through_entry_id) overriding system value
-select built_at, day, frozen_at, through_entry_id from jsonb_populate_record(null::summary_day, '{"day": "2026-11-23", "built_at": "2026-11-23T00:37:13.444977+00:00", "frozen_at": null, "through_entry_id": 6}');
+select built_at, day, frozen_at, through_entry_id from jsonb_populate_record(null::summary_day, '{"day": "2026-11-23", "built_at": "2026-11-23T02:07:49.742845+00:00", "frozen_at": null, "through_entry_id": 6}');
 
 insert into summary_month (built_at, credit_value_micro_usd, frozen_at, month) overriding system value
-select built_at, credit_value_micro_usd, frozen_at, month from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-23T00:37:13.447088+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
+select built_at, credit_value_micro_usd, frozen_at, month from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-23T02:07:49.778191+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_1d5126406f2cef68", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_a1d4b3dbfd898e2d", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T00:37:13.387861+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_21c3d921f6de7181", "request_id": "req_7a4e818309be87f9", "started_at": null, "deadline_at": "2026-11-23T00:47:13.387861+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T00:37:13.393987+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T00:37:13.393987+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_24706d6dda8dcc3a", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_ad2c7018ae7680ac", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T02:07:48.950581+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_bf98690808811d6d", "request_id": "req_3d5268e481afae93", "started_at": null, "deadline_at": "2026-11-23T02:17:48.950581+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T02:07:49.016154+00:00", "refusal_code": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T02:07:49.016154+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_5c50e5b1684c02a0", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_a1d4b3dbfd898e2d", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "failed", "channel_id": null, "created_at": "2026-11-23T00:37:13.399618+00:00", "deleted_at": null, "error_code": "upstream_failed", "expires_at": "2026-11-23T01:37:13.405796+00:00", "project_id": "prj_21c3d921f6de7181", "request_id": "req_0ee2b36d9e8fdaa3", "started_at": null, "deadline_at": "2026-11-23T00:47:13.399618+00:00", "max_credits": null, "callback_url": null, "completed_at": "2026-11-23T00:37:13.405796+00:00", "last_seen_at": "2026-11-23T00:37:13.400619+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T00:37:13.400619+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_895839e9529b637c", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_ad2c7018ae7680ac", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "failed", "channel_id": null, "created_at": "2026-11-23T02:07:49.095577+00:00", "deleted_at": null, "error_code": "upstream_failed", "expires_at": "2026-11-23T03:07:49.280255+00:00", "project_id": "prj_bf98690808811d6d", "request_id": "req_ff86f509ee230843", "started_at": null, "deadline_at": "2026-11-23T02:17:49.095577+00:00", "max_credits": null, "callback_url": null, "completed_at": "2026-11-23T02:07:49.280255+00:00", "last_seen_at": "2026-11-23T02:07:49.111384+00:00", "refusal_code": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T02:07:49.111384+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_ce3429122d2cac84", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_a1d4b3dbfd898e2d", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "succeeded", "channel_id": "chn_won", "created_at": "2026-11-23T00:37:13.409927+00:00", "deleted_at": null, "error_code": null, "expires_at": "2026-11-23T01:37:13.413748+00:00", "project_id": "prj_21c3d921f6de7181", "request_id": "req_b6f3f815fe4278db", "started_at": null, "deadline_at": "2026-11-23T00:47:13.409927+00:00", "max_credits": null, "callback_url": "https://example.com/hook", "completed_at": "2026-11-23T00:37:13.413748+00:00", "last_seen_at": "2026-11-23T00:37:13.41136+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T00:37:13.41136+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_a9af23766e9a2e3d", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_ad2c7018ae7680ac", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": {"order": "7"}, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T02:07:48.930797+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_bf98690808811d6d", "request_id": "req_f5d7a3b743d963eb", "started_at": null, "deadline_at": "2026-11-23T02:17:48.930797+00:00", "max_credits": 5, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T02:07:48.930799+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_db2e20700dbc8942", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_a1d4b3dbfd898e2d", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T00:37:13.397256+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_21c3d921f6de7181", "request_id": "req_593c5dfa713b9a82", "started_at": null, "deadline_at": "2026-11-23T00:47:13.397256+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T00:37:13.398556+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T00:37:13.398556+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_b79c5198fbac8a52", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_ad2c7018ae7680ac", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "succeeded", "channel_id": "chn_won", "created_at": "2026-11-23T02:07:49.343391+00:00", "deleted_at": null, "error_code": null, "expires_at": "2026-11-23T03:07:49.413954+00:00", "project_id": "prj_bf98690808811d6d", "request_id": "req_4ae870423e4aa76f", "started_at": null, "deadline_at": "2026-11-23T02:17:49.343391+00:00", "max_credits": null, "callback_url": "https://example.com/hook", "completed_at": "2026-11-23T02:07:49.413954+00:00", "last_seen_at": "2026-11-23T02:07:49.367592+00:00", "refusal_code": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T02:07:49.367592+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_dcaa8cad2b550df3", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_a1d4b3dbfd898e2d", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": {"order": "7"}, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T00:37:13.383273+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_21c3d921f6de7181", "request_id": "req_f37be1bb9386b9bc", "started_at": null, "deadline_at": "2026-11-23T00:47:13.383273+00:00", "max_credits": 5, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T00:37:13.383273+00:00", "refusal_code": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_d307ef7f4b41d577", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_ad2c7018ae7680ac", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T02:07:49.057836+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_bf98690808811d6d", "request_id": "req_0e04adc07121adfb", "started_at": null, "deadline_at": "2026-11-23T02:17:49.057836+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T02:07:49.075203+00:00", "refusal_code": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T02:07:49.075203+00:00"}');
 
 insert into task_metadata (created_at, pair, task_id) overriding system value
-select created_at, pair, task_id from jsonb_populate_record(null::task_metadata, '{"pair": -9099216066116805836, "task_id": "task_dcaa8cad2b550df3", "created_at": "2026-11-23T00:37:13.383273+00:00"}');
+select created_at, pair, task_id from jsonb_populate_record(null::task_metadata, '{"pair": -8102209847698365532, "task_id": "task_a9af23766e9a2e3d", "created_at": "2026-11-23T02:07:48.930797+00:00"}');
 
 insert into task_resolution (at, outcome, reference, task_id) overriding system value
-select at, outcome, reference, task_id from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-23T00:37:13.408692+00:00", "outcome": "bought", "task_id": "task_5c50e5b1684c02a0", "reference": "ticket-1"}');
+select at, outcome, reference, task_id from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-23T02:07:49.325942+00:00", "outcome": "bought", "task_id": "task_895839e9529b637c", "reference": "ticket-1"}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -735,8 +736,6 @@ select setval('ledger_checkpoint_id_seq', 1);
 select setval('ledger_entry_id_seq', 6);
 
 select setval('schema_migration_id_seq', 1);
-
-alter table api_detail add constraint api_detail_pkey PRIMARY KEY (request_id, at);
 
 alter table api_key add constraint api_key_budget_check CHECK ((budget >= 0));
 
@@ -947,6 +946,8 @@ alter table task add constraint task_project_id_fkey FOREIGN KEY (project_id) RE
 
 alter table task_resolution add constraint task_resolution_task_id_fkey FOREIGN KEY (task_id) REFERENCES task(id) ON DELETE CASCADE;
 
+CREATE INDEX api_detail_at_idx ON ONLY public.api_detail USING brin (at) WITH (pages_per_range='32', autosummarize='on');
+
 CREATE INDEX api_key_project_idx ON public.api_key USING btree (project_id);
 
 CREATE INDEX api_key_secret_key_idx ON public.api_key_secret USING btree (key_id);
@@ -1065,7 +1066,8 @@ AS $function$
 declare
   before ledger_entry;
 begin
-  perform from credit_account a where a.project_id = p_project_id for no key update;
+  perform lock_accounts(array[p_project_id]);
+  perform from credit_account a where a.project_id = p_project_id;
   if not found then
     verdict := 'project_not_found';
     return next;
@@ -1111,7 +1113,7 @@ begin
     return next;
     return;
   end if;
-  perform lock_money(array[r.project_id], array[r.key_id]);
+  perform lock_accounts(array[r.project_id]);
   select * into r from reservation where id = p_request_id;
   project_id := r.project_id;
   charged := r.settled_amount;
@@ -1147,7 +1149,7 @@ begin
   return next;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.admit_chats(p_projects text[], p_project_credits bigint[], p_keys text[], p_key_credits bigint[], p_key_chats integer[], p_rpms integer[], p_rated integer[], p_project_of integer[], p_key_of integer[], p_rate_places integer[], p_request_ids text[], p_model_ids text[], p_credits bigint[], p_hold_seconds double precision[], p_attempt_ids text[], p_channel_ids text[], p_channel_names text[], p_routes text[], p_idempotency_keys text[], p_fingerprints text[], p_kept_seconds double precision[], p_sender bigint, p_batch bigint, p_again boolean)
+CREATE OR REPLACE FUNCTION public.admit_chats(p_projects text[], p_project_credits bigint[], p_keys text[], p_key_credits bigint[], p_key_chats integer[], p_rpms integer[], p_rated integer[], p_project_of integer[], p_key_of integer[], p_rate_places integer[], p_request_ids text[], p_model_ids text[], p_credits bigint[], p_hold_seconds double precision[], p_channel_ids text[], p_channel_names text[], p_routes text[], p_idempotency_keys text[], p_fingerprints text[], p_kept_seconds double precision[], p_sender bigint, p_batch bigint, p_again boolean)
  RETURNS TABLE(verdict text, original_request_id text, rate_remaining integer, rate_reset integer, retry_after integer)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -1179,12 +1181,11 @@ begin
   all_fit := array_remove(p_idempotency_keys, null) = '{}';
   if all_fit then perform set_config('synchronous_commit', 'off', true); end if;
 
+  perform lock_accounts(p_projects);
   with accounts as materialized (
-    select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects) order by a.project_id for no key update
+    select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects)
   ), keys as materialized (
-    -- Reads accounts, so that they are locked first.
-    select key.*, key_room(key, today) as room from api_key key
-    where key.id = any (p_keys) and (select count(*) from accounts) >= 0 order by key.id for no key update
+    select key.*, key_room(key, today) as room from api_key key where key.id = any (p_keys)
   ), given_accounts as (
     select array_agg(a.balance order by given.n) as balances, bool_and(coalesce(a.balance >= given.credits, false)) as fit
     from unnest(p_projects, p_project_credits) with ordinality as given (id, credits, n) left join accounts a on a.project_id = given.id
@@ -1205,10 +1206,6 @@ begin
   from given_keys g cross join (select array(select h.id from hold h where h.id = any (p_request_ids)) as ids) held_now
   group by held_now.ids;
 
-  if p_again then
-    -- The first statement of this batch may have committed while this one waited for its locks.
-    known := array(select h.id from hold h where h.id = any (p_request_ids));
-  end if;
   rate_places := p_rate_places;
   if not all_fit and cardinality(known) > 0 and not p_again then
     -- Another process has admitted them, and counted them.
@@ -1327,13 +1324,13 @@ begin
       from unnest(p_keys, held_by_key, begun_by_key) as u (id, held, begun)
       where key.id = u.id and key.id = any (p_keys) and u.begun > 0
     )
-    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, created_at, attempt_id, channel_id, channel_name, is_idempotent)
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, created_at, channel_id, channel_name, is_idempotent)
     select x.request_id, p_projects[x.p], p_keys[x.k], 'chat', x.model_id, x.credits,
-           clock_timestamp() + make_interval(secs => x.hold_seconds), began, x.attempt_id, x.channel_id, x.channel_name,
+           clock_timestamp() + make_interval(secs => x.hold_seconds), began, x.channel_id, x.channel_name,
            x.idempotency_key is not null
-    from unnest(p_request_ids, p_project_of, p_key_of, p_model_ids, p_credits, p_hold_seconds, p_attempt_ids, p_channel_ids,
+    from unnest(p_request_ids, p_project_of, p_key_of, p_model_ids, p_credits, p_hold_seconds, p_channel_ids,
                 p_channel_names, p_idempotency_keys, is_admitted)
-      as x (request_id, p, k, model_id, credits, hold_seconds, attempt_id, channel_id, channel_name, idempotency_key, is_admitted)
+      as x (request_id, p, k, model_id, credits, hold_seconds, channel_id, channel_name, idempotency_key, is_admitted)
     where x.is_admitted;
   end if;
 end $function$;
@@ -1750,15 +1747,8 @@ declare
   any_other_attempt boolean;
   any_idempotent boolean;
 begin
-  -- Account before key, as in lock_money, but in one statement: a call of that function costs a lone chat more than the locks.
-  select max(used_on) into latest_day from (
-    select k.used_on from api_key k
-    where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids)))
-      and (select count(*) from (
-        select from credit_account a
-        where a.project_id = any (array(select h.project_id from hold h where h.id = any (p_request_ids)))
-        order by a.project_id for no key update) locked) >= 0
-    order by k.id for no key update) locked;
+  perform lock_accounts(array(select h.project_id from hold h where h.id = any (p_request_ids)));
+  latest_day := (select max(k.used_on) from api_key k where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids))));
   month_first := date_trunc('month', latest_day::timestamp)::date;
   with given as materialized (
     select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
@@ -1769,7 +1759,7 @@ begin
     delete from hold h where h.id = any (p_request_ids) returning h.*
   ), over as materialized (
     select r.*, g.*, case when g.settled is null then 0 else least(g.settled, r.amount) end as charged,
-      g.ended_attempt_id = r.attempt_id and g.outcome = 'ok' as at_once, (r.created_at at time zone 'UTC')::date as began_on
+      first_attempt_id(r.id) as first_attempt_id, g.ended_attempt_id = first_attempt_id(r.id) and g.outcome = 'ok' as at_once, (r.created_at at time zone 'UTC')::date as began_on
     from released r join given g on g.request_id = r.id
   ), accounts as (
     update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
@@ -1802,13 +1792,13 @@ begin
   ), first_attempts as (
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
                          outcome, error_class, status, detail, cost_micro_usd, ended_at)
-    select attempt_id, id, 1, channel_id, channel_name, attempt_id, expires_at, model_id, created_at,
+    select first_attempt_id, id, 1, channel_id, channel_name, first_attempt_id, expires_at, model_id, created_at,
       outcome, error_class, status, detail, coalesce(cost_micro_usd, 0), clock_timestamp()
-    from over where ended_attempt_id = attempt_id and not at_once
+    from over where ended_attempt_id = first_attempt_id and not at_once
     on conflict do nothing
   )
   select array_agg(case when o.id is not null then o.charged end order by g.n), bool_or(o.is_idempotent),
-         bool_or(g.ended_attempt_id is distinct from o.attempt_id)
+         bool_or(g.ended_attempt_id is distinct from o.first_attempt_id)
   into charges, any_idempotent, any_other_attempt
   from given g left join over o on o.n = g.n;
 
@@ -2045,8 +2035,8 @@ AS $function$
 declare
   due record;
 begin
-  select array_agg(id) as ids, array_agg(coalesce(open_attempt_id, attempt_id)) as attempt_ids, count(*)::int as n into due
-  from (select h.id, h.attempt_id,
+  select array_agg(id) as ids, array_agg(coalesce(open_attempt_id, first_attempt_id(id))) as attempt_ids, count(*)::int as n into due
+  from (select h.id,
                (select a.id from attempt a where a.request_id = h.id and a.outcome is null order by a.n desc limit 1) as open_attempt_id
         from hold h where h.kind = 'chat' and h.expires_at < clock_timestamp() order by h.expires_at limit p_limit) expired;
   if due.n = 0 then return 0; end if;
@@ -2077,16 +2067,8 @@ declare
   is_ours boolean[] := '{}';
   ending jsonb := '[]';
 begin
-  -- Account before key, as in lock_money, but in one statement.
-  select max(used_on) into latest_day from (
-    select k.used_on from api_key k
-    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
-      and (select count(*) from (
-        select from credit_account a
-        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
-        order by a.project_id for no key update) locked) >= 0
-    order by k.id for no key update) locked;
-  perform from hold where id = any (ids) order by id for no key update;
+  perform lock_accounts(array(select task.project_id from task where task.id = any (ids)));
+  latest_day := (select max(k.used_on) from api_key k where k.id = any (array(select task.key_id from task where task.id = any (ids))));
   perform from task where id = any (ids) order by id for no key update;
 
   for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
@@ -2137,16 +2119,8 @@ declare
   latest_day date;
   ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
 begin
-  -- Account before key, as in lock_money, but in one statement.
-  select max(used_on) into latest_day from (
-    select k.used_on from api_key k
-    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
-      and (select count(*) from (
-        select from credit_account a
-        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
-        order by a.project_id for no key update) locked) >= 0
-    order by k.id for no key update) locked;
-  perform from hold where id = any (ids) order by id for no key update;
+  perform lock_accounts(array(select task.project_id from task where task.id = any (ids)));
+  latest_day := (select max(k.used_on) from api_key k where k.id = any (array(select task.key_id from task where task.id = any (ids))));
   perform from task where id = any (ids) order by id for no key update;
   return query select * from end_tasks(members, latest_day);
 end $function$;
@@ -2163,17 +2137,6 @@ begin
   where m.pair = gone.pair and m.created_at = gone.created_at and m.task_id = gone.id;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.lock_money(projects text[], keys text[])
- RETURNS void
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
-AS $function$
-begin
-  perform from credit_account where project_id = any (projects) order by project_id for no key update;
-  perform from api_key where id = any (keys) order by id for no key update;
-end $function$;
-
 CREATE OR REPLACE FUNCTION public.next_chat_attempts(members jsonb)
  RETURNS TABLE(ord integer, begun boolean)
  LANGUAGE plpgsql
@@ -2184,11 +2147,11 @@ AS $function$
 begin
   insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
                        outcome, error_class, status, detail, ended_at)
-  select h.attempt_id, h.id, 1, h.channel_id, h.channel_name, h.attempt_id, h.expires_at, h.model_id, h.created_at,
+  select x.ended_id, h.id, 1, h.channel_id, h.channel_name, x.ended_id, h.expires_at, h.model_id, h.created_at,
     x.outcome, x.error_class, x.status, x.detail, clock_timestamp()
   from jsonb_to_recordset(members) as x (request_id text, ended_id text, outcome text, error_class text, status int, detail text)
   -- offset 0 keeps this a look-up for each member, however large the table is when the statement is planned.
-  cross join lateral (select * from hold where hold.id = x.request_id and hold.attempt_id = x.ended_id offset 0) h
+  cross join lateral (select * from hold where hold.id = x.request_id and first_attempt_id(hold.id) = x.ended_id offset 0) h
   on conflict do nothing;
   update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail, ended_at = clock_timestamp()
   from jsonb_to_recordset(members) as x (ended_id text, outcome text, error_class text, status int, detail text)
@@ -2571,14 +2534,7 @@ declare
 begin
   -- Not "exists (... and admission = 'open')": the planner would read task_open_idx for it, with all of its dead entries.
   if 'open' = any (array(select task.admission from task where id = any (ids))) then
-    -- Account before key, as in lock_money, but in one statement.
-    perform from api_key k
-    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
-      and (select count(*) from (
-        select from credit_account a
-        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
-        order by a.project_id for no key update) locked) >= 0
-    order by k.id for no key update;
+    perform lock_accounts(array(select task.project_id from task where task.id = any (ids)));
   end if;
   perform from task where id = any (ids) order by id for no key update;
 
@@ -2688,7 +2644,7 @@ AS $function$
 declare
   replayed boolean;
 begin
-  perform lock_money(array[r.project_id], array[r.key_id]) from reservation r where r.id = p_request_id;
+  perform lock_accounts(array[r.project_id]) from reservation r where r.id = p_request_id;
   -- Locked, so that a replay either has marked the row by now or no longer finds it.
   select i.replayed_at is not null into replayed from idempotency i where i.request_id = p_request_id for update;
   if replayed then return 0; end if;
@@ -2783,6 +2739,14 @@ AS $function$
   select 'api_detail_' || to_char(p_day, 'YYYYMMDD');
 $function$;
 
+CREATE OR REPLACE FUNCTION public.first_attempt_id(request_id text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select 'att_' || substr(request_id, 5);
+$function$;
+
 CREATE OR REPLACE FUNCTION public.hit_rates(p_keys text[], p_rpms integer[], p_rate_places integer[], p_sender bigint, p_batch bigint, p_again boolean)
  RETURNS TABLE(admitted boolean, remaining integer, reset_after integer, retry_after integer)
  LANGUAGE sql
@@ -2826,6 +2790,14 @@ AS $function$
     k.budget - k.spent - k.reserved,
     k.budget_daily - in_period(k.day_spent + k.day_reserved, k.used_on, p_day),
     k.budget_monthly - in_period(k.month_spent + k.month_reserved, k.used_on, date_trunc('month', p_day::timestamp)::date))
+$function$;
+
+CREATE OR REPLACE FUNCTION public.lock_accounts(projects text[])
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  -- Two accounts may share a number. Sorted by it, so that no two callers wait for each other.
+  select pg_advisory_xact_lock(7106, number) from (select distinct hashtext(project_id) as number from unnest(projects) project_id order by 1) sorted;
 $function$;
 
 CREATE OR REPLACE FUNCTION public.metadata_pair(p_project_id text, p_name text, p_value text)

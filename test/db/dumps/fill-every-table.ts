@@ -104,8 +104,8 @@ async function fillJobs(db: Database, book: Book): Promise<void> {
   await run(db, 'select ensure_api_detail_partitions()');
   await run(
     db,
-    `insert into api_detail (at, request_id, method, route, key_id, project_id, status, ms)
-     values (clock_timestamp(), 'req_1', 'POST', '/api/v1/chat/completions', $1, $2, 200, 12)`,
-    [book.keyId, book.projectId],
+    `insert into api_detail (at, request_id, method, route, key_id, status, ms)
+     values (clock_timestamp(), 'req_1', 'POST', '/api/v1/chat/completions', $1, 200, 12)`,
+    [book.keyId],
   );
 }

@@ -8,7 +8,6 @@ create table api_detail (
   method text not null,
   model_id text,
   ms integer not null,
-  project_id text,
   request_id text not null,
   route text not null,
   status integer not null
@@ -205,7 +204,6 @@ create table file (
 
 create table hold (
   amount bigint not null,
-  attempt_id text,
   channel_id text,
   channel_name text,
   created_at timestamp with time zone not null default clock_timestamp(),
@@ -419,8 +417,6 @@ create table task_resolution (
   task_id text not null
 );
 
-alter table api_detail add constraint api_detail_pkey PRIMARY KEY (request_id, at);
-
 alter table api_key add constraint api_key_budget_check CHECK ((budget >= 0));
 
 alter table api_key add constraint api_key_budget_daily_check CHECK ((budget_daily >= 0));
@@ -630,6 +626,8 @@ alter table task add constraint task_project_id_fkey FOREIGN KEY (project_id) RE
 
 alter table task_resolution add constraint task_resolution_task_id_fkey FOREIGN KEY (task_id) REFERENCES task(id) ON DELETE CASCADE;
 
+CREATE INDEX api_detail_at_idx ON ONLY public.api_detail USING brin (at) WITH (pages_per_range='32', autosummarize='on');
+
 CREATE INDEX api_key_project_idx ON public.api_key USING btree (project_id);
 
 CREATE INDEX api_key_secret_key_idx ON public.api_key_secret USING btree (key_id);
@@ -748,7 +746,8 @@ AS $function$
 declare
   before ledger_entry;
 begin
-  perform from credit_account a where a.project_id = p_project_id for no key update;
+  perform lock_accounts(array[p_project_id]);
+  perform from credit_account a where a.project_id = p_project_id;
   if not found then
     verdict := 'project_not_found';
     return next;
@@ -794,7 +793,7 @@ begin
     return next;
     return;
   end if;
-  perform lock_money(array[r.project_id], array[r.key_id]);
+  perform lock_accounts(array[r.project_id]);
   select * into r from reservation where id = p_request_id;
   project_id := r.project_id;
   charged := r.settled_amount;
@@ -830,7 +829,7 @@ begin
   return next;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.admit_chats(p_projects text[], p_project_credits bigint[], p_keys text[], p_key_credits bigint[], p_key_chats integer[], p_rpms integer[], p_rated integer[], p_project_of integer[], p_key_of integer[], p_rate_places integer[], p_request_ids text[], p_model_ids text[], p_credits bigint[], p_hold_seconds double precision[], p_attempt_ids text[], p_channel_ids text[], p_channel_names text[], p_routes text[], p_idempotency_keys text[], p_fingerprints text[], p_kept_seconds double precision[], p_sender bigint, p_batch bigint, p_again boolean)
+CREATE OR REPLACE FUNCTION public.admit_chats(p_projects text[], p_project_credits bigint[], p_keys text[], p_key_credits bigint[], p_key_chats integer[], p_rpms integer[], p_rated integer[], p_project_of integer[], p_key_of integer[], p_rate_places integer[], p_request_ids text[], p_model_ids text[], p_credits bigint[], p_hold_seconds double precision[], p_channel_ids text[], p_channel_names text[], p_routes text[], p_idempotency_keys text[], p_fingerprints text[], p_kept_seconds double precision[], p_sender bigint, p_batch bigint, p_again boolean)
  RETURNS TABLE(verdict text, original_request_id text, rate_remaining integer, rate_reset integer, retry_after integer)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -862,12 +861,11 @@ begin
   all_fit := array_remove(p_idempotency_keys, null) = '{}';
   if all_fit then perform set_config('synchronous_commit', 'off', true); end if;
 
+  perform lock_accounts(p_projects);
   with accounts as materialized (
-    select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects) order by a.project_id for no key update
+    select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects)
   ), keys as materialized (
-    -- Reads accounts, so that they are locked first.
-    select key.*, key_room(key, today) as room from api_key key
-    where key.id = any (p_keys) and (select count(*) from accounts) >= 0 order by key.id for no key update
+    select key.*, key_room(key, today) as room from api_key key where key.id = any (p_keys)
   ), given_accounts as (
     select array_agg(a.balance order by given.n) as balances, bool_and(coalesce(a.balance >= given.credits, false)) as fit
     from unnest(p_projects, p_project_credits) with ordinality as given (id, credits, n) left join accounts a on a.project_id = given.id
@@ -888,10 +886,6 @@ begin
   from given_keys g cross join (select array(select h.id from hold h where h.id = any (p_request_ids)) as ids) held_now
   group by held_now.ids;
 
-  if p_again then
-    -- The first statement of this batch may have committed while this one waited for its locks.
-    known := array(select h.id from hold h where h.id = any (p_request_ids));
-  end if;
   rate_places := p_rate_places;
   if not all_fit and cardinality(known) > 0 and not p_again then
     -- Another process has admitted them, and counted them.
@@ -1010,13 +1004,13 @@ begin
       from unnest(p_keys, held_by_key, begun_by_key) as u (id, held, begun)
       where key.id = u.id and key.id = any (p_keys) and u.begun > 0
     )
-    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, created_at, attempt_id, channel_id, channel_name, is_idempotent)
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, created_at, channel_id, channel_name, is_idempotent)
     select x.request_id, p_projects[x.p], p_keys[x.k], 'chat', x.model_id, x.credits,
-           clock_timestamp() + make_interval(secs => x.hold_seconds), began, x.attempt_id, x.channel_id, x.channel_name,
+           clock_timestamp() + make_interval(secs => x.hold_seconds), began, x.channel_id, x.channel_name,
            x.idempotency_key is not null
-    from unnest(p_request_ids, p_project_of, p_key_of, p_model_ids, p_credits, p_hold_seconds, p_attempt_ids, p_channel_ids,
+    from unnest(p_request_ids, p_project_of, p_key_of, p_model_ids, p_credits, p_hold_seconds, p_channel_ids,
                 p_channel_names, p_idempotency_keys, is_admitted)
-      as x (request_id, p, k, model_id, credits, hold_seconds, attempt_id, channel_id, channel_name, idempotency_key, is_admitted)
+      as x (request_id, p, k, model_id, credits, hold_seconds, channel_id, channel_name, idempotency_key, is_admitted)
     where x.is_admitted;
   end if;
 end $function$;
@@ -1433,15 +1427,8 @@ declare
   any_other_attempt boolean;
   any_idempotent boolean;
 begin
-  -- Account before key, as in lock_money, but in one statement: a call of that function costs a lone chat more than the locks.
-  select max(used_on) into latest_day from (
-    select k.used_on from api_key k
-    where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids)))
-      and (select count(*) from (
-        select from credit_account a
-        where a.project_id = any (array(select h.project_id from hold h where h.id = any (p_request_ids)))
-        order by a.project_id for no key update) locked) >= 0
-    order by k.id for no key update) locked;
+  perform lock_accounts(array(select h.project_id from hold h where h.id = any (p_request_ids)));
+  latest_day := (select max(k.used_on) from api_key k where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids))));
   month_first := date_trunc('month', latest_day::timestamp)::date;
   with given as materialized (
     select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
@@ -1452,7 +1439,7 @@ begin
     delete from hold h where h.id = any (p_request_ids) returning h.*
   ), over as materialized (
     select r.*, g.*, case when g.settled is null then 0 else least(g.settled, r.amount) end as charged,
-      g.ended_attempt_id = r.attempt_id and g.outcome = 'ok' as at_once, (r.created_at at time zone 'UTC')::date as began_on
+      first_attempt_id(r.id) as first_attempt_id, g.ended_attempt_id = first_attempt_id(r.id) and g.outcome = 'ok' as at_once, (r.created_at at time zone 'UTC')::date as began_on
     from released r join given g on g.request_id = r.id
   ), accounts as (
     update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
@@ -1485,13 +1472,13 @@ begin
   ), first_attempts as (
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
                          outcome, error_class, status, detail, cost_micro_usd, ended_at)
-    select attempt_id, id, 1, channel_id, channel_name, attempt_id, expires_at, model_id, created_at,
+    select first_attempt_id, id, 1, channel_id, channel_name, first_attempt_id, expires_at, model_id, created_at,
       outcome, error_class, status, detail, coalesce(cost_micro_usd, 0), clock_timestamp()
-    from over where ended_attempt_id = attempt_id and not at_once
+    from over where ended_attempt_id = first_attempt_id and not at_once
     on conflict do nothing
   )
   select array_agg(case when o.id is not null then o.charged end order by g.n), bool_or(o.is_idempotent),
-         bool_or(g.ended_attempt_id is distinct from o.attempt_id)
+         bool_or(g.ended_attempt_id is distinct from o.first_attempt_id)
   into charges, any_idempotent, any_other_attempt
   from given g left join over o on o.n = g.n;
 
@@ -1728,8 +1715,8 @@ AS $function$
 declare
   due record;
 begin
-  select array_agg(id) as ids, array_agg(coalesce(open_attempt_id, attempt_id)) as attempt_ids, count(*)::int as n into due
-  from (select h.id, h.attempt_id,
+  select array_agg(id) as ids, array_agg(coalesce(open_attempt_id, first_attempt_id(id))) as attempt_ids, count(*)::int as n into due
+  from (select h.id,
                (select a.id from attempt a where a.request_id = h.id and a.outcome is null order by a.n desc limit 1) as open_attempt_id
         from hold h where h.kind = 'chat' and h.expires_at < clock_timestamp() order by h.expires_at limit p_limit) expired;
   if due.n = 0 then return 0; end if;
@@ -1760,16 +1747,8 @@ declare
   is_ours boolean[] := '{}';
   ending jsonb := '[]';
 begin
-  -- Account before key, as in lock_money, but in one statement.
-  select max(used_on) into latest_day from (
-    select k.used_on from api_key k
-    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
-      and (select count(*) from (
-        select from credit_account a
-        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
-        order by a.project_id for no key update) locked) >= 0
-    order by k.id for no key update) locked;
-  perform from hold where id = any (ids) order by id for no key update;
+  perform lock_accounts(array(select task.project_id from task where task.id = any (ids)));
+  latest_day := (select max(k.used_on) from api_key k where k.id = any (array(select task.key_id from task where task.id = any (ids))));
   perform from task where id = any (ids) order by id for no key update;
 
   for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
@@ -1820,16 +1799,8 @@ declare
   latest_day date;
   ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
 begin
-  -- Account before key, as in lock_money, but in one statement.
-  select max(used_on) into latest_day from (
-    select k.used_on from api_key k
-    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
-      and (select count(*) from (
-        select from credit_account a
-        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
-        order by a.project_id for no key update) locked) >= 0
-    order by k.id for no key update) locked;
-  perform from hold where id = any (ids) order by id for no key update;
+  perform lock_accounts(array(select task.project_id from task where task.id = any (ids)));
+  latest_day := (select max(k.used_on) from api_key k where k.id = any (array(select task.key_id from task where task.id = any (ids))));
   perform from task where id = any (ids) order by id for no key update;
   return query select * from end_tasks(members, latest_day);
 end $function$;
@@ -1846,17 +1817,6 @@ begin
   where m.pair = gone.pair and m.created_at = gone.created_at and m.task_id = gone.id;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.lock_money(projects text[], keys text[])
- RETURNS void
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
-AS $function$
-begin
-  perform from credit_account where project_id = any (projects) order by project_id for no key update;
-  perform from api_key where id = any (keys) order by id for no key update;
-end $function$;
-
 CREATE OR REPLACE FUNCTION public.next_chat_attempts(members jsonb)
  RETURNS TABLE(ord integer, begun boolean)
  LANGUAGE plpgsql
@@ -1867,11 +1827,11 @@ AS $function$
 begin
   insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
                        outcome, error_class, status, detail, ended_at)
-  select h.attempt_id, h.id, 1, h.channel_id, h.channel_name, h.attempt_id, h.expires_at, h.model_id, h.created_at,
+  select x.ended_id, h.id, 1, h.channel_id, h.channel_name, x.ended_id, h.expires_at, h.model_id, h.created_at,
     x.outcome, x.error_class, x.status, x.detail, clock_timestamp()
   from jsonb_to_recordset(members) as x (request_id text, ended_id text, outcome text, error_class text, status int, detail text)
   -- offset 0 keeps this a look-up for each member, however large the table is when the statement is planned.
-  cross join lateral (select * from hold where hold.id = x.request_id and hold.attempt_id = x.ended_id offset 0) h
+  cross join lateral (select * from hold where hold.id = x.request_id and first_attempt_id(hold.id) = x.ended_id offset 0) h
   on conflict do nothing;
   update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail, ended_at = clock_timestamp()
   from jsonb_to_recordset(members) as x (ended_id text, outcome text, error_class text, status int, detail text)
@@ -2254,14 +2214,7 @@ declare
 begin
   -- Not "exists (... and admission = 'open')": the planner would read task_open_idx for it, with all of its dead entries.
   if 'open' = any (array(select task.admission from task where id = any (ids))) then
-    -- Account before key, as in lock_money, but in one statement.
-    perform from api_key k
-    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
-      and (select count(*) from (
-        select from credit_account a
-        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
-        order by a.project_id for no key update) locked) >= 0
-    order by k.id for no key update;
+    perform lock_accounts(array(select task.project_id from task where task.id = any (ids)));
   end if;
   perform from task where id = any (ids) order by id for no key update;
 
@@ -2371,7 +2324,7 @@ AS $function$
 declare
   replayed boolean;
 begin
-  perform lock_money(array[r.project_id], array[r.key_id]) from reservation r where r.id = p_request_id;
+  perform lock_accounts(array[r.project_id]) from reservation r where r.id = p_request_id;
   -- Locked, so that a replay either has marked the row by now or no longer finds it.
   select i.replayed_at is not null into replayed from idempotency i where i.request_id = p_request_id for update;
   if replayed then return 0; end if;
@@ -2466,6 +2419,14 @@ AS $function$
   select 'api_detail_' || to_char(p_day, 'YYYYMMDD');
 $function$;
 
+CREATE OR REPLACE FUNCTION public.first_attempt_id(request_id text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select 'att_' || substr(request_id, 5);
+$function$;
+
 CREATE OR REPLACE FUNCTION public.hit_rates(p_keys text[], p_rpms integer[], p_rate_places integer[], p_sender bigint, p_batch bigint, p_again boolean)
  RETURNS TABLE(admitted boolean, remaining integer, reset_after integer, retry_after integer)
  LANGUAGE sql
@@ -2509,6 +2470,14 @@ AS $function$
     k.budget - k.spent - k.reserved,
     k.budget_daily - in_period(k.day_spent + k.day_reserved, k.used_on, p_day),
     k.budget_monthly - in_period(k.month_spent + k.month_reserved, k.used_on, date_trunc('month', p_day::timestamp)::date))
+$function$;
+
+CREATE OR REPLACE FUNCTION public.lock_accounts(projects text[])
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  -- Two accounts may share a number. Sorted by it, so that no two callers wait for each other.
+  select pg_advisory_xact_lock(7106, number) from (select distinct hashtext(project_id) as number from unnest(projects) project_id order by 1) sorted;
 $function$;
 
 CREATE OR REPLACE FUNCTION public.metadata_pair(p_project_id text, p_name text, p_value text)

@@ -186,7 +186,6 @@ describe('tollgate channels set', () => {
       modelId: 'gpt-5-mini',
       credits: 5,
       holdSeconds: 60,
-      attemptId: 'att_of_chat',
       channelId: z.string().parse(channel_id),
       channelName: 'three',
       idempotency: null,

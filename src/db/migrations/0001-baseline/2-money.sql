@@ -9,52 +9,52 @@ create table credit_account (
 
 -- Credits that are held for requests which run: one row per request, written with the hold and deleted with its end. So the table
 -- has only as many rows as requests run, however many have ended, and looking for expired holds may read all of it. It has no
--- foreign keys: whoever writes a row has locked its account and its key.
+-- foreign keys: whoever writes a row has locked its account.
 create table hold (
+  amount bigint not null check (amount > 0),
+  expires_at timestamptz not null,
+  created_at timestamptz not null default clock_timestamp(),
   -- The id of the task or of the chat's request.
   id text primary key,
   project_id text not null,
   key_id text not null,
   kind text not null check (kind in ('media', 'chat')),
   model_id text not null,
-  amount bigint not null check (amount > 0),
-  expires_at timestamptz not null,
-  created_at timestamptz not null default clock_timestamp(),
-  -- The first call of a chat. It gets a row in attempt only if it does not succeed at once.
-  attempt_id text,
+  -- The channel of the first call of a chat, which gets a row in attempt only if it does not succeed at once.
   channel_id text,
   channel_name text,
   -- The chat has an idempotency key, which its end binds or frees.
   is_idempotent boolean not null default false
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
+-- Numbers and times are before texts, which costs the fewest bytes of padding.
 create table ledger_entry (
   id bigint generated always as identity primary key,
-  project_id text not null,
-  kind text not null check (kind in ('topup', 'settle', 'refund', 'adjust')),
   -- What the entry adds to the credits of the account, negative if it takes.
   credits bigint not null,
   -- The sum of the entries of the account up to this one, which is its balance and what it holds.
   balance_after bigint not null,
-  key_id text,
-  request_id text,
-  -- The end of a request, by settle or refund.
-  model_id text,
-  channel_id text,
+  created_at timestamptz not null default clock_timestamp(),
+  -- The time of the hold, also in an adjustment.
+  began_at timestamptz,
+  -- Held, of the end of a request, by settle or refund.
   held bigint,
   input_tokens bigint,
   output_tokens bigint,
-  -- The upstream reported no usage: the tokens are an estimate of ours.
-  usage_estimated boolean,
   -- The cost of a chat whose first call succeeded. All other costs are in attempt.
   cost_micro_usd bigint,
-  -- The time of the hold, also in an adjustment.
-  began_at timestamptz,
+  -- The upstream reported no usage: the tokens are an estimate of ours.
+  usage_estimated boolean,
+  project_id text not null,
+  kind text not null check (kind in ('topup', 'settle', 'refund', 'adjust')),
+  key_id text,
+  request_id text,
+  model_id text,
+  channel_id text,
   -- Of a topup.
   reference text,
   -- Of an adjustment.
   reason text,
-  created_at timestamptz not null default clock_timestamp(),
   check (case kind when 'settle' then credits between -held and 0 when 'refund' then credits = 0 and held > 0 else held is null end)
 );
 -- A request ends once.

@@ -1,20 +1,20 @@
 -- API details and monthly summaries.
 
--- One row per answered request, without any content. Rows may be lost: nothing is billed or summed up from here.
+-- One row per answered request, without any content. Rows may be lost: nothing is billed or summed up from here. A row is found by its
+-- time, which is little later than that in the id of the request. An index of ids would cost each request more than its row.
 create table api_detail (
   at timestamptz not null,
   request_id text not null,
   method text not null,
   route text not null,
   key_id text,
-  project_id text,
   model_id text,
   status int not null,
   ms int not null,
   credits bigint,
-  attempts int,
-  primary key (request_id, at)
+  attempts int
 ) partition by range (at);
+create index api_detail_at_idx on api_detail using brin (at) with (pages_per_range = 32, autosummarize = on);
 
 -- The days that no role but the owner can drop. `migrate` writes them from the configuration.
 create table retention_floor (

@@ -8,7 +8,8 @@ as $$
 declare
   before ledger_entry;
 begin
-  perform from credit_account a where a.project_id = p_project_id for no key update;
+  perform lock_accounts(array[p_project_id]);
+  perform from credit_account a where a.project_id = p_project_id;
   if not found then
     verdict := 'project_not_found';
     return next;

@@ -19,7 +19,7 @@ begin
     return next;
     return;
   end if;
-  perform lock_money(array[r.project_id], array[r.key_id]);
+  perform lock_accounts(array[r.project_id]);
   select * into r from reservation where id = p_request_id;
   project_id := r.project_id;
   charged := r.settled_amount;

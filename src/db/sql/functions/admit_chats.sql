@@ -1,5 +1,5 @@
 -- Admits chats in the given order. Checks rate limit, key (revoked, expired, model allowlist), idempotency key, requests in
--- flight, balance and budget, then writes the hold, which also names the first call.
+-- flight, balance and budget, then writes the hold, which also names the channel of the first call.
 -- The verdicts equal those of the members admitted one after another. A refused member uses up nothing but its rate limit.
 -- Called again for an admitted request, it returns 'admitted' again. Balances are read once and written once per account and key.
 --
@@ -14,7 +14,7 @@ create or replace function admit_chats(
   p_projects text[], p_project_credits bigint[], p_keys text[], p_key_credits bigint[], p_key_chats int[], p_rpms int[], p_rated int[],
   p_project_of int[], p_key_of int[], p_rate_places int[],
   p_request_ids text[], p_model_ids text[], p_credits bigint[], p_hold_seconds float8[],
-  p_attempt_ids text[], p_channel_ids text[], p_channel_names text[],
+  p_channel_ids text[], p_channel_names text[],
   p_routes text[], p_idempotency_keys text[], p_fingerprints text[], p_kept_seconds float8[],
   p_sender bigint, p_batch bigint, p_again boolean)
 returns table (verdict text, original_request_id text, rate_remaining int, rate_reset int, retry_after int)
@@ -48,12 +48,11 @@ begin
   all_fit := array_remove(p_idempotency_keys, null) = '{}';
   if all_fit then perform set_config('synchronous_commit', 'off', true); end if;
 
+  perform lock_accounts(p_projects);
   with accounts as materialized (
-    select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects) order by a.project_id for no key update
+    select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects)
   ), keys as materialized (
-    -- Reads accounts, so that they are locked first.
-    select key.*, key_room(key, today) as room from api_key key
-    where key.id = any (p_keys) and (select count(*) from accounts) >= 0 order by key.id for no key update
+    select key.*, key_room(key, today) as room from api_key key where key.id = any (p_keys)
   ), given_accounts as (
     select array_agg(a.balance order by given.n) as balances, bool_and(coalesce(a.balance >= given.credits, false)) as fit
     from unnest(p_projects, p_project_credits) with ordinality as given (id, credits, n) left join accounts a on a.project_id = given.id
@@ -74,10 +73,6 @@ begin
   from given_keys g cross join (select array(select h.id from hold h where h.id = any (p_request_ids)) as ids) held_now
   group by held_now.ids;
 
-  if p_again then
-    -- The first statement of this batch may have committed while this one waited for its locks.
-    known := array(select h.id from hold h where h.id = any (p_request_ids));
-  end if;
   rate_places := p_rate_places;
   if not all_fit and cardinality(known) > 0 and not p_again then
     -- Another process has admitted them, and counted them.
@@ -196,13 +191,13 @@ begin
       from unnest(p_keys, held_by_key, begun_by_key) as u (id, held, begun)
       where key.id = u.id and key.id = any (p_keys) and u.begun > 0
     )
-    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, created_at, attempt_id, channel_id, channel_name, is_idempotent)
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, created_at, channel_id, channel_name, is_idempotent)
     select x.request_id, p_projects[x.p], p_keys[x.k], 'chat', x.model_id, x.credits,
-           clock_timestamp() + make_interval(secs => x.hold_seconds), began, x.attempt_id, x.channel_id, x.channel_name,
+           clock_timestamp() + make_interval(secs => x.hold_seconds), began, x.channel_id, x.channel_name,
            x.idempotency_key is not null
-    from unnest(p_request_ids, p_project_of, p_key_of, p_model_ids, p_credits, p_hold_seconds, p_attempt_ids, p_channel_ids,
+    from unnest(p_request_ids, p_project_of, p_key_of, p_model_ids, p_credits, p_hold_seconds, p_channel_ids,
                 p_channel_names, p_idempotency_keys, is_admitted)
-      as x (request_id, p, k, model_id, credits, hold_seconds, attempt_id, channel_id, channel_name, idempotency_key, is_admitted)
+      as x (request_id, p, k, model_id, credits, hold_seconds, channel_id, channel_name, idempotency_key, is_admitted)
     where x.is_admitted;
   end if;
 end $$;

@@ -19,15 +19,8 @@ declare
   any_other_attempt boolean;
   any_idempotent boolean;
 begin
-  -- Account before key, as in lock_money, but in one statement: a call of that function costs a lone chat more than the locks.
-  select max(used_on) into latest_day from (
-    select k.used_on from api_key k
-    where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids)))
-      and (select count(*) from (
-        select from credit_account a
-        where a.project_id = any (array(select h.project_id from hold h where h.id = any (p_request_ids)))
-        order by a.project_id for no key update) locked) >= 0
-    order by k.id for no key update) locked;
+  perform lock_accounts(array(select h.project_id from hold h where h.id = any (p_request_ids)));
+  latest_day := (select max(k.used_on) from api_key k where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids))));
   month_first := date_trunc('month', latest_day::timestamp)::date;
   with given as materialized (
     select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
@@ -38,7 +31,7 @@ begin
     delete from hold h where h.id = any (p_request_ids) returning h.*
   ), over as materialized (
     select r.*, g.*, case when g.settled is null then 0 else least(g.settled, r.amount) end as charged,
-      g.ended_attempt_id = r.attempt_id and g.outcome = 'ok' as at_once, (r.created_at at time zone 'UTC')::date as began_on
+      first_attempt_id(r.id) as first_attempt_id, g.ended_attempt_id = first_attempt_id(r.id) and g.outcome = 'ok' as at_once, (r.created_at at time zone 'UTC')::date as began_on
     from released r join given g on g.request_id = r.id
   ), accounts as (
     update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
@@ -71,13 +64,13 @@ begin
   ), first_attempts as (
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
                          outcome, error_class, status, detail, cost_micro_usd, ended_at)
-    select attempt_id, id, 1, channel_id, channel_name, attempt_id, expires_at, model_id, created_at,
+    select first_attempt_id, id, 1, channel_id, channel_name, first_attempt_id, expires_at, model_id, created_at,
       outcome, error_class, status, detail, coalesce(cost_micro_usd, 0), clock_timestamp()
-    from over where ended_attempt_id = attempt_id and not at_once
+    from over where ended_attempt_id = first_attempt_id and not at_once
     on conflict do nothing
   )
   select array_agg(case when o.id is not null then o.charged end order by g.n), bool_or(o.is_idempotent),
-         bool_or(g.ended_attempt_id is distinct from o.attempt_id)
+         bool_or(g.ended_attempt_id is distinct from o.first_attempt_id)
   into charges, any_idempotent, any_other_attempt
   from given g left join over o on o.n = g.n;
 

@@ -21,16 +21,8 @@ declare
   is_ours boolean[] := '{}';
   ending jsonb := '[]';
 begin
-  -- Account before key, as in lock_money, but in one statement.
-  select max(used_on) into latest_day from (
-    select k.used_on from api_key k
-    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
-      and (select count(*) from (
-        select from credit_account a
-        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
-        order by a.project_id for no key update) locked) >= 0
-    order by k.id for no key update) locked;
-  perform from hold where id = any (ids) order by id for no key update;
+  perform lock_accounts(array(select task.project_id from task where task.id = any (ids)));
+  latest_day := (select max(k.used_on) from api_key k where k.id = any (array(select task.key_id from task where task.id = any (ids))));
   perform from task where id = any (ids) order by id for no key update;
 
   for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop

@@ -36,14 +36,7 @@ declare
 begin
   -- Not "exists (... and admission = 'open')": the planner would read task_open_idx for it, with all of its dead entries.
   if 'open' = any (array(select task.admission from task where id = any (ids))) then
-    -- Account before key, as in lock_money, but in one statement.
-    perform from api_key k
-    where k.id = any (array(select task.key_id from task where task.id = any (ids)))
-      and (select count(*) from (
-        select from credit_account a
-        where a.project_id = any (array(select task.project_id from task where task.id = any (ids)))
-        order by a.project_id for no key update) locked) >= 0
-    order by k.id for no key update;
+    perform lock_accounts(array(select task.project_id from task where task.id = any (ids)));
   end if;
   perform from task where id = any (ids) order by id for no key update;
 

@@ -9,7 +9,7 @@ as $$
 declare
   replayed boolean;
 begin
-  perform lock_money(array[r.project_id], array[r.key_id]) from reservation r where r.id = p_request_id;
+  perform lock_accounts(array[r.project_id]) from reservation r where r.id = p_request_id;
   -- Locked, so that a replay either has marked the row by now or no longer finds it.
   select i.replayed_at is not null into replayed from idempotency i where i.request_id = p_request_id for update;
   if replayed then return 0; end if;
