@@ -18,7 +18,7 @@ export default {
     '/node_modules/',
     '/test/channels/families-through-gateway',
     '/test/http/rate-limits/limits',
-    '/test/http/routes/(gemini|jobs|refusals|uploads)',
+    '/test/http/routes/(account|conditional-reads|create-options|gemini|jobs|refusals|task-(delete|list|waits)|uploads)',
     '/test/spec/client-api',
   ],
 };

@@ -3,6 +3,7 @@ import { adjustCredits } from '../../src/commands/projects/adjust-credits.ts';
 import type { ChatLedger } from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Ledger } from '../../src/db/ledger.ts';
+import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
   admitted,
@@ -18,6 +19,8 @@ import {
   type Book,
 } from './books.ts';
 import { anAdmission, openChatLedger, settledEnd } from './chat-books.ts';
+
+await awayFromMidnight();
 
 let scratch: TestDatabase;
 let db: Database;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Database } from '../../src/db/database.ts';
 import type { Ledger, NewTask } from '../../src/db/ledger.ts';
+import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
   accountOf,
@@ -15,6 +16,8 @@ import {
   rowsOf,
   taskEnd,
 } from './books.ts';
+
+await awayFromMidnight();
 
 let scratch: TestDatabase;
 let db: Database;

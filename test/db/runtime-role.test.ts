@@ -4,8 +4,11 @@ import type { Database } from '../../src/db/database.ts';
 import { dropDetailPartition, ensureDetailPartitions } from '../../src/db/detail-rows.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { findRuntimeRole, runtimePrivileges } from '../../src/db/runtime-role.ts';
+import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { createTestDatabase, runtimeRole, type TestDatabase } from '../support/database.ts';
 import { openBook, rowsOf, run } from './books.ts';
+
+await awayFromMidnight();
 
 let scratch: TestDatabase;
 let owner: Database;

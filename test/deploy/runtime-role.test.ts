@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { runByCall } from '../commands/jobs/scheduler.ts';
 import { mediaRoutes } from '../support/api-client.ts';
+import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { commandLine } from '../support/command-line.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
@@ -14,6 +15,8 @@ import { quickSettings } from '../support/gateway-settings.ts';
 import { nodeBinary, projectFolder } from '../support/program.ts';
 import { accountOf } from '../support/rows.ts';
 import { createRolesAndDatabases, type OwnRoles } from './roles.ts';
+
+await awayFromMidnight();
 
 const secrets = {
   TOLLGATE_OWNER_DB_PASSWORD: randomBytes(24).toString('hex'),

@@ -88,8 +88,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     undo.push(() => database.close());
 
     const ports = new Set<number>();
-    const sandboxPort = await choosePort(0, ports);
-    const firstPort = await choosePort(0, ports);
+    const sandboxPort = await choosePort(anyOwnPort(), ports);
+    const firstPort = await choosePort(anyOwnPort(), ports);
     const baseUrl = `http://127.0.0.1:${firstPort}`;
     const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
     const env: Record<string, string> = {
@@ -191,6 +191,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     throw error;
   }
 }
+
+/** Each worker of Jest has a range of its own, so that two gateways that start at the same time do not choose the same port. */
+const anyOwnPort = (): number =>
+  20_000 + (Number(process.env['JEST_WORKER_ID'] ?? 0) % 6) * 2_000 + Math.floor(Math.random() * 2_000);
 
 /** A hold may outlive its expiry by one sweep, on a busy machine by a slow one. */
 const sweepGraceSeconds = 10;

@@ -246,7 +246,7 @@ describe('streamGenerateContent without alt=sse', () => {
     });
 
   it.each(Object.values(streamedModels))('is a JSON array of %s that arrives in pieces', async (model) => {
-    const answer = await ask(model, scripted('tokens=30 rate=60'));
+    const answer = await ask(model, scripted('tokens=30 rate=20'));
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(answer.headers.get('x-tollgate-stream')).toBe('live');
     const pieces: string[] = [];

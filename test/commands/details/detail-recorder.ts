@@ -9,6 +9,7 @@ import { openDatabase } from '../../../src/db/database.ts';
 import { ensureDetailPartitions } from '../../../src/db/detail-rows.ts';
 import { createMetrics } from '../../../src/platform/observe/metrics.ts';
 import { rowsOf, run } from '../../db/books.ts';
+import { awayFromMidnight } from '../../support/away-from-midnight.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { Gateway, TestProject } from '../../support/gateway.ts';
 import { mediaRoutes } from '../../support/api-client.ts';
@@ -108,6 +109,7 @@ export const describeDetailRecorder = (started: () => Gateway): void =>
       });
 
       it('of forty days, 80,000 in all, are deleted while requests are served', async () => {
+        await awayFromMidnight();
         await run(
           gateway.database,
           `do $$ begin

@@ -20,9 +20,12 @@ import {
   type Book,
 } from '../../db/books.ts';
 import { anAdmission, openChatLedger } from '../../db/chat-books.ts';
+import { awayFromMidnight } from '../../support/away-from-midnight.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { moveEntries, moveRequest, openUpkeep, type Upkeep } from './upkeep.ts';
 import { spec } from '../../spec/spec.ts';
+
+await awayFromMidnight();
 
 const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString();
 

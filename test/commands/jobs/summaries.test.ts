@@ -18,10 +18,13 @@ import {
   type Book,
 } from '../../db/books.ts';
 import { anAdmission, openChatLedger, settledEnd } from '../../db/chat-books.ts';
+import { awayFromMidnight } from '../../support/away-from-midnight.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { compileCache, nodeBinary, projectFolder } from '../../support/program.ts';
 import { monthsAgo, moveEntries, moveRequest, openUpkeep, type Upkeep } from './upkeep.ts';
 import { spec } from '../../spec/spec.ts';
+
+await awayFromMidnight({ secondsInto: 200 });
 
 const older = monthsAgo(3);
 const newer = monthsAgo(2);
@@ -206,7 +209,7 @@ describe('the monthly summary', () => {
     await begun('task_new', 50);
     await ledger.finishTask(taskEnd('task_new', 'succeeded'));
     await begun('task_running', 7);
-    const minutesAgo = new Date(Date.now() - 600_000).toISOString();
+    const minutesAgo = new Date(Date.now() - 180_000).toISOString();
     await run(db, `update attempt set started_at = $1 where request_id in ('task_new', 'task_running')`, [minutesAgo]);
     await begun('task_stuck', 3);
     await run(db, `update attempt set started_at = $1 where request_id = 'task_stuck'`, [newer.first]);
@@ -221,8 +224,8 @@ describe('the monthly summary', () => {
       return sums;
     };
     await moveRequest(db, 'task_now', minutesAgo);
-    await moveEntries(db, `request_id = 'task_now'`, new Date(Date.now() - 200_000).toISOString());
-    expect(await built(100)).toEqual({ credits: 10, cost: 600 });
+    await moveEntries(db, `request_id = 'task_now'`, new Date(Date.now() - 120_000).toISOString());
+    expect(await built(60)).toEqual({ credits: 10, cost: 600 });
     expect(await built(0)).toEqual({ credits: 20, cost: 650 });
     const frozen = await rowsOf(
       db,

@@ -9,12 +9,15 @@ import { accountRoutes } from '../../../src/http/routes/account.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
 import { admitted, attemptEndedOk, breachesIn, newTask, openLedger, passDays, run, taskEnd } from '../../db/books.ts';
 import { anAdmission, openChatLedger, settledEnd } from '../../db/chat-books.ts';
+import { awayFromMidnight } from '../../support/away-from-midnight.ts';
 import { buildQuietDeps } from '../../support/built-deps.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quickSettings } from '../../support/gateway-settings.ts';
 import { createOperator, type KeyOptions, type Operator, type TestProject } from '../../support/operator.ts';
 import { lastAuditOf } from '../../support/rows.ts';
 import { startFrame, type Frame } from '../support.ts';
+
+await awayFromMidnight();
 
 let scratch: TestDatabase;
 let db: Database;
@@ -334,9 +337,11 @@ describe('GET /api/v1/usage', () => {
   it('cuts days by the asked time zone', async () => {
     const project = await aProject();
     await chat(project, 10, 7);
+    const [end] = (await read<List<Entry>>('/api/v1/ledger', project.apiKey)).data;
     for (const tz of ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Asia/Kolkata']) {
       const { data } = await read<UsageList>(`/api/v1/usage?group_by=day&tz=${tz}`, project.apiKey);
-      expect([tz, data[0]?.day]).toEqual([tz, new Intl.DateTimeFormat('en-CA', { timeZone: tz }).format(new Date())]);
+      const dayOf = new Intl.DateTimeFormat('en-CA', { timeZone: tz });
+      expect([tz, data[0]?.day]).toEqual([tz, dayOf.format(new Date((end?.at ?? 0) * 1_000))]);
     }
   });
 
