@@ -35,17 +35,17 @@ export const workSettings = {
       'Second and later attempts of chats that one API process may always make per minute, whatever their share of all attempts.',
     ),
   }),
-  gemini: z.object({
-    waitSeconds: seconds('GEMINI_WAIT_SECONDS', 120).describe(
+  imageAnswers: z.object({
+    waitSeconds: seconds('IMAGE_WAIT_SECONDS', 120).describe(
       'How long `generateContent` and `/v1/images` wait for an image.',
     ),
-    waitsMax: integer('GEMINI_WAITS_MAX', 100, { min: 1 }).describe(
+    waitsMax: integer('IMAGE_WAITS_MAX', 100, { min: 1 }).describe(
       'Requests of one process that may wait for an image at the same time.',
     ),
-    inlineMaxBytes: integer('GEMINI_INLINE_MAX_BYTES', 20_000_000).describe(
+    inlineMaxBytes: integer('INLINE_IMAGES_MAX_BYTES', 20_000_000).describe(
       'Bytes of images that one answer carries inline. Further images come with a URL.',
     ),
-    inlineBufferedMaxBytes: integer('GEMINI_INLINE_BUFFERED_MAX_BYTES', 256_000_000).describe(
+    inlineBufferedMaxBytes: integer('INLINE_IMAGES_BUFFERED_MAX_BYTES', 256_000_000).describe(
       'The same for all answers that one API process holds until its clients have read them. Each image counts 7/3 of its size.',
     ),
   }),

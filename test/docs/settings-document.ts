@@ -14,7 +14,7 @@ const headings = {
   logging: 'Logging',
   worker: 'Worker processes',
   chat: 'Chat',
-  gemini: 'The Gemini dialect',
+  imageAnswers: 'Images in answers',
   idempotency: 'Idempotency',
   tasks: 'Media tasks',
   attempts: 'Attempts of media tasks',

@@ -12,7 +12,7 @@ import { startSlowClients, workUntil } from './other-tenant.ts';
  * project may have 375 readers at the same time.
  */
 const attack = { uploads: 25, bodies: 4, readers: 400 };
-const settings = { HTTP_IN_FLIGHT_MAX: '25', BODIES_BUFFERED_MAX_BYTES: '16000000', GEMINI_WAITS_MAX: '8' };
+const settings = { HTTP_IN_FLIGHT_MAX: '25', BODIES_BUFFERED_MAX_BYTES: '16000000', IMAGE_WAITS_MAX: '8' };
 
 let gateway: Gateway;
 let attacker: TestProject;

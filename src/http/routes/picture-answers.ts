@@ -32,11 +32,11 @@ export type AnswerPictures = (ctx: AppContext, request: PictureRequest) => Promi
  */
 export function createPictureAnswers(deps: PictureDeps): AnswerPictures {
   const inlined = createFairBudget({
-    total: deps.config.gemini.inlineBufferedMaxBytes,
+    total: deps.config.imageAnswers.inlineBufferedMaxBytes,
     message: 'The server is sending too many inline images at the same time. Try again in a few seconds.',
   });
   const waits = createFairBudget({
-    total: deps.config.gemini.waitsMax,
+    total: deps.config.imageAnswers.waitsMax,
     message: 'Too many requests wait for an image. Try again in a few seconds.',
     retryAfterSeconds: 5,
   });
@@ -71,7 +71,7 @@ async function answerPictures(
   { idempotencyKey, isInline, create, write }: PictureRequest,
   memory: Share,
 ): Promise<string> {
-  const { waitSeconds, inlineMaxBytes } = deps.config.gemini;
+  const { waitSeconds, inlineMaxBytes } = deps.config.imageAnswers;
   const task = await create();
   const ended = await waitForTask(deps, task, { seconds: waitSeconds, signal: whenGone(ctx) });
   const taskId = task.id;

@@ -17,7 +17,7 @@ let poor: TestProject;
 let narrow: TestProject;
 beforeAll(async () => {
   gateway = await startGateway({
-    env: { GEMINI_WAIT_SECONDS: '18', GEMINI_WAITS_MAX: '2', GEMINI_INLINE_MAX_BYTES: '40000' },
+    env: { IMAGE_WAIT_SECONDS: '18', IMAGE_WAITS_MAX: '2', INLINE_IMAGES_MAX_BYTES: '40000' },
   });
   project = await gateway.project({ credits: 10_000 });
   poor = await gateway.project({ credits: 0 });
@@ -33,6 +33,11 @@ const hello = withText('hello');
 const onePixel =
   'iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItjRBObwwi+hcEKLNP1WgQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQELguHpmFpj8NWjwAAAABJRU5ErkJggg==';
 const image = { inlineData: { mimeType: 'image/png', data: onePixel } };
+
+let impatient: Promise<string> | undefined;
+/** An API server that waits for pictures for one second. */
+const impatientApi = (): Promise<string> =>
+  (impatient ??= gateway.startApi({ IMAGE_WAIT_SECONDS: '1' }).then(({ baseUrl }) => baseUrl));
 
 interface AskOptions {
   key?: string | null;
@@ -435,7 +440,7 @@ describe('an image on the Gemini route', () => {
   it('gets DEADLINE_EXCEEDED with its task id if it takes too long, and a retry with the same key returns it', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const body = withText('a slow fox [[latency=4000]]');
-    const { baseUrl } = await gateway.startApi({ GEMINI_WAIT_SECONDS: '1' });
+    const baseUrl = await impatientApi();
     const late = await ask(`${picture}:generateContent`, body, { headers, baseUrl });
     const failure = failureOf(late);
     expect(failure).toMatchObject({ code: 504, status: 'DEADLINE_EXCEEDED' });
@@ -449,6 +454,28 @@ describe('an image on the Gemini route', () => {
     expect(joined.headers['idempotent-replayed']).toBe('true');
     expect(responseOf(joined).responseId).toBe(taskId);
     expect(await gateway.hits('a slow fox', 'submit')).toHaveLength(1);
+  });
+
+  it('gets 504 with its task id on /v1/images/generations if it takes too long, and the task goes on', async () => {
+    const late = await sendRaw({
+      method: 'POST',
+      url: `${await impatientApi()}/v1/images/generations`,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${project.apiKey}` },
+      body: JSON.stringify({ model: picture, prompt: 'a slow hen [[latency=4000]]' }),
+    });
+    expect([late.status, late.headers['x-should-retry']]).toEqual([504, 'false']);
+    expect(JSON.parse(late.text)).toEqual({
+      error: {
+        code: 'upstream_timeout',
+        type: 'server_error',
+        param: null,
+        message: expect.stringContaining('continues'),
+      },
+    });
+    const [taskId = ''] = /task_\w+/.exec(late.text) ?? [];
+    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({
+      ...{ status: 'succeeded', credits: { charged: 4 } },
+    });
   });
 
   it.each([
@@ -470,9 +497,9 @@ describe('an image on the Gemini route', () => {
   it('is returned as a URL while unread answers fill the memory budget, and inline again once they are gone', async () => {
     const [pictureBytes, answersMax] = [9_000_000, 2];
     const { baseUrl } = await gateway.startApi({
-      GEMINI_INLINE_MAX_BYTES: '20000000',
+      INLINE_IMAGES_MAX_BYTES: '20000000',
       // Each answer reserves the size of the file and of its base64 form.
-      GEMINI_INLINE_BUFFERED_MAX_BYTES: String((answersMax + 0.5) * pictureBytes * (7 / 3)),
+      INLINE_IMAGES_BUFFERED_MAX_BYTES: String((answersMax + 0.5) * pictureBytes * (7 / 3)),
     });
     const headers = { 'idempotency-key': randomUUID() };
     const body = withText('a large fox');
