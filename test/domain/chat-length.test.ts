@@ -5,6 +5,8 @@ import { clampLength } from '../../src/domain/chat-length.ts';
 
 const [entry] = (await loadCatalog('catalog')).entries.filter(({ model }) => model.type === 'chat');
 if (!entry) throw new Error('the catalog has no chat model');
+const { max_output_tokens: _, ...hidden } = entry.private;
+const unlimited = { ...entry, private: hidden };
 const writing = (max_output_tokens: number) => ({ ...entry, private: { ...entry.private, max_output_tokens } });
 const asking = (maxTokens: number, more: Partial<ChatRequest> = {}): ChatRequest => ({
   ...{ model: 'm', messages: [{ role: 'user', content: 'Hi' }], tools: [], maxTokens, extra: {} },
@@ -13,9 +15,9 @@ const asking = (maxTokens: number, more: Partial<ChatRequest> = {}): ChatRequest
 
 describe('a length that is clamped to the model', () => {
   it.each([
-    [entry, 8_192, 8_192, false],
-    [entry, 8_193, 8_192, true],
-    [entry, Number.MAX_SAFE_INTEGER, 8_192, true],
+    [unlimited, 8_192, 8_192, false],
+    [unlimited, 8_193, 8_192, true],
+    [unlimited, Number.MAX_SAFE_INTEGER, 8_192, true],
     [writing(64_000), 64_000, 64_000, false],
     [writing(64_000), 64_001, 64_000, true],
     [writing(100), 1, 1, false],

@@ -45,20 +45,20 @@ export const describeOpenaiV1 = (started: () => Gateway): void =>
         'that asks for more tokens than the model writes gets as many as it writes, and learns so: %s',
         async (field) => {
           const { response } = await client.chat.completions
-            .create({ ...asking(`much ${field}`), [field]: 100_000 })
+            .create({ ...asking(`much ${field}`), [field]: 1_000_000 })
             .withResponse();
-          expect(response.headers.get('x-tollgate-clamped')).toBe(`${field}=8192`);
+          expect(response.headers.get('x-tollgate-clamped')).toBe(`${field}=128000`);
         },
       );
 
       it('is streamed, and clamped as well', async () => {
         const { data, response } = await client.chat.completions
-          .create({ ...asking('streamed v1'), max_tokens: 100_000, stream: true })
+          .create({ ...asking('streamed v1'), max_tokens: 1_000_000, stream: true })
           .withResponse();
         let text = '';
         for await (const chunk of data) text += chunk.choices[0]?.delta.content ?? '';
         expect(text).toBe('Sandbox answer to: streamed v1');
-        expect(response.headers.get('x-tollgate-clamped')).toBe('max_tokens=8192');
+        expect(response.headers.get('x-tollgate-clamped')).toBe('max_tokens=128000');
       });
 
       it('is refused with the errors that the client knows', async () => {
@@ -75,18 +75,27 @@ export const describeOpenaiV1 = (started: () => Gateway): void =>
         );
       });
 
-      it('takes the key as x-api-key too, and an Idempotency-Key', async () => {
-        const post = () =>
+      it('takes the key as x-api-key too, and an Idempotency-Key, whose replay names the clamped length again', async () => {
+        const post = (more: object) =>
           fetch(`${gateway.baseUrl}/v1/chat/completions`, {
             method: 'POST',
-            headers: { 'x-api-key': project.apiKey, 'content-type': 'application/json', 'idempotency-key': 'v1-once' },
-            body: JSON.stringify(asking('once under v1')),
+            headers: {
+              'x-api-key': project.apiKey,
+              'content-type': 'application/json',
+              'idempotency-key': `v1-${JSON.stringify(more)}`,
+            },
+            body: JSON.stringify({ ...asking('once under v1'), max_tokens: 1_000_000, ...more }),
           });
-        const first = await post();
-        const again = await post();
-        expect(await again.text()).toBe(await first.text());
-        expect(again.headers.get('idempotent-replayed')).toBe('true');
-        expect(await gateway.hits('once under v1', 'chat')).toHaveLength(1);
+        for (const more of [{}, { stream: true }]) {
+          const first = await post(more);
+          const again = await post(more);
+          const [text, textAgain] = [await first.text(), await again.text()];
+          if (!('stream' in more)) expect(textAgain).toBe(text);
+          expect(again.headers.get('idempotent-replayed')).toBe('true');
+          for (const answer of [first, again])
+            expect(answer.headers.get('x-tollgate-clamped')).toBe('max_tokens=128000');
+        }
+        expect(await gateway.hits('once under v1', 'chat')).toHaveLength(2);
       });
     });
 

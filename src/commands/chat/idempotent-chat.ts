@@ -7,6 +7,8 @@ const context = (requestId: string) => `idempotency|body|${requestId}` as const;
 /** The answer of an earlier request, its cost and its number of upstream calls. */
 export interface StoredAnswer {
   body: string;
+  /** What `x-tollgate-clamped` said; null if nothing was clamped. */
+  clamped: string | null;
   credits: number;
   attempts: number;
 }
@@ -24,18 +26,29 @@ export async function findStoredAnswer(
   if (earlier.fingerprint !== request.fingerprint) throw new GatewayError('idempotency_key_reused');
   if (earlier.status === null) throw new GatewayError('idempotency_in_progress', { retryAfterSeconds: 1 });
   if (earlier.body === null) throw new GatewayError('idempotency_result_gone');
-  const body = sealer.open(earlier.body, context(earlier.requestId));
+  const text = sealer.open(earlier.body, context(earlier.requestId));
   // A charge that was given back meanwhile has freed the key: sent again, this is a new request.
   if (!earlier.replayed && !(await markReplayed(db, earlier.requestId))) {
     throw new GatewayError('idempotency_in_progress', { retryAfterSeconds: 1 });
   }
-  return { body, credits: earlier.credits ?? 0, attempts: earlier.attempts };
+  return { ...parts(text), credits: earlier.credits ?? 0, attempts: earlier.attempts };
 }
 
-/** The body, sealed for storage, or null if it exceeds `IDEMPOTENT_BODY_MAX_BYTES`. */
+/** The answer, sealed for storage, or null if its body exceeds `IDEMPOTENT_BODY_MAX_BYTES`. */
 export const sealAnswer = (
   { config, sealer }: Pick<Deps, 'config' | 'sealer'>,
   requestId: string,
-  body: string,
+  { body, clamped }: Pick<StoredAnswer, 'body' | 'clamped'>,
 ): string | null =>
-  Buffer.byteLength(body) > config.idempotency.bodyMaxBytes ? null : sealer.seal(body, context(requestId));
+  Buffer.byteLength(body) > config.idempotency.bodyMaxBytes
+    ? null
+    : sealer.seal(clamped === null ? body : `${clampedMark}${clamped}\n${body}`, context(requestId));
+
+/** The first line of a stored answer to a clamped request. A body is JSON or events, and begins otherwise. */
+const clampedMark = 'x-tollgate-clamped: ';
+
+function parts(text: string): Pick<StoredAnswer, 'body' | 'clamped'> {
+  if (!text.startsWith(clampedMark)) return { body: text, clamped: null };
+  const end = text.indexOf('\n');
+  return { body: text.slice(end + 1), clamped: text.slice(clampedMark.length, end) };
+}

@@ -84,7 +84,8 @@ export async function beginChat(
     if (stored !== null) return { stored };
   }
   deps.retryBudget.note();
-  const prepared = await prepare(deps, ctx, dialect, body);
+  const { prepared, clamped } = await prepare(deps, ctx, dialect, body);
+  tellClamped(ctx, clamped);
   const { requestId } = ctx.state;
   return {
     replayed,
@@ -104,7 +105,7 @@ export async function beginChat(
         ctx.state.rateCounted = true;
         setRateHeaders(ctx, key.rpm ?? 0, rate);
       },
-      sealAnswer: (text) => sealAnswer(deps, requestId, text),
+      sealAnswer: (text) => sealAnswer(deps, requestId, { body: text, clamped }),
     },
   };
 }
@@ -142,32 +143,37 @@ async function prepare(
   ctx: AppContext,
   dialect: ChatDialect,
   body: JsonObject,
-): Promise<PreparedChat> {
-  const request = dialect.read(body);
-  const entry = await findModelFor(deps, request.model, keyOf(ctx));
+): Promise<{ prepared: PreparedChat; clamped: string | null }> {
+  const asked = dialect.read(body);
+  const entry = await findModelFor(deps, asked.model, keyOf(ctx));
   ctx.state.modelId = entry.model.id;
   try {
-    return prepareChat(deps, entry, withinLength(ctx, dialect, entry, request));
+    const { request, clamped } = withinLength(dialect, entry, asked);
+    return { prepared: prepareChat(deps, entry, request), clamped };
   } catch (error) {
     throw dialect.inItsWords?.(error) ?? error;
   }
 }
 
+/** The request that is sent, and how its length was clamped: the field and its new value. */
 function withinLength(
-  ctx: AppContext,
   { clampedField }: ChatDialect,
   entry: CatalogEntry,
   asked: ChatRequest,
-): ChatRequest {
-  if (clampedField === undefined) return asked;
+): { request: ChatRequest; clamped: string | null } {
+  if (clampedField === undefined) return { request: asked, clamped: null };
   const { request, isClamped } = clampLength(asked, entry);
-  if (isClamped) ctx.set('x-tollgate-clamped', `${clampedField}=${request.maxTokens}`);
-  return request;
+  return { request, clamped: isClamped ? `${clampedField}=${request.maxTokens}` : null };
 }
 
-/** Replays the stored body, with the credits and attempts of the original answer: they were charged once. */
+function tellClamped(ctx: AppContext, clamped: string | null): void {
+  if (clamped !== null) ctx.set('x-tollgate-clamped', clamped);
+}
+
+/** Replays the stored body, with the credits, the attempts and the clamped length of the original answer: it was charged once. */
 export function asReplay(ctx: AppContext, stored: StoredAnswer): string {
   ctx.set('Idempotent-Replayed', 'true');
+  tellClamped(ctx, stored.clamped);
   tellCost(ctx, stored);
   return stored.body;
 }
