@@ -20,7 +20,7 @@ export interface ProjectTasksFilter {
   keyId?: string | undefined;
   /** Values by name, which the task's metadata must all have. */
   metadata?: Readonly<Record<string, string>> | undefined;
-  /** Unix seconds: tasks created at this time or later. */
+  /** Unix seconds: tasks created at this time or later. Not with `oldestFirst`. */
   createdFrom?: number | undefined;
   /** Unix seconds: tasks created earlier. Not with `oldestFirst`. */
   createdBefore?: number | undefined;
@@ -56,6 +56,8 @@ export async function listProjectTasks(
   return best?.page ?? { items: [], next: null };
 }
 
+/** The second of `newestPosition`. */
+const newestSecond = Math.floor(newestPosition.microseconds / 1_000_000);
 /** Tasks that are compared with a filter for one page. */
 const scannedMax = 1_000;
 
@@ -72,11 +74,13 @@ async function readPage(
   { limit, after }: PageRequest,
   pair: readonly [name: string, value: string] | null,
 ): Promise<Scan> {
-  const { projectId, status, type, modelId = null, keyId = null, metadata, createdFrom = 0, createdBefore } = filter;
+  const { projectId, status, type, modelId = null, keyId = null, metadata, createdBefore } = filter;
   const asked = (all: readonly TaskStatus[]) => all.filter((one) => status === undefined || one === status);
   const { oldestFirst = false } = filter;
   const start = after === null ? (oldestFirst ? oldestPosition : newestPosition) : readTimePosition(after);
   const before = oldestFirst ? start : earlierPosition(start, createdBefore);
+  // A second bound on the side of the start would make PostgreSQL begin there and read all tasks up to the position.
+  const lastSecond = oldestFirst ? newestSecond : (filter.createdFrom ?? 0);
   const shape = { ofKey: keyId !== null, ofModel: modelId !== null, ofPair: pair !== null, oldestFirst };
   const rows = await database.query<TaskView & { position: string; scannedTo: string | null }>(
     `list-project-tasks${shape.ofPair ? '-of-pair' : ''}${shape.ofKey ? '-of-key' : ''}${shape.ofModel ? '-of-model' : ''}${oldestFirst ? '-oldest-first' : ''}`,
@@ -86,7 +90,7 @@ async function readPage(
       type === undefined ? taskTypes : [type],
       asked(runningStatuses),
       asked(endedStatuses),
-      createdFrom,
+      lastSecond,
       before.microseconds,
       before.id,
       limit + 1,
@@ -144,7 +148,10 @@ function pageText({ ofKey, ofModel, oldestFirst }: Record<'ofKey' | 'ofModel' | 
     'where $12::jsonb is null or (select t.metadata @> $12 from task t where t.id = s.id)',
   );
   // The same indexes, read backwards.
-  return oldestFirst ? text.replaceAll(' desc', ' asc').replaceAll('(created_at, id) <', '(created_at, id) >') : text;
+  const backwards = { ' desc': ' asc', '(created_at, id) <': '(created_at, id) >', 'created_at >=': 'created_at <=' };
+  return oldestFirst
+    ? Object.entries(backwards).reduce((read, [forwards, back]) => read.replaceAll(forwards, back), text)
+    : text;
 }
 
 const pairText = pageOfScanned(

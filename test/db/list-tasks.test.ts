@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { listVideos } from '../../src/commands/tasks/list-videos.ts';
 import type { Database } from '../../src/db/database.ts';
 import { listProjectTasks, type ProjectTasksFilter } from '../../src/db/list-tasks.ts';
 import { purgeTasks } from '../../src/db/retention.ts';
@@ -113,6 +114,35 @@ describe('a page of tasks', () => {
     });
     expect(listed).toEqual(idsOf(all.slice(count / 2 + 1, count / 2 + 21)));
     expect(blocks).toBeLessThan(blocksMax);
+  });
+
+  it('of a list of videos reads no more blocks, from both ends and from the middle', async () => {
+    const videos = all.filter(({ type }) => type === 'video');
+    const middle = videos[Math.floor(videos.length / 2)]?.id ?? '';
+    const wrong: unknown[] = [];
+    for (const oldestFirst of [false, true]) {
+      const ordered = idsOf(oldestFirst ? videos.toReversed() : videos);
+      for (const after of [undefined, middle]) {
+        const list = () =>
+          listVideos(
+            { db },
+            { projectId: book.projectId, oldestFirst, limit: 20, ...(after !== undefined && { after }) },
+          );
+        // The first calls plan the statements.
+        for (let n = 0; n < 6; n++) await list();
+        let listed: string[] = [];
+        const { blocks, scans } = await readsOf(
+          observer,
+          db,
+        )(async () => {
+          listed = idsOf((await list()).items);
+        });
+        const start = after === undefined ? 0 : ordered.indexOf(after) + 1;
+        expect(listed).toEqual(ordered.slice(start, start + 20));
+        if (blocks > blocksMax || scans.length > 0) wrong.push({ oldestFirst, after, blocks, scans });
+      }
+    }
+    expect(wrong).toEqual([]);
   });
 
   it('has only tasks from the asked times, of which the first is included and the second is not', async () => {
