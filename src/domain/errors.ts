@@ -51,6 +51,11 @@ export const errorTable = {
     retry: false,
   },
   ip_not_allowed: { type: 'permission_error', message: 'This key may not be used from this address.', retry: false },
+  origin_not_allowed: {
+    type: 'permission_error',
+    message: 'Pages of this origin may not use this address.',
+    retry: false,
+  },
   model_not_found: { type: 'not_found_error', message: 'There is no such model.', retry: false },
   task_not_found: { type: 'not_found_error', message: 'There is no such task.', retry: false },
   file_not_found: { type: 'not_found_error', message: 'There is no such file.', retry: false },

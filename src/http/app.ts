@@ -87,6 +87,7 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
     const before = [
       enter(route),
       demandKnownCoding,
+      ...(route.beforeAuth ?? []),
       ...guards[route.auth],
       checkQuery(route),
       ...(route.beforeBody ?? []),

@@ -22,6 +22,7 @@ export const statusOf = {
   model_not_allowed: 403,
   scope_not_allowed: 403,
   ip_not_allowed: 403,
+  origin_not_allowed: 403,
   model_not_found: 404,
   task_not_found: 404,
   file_not_found: 404,

@@ -32,6 +32,8 @@ interface CommonRoute {
    * body is not read.
    */
   body: 'none' | 'json' | 'json_or_form' | 'picture';
+  /** What refuses a request of this route before its key is looked up. */
+  beforeAuth?: readonly AppMiddleware[];
   /** What refuses a request of this route before its body is read. */
   beforeBody?: readonly AppMiddleware[];
   /** The query parameters that the handler reads, none by default. Any other one is refused. */

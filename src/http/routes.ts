@@ -14,8 +14,10 @@ import { chatCompletions, v1ChatCompletions } from './routes/chat.ts';
 import { documentationRoutes } from './routes/documentation.ts';
 import { createDownloads, showFile, type Downloads } from './routes/files.ts';
 import { geminiGeneration, v1GeminiGeneration } from './routes/gemini.ts';
+import { predictPictures } from './routes/gemini-predict.ts';
 import { legacyRoutes } from './routes/legacy.ts';
 import { jobRoutes } from './routes/jobs.ts';
+import { mcpRoute } from './routes/mcp.ts';
 import { createImage, createVideo } from './routes/media.ts';
 import { countTokens, messages } from './routes/messages.ts';
 import { listModels, showModel } from './routes/models.ts';
@@ -57,6 +59,7 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof geminiGeneration>[0] &
   Parameters<typeof createPictureAnswers>[0] &
   Parameters<typeof legacyRoutes>[0] &
+  Parameters<typeof mcpRoute>[0] &
   Parameters<typeof jobRoutes>[0] &
   Parameters<typeof redeliverRoute>[0] &
   Parameters<typeof uploadImageRoute>[0] &
@@ -91,6 +94,7 @@ function serviceRoutes(deps: RouteDeps): Route[] {
     ...legacyRoutes(deps),
     ...v1Routes(deps, answerPictures, downloads),
     ...geminiRoutes(deps, answerPictures),
+    mcpRoute(deps),
     ...jobRoutes(deps),
   ];
 }
@@ -168,7 +172,7 @@ const vendorQuery = Object.values(vendorForms).flatMap(({ query }) => query);
  */
 const geminiQuery = ['alt', '$alt', 'prettyPrint', '$prettyPrint'];
 
-/** Two actions of one model. The colon before the action is part of the path segment. */
+/** The actions of one model. The colon before the action is part of the path segment. */
 function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] {
   const [core, v1] = [geminiGeneration(deps, answerPictures), v1GeminiGeneration(deps, answerPictures)];
   const post = {
@@ -182,19 +186,31 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
   const models = { ...get, ...anyScope, dialect: 'gemini' } as const;
   const list = listModels(deps, () => geminiModels);
   const one = notAnAction(showModel(deps, () => geminiModels));
+  const predict = (keyScope: string) => ({
+    ...({ ...postJson, ...media, dialect: 'gemini', query: geminiQuery } as const),
+    handler: predictPictures(deps, answerPictures, keyScope),
+  });
+  const corePredict = predict('/api/v1beta/models/{model}:predict');
+  const v1Predict = predict('/v1/models/{model}:predict');
   return [
     { ...models, path: '/api/v1beta/models', query: geminiModels.query, handler: list },
     { ...models, path: '/api/v1beta/models/:model', handler: one },
     { ...post, path: '/api/v1beta/models/:model\\:generateContent', handler: core.generate },
     { ...post, path: '/api/v1beta/models/:model\\:streamGenerateContent', handler: core.stream },
+    { ...corePredict, path: '/api/v1beta/models/:model\\:predict' },
     { ...post, path: '/api/v1/models/:model\\:generateContent', handler: core.generate },
     { ...post, path: '/api/v1/models/:model\\:streamGenerateContent', handler: core.stream },
+    { ...corePredict, path: '/api/v1/models/:model\\:predict' },
     { ...models, path: '/v1beta/models', query: geminiModels.query, handler: list },
     { ...models, path: '/v1beta/models/:model', handler: one },
     { ...post, path: '/v1beta/models/:model\\:generateContent', handler: v1.generate },
     { ...post, path: '/v1beta/models/:model\\:streamGenerateContent', handler: v1.stream },
+    { ...v1Predict, path: '/v1beta/models/:model\\:predict' },
     { ...post, path: '/v1/models/:model\\:generateContent', handler: v1.generate },
     { ...post, path: '/v1/models/:model\\:streamGenerateContent', handler: v1.stream },
+    { ...v1Predict, path: '/v1/models/:model\\:predict' },
+    // @google/genai asks for pictures in its mode for Vertex AI only.
+    { ...v1Predict, path: '/v1beta1/publishers/google/models/:model\\:predict' },
   ];
 }
 
@@ -202,7 +218,7 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
 const notAnAction =
   (show: AppMiddleware): AppMiddleware =>
   async (ctx, next) => {
-    if (!/:(g|streamG)enerateContent$/.test(ctx.params['model'] ?? '')) return show(ctx, next);
+    if (!/:(generateContent|streamGenerateContent|predict)$/.test(ctx.params['model'] ?? '')) return show(ctx, next);
     ctx.set('allow', 'POST');
     throw new GatewayError('method_not_allowed');
   };

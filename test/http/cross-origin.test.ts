@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { demandKnownOrigin } from '../../src/http/middleware/known-origin.ts';
 import type { Route } from '../../src/http/route.ts';
 import { goodKey, startFrame, type Frame } from './support.ts';
 
@@ -90,4 +91,34 @@ describe('calls from a browser', () => {
       await start();
     },
   );
+});
+
+describe('a route for programs', () => {
+  it('takes requests without an origin, and those of pages of the configured origins and of its own', async () => {
+    const none = { corsOrigins: [], publicBaseUrl: '' };
+    const own = { ...none, publicBaseUrl: 'https://app.example/gateway' };
+    const cases = [
+      [none, null, 200],
+      [none, origin, 403],
+      [none, 'null', 403],
+      [{ ...none, corsOrigins: [origin] }, origin, 200],
+      [{ ...none, corsOrigins: [origin] }, `${origin}.evil.example`, 403],
+      [{ ...none, corsOrigins: ['*'] }, 'https://anybody.example', 200],
+      [own, origin, 200],
+      [own, 'http://app.example', 403],
+    ] as const;
+    frame = await startFrame({
+      routes: cases.map(([settings], index) => ({
+        ...{ ...shared, method: 'POST', path: `/programs/${index}`, auth: 'api_key', scopes: ['media'] },
+        beforeAuth: [demandKnownOrigin({ ...settings, corsOrigins: [...settings.corsOrigins] })],
+      })),
+    });
+    for (const [index, [, given, status]] of cases.entries()) {
+      const answer = await fetch(`${frame.url}/programs/${index}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${goodKey}`, ...(given !== null && { origin: given }) },
+      });
+      expect([index, given, answer.status]).toEqual([index, given, status]);
+    }
+  });
 });

@@ -54,6 +54,12 @@ const matrix: Record<string, readonly Scope[]> = {
   'POST /v1beta/models/:model\\:streamGenerateContent': ['chat', 'media'],
   'POST /v1/models/:model\\:generateContent': ['chat', 'media'],
   'POST /v1/models/:model\\:streamGenerateContent': ['chat', 'media'],
+  'POST /api/v1beta/models/:model\\:predict': ['media'],
+  'POST /api/v1/models/:model\\:predict': ['media'],
+  'POST /v1beta/models/:model\\:predict': ['media'],
+  'POST /v1/models/:model\\:predict': ['media'],
+  'POST /v1beta1/publishers/google/models/:model\\:predict': ['media'],
+  'POST /mcp': scopes,
 };
 
 /** Stands for every dependency: the table is built with it, and no handler runs. */

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
-import { GoogleGenAI } from '@google/genai';
+import { GoogleGenAI, type GenerateImagesConfig } from '@google/genai';
 import { generateText } from 'ai';
+import { probeBytes } from '../../src/platform/media/probe-media.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
 // The client asks globalThis for the dispatcher of Node's fetch. Jest's globalThis has none until undici is loaded there.
 import 'undici';
@@ -11,6 +12,7 @@ let project: TestProject;
 
 const chat = 'gemini-2.5-flash';
 const picture = 'nano-banana-pro';
+const sized = 'aurora-image-1';
 
 /** Tests of Google's clients with nothing but base URL and key. */
 export const describeGoogleGenaiV1 = (started: () => Gateway): void => {
@@ -69,6 +71,37 @@ export const describeGoogleGenaiV1 = (started: () => Gateway): void => {
         expect(made.data).toMatch(/^[\w+/]+=*$/);
       },
     );
+
+    it.each([
+      // With nothing but base URL and key; older versions send the second one.
+      [{ vertexai: true }, {}],
+      [{ vertexai: true }, { apiVersion: 'v1beta' }],
+    ])('generates pictures by generateImages: %j %j', async (mode, version) => {
+      const { models } = new GoogleGenAI({
+        ...{ apiKey: project.apiKey, ...mode },
+        httpOptions: { baseUrl: gateway.baseUrl, timeout: 20_000, ...version },
+      });
+      const generate = (config: GenerateImagesConfig = {}) =>
+        models.generateImages({
+          model: 'apiVersion' in version ? `models/${sized}` : sized,
+          prompt: 'a fox by predict',
+          config,
+        });
+      const made = await generate({ numberOfImages: 1, aspectRatio: '16:9', imageSize: '2K' });
+      expect(made.generatedImages).toHaveLength(1);
+      const { imageBytes = '', mimeType } = made.generatedImages?.[0]?.image ?? {};
+      expect(await probeBytes(Buffer.from(imageBytes, 'base64'))).toMatchObject({ mime_type: mimeType });
+      expect(made.sdkHttpResponse?.headers?.['x-tollgate-credits']).toBe('8');
+
+      for (const [config, param] of [
+        [{ numberOfImages: 4 }, 'parameters.sampleCount'],
+        [{ aspectRatio: '21:9' }, 'parameters.aspectRatio'],
+        [{ guidanceScale: 7 }, 'parameters.guidanceScale'],
+        [{ outputMimeType: 'image/jpeg' }, 'parameters.outputOptions'],
+      ] as const) {
+        await expect(generate(config)).rejects.toMatchObject({ status: 400, message: expect.stringContaining(param) });
+      }
+    });
 
     it('may ask for any length, which is clamped', async () => {
       const answerOf = (maxOutputTokens: number) =>

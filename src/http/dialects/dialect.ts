@@ -6,10 +6,11 @@ import { vendorOf } from '../vendor.ts';
 import { anthropicError } from './anthropic.ts';
 import { geminiError } from './gemini.ts';
 import { legacyDataError, legacyError } from './legacy.ts';
+import { mcpError } from './mcp.ts';
 import { openaiError } from './openai.ts';
 
 /** The dialects of error bodies. */
-export type DialectName = 'openai' | 'anthropic' | 'gemini' | 'legacy' | 'legacy_data';
+export type DialectName = 'openai' | 'anthropic' | 'gemini' | 'legacy' | 'legacy_data' | 'mcp';
 
 /** The error body of each dialect. `status` is the HTTP status of the answer. */
 export const errorBodyOf = {
@@ -18,6 +19,7 @@ export const errorBodyOf = {
   gemini: geminiError,
   legacy: legacyError,
   legacy_data: legacyDataError,
+  mcp: mcpError,
 } satisfies Record<DialectName, (error: GatewayError, status: number, requestId: string) => JsonObject>;
 
 /** The dialect of a request's errors: that of its route, or of the clients that use addresses like this one. */
@@ -28,7 +30,7 @@ export function dialectOf({ state: { route }, path, req }: AppContext): DialectN
 
 function dialectOfPath(path: string, request: Pick<IncomingMessage, 'headers'>): DialectName {
   const isBelow = (prefix: string): boolean => path === prefix || path.startsWith(`${prefix}/`);
-  if (isBelow('/api/v1beta') || isBelow('/v1beta')) return 'gemini';
+  if (['/api/v1beta', '/v1beta', '/v1beta1'].some(isBelow)) return 'gemini';
   if (isBelow('/v1/messages')) return 'anthropic';
   return isBelow('/v1') ? vendorOf(request) : 'openai';
 }

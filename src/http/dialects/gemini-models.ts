@@ -38,6 +38,6 @@ function toModel(entry: CatalogEntry) {
       ...given({ inputTokenLimit: entry.private.context_tokens }),
       outputTokenLimit: maxOutputTokens(entry),
     }),
-    supportedGenerationMethods: ['generateContent', 'streamGenerateContent'],
+    supportedGenerationMethods: ['generateContent', 'streamGenerateContent', ...(type === 'image' ? ['predict'] : [])],
   };
 }

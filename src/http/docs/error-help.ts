@@ -98,6 +98,11 @@ export const errorHelp = {
     remedy:
       'Send the request from an allowed address. The message says which address the gateway saw; behind a proxy, ask the operator whether the gateway trusts it.',
   },
+  origin_not_allowed: {
+    when: 'A web page of an origin that is not allowed called `/mcp`',
+    remedy:
+      'Ask the operator to add the origin to `CORS_ORIGINS`. Programs outside of a browser send no `Origin` and need nothing.',
+  },
   model_not_found: {
     when: 'No such model exists',
     remedy: '`GET /api/v1/models` lists the models. Check the spelling: the message suggests the nearest id.',

@@ -30,6 +30,7 @@ export function llmsText(baseUrl: string, catalog: Catalog): string {
     '- Send `Idempotency-Key` with every POST that costs credits, and retry with the same key.',
     '- Unknown fields and query parameters are refused with 400. `error.code` is the code to program against, `error.param` the field.',
     '- Signed URLs in `output` need no key.',
+    `- Agents: ${baseUrl}/mcp is an MCP endpoint (Streamable HTTP, the key as Bearer) with the tools list_models, quote, generate_image, generate_video and get_task.`,
     '',
     `- [OpenAPI 3.1 document](${baseUrl}/api/v1/openapi.json): every field of every route`,
     `- [Reference](${baseUrl}/docs): the same as a page`,

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { z } from 'zod';
 import { errorTable, type ErrorCode } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { statusOf } from '../error-status.ts';
 import { isClientRoute, type Route } from '../route.ts';
+import { version } from '../version.ts';
 import { errorBodies, withCodes } from './answers/errors.ts';
 import { answerSchema, bodySchema, type NamedSchemas } from './json-schema.ts';
 import { operations } from './operations.ts';
@@ -51,10 +50,6 @@ export function openapiDocument(routes: readonly DescribedRoute[], catalog: Cata
     },
   };
 }
-
-const { version } = z
-  .object({ version: z.string() })
-  .parse(JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')));
 
 const introduction = [
   'Chat, pictures and videos of several providers, billed in credits.',

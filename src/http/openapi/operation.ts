@@ -30,6 +30,7 @@ export const tags = {
   Videos: 'Videos, created as tasks.',
   Tasks: 'Read, cancel and follow up tasks.',
   Files: 'Results and uploads, by signed URL.',
+  Agents: 'Tools for agents, by the Model Context Protocol.',
   Account: 'What the key may do and has left, and what the project spent.',
   Gemini: "Google's generateContent, for chat and image models.",
   Legacy: 'The routes of the former platform. New clients do not need them.',

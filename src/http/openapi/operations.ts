@@ -5,6 +5,7 @@ import { documentationOperations } from './operations/documentation.ts';
 import { fileOperations } from './operations/files.ts';
 import { geminiOperations } from './operations/gemini.ts';
 import { legacyOperations } from './operations/legacy.ts';
+import { mcpOperations } from './operations/mcp.ts';
 import { mediaOperations } from './operations/media.ts';
 import { modelOperations } from './operations/models.ts';
 import { taskOperations } from './operations/tasks.ts';
@@ -22,6 +23,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   ...accountOperations,
   ...geminiOperations,
   ...v1MediaOperations,
+  ...mcpOperations,
   ...legacyOperations,
   ...documentationOperations,
 };

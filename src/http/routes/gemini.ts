@@ -47,7 +47,7 @@ function generation(deps: GeminiDeps, mount: GeminiMount): GeminiHandlers {
   const answer = answerer(deps, mount);
   return {
     async generate(ctx) {
-      demandAlt(ctx, jsonFormats);
+      demandJson(ctx);
       const text = await answer(ctx);
       ctx.type = 'application/json; charset=utf-8';
       ctx.body = Buffer.from(text);
@@ -66,6 +66,11 @@ function generation(deps: GeminiDeps, mount: GeminiMount): GeminiHandlers {
       ctx.body = Buffer.from(framed.put(events) + framed.end);
     },
   };
+}
+
+/** Throws `invalid_value` if the client asks for another format than JSON. */
+export function demandJson(ctx: AppContext): void {
+  demandAlt(ctx, jsonFormats);
 }
 
 /** The second one is sent by Google's REST transport. The answers have no enumerations with numbers. */

@@ -26,6 +26,19 @@ const gemini = z.object({
   details: z.array(z.record(z.string(), z.unknown())).describe('`reason` of the first one has our code in capitals.'),
 });
 
+const mcp = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.string(), z.int()]).nullable(),
+  error: z.object({
+    code: z.int(),
+    message: z.string(),
+    data: z
+      .looseObject({ code: z.string().optional().describe('The code to program against.') })
+      .optional()
+      .describe('Absent if the protocol itself refuses the message.'),
+  }),
+});
+
 /** The error body of each dialect. */
 export const errorBodies = {
   openai: z.object({ error: openai }).meta({ id: 'Error' }),
@@ -35,6 +48,7 @@ export const errorBodies = {
   gemini: z.object({ error: gemini }).meta({ id: 'GeminiError' }),
   legacy: z.object({ success: z.literal(false), error: openai }).meta({ id: 'LegacyError' }),
   legacy_data: z.object({ success: z.literal(false), error: openai, data: z.null() }).meta({ id: 'LegacyDataError' }),
+  mcp: mcp.meta({ id: 'McpError' }),
 } satisfies Record<DialectName, z.ZodType>;
 
 /** What a body with one of these codes has beyond its dialect's schema. Gemini's has the code too deep to say. */
@@ -46,5 +60,6 @@ export function withCodes(dialect: DialectName, codes: readonly ErrorCode[]): Js
   });
   if (dialect === 'gemini') return null;
   if (dialect === 'anthropic') return has('error', has('details', has('error_code', values)));
+  if (dialect === 'mcp') return has('error', has('data', has('code', values)));
   return has('error', has('code', values));
 }

@@ -33,3 +33,17 @@ export const GeminiResponse = z
 
 /** The array form of streamGenerateContent, with one response. */
 export const GeminiResponses = z.array(GeminiResponse);
+
+/** The answer of predict. */
+export const Predictions = z
+  .object({
+    predictions: z.array(
+      z.object({
+        mimeType: z.string(),
+        bytesBase64Encoded: z.string().optional(),
+        gcsUri: z.string().optional().describe('A signed URL, of a picture that is too large for the answer.'),
+      }),
+    ),
+    metadata: z.object({ taskId: z.string() }),
+  })
+  .meta({ id: 'Predictions' });

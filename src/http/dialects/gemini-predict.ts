@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import type { CatalogEntry } from '../../domain/catalog.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { listOf, validate } from '../validate.ts';
+import type { AnsweredPicture } from './answered-picture.ts';
+import { given } from './chat-fields.ts';
+import { inWords } from './dialect-words.ts';
+import { aliased } from './gemini-fields.ts';
+
+/** A predict request to an image model. Null means absent. */
+export type PredictRequest = z.output<typeof PredictBody>;
+
+/**
+ * Reads a predict request, as clients of Imagen send it (https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api,
+ * read 2026-11-23). Throws `missing_parameter`, `invalid_value` or `unsupported_parameter`.
+ */
+export const readPredict = (body: unknown): PredictRequest => validate(PredictBody, body);
+
+export const PredictBody = aliased({
+  // Each instance would be a picture of its own, which could fail and cost alone.
+  instances: listOf(aliased({ prompt: z.string() }), { min: 1, max: 1 }),
+  parameters: aliased({
+    sampleCount: z.int().min(1).max(8).nullish(),
+    aspectRatio: z.string().nullish(),
+    sampleImageSize: z.string().nullish(),
+    negativePrompt: z.string().nullish(),
+    seed: z.int().nullish(),
+    // A picture that a filter removed is an error here, with its reason.
+    includeRaiReason: z.boolean().nullish(),
+    includeSafetyAttributes: z.literal(false).nullish(),
+    language: z.literal('auto').nullish(),
+  }).nullish(),
+});
+
+/** The same request as the core route expects it. Only models that make several pictures at once have the field `n`. */
+export function toCorePredict({ instances, parameters }: PredictRequest, { model }: CatalogEntry): JsonObject {
+  const { sampleCount, aspectRatio, sampleImageSize, negativePrompt, seed } = parameters ?? {};
+  return {
+    model: model.id,
+    prompt: instances[0]?.prompt ?? '',
+    ...given({
+      n: sampleCount === 1 ? null : sampleCount,
+      aspect_ratio: aspectRatio,
+      // Google writes 2K where the catalog writes 2k.
+      img_size: sampleImageSize?.toLowerCase(),
+      negative_prompt: negativePrompt,
+      seed,
+    }),
+  };
+}
+
+/** Refusals of the shared checks in the words of a predict request. */
+export const inPredictWords = (error: unknown): unknown => inWords(words, error);
+
+const words = {
+  prompt: 'instances.0.prompt',
+  n: 'parameters.sampleCount',
+  aspect_ratio: 'parameters.aspectRatio',
+  img_size: 'parameters.sampleImageSize',
+  negative_prompt: 'parameters.negativePrompt',
+  seed: 'parameters.seed',
+};
+
+/** The response with pictures. One that is too large for an answer has its URL where Google has that of its own storage. */
+export const predictions = (taskId: string, pictures: readonly AnsweredPicture[]): JsonObject => ({
+  predictions: pictures.map((picture): JsonObject =>
+    'url' in picture
+      ? { mimeType: picture.mimeType, gcsUri: picture.url }
+      : { mimeType: picture.mimeType, bytesBase64Encoded: picture.bytes.toString('base64') },
+  ),
+  metadata: { taskId },
+});

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { findModelFor } from '../../commands/catalog/find-model.ts';
+import type { AuthenticatedKey } from '../../domain/authenticated-key.ts';
+import type { Model } from '../../domain/catalog.ts';
+import { modelList, publicModel } from '../../domain/model-list.ts';
+import { taskTypes } from '../../domain/task.ts';
+import type { ModelsArguments } from './tool-arguments.ts';
+
+const MediaModel = z.object({
+  id: z.string(),
+  type: z.enum(taskTypes),
+  display_name: z.string(),
+  description: z.string().nullable(),
+  credits_from: z.int().describe('The price of the cheapest request. quote tells the price of yours.'),
+  parameters: z.record(z.string(), z.unknown()).optional().describe('What the model takes beside the prompt.'),
+});
+
+export const MediaModels = z.object({ models: z.array(MediaModel) });
+
+/**
+ * The picture and video models that a key may use, or one of them with its parameters. The list has none, because those of all models
+ * would fill the context of an agent. Throws what `findModelFor` throws.
+ */
+export async function mediaModels(
+  deps: Parameters<typeof findModelFor>[0],
+  key: Pick<AuthenticatedKey, 'models'>,
+  asked: z.output<typeof ModelsArguments>,
+): Promise<z.output<typeof MediaModels>> {
+  if (asked.model !== undefined) {
+    const model = publicModel(await findModelFor(deps, asked.model, key));
+    return { models: summaries([model]).map((summary) => ({ ...summary, parameters: model.parameters })) };
+  }
+  const { data } = modelList(await deps.catalog.entries(), (id) => key.models?.includes(id) ?? true);
+  return { models: summaries(data).filter(({ type }) => asked.type === undefined || type === asked.type) };
+}
+
+const summaries = (models: readonly Model[]): z.output<typeof MediaModel>[] =>
+  models.flatMap((model) => {
+    const { id, type, display_name, description } = model;
+    return type === 'chat' ? [] : [{ id, type, display_name, description, credits_from: leastPrice(model) }];
+  });
+
+const leastPrice = ({ pricing, parameters: { pricingRules: rules = [] } }: Model): number =>
+  rules.length === 0 ? pricing.credits_per_request : Math.min(...rules.map(({ credits }) => credits));

@@ -1,0 +1,117 @@
+import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
+import { presentTask } from '../../commands/tasks/present-task.ts';
+import { quoteMediaTask } from '../../commands/tasks/quote-media-task.ts';
+import { showTaskOf } from '../../commands/tasks/show-task.ts';
+import { scopes, type Scope } from '../../domain/scope.ts';
+import type { TaskType } from '../../domain/task.ts';
+import { keyOf, type AppContext } from '../context.ts';
+import type { HttpDeps } from '../http-deps.ts';
+import { demandScope } from '../middleware/key-permissions.ts';
+import { Quote, Task } from '../openapi/answers/task.ts';
+import { createTask } from '../routes/media.ts';
+import { waitForEnd, type WaitDeps } from '../routes/task-wait.ts';
+import { MediaModels, mediaModels } from './media-models.ts';
+import { CreateArguments, createBodyOf, ModelsArguments, QuoteArguments, ReadArguments } from './tool-arguments.ts';
+import { refusalResult, taskResult, valueResult } from './tool-result.ts';
+
+export type McpDeps = Pick<HttpDeps, 'logger'> &
+  WaitDeps &
+  Parameters<typeof createTask>[0] &
+  Parameters<typeof quoteMediaTask>[0] &
+  Parameters<typeof presentTask>[0] &
+  Parameters<typeof showTaskOf>[0] &
+  Parameters<typeof mediaModels>[0];
+
+/** Part of the scope of an idempotency key. */
+const route = '/mcp';
+const reading = { readOnlyHint: true };
+const buying = { readOnlyHint: false, destructiveHint: false, openWorldHint: true };
+
+/** Gives the server its tools, each of which acts for the key of this request by the commands of the other routes. */
+export function registerTools(server: McpServer, deps: McpDeps, ctx: AppContext): void {
+  const { requestId } = ctx.state;
+  const key = keyOf(ctx);
+  /** Runs a tool for a key with one of these scopes. What it throws becomes its result. */
+  const answer = async (accepted: readonly Scope[], work: () => Promise<CallToolResult>): Promise<CallToolResult> => {
+    try {
+      demandScope(ctx, ...accepted);
+      return await work();
+    } catch (error) {
+      return refusalResult(deps, ctx, error);
+    }
+  };
+
+  server.registerTool(
+    'list_models',
+    {
+      title: 'List models',
+      description: 'The picture and video models with their prices in credits; with `model` the parameters of one.',
+      annotations: reading,
+      inputSchema: ModelsArguments,
+      outputSchema: MediaModels,
+    },
+    (asked) => answer(scopes, async () => valueResult(await mediaModels(deps, key, asked))),
+  );
+
+  server.registerTool(
+    'quote',
+    {
+      title: 'Ask for a price',
+      description: 'What a picture or a video would cost in credits, and whether the balance covers it. Buys nothing.',
+      annotations: reading,
+      inputSchema: QuoteArguments,
+      outputSchema: Quote,
+    },
+    (asked) =>
+      answer(['media'], async () => {
+        const input = { dialect: 'openai', route, idempotencyKey: null, body: createBodyOf(asked) } as const;
+        return valueResult(await quoteMediaTask(deps, { requestId, key, ...input }));
+      }),
+  );
+
+  for (const { type, ...about } of generators) {
+    server.registerTool(
+      `generate_${type}`,
+      { ...about, annotations: buying, inputSchema: CreateArguments, outputSchema: Task },
+      ({ max_credits, wait_seconds: seconds, idempotency_key: idempotencyKey = null, ...asked }) =>
+        answer(['media'], async () => {
+          const body = { ...createBodyOf(asked), max_credits };
+          const task = await createTask(deps, ctx, { dialect: 'openai', type, route, idempotencyKey, body });
+          const ended = await waitForEnd(deps, ctx, task, seconds);
+          const isError = ended.status === 'failed' || ended.status === 'canceled';
+          return { ...taskResult(shown(deps, ended)), isError };
+        }),
+    );
+  }
+
+  server.registerTool(
+    'get_task',
+    {
+      title: 'Read a task',
+      description: 'A picture or video task with its status and, once it has succeeded, links to its files.',
+      annotations: reading,
+      inputSchema: ReadArguments,
+      outputSchema: Task,
+    },
+    ({ task_id: taskId, wait_seconds: seconds }) =>
+      answer(['media', 'read'], async () => {
+        const task = await showTaskOf(deps, { projectId: key.projectId, taskId });
+        return taskResult(shown(deps, await waitForEnd(deps, ctx, task, seconds)));
+      }),
+  );
+}
+
+const generators: readonly { type: TaskType; title: string; description: string }[] = [
+  {
+    type: 'image',
+    title: 'Generate a picture',
+    description: 'Buys a picture and waits for it. What is not ready in time comes as a task to read with get_task.',
+  },
+  {
+    type: 'video',
+    title: 'Generate a video',
+    description: 'Buys a video, which takes minutes: it comes as a task to read with get_task.',
+  },
+];
+
+const shown = (deps: McpDeps, task: Parameters<typeof presentTask>[1]) => Task.parse(presentTask(deps, task));
