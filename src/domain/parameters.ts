@@ -26,7 +26,8 @@ export function resolveMediaRequest(
 ): { input: ResolvedInput } {
   const { model } = entry;
   if (model.type === 'chat' || (type !== undefined && model.type !== type)) {
-    const message = `${model.id} is ${model.type === 'image' ? 'an' : 'a'} ${model.type} model and cannot be used on this route.`;
+    const article = model.type === 'image' ? 'an' : 'a';
+    const message = `${model.id} is ${article} ${model.type} model. This route takes ${type ?? 'image and video'} models.`;
     throw new GatewayError('model_type_mismatch', { message, param: 'model' });
   }
   const accepted = acceptedParameters(entry);

@@ -3,6 +3,7 @@ import { describePrivateOutput } from '../../journeys/private-output.ts';
 import { startGateway, type Gateway } from '../../support/gateway.ts';
 import { describeBadInput } from './bad-input.ts';
 import { describeChatBadInput } from './chat-bad-input.ts';
+import { describeTellingRefusals } from './telling-refusals.ts';
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -13,4 +14,5 @@ afterAll(() => gateway?.stop());
 
 describeBadInput(() => gateway);
 describeChatBadInput(() => gateway);
+describeTellingRefusals(() => gateway);
 describePrivateOutput(() => gateway);
