@@ -50,6 +50,7 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       translates: ['reasoning_effort'],
     },
     chatWarnings: samplingWarnings,
+    stopsAtHangUp: true,
     chat: chatBy(() => '/messages', toBody, toReply),
     chatStream: chatStreamBy(
       () => '/messages',

@@ -89,10 +89,10 @@ export type StopAnswer = 'stopped' | 'not_stopped' | 'unclear';
 /** A chat whose answer arrives in pieces. */
 export interface ChatStream {
   /**
-   * The pieces, as many at a time as arrived together. Ends with a `finish` piece; throws `ChatStreamBroken` if the answer breaks off
-   * or cannot be read.
+   * The next pieces, as many as arrived together, or null when there was a `finish` piece and nothing follows. Throws `ChatStreamBroken` if
+   * the answer breaks off or cannot be read. For one reader that waits for each call to resolve.
    */
-  deltas: AsyncIterable<ChatDelta[]>;
+  next(): Promise<ChatDelta[] | null>;
   /** Closes the connection to the provider. Harmless after the end. */
   stop(): void;
 }
@@ -123,6 +123,11 @@ export interface Adapter {
   chat?(upstream: Upstream, request: UpstreamChat, options: ChatOptions): Promise<Attempt<ChatReply>>;
   /** The same call, whose answer arrives in pieces. Present if and only if `chat` is. An answer that is not streamed comes as one piece. */
   chatStream?(upstream: Upstream, request: UpstreamChat, options: ChatStreamOptions): Promise<Attempt<ChatStream>>;
+  /**
+   * The provider stops writing, and billing, when the connection of a streamed chat is closed. Absent: it writes on, so that an answer whose
+   * client has left is read on for its counts.
+   */
+  stopsAtHangUp?: true;
   /** Which parts of a chat request this family accepts. Present if and only if `chat` is. */
   chatSupports?: ChatSupports;
   /** Counts tokens of answers whose provider did not report them. Absent: they are estimated by script. */

@@ -1,4 +1,5 @@
-import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { StringDecoder } from 'node:string_decoder';
+import { createParser } from 'eventsource-parser';
 import type { ChatReply } from '../domain/chat.ts';
 import { ReplyCollector, toDeltas, type ChatDelta } from '../domain/chat-stream.ts';
 import type { Attempt, Trouble } from '../domain/upstream.ts';
@@ -19,7 +20,7 @@ const EVENT_MAX_CHARACTERS = 1_000_000;
 /** OpenAI's last event, which is not JSON. */
 const DONE = '[DONE]';
 
-/** A streamed call's outcome as an attempt. A stream is `ok` from its first byte on; what breaks it later is thrown by `deltas`. */
+/** A streamed call's outcome as an attempt. A stream is `ok` from its first byte on; what breaks it later is thrown by `next`. */
 export function readChatStream(
   outcome: CallOutcome | UpstreamStream,
   read: {
@@ -28,104 +29,112 @@ export function readChatStream(
     error: ReadError;
   },
 ): Attempt<ChatStream> {
-  if (outcome.kind === 'streaming') {
-    return { kind: 'ok', value: { deltas: deltasOf(outcome, read.events(), read.error), stop: () => outcome.stop() } };
-  }
+  if (outcome.kind === 'streaming') return { kind: 'ok', value: new ChatEvents(outcome, read.events(), read.error) };
   const attempt = classifyChat(outcome, read.reply, read.error);
-  if (attempt.kind !== 'ok') return attempt;
   // Some compatible servers do not stream, whatever they are asked.
-  return { kind: 'ok', value: { deltas: atOnce(toDeltas(attempt.value)), stop: () => undefined } };
+  return attempt.kind === 'ok' ? { kind: 'ok', value: atOnce(attempt.value) } : attempt;
 }
 
-async function* atOnce(deltas: ChatDelta[]): AsyncGenerator<ChatDelta[]> {
-  yield await Promise.resolve(deltas);
+/** A finished answer as a stream. */
+function atOnce(reply: ChatReply): ChatStream {
+  const all = [toDeltas(reply)];
+  return { next: () => Promise.resolve(all.pop() ?? null), stop: () => undefined };
 }
 
-async function* deltasOf(
-  stream: UpstreamStream,
-  reader: EventReader,
-  readError: ReadError,
-): AsyncGenerator<ChatDelta[]> {
-  const { status } = stream;
-  const events: EventSourceMessage[] = [];
-  const parser = createParser({ onEvent: (event) => events.push(event), maxBufferSize: EVENT_MAX_CHARACTERS });
-  const decoder = new TextDecoder();
-  const seen = { finish: false, content: false, done: false };
-  try {
-    for await (const chunk of stream.chunks) {
-      feed(parser, decoder.decode(chunk, { stream: true }), status);
-      const { deltas, end } = readEvents(events.splice(0), reader, readError, status);
-      for (const { kind } of deltas) {
-        if (kind === 'finish') seen.finish = true;
-        else if (kind !== 'usage') seen.content = true;
-      }
-      // What came before an error is part of the answer, even if both arrived together.
-      if (deltas.length > 0) yield deltas;
-      if (end === DONE) seen.done = true;
-      else if (end) throw end;
-      if (seen.done) break;
-    }
-  } catch (error) {
-    throw error instanceof StreamCut ? cutOff(error, status, seen.content) : error;
-  } finally {
-    stream.stop();
-  }
-  if (seen.finish) return;
-  // Some compatible servers leave the reason out. `[DONE]` after some text means the same.
-  if (seen.done && seen.content) yield [{ kind: 'finish', reason: 'stop' }];
-  else throw broken({ errorClass: 'unreadable', detail: `HTTP ${status}, the stream ended without a reason`, status });
-}
-
-function feed(parser: ReturnType<typeof createParser>, text: string, status: number): void {
-  try {
-    parser.feed(text);
-  } catch {
-    throw broken({ errorClass: 'unreadable', detail: `HTTP ${status}, an event is too large`, status });
-  }
-}
-
-/** The pieces of some events, up to the last event of the stream or to one that breaks it. */
-function readEvents(
-  events: EventSourceMessage[],
-  reader: EventReader,
-  readError: ReadError,
-  status: number,
-): { deltas: ChatDelta[]; end?: typeof DONE | ChatStreamBroken } {
-  const deltas: ChatDelta[] = [];
-  for (const event of events) {
-    if (event.data === DONE) return { deltas, end: DONE };
-    const read = readEvent(event, reader, readError, status);
-    if (read instanceof ChatStreamBroken) return { deltas, end: read };
-    deltas.push(...read);
-  }
-  return { deltas };
-}
-
-function readEvent(
-  { data }: EventSourceMessage,
-  reader: EventReader,
-  readError: ReadError,
-  status: number,
-): ChatDelta[] | ChatStreamBroken {
-  let json: unknown;
-  try {
-    json = JSON.parse(data);
-  } catch {
-    return broken({ errorClass: 'unreadable', detail: `HTTP ${status}, an event is not JSON`, status });
-  }
-  const words = mayReportError(json) ? readError(json) : null;
-  if (words !== null) return inBandError(json, words);
-  const deltas = reader.read(json);
-  if (deltas === null)
-    return broken({ errorClass: 'unreadable', detail: `HTTP ${status}, an unexpected event`, status });
-  if (deltas !== 'blocked') return deltas;
-  return new ChatStreamBroken({
-    kind: 'refused',
-    code: 'content_policy_violation',
-    clientCode: 'content_policy_violation',
-    errorClass: 'content_policy',
-    detail: 'the prompt was blocked',
+/** An answer that arrives as events. It is no async generator, because the promises of one took a tenth of the CPU of a stream. */
+class ChatEvents implements ChatStream {
+  readonly #stream: UpstreamStream;
+  readonly #reader: EventReader;
+  readonly #readError: ReadError;
+  /** Much faster than a `TextDecoder`, for a text in pieces. */
+  readonly #decoder = new StringDecoder('utf8');
+  readonly #parser = createParser({
+    onEvent: ({ data }) => this.#add(data),
+    onError: ({ type }) => {
+      if (type === 'max-buffer-size-exceeded') this.#end ??= this.#unreadable('an event is too large');
+    },
+    maxBufferSize: EVENT_MAX_CHARACTERS,
   });
+  /** Read and not yet taken. */
+  #pieces: ChatDelta[] = [];
+  readonly #seen = { finish: false, content: false };
+  /** Why nothing follows these pieces. */
+  #end: 'done' | 'closed' | ChatStreamBroken | undefined;
+
+  constructor(stream: UpstreamStream, reader: EventReader, readError: ReadError) {
+    this.#stream = stream;
+    this.#reader = reader;
+    this.#readError = readError;
+  }
+
+  async next(): Promise<ChatDelta[] | null> {
+    while (this.#pieces.length === 0) {
+      if (this.#end !== undefined) return this.#conclude(this.#end);
+      try {
+        const bytes = await this.#stream.read();
+        if (bytes === null) this.#end = 'closed';
+        else this.#parser.feed(this.#decoder.write(bytes));
+      } catch (error) {
+        if (!(error instanceof StreamCut)) throw error;
+        this.#end = cutOff(error, this.#stream.status, this.#seen.content);
+      }
+    }
+    // What came before an error is part of the answer, even if both arrived together.
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    return pieces;
+  }
+
+  stop(): void {
+    this.#stream.stop();
+  }
+
+  #add(data: string): void {
+    if (this.#end !== undefined) return;
+    if (data === DONE) {
+      this.#end = 'done';
+      return;
+    }
+    const read = this.#read(data);
+    if (read instanceof ChatStreamBroken) {
+      this.#end = read;
+      return;
+    }
+    for (const piece of read) {
+      if (piece.kind === 'finish') this.#seen.finish = true;
+      else if (piece.kind !== 'usage') this.#seen.content = true;
+      this.#pieces.push(piece);
+    }
+  }
+
+  #read(data: string): ChatDelta[] | ChatStreamBroken {
+    let json: unknown;
+    try {
+      json = JSON.parse(data);
+    } catch {
+      return this.#unreadable('an event is not JSON');
+    }
+    const words = mayReportError(json) ? this.#readError(json) : null;
+    if (words !== null) return inBandError(json, words);
+    const pieces = this.#reader.read(json);
+    if (pieces === null) return this.#unreadable('an unexpected event');
+    return pieces === 'blocked' ? blocked() : pieces;
+  }
+
+  #unreadable(what: string): ChatStreamBroken {
+    const { status } = this.#stream;
+    return broken({ errorClass: 'unreadable', detail: `HTTP ${status}, ${what}`, status });
+  }
+
+  #conclude(end: 'done' | 'closed' | ChatStreamBroken): ChatDelta[] | null {
+    this.stop();
+    if (end instanceof ChatStreamBroken) throw end;
+    if (this.#seen.finish) return null;
+    if (end === 'closed' || !this.#seen.content) throw this.#unreadable('the stream ended without a reason');
+    // Some compatible servers leave the reason out. `[DONE]` after some text means the same.
+    this.#seen.finish = true;
+    return [{ kind: 'finish', reason: 'stop' }];
+  }
 }
 
 /**
@@ -136,6 +145,15 @@ function mayReportError(json: unknown): boolean {
   const event = fieldsIn(json);
   return (event?.error ?? null) !== null || event?.object === 'error';
 }
+
+const blocked = (): ChatStreamBroken =>
+  new ChatStreamBroken({
+    kind: 'refused',
+    code: 'content_policy_violation',
+    clientCode: 'content_policy_violation',
+    errorClass: 'content_policy',
+    detail: 'the prompt was blocked',
+  });
 
 /** An error inside a stream has no status of its own. With 400 the words of moderation count, as they do not with 500. */
 function inBandError(json: unknown, words: string[]): ChatStreamBroken {
@@ -165,8 +183,8 @@ const cutOff = ({ message, isSilence }: StreamCut, status: number, isAnswering: 
 const broken = (trouble: Trouble): ChatStreamBroken => new ChatStreamBroken({ kind: 'transient', ...trouble });
 
 /** Reads a stream to its end, for clients that want the answer as a whole. Throws `ChatStreamBroken`. */
-export async function collectReply({ deltas }: ChatStream): Promise<ChatReply> {
+export async function collectReply(stream: ChatStream): Promise<ChatReply> {
   const collector = new ReplyCollector();
-  for await (const some of deltas) collector.add(some);
+  for (let pieces = await stream.next(); pieces !== null; pieces = await stream.next()) collector.add(pieces);
   return collector.reply();
 }

@@ -50,6 +50,7 @@ export function createGemini(caller: UpstreamCaller): Adapter {
       gemini: true,
       translates: ['reasoning_effort'],
     },
+    stopsAtHangUp: true,
     ...geminiMedia(caller),
     chat: chatBy(({ model }) => `/models/${encodeURIComponent(model)}:generateContent`, toBody, toReply),
     chatStream: chatStreamBy(

@@ -49,6 +49,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
     },
     responsesSupports,
     tokenizer: 'o200k',
+    stopsAtHangUp: true,
     ...openaiMedia(caller),
     chat: chatBy(pathOf, (request) => (usesResponses(request) ? toResponsesBody(request) : toBody(request)), replyOf),
     chatStream: chatStreamBy(pathOf, toStreamBody, {

@@ -27,8 +27,11 @@ export type StreamedCall = UpstreamCall & { limits: SilenceLimits; bodyBytesMax:
 export interface UpstreamStream {
   kind: 'streaming';
   status: number;
-  /** The body. Throws `StreamCut` if it breaks off. While nobody reads, at most 64 kB are received. */
-  chunks: AsyncIterable<Buffer>;
+  /**
+   * The bytes of the body that have arrived since the last call, or the next ones; null after its end. Throws `StreamCut` if it breaks off.
+   * While nobody reads, at most 64 kB are received.
+   */
+  read(): Promise<Buffer | null>;
   /** Closes the connection. Harmless after the end. */
   stop(): void;
 }
@@ -122,7 +125,12 @@ class Exchange implements Dispatcher.DispatchHandler {
       },
     });
     this.#body = body;
-    this.#resolve({ kind: 'streaming', status, chunks: body, stop: () => this.#cut('ended by the caller', false) });
+    this.#resolve({
+      kind: 'streaming',
+      status,
+      read: () => body.read(),
+      stop: () => this.#cut('ended by the caller', false),
+    });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -185,15 +193,15 @@ function isEventStream(headers: Record<string, string | string[] | undefined>): 
   return typeof type === 'string' && /^text\/event-stream\b/i.test(type);
 }
 
-/** Chunks in order, for one reader. */
-class ChunkQueue implements AsyncIterable<Buffer> {
+/** Chunks in order, for one reader that waits for each read to resolve. */
+class ChunkQueue {
   readonly #flow: { pause(): void; resume(): void };
   #chunks: Buffer[] = [];
   #bytes = 0;
   #isPaused = false;
   /** Undefined while more may come, null after a whole body. */
   #ended: StreamCut | null | undefined;
-  #wake: (() => void) | undefined;
+  #reader: PromiseWithResolvers<Buffer | null> | undefined;
 
   constructor(flow: { pause(): void; resume(): void }) {
     this.#flow = flow;
@@ -206,32 +214,39 @@ class ChunkQueue implements AsyncIterable<Buffer> {
       this.#isPaused = true;
       this.#flow.pause();
     }
-    this.#wake?.();
+    this.#serve();
   }
 
   end(cut: StreamCut | null): void {
     this.#ended = cut;
-    this.#wake?.();
+    this.#serve();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
-    for (;;) {
-      const [first] = this.#chunks;
-      if (first) {
-        const all = this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
-        this.#chunks = [];
-        this.#bytes = 0;
-        if (this.#isPaused && this.#ended === undefined) {
-          this.#isPaused = false;
-          this.#flow.resume();
-        }
-        yield all;
-        continue;
-      }
-      if (this.#ended instanceof StreamCut) throw this.#ended;
-      if (this.#ended === null) return;
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-      this.#wake = undefined;
+  read(): Promise<Buffer | null> {
+    const reader = Promise.withResolvers<Buffer | null>();
+    this.#reader = reader;
+    this.#serve();
+    return reader.promise;
+  }
+
+  #serve(): void {
+    const reader = this.#reader;
+    if (!reader || (this.#chunks.length === 0 && this.#ended === undefined)) return;
+    this.#reader = undefined;
+    if (this.#chunks.length > 0) reader.resolve(this.#takeAll());
+    else if (this.#ended) reader.reject(this.#ended);
+    else reader.resolve(null);
+  }
+
+  #takeAll(): Buffer {
+    const [first] = this.#chunks;
+    const all = first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
+    this.#chunks = [];
+    this.#bytes = 0;
+    if (this.#isPaused && this.#ended === undefined) {
+      this.#isPaused = false;
+      this.#flow.resume();
     }
+    return all;
   }
 }

@@ -15,12 +15,26 @@ const WINDOW_SECONDS = 20;
 export function cutOffSlowReader(res: ServerResponse, windowSeconds = WINDOW_SECONDS): void {
   const { socket } = res;
   if (!socket || res.closed) return;
-  const taken = (): number => socket.bytesWritten - socket.writableLength;
-  let before = taken();
+  const isTooSlow = watchPace(socket, windowSeconds);
   const windows = setInterval(() => {
-    const now = taken();
-    if (socket.writableLength > 0 && now - before < BYTES_PER_SECOND_MIN * windowSeconds) res.destroy();
-    before = now;
+    if (isTooSlow()) res.destroy();
   }, windowSeconds * 1_000);
   res.once('close', () => clearInterval(windows));
+}
+
+/** The bytes of a connection: all that were written, and those of them that wait for the reader. */
+interface Written {
+  readonly bytesWritten: number;
+  readonly writableLength: number;
+}
+
+/** Answers, called once at the end of each window, whether the reader took too little in it while more was waiting for it. */
+export function watchPace(socket: Written, windowSeconds: number): () => boolean {
+  const taken = (): number => socket.bytesWritten - socket.writableLength;
+  let before = taken();
+  return () => {
+    const took = taken() - before;
+    before += took;
+    return socket.writableLength > 0 && took < BYTES_PER_SECOND_MIN * windowSeconds;
+  };
 }

@@ -6,6 +6,7 @@ import Koa from 'koa';
 import type { AppState } from '../../src/http/context.ts';
 import { EventStream } from '../../src/http/event-stream.ts';
 import { asJsonArray } from '../../src/http/framing.ts';
+import { watchPace } from '../../src/http/slow-reader.ts';
 import { eventually } from '../support/eventually.ts';
 
 const servers: Server[] = [];
@@ -133,6 +134,30 @@ describe('a stream of events', () => {
     await eventually(() => Promise.resolve(read().includes(': the answer is on its way')));
     expect(events.gone.aborted).toBe(false);
     events.end('');
+  });
+});
+
+describe('a reader for whom more is waiting at all times', () => {
+  const windowSeconds = 30;
+  const least = 1_000 * windowSeconds;
+
+  it('is fast enough with 1 kB/s, however long it stays behind', () => {
+    const socket = { bytesWritten: 500_000, writableLength: 256_000 };
+    const isTooSlow = watchPace(socket, windowSeconds);
+    for (let windows = 0; windows < 20; windows++) {
+      // As much is written as it takes, so that it never catches up.
+      socket.bytesWritten += least;
+      expect(isTooSlow()).toBe(false);
+    }
+  });
+
+  it('is too slow with less, and also after it was fast', () => {
+    const socket = { bytesWritten: 500_000, writableLength: 256_000 };
+    const isTooSlow = watchPace(socket, windowSeconds);
+    socket.bytesWritten += 100 * least;
+    expect(isTooSlow()).toBe(false);
+    socket.bytesWritten += least - 1;
+    expect(isTooSlow()).toBe(true);
   });
 });
 

@@ -23,23 +23,34 @@ export const askForWhole =
 export interface OpenedStream {
   /** The pieces up to the first content. */
   first: ChatDelta[];
-  /** The pieces after them. Throws `ChatStreamBroken`. */
-  rest: AsyncIterator<ChatDelta[]>;
-  /** Why `rest` ends before its time, if it does: the time of the whole answer is over. */
+  /** The next pieces after them, or null. Throws `ChatStreamBroken`. */
+  next: ChatStream['next'];
+  /** Why `next` throws, if it does: the time of the whole answer is over. */
   isOverdue(): boolean;
   /** Closes the connection to the provider. */
   stop(): void;
 }
 
-/** Asks for a stream, and succeeds as soon as there is content. Until then another channel can be tried. `gone` ends the call. */
+/** What may end a streamed call before its answer ends. */
+export interface StreamEnds {
+  /** The client has left. */
+  left: AbortSignal;
+  /** The process stops. */
+  interrupted: AbortSignal;
+}
+
+/**
+ * Asks for a stream, and succeeds as soon as there is content. Until then another channel can be tried. When the client leaves, a
+ * provider that stops then is left too. Any other is read on, because it bills the whole answer and reports its counts at the end.
+ */
 export const askForStream =
-  (chat: Config['chat'], gone: AbortSignal): AskChannel<OpenedStream> =>
+  (chat: Config['chat'], { left, interrupted }: StreamEnds): AskChannel<OpenedStream> =>
   async (adapter, upstream, request, deadline) => {
     const overdue = new AbortController();
     const timer = setTimeout(() => overdue.abort(), chat.streamSeconds * 1_000);
     const attempt = await openStream(adapter, upstream, request, {
       limits: limitsOf(chat, deadline),
-      signal: AbortSignal.any([gone, overdue.signal]),
+      signal: AbortSignal.any([interrupted, overdue.signal, adapter.stopsAtHangUp ? left : after(left, drainMs(chat))]),
     });
     if (attempt.kind !== 'ok') {
       clearTimeout(timer);
@@ -58,6 +69,21 @@ export const askForStream =
       },
     };
   };
+
+/** Nobody waits for these counts, and the credits of the client are held until they come. */
+const DRAIN_MAX_SECONDS = 60;
+
+/** How long an answer is read on whose client has left: no longer than a silence within it may last. */
+const drainMs = ({ silenceSeconds }: Config['chat']): number => Math.min(DRAIN_MAX_SECONDS, silenceSeconds) * 1_000;
+
+/** Fires that long after `signal`. */
+function after(signal: AbortSignal, ms: number): AbortSignal {
+  const later = new AbortController();
+  const wait = (): void => void setTimeout(() => later.abort(), ms).unref();
+  if (signal.aborted) wait();
+  else signal.addEventListener('abort', wait, { once: true });
+  return later.signal;
+}
 
 /**
  * Asks for a stream and collects it, because a whole answer that takes minutes would look like a provider that hangs. It must have
@@ -86,7 +112,7 @@ function limitsOf(chat: Config['chat'], deadline: number) {
 async function openStream(
   adapter: Adapter,
   ...call: Parameters<Required<Adapter>['chatStream']>
-): Promise<Attempt<{ first: ChatDelta[]; rest: AsyncIterator<ChatDelta[]>; stop(): void }>> {
+): Promise<Attempt<Omit<OpenedStream, 'isOverdue'>>> {
   if (!adapter.chatStream) throw new Error('the family has no streamed chat');
   const attempt = await adapter.chatStream(...call);
   if (attempt.kind !== 'ok') return attempt;
@@ -95,14 +121,13 @@ async function openStream(
 }
 
 async function begin(stream: ChatStream) {
-  const rest = stream.deltas[Symbol.asyncIterator]();
   const first: ChatDelta[] = [];
   while (!first.some(isContent)) {
-    const next = await rest.next();
-    if (next.done) break;
-    first.push(...next.value);
+    const pieces = await stream.next();
+    if (pieces === null) break;
+    first.push(...pieces);
   }
-  return { first, rest, stop: () => stream.stop() };
+  return { first, next: () => stream.next(), stop: () => stream.stop() };
 }
 
 /** The attempt of a stream that breaks off before anything of it was used. */

@@ -24,9 +24,9 @@ export interface StreamedChat {
 /**
  * Serves one chat whose answer is passed on as it arrives. The credits are held first, and settled when the answer ends: by the
  * provider's counts, or by an estimate of what was generated, never above the hold. An answer that breaks off, and one whose reader
- * leaves, is charged as far as it was generated; with nothing generated it costs nothing. Until the first content another channel is
- * tried, and a failure throws a `GatewayError`, as it does if the settlement cannot be written. Resolves after the settlement, so that
- * the end of the answer is sent only then.
+ * leaves, is charged as far as it was generated; with nothing generated it costs nothing. A provider that writes on when its reader leaves
+ * is read to its end, for at most 60 s. Until the first content another channel is tried, and a failure throws a `GatewayError`, as it does
+ * if the settlement cannot be written. Resolves after the settlement, so that the end of the answer is sent only then.
  */
 export async function streamChat(
   deps: ChatDeps,
@@ -37,7 +37,8 @@ export async function streamChat(
   const live = deps.liveChats.add(input.requestId, () => interrupted.abort());
   const gone = AbortSignal.any([reader.gone, interrupted.signal]);
   try {
-    const obtained = await obtainAnswer(deps, { ...input, gone }, askForStream(deps.config.chat, gone));
+    const ends = { left: reader.gone, interrupted: interrupted.signal };
+    const obtained = await obtainAnswer(deps, { ...input, gone }, askForStream(deps.config.chat, ends));
     if (obtained === 'replay') return 'replay';
     const { end, answered, broken } = await refundOnError(deps, input, obtained.progress, async () => {
       const relayed = await relay(obtained, reader, interrupted.signal);
@@ -57,14 +58,11 @@ export async function streamChat(
 async function relay({ tried, answer: stream }: Obtained<OpenedStream>, reader: ChatReader, interrupted: AbortSignal) {
   const collector = new ReplyCollector();
   try {
-    let pieces: ChatDelta[] = stream.first;
-    for (;;) {
+    for (let pieces: ChatDelta[] | null = stream.first; pieces !== null; pieces = await stream.next()) {
       collector.add(pieces);
       const content = pieces.filter(isContent);
-      if (content.length > 0) await reader.take(content);
-      const next = await stream.rest.next();
-      if (next.done) break;
-      pieces = next.value;
+      const caughtUp = content.length > 0 ? reader.take(content) : undefined;
+      if (caughtUp) await caughtUp;
     }
   } catch (error) {
     if (!(error instanceof ChatStreamBroken)) throw error;

@@ -54,6 +54,8 @@ async function sendLive(
   place.take(1);
   // Streams last for minutes. They must not take the places of short requests.
   leavePlaces(ctx);
+  // What is left to do for a client that has left holds its credits, and must not keep others out.
+  events.gone.addEventListener('abort', () => place.release(), { once: true });
   try {
     const writer = dialect.stream(begun.about);
     const streamed = await streamChat(

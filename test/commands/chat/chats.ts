@@ -63,7 +63,10 @@ export interface ChatFacts extends Record<string, unknown> {
 }
 
 /** The reservation of a chat; undefined if it never held credits. */
-export async function chatFacts({ database }: Gateway, requestId: string): Promise<ChatFacts | undefined> {
+export async function chatFacts(
+  { database }: Pick<Gateway, 'database'>,
+  requestId: string,
+): Promise<ChatFacts | undefined> {
   const [row] = await database.query<ChatFacts>(
     'test-chat-facts',
     `select state, amount, settled_amount, input_tokens, output_tokens, usage_estimated from reservation where id = $1`,

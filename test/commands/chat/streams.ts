@@ -66,7 +66,7 @@ export interface StreamOptions {
 
 /** Sends a streamed chat and reads it to its end. A connection that breaks off leaves what came before it. */
 export async function stream(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'baseUrl'>,
   apiKey: string,
   { model = 'gpt-5-mini', text }: { model?: string; text: string },
   { fields, headers, baseUrl, leaveWhen, signal, secondsMax = 90 }: StreamOptions = {},
@@ -169,7 +169,7 @@ export async function letModelsStream(
 
 /** The sandbox's streamed calls whose prompt has this text. */
 export async function streamHits(
-  { sandboxUrl }: Gateway,
+  { sandboxUrl }: Pick<Gateway, 'sandboxUrl'>,
   text: string,
 ): Promise<{ channel: string; sent?: number; left_at?: string }[]> {
   const answer = await fetch(`${sandboxUrl}/_sandbox/hits?contains=${encodeURIComponent(text)}&kind=chat`);
