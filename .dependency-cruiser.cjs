@@ -25,7 +25,9 @@ module.exports = {
     layer('commands', 'domain', 'db', 'channels', 'platform', 'caches', 'deps', 'config'),
     layer('activities', 'domain', 'commands', 'deps', 'config'),
     layer('workflows', 'domain', 'activities'),
-    layer('http', 'domain', 'commands', 'caches', 'platform', 'deps', 'config'),
+    // What operators can do, for the command line and the admin API.
+    layer('verbs', 'domain', 'db', 'channels', 'platform', 'caches', 'deps', 'config', 'commands'),
+    layer('http', 'domain', 'commands', 'verbs', 'caches', 'platform', 'deps', 'config'),
     layer('sandbox', 'domain', 'platform'),
     typesOnly('workflows', 'activities'),
     typesOnly('http', 'caches'),

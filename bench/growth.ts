@@ -131,7 +131,8 @@ const operations: Record<string, Operation> = {
       const ledger = openLedger(db, { inFlightPerProjectMax: 1_000_000 });
       await repeat(times, () => admitted(ledger, newTask(book, 1, { callbackUrl: 'https://example.com/hook' })));
       // Not left for the sweeps of later rounds.
-      const open = await listTasks(db, { projectId: book.projectId, status: 'queued', limit: times });
+      const queued = { projectId: book.projectId, status: 'queued' } as const;
+      const open = (await listTasks(db, queued, { limit: times, after: null })).items;
       await repeat(open.length, (n) => ledger.finishTask(taskEnd(open[n]?.id ?? '', 'failed')));
     },
   },
@@ -141,7 +142,8 @@ const operations: Record<string, Operation> = {
   },
   list: {
     times: 500,
-    run: ({ db, book }, times) => repeat(times, () => listTasks(db, { projectId: book.projectId, limit: 20 })),
+    run: ({ db, book }, times) =>
+      repeat(times, () => listTasks(db, { projectId: book.projectId }, { limit: 20, after: null })),
   },
   callback: {
     times: 300,

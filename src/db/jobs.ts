@@ -1,5 +1,9 @@
 import type { JobName, JobState, JobSummary, JobTrigger } from '../domain/job.ts';
+import type { Page, PageRequest } from '../domain/page.ts';
+import { newestPosition, readTimePosition } from '../domain/time-position.ts';
 import type { Database, Statements } from './database.ts';
+import { pageOfRows } from './time-order.ts';
+import { timeOfPosition } from './time-position-sql.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
 /** A run of a job, or a requested run. Times are unix seconds. */
@@ -65,6 +69,24 @@ export async function listJobRuns(database: Database, name: JobName, limit: numb
     `select ${runColumns} from job_run where name = $1 order by requested_at desc, id desc limit $2`,
     [name, limit],
   );
+}
+
+/** One page of the runs of all jobs, or of one, by the time of their request (`timePosition`). */
+export async function listAllJobRuns(
+  database: Database,
+  { name }: { name?: JobName | undefined },
+  { limit, after }: PageRequest,
+): Promise<Page<JobRun>> {
+  const before = after === null ? newestPosition : readTimePosition(after);
+  const rows = await database.query<JobRun & { position: string }>(
+    'list-all-job-runs',
+    `select ${runColumns}, (extract(epoch from requested_at) * 1000000)::bigint::text || '.' || id as position from job_run
+     where ($1::text is null or name = $1)
+       and (requested_at, id) < (${timeOfPosition('$2')}, $3::text)
+     order by requested_at desc, id desc limit $4`,
+    [name ?? null, before.microseconds, before.id, limit + 1],
+  );
+  return pageOfRows(rows, limit);
 }
 
 /**

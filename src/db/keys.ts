@@ -1,16 +1,22 @@
 import { LockMode, raw } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Page, PageRequest } from '../domain/page.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Database } from './database.ts';
 import { ApiKey } from './entities/api-key.ts';
+import { byTime, pageOfRows, type ListOrder } from './time-order.ts';
+import { positionOf } from './time-position-sql.ts';
 import { unixSeconds } from './unix-seconds.ts';
+
+export const keyStates = ['active', 'expired', 'revoked'] as const;
+export type KeyState = (typeof keyStates)[number];
 
 export interface KeyRow {
   keyId: string;
   projectId: string;
   name: string;
   metadata: Record<string, string>;
-  state: 'active' | 'expired' | 'revoked';
+  state: KeyState;
   /** The first characters of the newest secret. The secret itself is not stored. */
   prefix: string | null;
   last4: string | null;
@@ -34,13 +40,23 @@ export interface KeyRow {
   createdAt: number;
 }
 
-/** The keys of one project, or of all, oldest first. */
-export async function listKeys(database: Database, projectId: string | null, limit: number): Promise<KeyRow[]> {
-  return database.query<KeyRow>(
-    'operator-keys',
-    `select k.id as key_id, k.project_id, k.name, k.metadata,
-       case when k.revoked_at is not null then 'revoked' when k.expires_at <= clock_timestamp() then 'expired'
-            else 'active' end as state,
+export interface KeyFilter {
+  projectId?: string | undefined;
+  state?: KeyState | undefined;
+  sort: ListOrder;
+}
+
+/** One page of the keys, by the time of their creation (`timePosition`). */
+export async function listKeys(
+  database: Database,
+  { projectId, state, sort }: KeyFilter,
+  { limit, after }: PageRequest,
+): Promise<Page<KeyRow>> {
+  const { from, order, values } = byTime('k', sort, after);
+  const rows = await database.query<KeyRow & { position: string }>(
+    `operator-keys-${sort}`,
+    `select ${positionOf('k')} as position, k.id as key_id, k.project_id, k.name, k.metadata,
+       ${stateOfKey} as state,
        s.prefix, s.last4, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max, k.in_flight, k.budget, k.spent, k.reserved,
        k.budget_daily, in_period(k.day_spent + k.day_reserved, k.used_on, now.day) as used_today,
        k.budget_monthly, in_period(k.month_spent + k.month_reserved, k.used_on, now.month) as used_this_month,
@@ -51,10 +67,15 @@ export async function listKeys(database: Database, projectId: string | null, lim
      ) s on true
      cross join (select day, date_trunc('month', day::timestamp)::date as month
                  from (select (clock_timestamp() at time zone 'UTC')::date as day) today) now
-     where $1::text is null or k.project_id = $1 order by k.created_at, k.id limit $2`,
-    [projectId, limit],
+     where ${from} and ($3::text is null or k.project_id = $3) and ($4::text is null or ${stateOfKey} = $4)
+     order by ${order} limit $5`,
+    [...values, projectId ?? null, state ?? null, limit + 1],
   );
+  return pageOfRows(rows, limit);
 }
+
+const stateOfKey = `case when k.revoked_at is not null then 'revoked' when k.expires_at <= clock_timestamp() then 'expired'
+  else 'active' end`;
 
 /** Marks a key as revoked, once; null if there is no such key. Admission reads the mark, so it takes effect immediately. */
 export async function markKeyRevoked(

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../domain/json.ts';
+import { pageOf, type Page, type PageRequest } from '../domain/page.ts';
 import type { Database } from './database.ts';
 import { AuditEntry } from './entities/audit-entry.ts';
 
@@ -11,12 +12,34 @@ export interface AuditRow {
   detail: JsonObject;
 }
 
-/**
- * The changes of one subject or of all, newest first. In a file of its own, because it needs MikroORM, which API servers and workers
- * do not load.
- */
-export async function listAudit(database: Database, subject: string | null, limit: number): Promise<AuditRow[]> {
-  const em = (await database.orm()).em.fork();
-  const entries = await em.find(AuditEntry, subject === null ? {} : { subject }, { orderBy: { id: 'desc' }, limit });
-  return entries.map(({ id, at, actor, action, subject, detail }) => ({ id, at, actor, action, subject, detail }));
+export interface AuditFilter {
+  subject?: string | undefined;
+  actor?: string | undefined;
+  action?: string | undefined;
 }
+
+/**
+ * One page of the changes, newest first. In a file of its own, because it needs MikroORM, which API servers and workers do not load.
+ */
+export async function listAudit(
+  database: Database,
+  filter: AuditFilter,
+  { limit, after }: PageRequest,
+): Promise<Page<AuditRow>> {
+  const em = (await database.orm()).em.fork();
+  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+  const where = { ...given, ...(after !== null && { id: { $lt: Number(after) } }) };
+  const entries = await em.find(AuditEntry, where, { orderBy: { id: 'desc' }, limit: limit + 1 });
+  const rows = entries.map(({ id, at, actor, action, subject, detail }) => ({
+    id,
+    at,
+    actor,
+    action,
+    subject,
+    detail,
+  }));
+  return pageOf(rows, limit, ({ id }) => String(id));
+}
+
+/** Matches the position of an entry. */
+export const auditPosition = /^\d{1,15}$/;

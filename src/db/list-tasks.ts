@@ -177,30 +177,41 @@ export async function positionOfTask(
 }
 
 export interface TaskFilter {
-  projectId?: string;
-  status?: TaskStatus;
+  projectId?: string | undefined;
+  status?: TaskStatus | undefined;
+  type?: TaskType | undefined;
+  modelId?: string | undefined;
+  keyId?: string | undefined;
+  /** Unix seconds, as in `ProjectTasksFilter`. */
+  createdFrom?: number | undefined;
+  createdBefore?: number | undefined;
   /** Only tasks whose outcome upstream is unknown and that no operator has resolved (`tasks resolve`). */
   unknownOnly?: boolean;
-  limit: number;
 }
 
 /**
- * The newest admitted tasks first, for operators. The limit comes before the join, so that only listed tasks have their callbacks read. Running
- * tasks are found by the index of these alone, however many have ended.
+ * One page of all admitted tasks for operators, newest first (`timePosition`). Ids sort by time. The limit comes before the join, so that only
+ * listed tasks have their callbacks read. Running tasks are found by the index of these alone, however many have ended.
  */
-export async function listTasks(database: Database, filter: TaskFilter): Promise<TaskView[]> {
-  const { projectId, status, unknownOnly = false, limit } = filter;
-  if (projectId !== undefined && !unknownOnly)
-    return (await listProjectTasks(database, { projectId, status }, { limit, after: null })).items;
+export async function listTasks(database: Database, filter: TaskFilter, page: PageRequest): Promise<Page<TaskView>> {
+  const { projectId, status, type, modelId, keyId, createdFrom, createdBefore, unknownOnly = false } = filter;
+  if (projectId !== undefined && !unknownOnly) return listProjectTasks(database, { ...filter, projectId }, page);
   const isRunning = status !== undefined && !isTerminal(status);
-  return database.query(
+  const rows = await database.query<TaskView & { position: string }>(
     isRunning ? 'list-running-tasks' : 'list-tasks',
-    `select ${viewColumns} from (
+    `select ${viewColumns}, ${positionOf('t')} as position from (
        select * from task t
        where admission = 'reserved' ${isRunning ? 'and completed_at is null' : ''}
          and ($1::text is null or project_id = $1) and ($2::text is null or status = $2)
          and (not $3::boolean or (outcome_unknown and not exists (select from task_resolution r where r.task_id = t.id)))
+         and ($5::text is null or type = $5) and ($6::text is null or model_id = $6) and ($7::text is null or key_id = $7)
+         and ($8::float8 is null or created_at >= to_timestamp($8)) and ($9::float8 is null or created_at < to_timestamp($9))
+         and ($10::text is null or id < $10)
        order by id desc limit $4) t ${withDelivery} order by t.id desc`,
-    [projectId ?? null, status ?? null, unknownOnly, limit],
+    [
+      ...[projectId ?? null, status ?? null, unknownOnly, page.limit + 1, type ?? null, modelId ?? null, keyId ?? null],
+      ...[createdFrom ?? null, createdBefore ?? null, page.after === null ? null : readTimePosition(page.after).id],
+    ],
   );
+  return pageOf(rows, page.limit, ({ position }) => position);
 }

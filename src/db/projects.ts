@@ -1,7 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Page, PageRequest } from '../domain/page.ts';
 import type { Database, Statements } from './database.ts';
-import { CreditAccount } from './entities/credit-account.ts';
 import { Project } from './entities/project.ts';
+import { byTime, pageOfRows, type ListOrder } from './time-order.ts';
+import { positionOf } from './time-position-sql.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
 export interface ProjectRow {
@@ -13,14 +15,23 @@ export interface ProjectRow {
   createdAt: Date;
 }
 
-/** Projects with their credits, oldest first. */
-export async function listProjects(database: Database, limit: number): Promise<ProjectRow[]> {
-  const em = (await database.orm()).em.fork();
-  const orderBy = { project: { createdAt: 'asc', id: 'asc' } } as const;
-  const accounts = await em.find(CreditAccount, {}, { populate: ['project'], orderBy, limit });
-  return accounts.map(({ project: { id, name, status, createdAt }, balance, reserved }) => {
-    return { projectId: id, name, status, balance, reserved, createdAt };
-  });
+export type ProjectStatus = ProjectRow['status'];
+
+/** One page of the projects with their credits, by the time of their creation (`timePosition`). */
+export async function listProjects(
+  database: Database,
+  filter: { status?: ProjectStatus | undefined; sort: ListOrder },
+  { limit, after }: PageRequest,
+): Promise<Page<ProjectRow>> {
+  const { from, order, values } = byTime('p', filter.sort, after);
+  const rows = await database.query<ProjectRow & { position: string }>(
+    `operator-projects-${filter.sort}`,
+    `select p.id as project_id, p.name, p.status, a.balance, a.reserved, p.created_at, ${positionOf('p')} as position
+     from project p join credit_account a on a.project_id = p.id
+     where ${from} and ($3::text is null or p.status = $3) order by ${order} limit $4`,
+    [...values, filter.status ?? null, limit + 1],
+  );
+  return pageOfRows(rows, limit);
 }
 
 /** Enables or disables a project; false if it had that status already, null if there is no such project. */

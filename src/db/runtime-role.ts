@@ -6,6 +6,9 @@ import type { Database } from './database.ts';
  * ledger or the audit log. A new table needs a row here: until then no process can use it under that role.
  */
 export const runtimePrivileges: Readonly<Record<string, string>> = {
+  admin_request: 'select, insert, update, delete',
+  admin_session: 'select, insert, delete',
+  admin_token: 'select, insert, update',
   api_detail: 'select, insert',
   api_key: 'select, insert, update',
   api_key_secret: 'select, insert, update',

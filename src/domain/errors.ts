@@ -37,6 +37,11 @@ export const errorTable = {
   content_policy_violation: invalid("The request was refused by the provider's content policy."),
   invalid_api_key: { type: 'authentication_error', message: 'The API key is not valid.', retry: false },
   invalid_job_token: { type: 'authentication_error', message: 'The job token is not valid.', retry: false },
+  invalid_admin_token: {
+    type: 'authentication_error',
+    message: 'The admin token or the session is not valid.',
+    retry: false,
+  },
   insufficient_credits: { type: 'billing_error', message: 'The project does not have enough credits.', retry: false },
   key_budget_exceeded: { type: 'billing_error', message: "The key's credit budget is used up.", retry: false },
   max_credits_exceeded: {
@@ -56,6 +61,16 @@ export const errorTable = {
     message: 'Pages of this origin may not use this address.',
     retry: false,
   },
+  role_not_allowed: {
+    type: 'permission_error',
+    message: 'The role of this admin token is not sufficient.',
+    retry: false,
+  },
+  cross_site_request: {
+    type: 'permission_error',
+    message: 'A page of another site may not use the session of the console.',
+    retry: false,
+  },
   model_not_found: { type: 'not_found_error', message: 'There is no such model.', retry: false },
   task_not_found: { type: 'not_found_error', message: 'There is no such task.', retry: false },
   file_not_found: { type: 'not_found_error', message: 'There is no such file.', retry: false },
@@ -71,6 +86,7 @@ export const errorTable = {
     message: 'The stored answer for this Idempotency-Key can no longer be read.',
     retry: false,
   },
+  action_refused: invalid('The action was refused, and nothing was changed.'),
   task_not_cancelable: invalid('The task can no longer be canceled.'),
   task_canceled: invalid('The task was canceled.'),
   task_not_ended: invalid('The task has not ended yet. Cancel it, or wait for its end.'),
@@ -110,6 +126,8 @@ export interface ErrorDetail {
   shouldRetry?: boolean | undefined;
   /** The task behind this refusal, if there is one that the client can poll. */
   taskId?: string | undefined;
+  /** Each error of a larger input, such as a catalog. */
+  problems?: readonly object[] | undefined;
   /** Logged, never sent to the client. */
   cause?: unknown;
 }
@@ -121,6 +139,7 @@ export class GatewayError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly shouldRetry: boolean | undefined;
   readonly taskId: string | undefined;
+  readonly problems: readonly object[] | undefined;
 
   constructor(code: ErrorCode, detail: ErrorDetail = {}) {
     super(detail.message ?? errorTable[code].message, { cause: detail.cause });
@@ -129,6 +148,7 @@ export class GatewayError extends Error {
     this.param = detail.param;
     this.retryAfterSeconds = detail.retryAfterSeconds;
     this.taskId = detail.taskId;
+    this.problems = detail.problems;
     const row: ErrorRow = errorTable[code];
     this.shouldRetry = detail.shouldRetry ?? row.retry;
   }

@@ -16,7 +16,8 @@ import { demandIpRange, demandRouteScope } from './middleware/key-permissions.ts
 import { health } from './middleware/health.ts';
 import { limitRate } from './rate-limits/limit-rate.ts';
 import { holdPlace } from './middleware/hold-place.ts';
-import { readJson } from './middleware/read-json.ts';
+import { demandAdmin } from './middleware/demand-admin.ts';
+import { readJson, readJsonIfAny } from './middleware/read-json.ts';
 import { readJsonOrForm } from './middleware/read-json-or-form.ts';
 import { readPicture } from './middleware/read-picture.ts';
 import { requestContext } from './middleware/request-context.ts';
@@ -35,12 +36,12 @@ const UPLOADS_BUFFERED_MAX_BYTES = 128_000_000;
  * The Koa application for a table of routes. A request passes, in this order: request id and log line, error answers, health
  * probes, and then per route the check of the transfer coding, authentication, the body, the in-flight limit and the handler. Emit
  * `stopping` on it once before the server stops: from then on it reports not ready and asks clients to close their connections.
- * Without `probes` it answers no health probes, because another listener does.
+ * Without `probes` it answers no health probes, because another listener does. The routes `later` are loaded by their first request.
  */
 export function createApp(
   deps: Omit<HttpDeps, 'signedFiles'>,
   routes: readonly Route[],
-  { probes = true }: { probes?: boolean } = {},
+  { probes = true, later }: { probes?: boolean; later?: LaterRoutes | undefined } = {},
 ): Koa<AppState> {
   const { config, logger } = deps;
   const app = new Koa<AppState>();
@@ -62,9 +63,43 @@ export function createApp(
   app.use(demandHost);
   app.use(allowOrigins(config.http.corsOrigins, crossable(router, routes)));
   if (probes) app.use(health(deps.isReady, () => stopping));
+  if (later) app.use(answerLater(deps, later));
   app.use(router.routes());
   app.use(refuseUnmatched(router, routes));
   return app;
+}
+
+export interface LaterRoutes {
+  /** The beginning of the paths of all these routes. */
+  prefix: string;
+  load: () => Promise<readonly Route[]>;
+}
+
+/** Loads routes with their modules when the first of them is called, because few processes ever serve them. */
+function answerLater(deps: Omit<HttpDeps, 'signedFiles'>, { prefix, load }: LaterRoutes): AppMiddleware {
+  let loading: Promise<AppMiddleware> | undefined;
+  const open = async () => {
+    const routes = await load();
+    return answerOf(tableRouter(deps, routes), routes);
+  };
+  return async (ctx, next) => {
+    if (!ctx.path.startsWith(prefix)) return next();
+    loading ??= open();
+    const answer = await loading.catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    await answer(ctx, next);
+  };
+}
+
+/** Answers every request, with 404 or 405 where no route of the table matches. */
+function answerOf(router: Router<AppState>, routes: readonly Route[]): AppMiddleware {
+  const refuse = refuseUnmatched(router, routes);
+  const serve = router.routes();
+  return async (ctx, next) => {
+    await serve(ctx as Parameters<typeof serve>[0], () => refuse(ctx, next));
+  };
 }
 
 function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route[]): Router<AppState> {
@@ -76,6 +111,7 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
   const guards = {
     api_key: [apiKey, demandIpRange, open, limitRate(deps), demandRouteScope],
     job_token: [jobToken, open],
+    admin: [demandAdmin(deps.adminAccess, failures), open],
     none: [open],
     // The handler has a limit of its own, because only the file tells which project it belongs to.
     signed: [],
@@ -126,6 +162,7 @@ function bodyReaders({ requestTimeoutSeconds, bodiesBufferedMaxBytes }: Config['
   return {
     none: [],
     json: [json],
+    json_if_any: [readJsonIfAny(json)],
     picture: [readPicture(upload)],
     json_or_form: [readJsonOrForm(json, upload)],
   } satisfies Record<Route['body'], AppMiddleware[]>;

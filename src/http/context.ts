@@ -1,4 +1,5 @@
 import type Koa from 'koa';
+import type { AdminAccess } from '../domain/admin-access.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { AuthenticatedKey } from '../domain/authenticated-key.ts';
 import type { Share } from '../platform/fair-budget.ts';
@@ -23,6 +24,8 @@ export interface AppState {
   route?: Route;
   /** Set on every route with `auth: 'api_key'`. Read it with `keyOf`. */
   key?: AuthenticatedKey;
+  /** Set on every route with `auth: 'admin'`. Read it with `adminOf`. */
+  admin?: AdminAccess;
   /** Whether the request was counted against its key's rate, or the count failed. */
   rateCounted?: boolean;
   /** The id of the requested model as the catalog has it, never as the client sent it. */
@@ -56,6 +59,12 @@ export const askedTask = (ctx: AppContext): { projectId: string; taskId: string 
   projectId: keyOf(ctx).projectId,
   taskId: ctx.params['task_id'] ?? '',
 });
+
+/** Who sends a request on an `admin` route. Throws on any other route, because the route table is wrong then. */
+export function adminOf(ctx: AppContext): AdminAccess {
+  if (!ctx.state.admin) throw new Error(`${ctx.state.route?.path ?? 'This address'} is not behind an admin token`);
+  return ctx.state.admin;
+}
 
 /** The owner of what a request holds of a fair budget: its project. Requests without a key share one owner for each kind of route. */
 export const ownerOf = ({ state }: Pick<AppContext, 'state'>): string =>

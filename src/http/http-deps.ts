@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { DetailRow } from '../commands/details/detail-recorder.ts';
 import type { Deps } from '../deps.ts';
 import type { Config } from '../config/load-config.ts';
+import type { AdminAccess } from '../domain/admin-access.ts';
 import type { AuthenticatedKey } from '../domain/authenticated-key.ts';
 import type { ByteRange } from '../platform/files/file-store.ts';
 
@@ -20,8 +21,16 @@ export interface HttpDeps {
   signedFiles: SignedFiles;
   /** Exact requests per minute; asked only for keys that have a limit. */
   rateLimiter: Pick<Deps['rateLimiter'], 'hit'>;
+  /** Absent where no admin API is served. */
+  adminAccess?: AdminAccessFinder | undefined;
   /** Records the detail row of each answered request. Must neither throw nor wait. If absent, no rows are kept. */
   recordDetail?: (row: DetailRow) => void;
+}
+
+/** Each is null if the secret is unknown, revoked or expired. */
+export interface AdminAccessFinder {
+  byToken: (token: string) => Promise<AdminAccess | null>;
+  bySession: (session: string) => Promise<AdminAccess | null>;
 }
 
 export interface SignedFiles {

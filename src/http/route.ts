@@ -1,15 +1,24 @@
 import type { IncomingMessage } from 'node:http';
 import type { AppMiddleware } from './context.ts';
+import type { Role } from '../domain/role.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { DialectName } from './dialects/dialect.ts';
 
 /** One row of the route table. A route behind an API key names its scopes. */
-export type Route = CommonRoute & (KeyRoute | OtherRoute);
+export type Route = CommonRoute & (KeyRoute | AdminRoute | OtherRoute);
 
 interface KeyRoute {
   auth: 'api_key';
   /** Each of them opens the route to a key that has it. */
   scopes: readonly [Scope, ...Scope[]];
+}
+
+interface AdminRoute {
+  /** An admin token or a session of the console. */
+  auth: 'admin';
+  /** The least role that may call the route. */
+  role: Role;
+  scopes?: never;
 }
 
 interface OtherRoute {
@@ -20,7 +29,7 @@ interface OtherRoute {
 
 interface CommonRoute {
   /** GET answers HEAD as well. */
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** A path-to-regexp template. The log shows the template, never the path itself. */
   path: string;
   /** The dialect of this route's errors. */
@@ -28,10 +37,10 @@ interface CommonRoute {
   /** The same by the request, where SDKs of several vendors share the address. */
   dialectBy?: (request: Pick<IncomingMessage, 'headers'>) => DialectName;
   /**
-   * `json`: an object of up to 4 MB; `json_or_form`: the same, or a form of up to 10 MB; `picture`: an upload of up to 10 MB; `none`: a
+   * `json`: an object of up to 4 MB; `json_if_any`: the same, or no body for an empty object; `json_or_form`: the same, or a form of up to 10 MB; `picture`: an upload of up to 10 MB; `none`: a
    * body is not read.
    */
-  body: 'none' | 'json' | 'json_or_form' | 'picture';
+  body: 'none' | 'json' | 'json_if_any' | 'json_or_form' | 'picture';
   /** What refuses a request of this route before its key is looked up. */
   beforeAuth?: readonly AppMiddleware[];
   /** What refuses a request of this route before its body is read. */

@@ -1,17 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { explainError } from './cli/explain-error.ts';
-import { audit } from './cli/groups/audit.ts';
-import { catalog } from './cli/groups/catalog.ts';
-import { channels } from './cli/groups/channels.ts';
-import { credits } from './cli/groups/credits.ts';
-import { jobs } from './cli/groups/jobs.ts';
-import { keys } from './cli/groups/keys.ts';
-import { ledger } from './cli/groups/ledger.ts';
-import { projects } from './cli/groups/projects.ts';
-import { secrets } from './cli/groups/secrets.ts';
-import { summary } from './cli/groups/summary.ts';
-import { tasks } from './cli/groups/tasks.ts';
-import type { Invocation } from './cli/define-command.ts';
+import { addEntry, type Invocation } from './cli/verb-commands.ts';
+import { verbTable } from '../verbs/table.ts';
 
 /**
  * The operators' command line. Returns the exit code: 0 done, 1 refused, 2 wrong usage. With `--json` it writes exactly one
@@ -47,11 +37,9 @@ export function createProgram(invocation: Invocation, json: boolean): Command {
     // Every subcommand inherits these settings: errors are thrown, and `cli` alone prints them.
     .exitOverride()
     .configureOutput({ outputError: () => undefined, ...(json && { writeErr: () => undefined }) });
-  for (const [name, add] of Object.entries(groups)) add(root, name, invocation);
+  for (const [name, entry] of Object.entries(verbTable)) addEntry(root, name, entry, invocation);
   return root;
 }
-
-const groups = { projects, keys, credits, channels, catalog, tasks, jobs, ledger, secrets, summary, audit };
 
 if (import.meta.main) {
   // `| head` closes the pipe early. That is not a failure.

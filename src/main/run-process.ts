@@ -1,5 +1,5 @@
 import { ConfigError, loadConfig, type Config } from '../config/load-config.ts';
-import { plainMessage } from './plain-message.ts';
+import { plainMessage } from '../domain/plain-message.ts';
 
 /** Reads the configuration from the environment. If it is invalid, prints the errors and exits with 2. */
 export function configOrExit(): Config {

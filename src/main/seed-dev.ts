@@ -1,11 +1,15 @@
 import { z } from 'zod';
+import { createAdminToken } from '../commands/admin/create-admin-token.ts';
+import { revokeAdminToken } from '../commands/admin/revoke-admin-token.ts';
 import { addCredits } from '../commands/projects/add-credits.ts';
 import { applyCatalog } from '../commands/catalog/apply-catalog.ts';
+import { readCatalogFiles } from '../commands/catalog/load-catalog.ts';
 import { createKey } from '../commands/projects/create-key.ts';
 import { createProject } from '../commands/projects/create-project.ts';
 import { ensureChannel } from '../commands/channels/ensure-channel.ts';
 import { showProjectSecret } from '../commands/projects/project-secret.ts';
 import { adapterFamilies } from '../channels/registry.ts';
+import { liveAdminTokensNamed } from '../db/admin-tokens.ts';
 import { joinGroups } from '../db/channel-settings.ts';
 import { Project } from '../db/entities/project.ts';
 import type { Deps } from '../deps.ts';
@@ -25,13 +29,17 @@ const actor = 'npm start';
  * Creates what `npm start` needs: the catalog, the sandbox's channels, a demo project with credits and a key. A later run keeps the
  * project and updates the rest. Prints one line of JSON.
  */
-async function seed(deps: Deps, secretsFile: string): Promise<Secrets & { providers: ProviderChannel[] }> {
+async function seed(
+  deps: Deps,
+  secretsFile: string,
+): Promise<Secrets & { admin_token: string; providers: ProviderChannel[] }> {
   const { config } = deps;
-  await applyCatalog(deps, { file: config.catalog.file, actor });
+  await applyCatalog(deps, { texts: await readCatalogFiles(config.catalog.file), actor });
   const groups = await allGroups(deps);
   for (const family of Object.keys(adapterFamilies)) await ensureSandboxChannels(deps, family, groups);
   const providers = await syncProviderChannels(deps, actor);
-  return { ...(await ensureDemo(deps, secretsFile)), providers };
+  const demo = await ensureDemo(deps, secretsFile);
+  return { ...demo, admin_token: await replaceAdminToken(deps), providers };
 }
 
 async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
@@ -46,6 +54,13 @@ async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
   const secrets: Secrets = { project_id: projectId, api_key: apiKey, webhook_secret: webhookSecret };
   writePrivate(secretsFile, secrets);
   return secrets;
+}
+
+/** An owner's token for this run. Those of earlier runs end, because only their digests are stored. */
+async function replaceAdminToken(deps: Deps): Promise<string> {
+  for (const tokenId of await liveAdminTokensNamed(deps.db, actor)) await revokeAdminToken(deps, { tokenId, actor });
+  const { token } = await createAdminToken(deps, { name: actor, role: 'owner', expiresAt: null, actor });
+  return token;
 }
 
 /** The current callback secret. Null if it was sealed under a master key that no longer exists. */

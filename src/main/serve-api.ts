@@ -9,12 +9,14 @@ import { createSignedFiles } from '../commands/files/open-signed-file.ts';
 import { ensureDetailPartitions } from '../db/detail-rows.ts';
 import { assertSchemaVersion } from '../db/migrate.ts';
 import { createApp } from '../http/app.ts';
+import { consoleRoutes } from '../http/console/console-routes.ts';
 import { createRoutes } from '../http/routes.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { startHttpServer } from '../http/server.ts';
 import { createTaskWaits } from '../http/task-waits.ts';
 import { createFairBudget } from '../platform/fair-budget.ts';
 import { createImageDecoder } from '../platform/media/decode-image.ts';
+import { createAdminApi } from './admin-api.ts';
 import { buildDeps } from './build-deps.ts';
 import { announceApi, sharedCounters } from './api-processes.ts';
 import { configOrExit, doneOrExit, stopOnSignals } from './run-process.ts';
@@ -33,8 +35,10 @@ const undelivered = createUndeliveredChats(deps);
 const liveChats = createLiveChats(deps);
 /** Chat calls on further channels may be this share of all chats of a minute, so that retries add at most this share to the load. */
 const RETRY_SHARE = 0.2;
+const adminApi = createAdminApi(deps);
 const httpDeps = {
   ...deps,
+  adminAccess: adminApi.access,
   recordDetail: (row: Parameters<typeof details.record>[0]) => details.record(row),
   admission: createTaskAdmission(deps),
   storage: createStorageGuard(deps),
@@ -70,7 +74,12 @@ const adminDrainSeconds = 10;
 const isInternal = ({ path }: { path: string }): boolean => path.startsWith('/api/internal/');
 const admin = await startAdminListener();
 const publicRoutes = admin ? routes.filter((route) => !isInternal(route)) : routes;
-const app = createApp(httpDeps, publicRoutes, { probes: admin === null });
+// Without a listener of their own, the admin API and the console are served in development only.
+const isAdminPublic = admin === null && config.development.sandboxUrl !== '';
+const app = createApp(httpDeps, [...publicRoutes, ...(isAdminPublic ? consoleRoutes() : [])], {
+  probes: admin === null,
+  later: isAdminPublic ? adminApi.routes : undefined,
+});
 const server = await startHttpServer(app, { host: config.http.host, port: config.http.port, config: config.http });
 logger.info({ url: server.url }, 'the API server is ready');
 announceApi(server.url);
@@ -86,22 +95,27 @@ stopOnSignals(
     });
     liveChats.close();
     await admin?.close();
-    await Promise.all([details.close(), undelivered.close()]);
+    await Promise.all([details.close(), undelivered.close(), adminApi.close()]);
     await close();
   },
   (error) => logger.fatal({ err: error, alarm: true }, 'the API server stops because of an error'),
 );
 
 /**
- * With ADMIN_PORT: serves the internal routes, health probes and metrics on a port of their own. It answers until the public
+ * With ADMIN_PORT: serves the internal routes, the admin API, the console, health probes and metrics on a port of their own. It answers until the public
  * listener has drained, so that load balancers notice the stop.
  */
 async function startAdminListener(): Promise<{ stopping(): void; close(): Promise<void> } | null> {
   if (config.http.adminPort === null) return null;
-  const adminApp = createApp(httpDeps, [
-    ...routes.filter(isInternal),
-    metricsRoute({ read: sharedCounters(() => deps.metrics.read()) }),
-  ]);
+  const adminApp = createApp(
+    httpDeps,
+    [
+      ...routes.filter(isInternal),
+      ...consoleRoutes(),
+      metricsRoute({ read: sharedCounters(() => deps.metrics.read()) }),
+    ],
+    { later: adminApi.routes },
+  );
   const listener = await startHttpServer(adminApp, {
     host: config.http.adminHost || config.http.host,
     port: config.http.adminPort,

@@ -281,9 +281,11 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   const now = Math.ceil(Date.now() / 1_000);
   const range = { projectId, from: now - 60, to: now, timeZone: 'UTC', groups: usageGroups };
   await note('add up the usage of a minute', () => sumUsage(db, range, 10));
-  await note('list the newest tasks of a project', () => listTasks(db, { projectId: book.projectId, limit: 20 }));
+  await note('list the newest tasks of a project', () =>
+    listTasks(db, { projectId: book.projectId }, { limit: 20, after: null }),
+  );
   await note('list the queued tasks of a project', () =>
-    listTasks(db, { projectId: book.projectId, status: 'queued', limit: 20 }),
+    listTasks(db, { projectId: book.projectId, status: 'queued' }, { limit: 20, after: null }),
   );
 
   const token = newId('token');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { applyCatalog } from '../../src/commands/catalog/apply-catalog.ts';
-import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
+import { loadCatalog, readCatalogFiles } from '../../src/commands/catalog/load-catalog.ts';
 import { revokeKey } from '../../src/commands/projects/revoke-key.ts';
 import { setKey } from '../../src/commands/projects/set-key.ts';
 import { setProjectEnabled } from '../../src/commands/projects/set-project-enabled.ts';
@@ -59,7 +59,7 @@ describe('a running task', () => {
     await setKey(deps, { keyId: lowered.keyId, changes: { budget: 1 }, actor });
     await revokeKey(deps, { keyId: revoked.keyId, actor });
     await setProjectEnabled(deps, { projectId: disabled.projectId, enabled: false, actor });
-    expect(await applyCatalog(deps, { file: await changedCatalog(), actor })).toMatchObject({
+    expect(await applyCatalog(deps, { texts: await readCatalogFiles(await changedCatalog()), actor })).toMatchObject({
       changed: expect.arrayContaining(['flux-1.1-pro']),
       removed: ['ideogram-v3'],
     });

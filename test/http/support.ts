@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { createApp } from '../../src/http/app.ts';
+import { createApp, type LaterRoutes } from '../../src/http/app.ts';
 import type { AuthenticatedKey } from '../../src/domain/authenticated-key.ts';
 import { scopes } from '../../src/domain/scope.ts';
 import type { HttpDeps } from '../../src/http/http-deps.ts';
@@ -22,6 +22,7 @@ export interface Frame extends HttpServer {
 
 interface FrameOptions {
   routes: readonly Route[];
+  later?: LaterRoutes;
   /** Environment variables. */
   settings?: Record<string, string>;
   deps?: Partial<HttpDeps>;
@@ -39,7 +40,7 @@ export const openKey: AuthenticatedKey = {
 };
 
 /** The HTTP server with all its middleware on a free loopback port, with one valid key and no database. */
-export async function startFrame({ routes, settings, deps }: FrameOptions): Promise<Frame> {
+export async function startFrame({ routes, later, settings, deps }: FrameOptions): Promise<Frame> {
   const lines: Record<string, unknown>[] = [];
   let text = '';
   const logger = pino(
@@ -66,7 +67,11 @@ export async function startFrame({ routes, settings, deps }: FrameOptions): Prom
     signedFiles: { ownerOf: () => Promise.resolve(null), openSigned: () => Promise.resolve(null) },
     ...deps,
   };
-  const server = await startHttpServer(createApp(all, routes), { host: '127.0.0.1', port: 0, config: all.config.http });
+  const server = await startHttpServer(createApp(all, routes, { later }), {
+    host: '127.0.0.1',
+    port: 0,
+    config: all.config.http,
+  });
   return { ...server, lines, lookUps, logText: () => text };
 }
 

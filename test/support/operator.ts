@@ -46,12 +46,13 @@ export function createOperator(
   return {
     async prepare() {
       // Loaded here, because Jest loads these modules again in each of the files that copy a prepared database.
-      const [{ adapterFamilies }, { applyCatalog }, { createCatalogCache }] = await Promise.all([
+      const [{ adapterFamilies }, { applyCatalog }, { readCatalogFiles }, { createCatalogCache }] = await Promise.all([
         import('../../src/channels/registry.ts'),
         import('../../src/commands/catalog/apply-catalog.ts'),
+        import('../../src/commands/catalog/load-catalog.ts'),
         import('../../src/caches/catalog-cache.ts'),
       ]);
-      await applyCatalog(deps, { file: join(projectFolder, config.catalog.file), actor });
+      await applyCatalog(deps, { texts: await readCatalogFiles(join(projectFolder, config.catalog.file)), actor });
       const entries = await createCatalogCache(database, 0).entries();
       const groups = [...new Set(entries.flatMap((entry) => entry.private.groups))].sort();
       const [first] = Object.keys(adapterFamilies);

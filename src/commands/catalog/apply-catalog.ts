@@ -1,11 +1,14 @@
 import { recordAudit } from '../../db/audit.ts';
 import { replaceModels } from '../../db/models.ts';
 import type { Deps } from '../../deps.ts';
-import { loadCatalog } from './load-catalog.ts';
+import { readCatalog, type CatalogText } from './load-catalog.ts';
 
-/** Replaces the whole catalog by that of a file, in one transaction. Throws `CatalogError` if the file is invalid. */
-export async function applyCatalog({ db }: Pick<Deps, 'db'>, { file, actor }: { file: string; actor: string }) {
-  const { entries, warnings } = await loadCatalog(file);
+/** Replaces the whole catalog by that of these texts, in one transaction. Throws `CatalogError` if they are invalid. */
+export async function applyCatalog(
+  { db }: Pick<Deps, 'db'>,
+  { texts, actor }: { texts: readonly CatalogText[]; actor: string },
+) {
+  const { entries, warnings } = readCatalog(texts);
   const changes = await db.transaction('begin', async (query, inside) => {
     const detail = await replaceModels(query, entries);
     const changed = detail.added.length + detail.changed.length + detail.removed.length > 0;

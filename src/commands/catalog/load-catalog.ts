@@ -25,11 +25,14 @@ export class CatalogError extends Error {
   }
 }
 
+/** Reads, parses and checks the files of a catalog. Throws what `readCatalogFiles` and `readCatalog` throw. */
+export const loadCatalog = async (path: string) => readCatalog(await readCatalogFiles(path));
+
 /**
- * Reads a catalog: a file, or every `*.yaml` of a folder in the order of their names, of at most `catalogBytesMax` bytes together.
- * Throws `CatalogError`, which names the file of each problem, or the file system's own error.
+ * The texts of a catalog: of a file, or of every `*.yaml` of a folder in the order of their names, of at most `catalogBytesMax` bytes
+ * together. Throws `CatalogError` or the file system's own error.
  */
-export async function loadCatalog(path: string) {
+export async function readCatalogFiles(path: string): Promise<CatalogText[]> {
   const files = (await stat(path)).isDirectory() ? await filesIn(path) : [path];
   const texts: CatalogText[] = [];
   let bytesLeft = catalogBytesMax;
@@ -40,7 +43,7 @@ export async function loadCatalog(path: string) {
     if (bytesLeft < 0) throw tooLarge(file);
     texts.push({ file, text: content.toString('utf8') });
   }
-  return readCatalog(texts);
+  return texts;
 }
 
 async function filesIn(folder: string): Promise<string[]> {
@@ -52,16 +55,18 @@ async function filesIn(folder: string): Promise<string[]> {
 /** Parses and checks the text of one catalog file. Throws `CatalogError` with every problem. */
 export const parseCatalog = (text: string) => readCatalog([{ text }]);
 
-interface CatalogText {
-  file?: string;
+/** One file of a catalog. */
+export interface CatalogText {
+  file?: string | undefined;
   text: string;
 }
 
 /**
  * Parses a catalog and checks all of it (spec §2.1–2.3; rules "Catalog"): shapes, prices, defaults, examples, aliases, upstream
- * mappings and costs. A warning is a sentence about something that is allowed but may be a mistake.
+ * mappings and costs. A warning is a sentence about something that is allowed but may be a mistake. Throws `CatalogError`, which names
+ * the file of each problem.
  */
-function readCatalog(texts: readonly CatalogText[]) {
+export function readCatalog(texts: readonly CatalogText[]) {
   const files = texts.map(({ file, text }) => ({ file, ...readFile(text, file) }));
   const defaults = files.reduce<CatalogDefaults>((all, one) => ({ ...all, ...one.defaults }), {});
   const parsed = files.flatMap(({ file, models }) =>

@@ -1,7 +1,7 @@
 import { recordAudit } from '../../db/audit.ts';
 import { switchChannel } from '../../db/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
-import { OperatorError } from '../operator-error.ts';
+import { UnknownToOperator } from '../operator-error.ts';
 
 /**
  * Enables or disables a channel, given by id or name, for new attempts. Jobs that it has accepted are still polled. `changed` is
@@ -19,6 +19,6 @@ export async function setChannelEnabled(
     }
     return result;
   });
-  if (!switched) throw new OperatorError(`There is no channel ${channel}.`);
+  if (!switched) throw new UnknownToOperator(`There is no channel ${channel}.`);
   return { ...switched, enabled };
 }

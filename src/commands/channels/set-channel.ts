@@ -1,7 +1,7 @@
 import { changesOf, recordAudit } from '../../db/audit.ts';
 import { updateChannel, type ChannelRecord } from '../../db/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 import { credentialContext } from './unseal-credential.ts';
 
 /**
@@ -30,7 +30,7 @@ export async function setChannel(
     await recordAudit(em, { actor, action: 'channels.set', subject: result.channelId, detail });
     return result;
   });
-  if (updated === 'unknown') throw new OperatorError(`There is no channel ${channel}.`);
+  if (updated === 'unknown') throw new UnknownToOperator(`There is no channel ${channel}.`);
   if (updated === 'name_taken') throw new OperatorError(`A channel named ${String(changes.name)} already exists.`);
   if (updated === 'busy') {
     throw new OperatorError(

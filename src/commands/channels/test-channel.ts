@@ -2,7 +2,7 @@ import { listChannels } from '../../db/channels.ts';
 import type { Deps } from '../../deps.ts';
 import type { Attempt } from '../../domain/upstream.ts';
 import { SealError } from '../../platform/crypto/seal.ts';
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 import { probeChannel } from './probe-channel.ts';
 
 export interface ChannelTest {
@@ -22,7 +22,7 @@ export interface ChannelTest {
 export async function testChannel(deps: Pick<Deps, 'db' | 'sealer' | 'adapters'>, named: string): Promise<ChannelTest> {
   const { channels } = await listChannels(deps.db);
   const channel = channels.find(({ id, name }) => id === named || name === named);
-  if (!channel) throw new OperatorError(`There is no channel ${named}.`);
+  if (!channel) throw new UnknownToOperator(`There is no channel ${named}.`);
   if (!deps.adapters[channel.adapter]) throw new OperatorError(`There is no adapter ${channel.adapter}.`);
   const about = { channelId: channel.id, name: channel.name, adapter: channel.adapter };
   const startedAt = performance.now();

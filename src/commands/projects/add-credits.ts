@@ -1,6 +1,6 @@
 import { recordAudit } from '../../db/audit.ts';
 import type { Deps } from '../../deps.ts';
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 
 export interface Credits {
   projectId: string;
@@ -22,7 +22,7 @@ export async function addCredits(
     }
     return result;
   });
-  if (!row || row.verdict === 'project_not_found') throw new OperatorError(`There is no project ${projectId}.`);
+  if (!row || row.verdict === 'project_not_found') throw new UnknownToOperator(`There is no project ${projectId}.`);
   if (row.verdict === 'reference_reused') {
     throw new OperatorError(`The reference ${reference} was already used with another amount. Nothing was added.`);
   }
@@ -37,6 +37,6 @@ export async function showCredits({ db }: Pick<Deps, 'db'>, projectId: string): 
     'select balance, reserved from credit_account where project_id = $1',
     [projectId],
   );
-  if (!row) throw new OperatorError(`There is no project ${projectId}.`);
+  if (!row) throw new UnknownToOperator(`There is no project ${projectId}.`);
   return { projectId, ...row };
 }

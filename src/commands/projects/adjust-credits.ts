@@ -1,6 +1,6 @@
 import { recordAudit } from '../../db/audit.ts';
 import type { Deps } from '../../deps.ts';
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 
 /**
  * Gives back the credits that a settled task or chat was charged, or `amount` of them, by a ledger entry in the current month. Each
@@ -21,7 +21,7 @@ export async function adjustCredits(
     return result;
   });
   if (!row || row.verdict === 'not_found')
-    throw new OperatorError(`No task or chat ${requestId} has ever held credits.`);
+    throw new UnknownToOperator(`No task or chat ${requestId} has ever held credits.`);
   const charged = row.charged ?? 0;
   const givenInAll = row.givenInAll ?? 0;
   const refusals: Readonly<Record<string, string>> = {

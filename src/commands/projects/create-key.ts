@@ -8,7 +8,7 @@ import type { Deps } from '../../deps.ts';
 import { generateApiKey } from '../../platform/crypto/api-key.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { scopes as everyScope } from '../../domain/scope.ts';
-import { OperatorError } from '../operator-error.ts';
+import { UnknownToOperator } from '../operator-error.ts';
 import { newSecretRow } from './new-secret-row.ts';
 
 /**
@@ -30,7 +30,7 @@ export async function createKey(
   const apiKey = generateApiKey();
   await db.entities(async (em) => {
     if (!(await em.findOne(Project, { id: given.projectId })))
-      throw new OperatorError(`There is no project ${given.projectId}.`);
+      throw new UnknownToOperator(`There is no project ${given.projectId}.`);
     em.create(ApiKey, { id: keyId, ...limited });
     await em.flush();
     em.create(ApiKeySecret, { keyId, ...newSecretRow(config.secrets, apiKey) });

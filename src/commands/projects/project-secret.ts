@@ -3,7 +3,7 @@ import { readProjectSecret, replaceProjectSecret } from '../../db/projects.ts';
 import type { Deps } from '../../deps.ts';
 import { SealError } from '../../platform/crypto/seal.ts';
 import { callbackSecretContext, newWebhookSecret } from './callback-secret.ts';
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 
 /** How long the old callback secret signs beside the new one: a day, so that a receiver can be changed in working hours. */
 const overlapSeconds = 86_400;
@@ -25,7 +25,7 @@ export interface ProjectSecret {
  */
 export async function showProjectSecret({ db, sealer }: SecretDeps, projectId: string): Promise<ProjectSecret> {
   const stored = await readProjectSecret(db, projectId);
-  if (!stored) throw new OperatorError(`There is no project ${projectId}.`);
+  if (!stored) throw new UnknownToOperator(`There is no project ${projectId}.`);
   const unseal = (sealed: string): string | null => {
     try {
       return sealer.open(sealed, callbackSecretContext(projectId));

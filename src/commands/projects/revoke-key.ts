@@ -1,7 +1,7 @@
 import { recordAudit } from '../../db/audit.ts';
 import { markKeyRevoked } from '../../db/keys.ts';
 import type { Deps } from '../../deps.ts';
-import { OperatorError } from '../operator-error.ts';
+import { UnknownToOperator } from '../operator-error.ts';
 
 /**
  * Revokes a key permanently. From this commit on no request of it is admitted, but its running requests are still settled or
@@ -14,7 +14,7 @@ export async function revokeKey({ db }: Pick<Deps, 'db'>, { keyId, actor }: { ke
     if (marked?.changed) await recordAudit(em, { actor, action: 'keys.revoke', subject: keyId, detail });
     return marked;
   });
-  if (!revoked) throw new OperatorError(`There is no key ${keyId}.`);
+  if (!revoked) throw new UnknownToOperator(`There is no key ${keyId}.`);
   const { revokedAt, changed } = revoked;
   return { keyId, revokedAt: Math.floor(revokedAt.getTime() / 1000), changed };
 }

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { generateApiKey } from '../../platform/crypto/api-key.ts';
 import { newSecretRow } from './new-secret-row.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 
 /** How long a key's old secret works beside the new one: a day, so that clients can be changed in working hours. */
 const overlapSeconds = 86_400;
@@ -36,7 +36,7 @@ export async function rotateKey(
     await recordAudit(inside, { actor, action: 'keys.rotate', subject: keyId, detail });
     return result;
   });
-  if (added === 'unknown') throw new OperatorError(`There is no key ${keyId}.`);
+  if (added === 'unknown') throw new UnknownToOperator(`There is no key ${keyId}.`);
   if (added === 'revoked') throw new OperatorError(`${keyId} has been revoked permanently. Create another key.`);
   if (added === 'too_often') {
     const message = `This key has been rotated ${perDayMax} times in 24 hours. Use its newest secret.`;

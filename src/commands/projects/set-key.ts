@@ -1,7 +1,7 @@
 import { changesOf, recordAudit } from '../../db/audit.ts';
 import { updateKeyLimits, type KeyLimits } from '../../db/keys.ts';
 import type { Deps } from '../../deps.ts';
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 
 /**
  * Changes the given limits of a key; null removes a limit. The change applies to requests that are admitted after it: a budget below
@@ -19,7 +19,7 @@ export async function setKey(
     await recordAudit(em, { actor, action: 'keys.set', subject: keyId, detail });
     return result;
   });
-  if (updated === 'unknown') throw new OperatorError(`There is no key ${keyId}.`);
+  if (updated === 'unknown') throw new UnknownToOperator(`There is no key ${keyId}.`);
   if (updated === 'revoked') throw new OperatorError(`${keyId} has been revoked permanently. Create another key.`);
   return updated.after;
 }

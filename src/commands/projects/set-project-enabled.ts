@@ -1,7 +1,7 @@
 import { recordAudit } from '../../db/audit.ts';
 import { switchProject } from '../../db/projects.ts';
 import type { Deps } from '../../deps.ts';
-import { OperatorError } from '../operator-error.ts';
+import { UnknownToOperator } from '../operator-error.ts';
 
 /**
  * Enables or disables a project. While it is disabled, no request of its keys is admitted, but running requests continue and are
@@ -17,6 +17,6 @@ export async function setProjectEnabled(
     if (switched) await recordAudit(em, { actor, action, subject: projectId });
     return switched;
   });
-  if (changed === null) throw new OperatorError(`There is no project ${projectId}.`);
+  if (changed === null) throw new UnknownToOperator(`There is no project ${projectId}.`);
   return { projectId, changed };
 }

@@ -6,7 +6,7 @@ import type { TaskStatus } from '../../domain/task.ts';
 import type { FinishInput } from '../../domain/workflow-contract.ts';
 import type { CancelDeps } from './cancel-task.ts';
 import { logEnd, taskEndOf } from './finish-task.ts';
-import { OperatorError } from '../operator-error.ts';
+import { UnknownToOperator } from '../operator-error.ts';
 import { stopUpstream } from './stop-upstream.ts';
 
 export interface ForcedCancel {
@@ -29,7 +29,7 @@ export async function forceCancelTask(
   deps: CancelDeps,
   { taskId, actor }: { taskId: string; actor: string },
 ): Promise<ForcedCancel> {
-  if (!(await findTask(deps.db, taskId))) throw new OperatorError(`The task ${taskId} does not exist.`);
+  if (!(await findTask(deps.db, taskId))) throw new UnknownToOperator(`The task ${taskId} does not exist.`);
   const input: FinishInput = { taskId, outcome: { kind: 'canceled' } };
   const end = taskEndOf(deps.config, input);
   const { finish, task } = await retryTransient(() =>

@@ -3,7 +3,7 @@ import { insertResolution, type Resolution } from '../../db/resolutions.ts';
 import { findTask } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { isTerminal } from '../../domain/task.ts';
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 
 /**
  * Records what the provider's records say about a task with an unknown outcome. For operators only: the task has ended with a
@@ -15,7 +15,7 @@ export async function resolveTask(
   { taskId, outcome, reference, actor }: Resolution & { taskId: string; actor: string },
 ): Promise<{ changed: boolean }> {
   const task = await findTask(db, taskId);
-  if (!task) throw new OperatorError(`The task ${taskId} does not exist.`);
+  if (!task) throw new UnknownToOperator(`The task ${taskId} does not exist.`);
   if (!isTerminal(task.status))
     throw new OperatorError(`The task ${taskId} has not ended yet: its status is ${task.status}.`);
   if (!task.outcomeUnknown) throw new OperatorError(`The outcome of task ${taskId} is known: ${task.status}.`);

@@ -2,7 +2,9 @@ import { errorTable, type GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 
 /** `{error: {message, type, param, code}}`. All four members are always present, because official SDKs read each of them. */
-export const openaiError = (error: GatewayError): { error: JsonObject } => ({ error: { ...errorFields(error) } });
+export const openaiError = (error: GatewayError): { error: JsonObject } => ({
+  error: { ...errorFields(error), ...(error.problems && { problems: error.problems.map((each) => ({ ...each })) }) },
+});
 
 /** The members of an OpenAI error. */
 export const errorFields = (error: GatewayError) => ({

@@ -71,6 +71,11 @@ export const errorHelp = {
     when: 'The token of an internal route is not valid',
     remedy: 'Send a token of `INTERNAL_JOB_TOKENS` as `Authorization: Bearer …`. API keys do not work there.',
   },
+  invalid_admin_token: {
+    when: 'The admin token is missing, unknown, revoked or expired, or the session of the console has ended',
+    remedy:
+      'Send a token of `tollgate admin-tokens create` as `Authorization: Bearer adm_…`, or sign in to the console again. API keys do not work there.',
+  },
   insufficient_credits: {
     when: 'The project does not have enough credits',
     remedy:
@@ -103,6 +108,14 @@ export const errorHelp = {
     remedy:
       'Ask the operator to add the origin to `CORS_ORIGINS`. Programs outside of a browser send no `Origin` and need nothing.',
   },
+  role_not_allowed: {
+    when: 'The admin API: the role of the token does not allow the action',
+    remedy: 'The message names the role that the action needs. Ask an owner for a token with it.',
+  },
+  cross_site_request: {
+    when: 'The admin API: a page of another site sent the session of the console',
+    remedy: 'Send an admin token instead of the cookie, or open the console itself.',
+  },
   model_not_found: {
     when: 'No such model exists',
     remedy: '`GET /api/v1/models` lists the models. Check the spelling: the message suggests the nearest id.',
@@ -134,6 +147,10 @@ export const errorHelp = {
   idempotency_result_gone: {
     when: 'The stored answer for this key can no longer be read',
     remedy: 'The first request was charged. Send a new key if you want to buy another answer.',
+  },
+  action_refused: {
+    when: 'The admin API: the action was refused, and nothing was changed',
+    remedy: 'The message says why.',
   },
   task_not_cancelable: {
     when: 'The task has ended, or its job runs and cannot be stopped',

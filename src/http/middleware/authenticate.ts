@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { GatewayError, type ErrorCode } from '../../domain/errors.ts';
-import { isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
+import { adminTokenPrefix, isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { dialectOf } from '../dialects/dialect.ts';
 import { allCredentials, bearerCredentials, hasKeyInQuery } from '../credentials.ts';
@@ -23,11 +23,15 @@ export function demandApiKey(
     if (credentials.length > 1) throw new GatewayError('ambiguous_credentials');
     const [secret] = credentials;
     const key = secret !== undefined && isPlausibleApiKey(secret) ? await authenticate(secret) : null;
-    if (!key) throw refuse(ctx, failures, 'invalid_api_key');
+    if (!key) throw refuse(ctx, failures, 'invalid_api_key', strangerMessage(secret));
     ctx.state.key = key;
     await next();
   };
 }
+
+/** Tells operators who mix up the two APIs. */
+const strangerMessage = (secret = ''): string | undefined =>
+  secret.startsWith(adminTokenPrefix) ? 'An admin token opens the admin API only. Send an API key.' : undefined;
 
 /**
  * Accepts a request with one of the configured job tokens. Compares the digests of all tokens in constant time, so that neither the
@@ -50,9 +54,10 @@ export function demandJobToken(tokens: readonly string[], failures: FailureThrot
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-function refuse(ctx: AppContext, failures: FailureThrottle, code: ErrorCode): GatewayError {
+/** The refusal of a credential, which is throttled by address. */
+export function refuse(ctx: AppContext, failures: FailureThrottle, code: ErrorCode, message?: string): GatewayError {
   const waitSeconds = failures.record(ctx.ip);
-  if (waitSeconds === 0) return new GatewayError(code);
+  if (waitSeconds === 0) return new GatewayError(code, { message });
   return new GatewayError('rate_limit_exceeded', {
     message: 'Too many requests with invalid credentials.',
     retryAfterSeconds: waitSeconds,

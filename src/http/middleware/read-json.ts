@@ -7,6 +7,16 @@ interface JsonLimits extends Omit<BodyLimits, 'share'> {
   memory: FairBudget;
 }
 
+/** As `readJson`, and an empty object for a request without a body. */
+export const readJsonIfAny =
+  (read: AppMiddleware): AppMiddleware =>
+  async (ctx, next) => {
+    const { 'content-length': length = '0', 'transfer-encoding': coding } = ctx.req.headers;
+    if (coding !== undefined || length !== '0') return read(ctx, next);
+    ctx.request.body = {};
+    await next();
+  };
+
 /** Puts the request's JSON object into `ctx.request.body`. Throws what `readJsonBody` throws. */
 export function readJson({ memory, ...limits }: JsonLimits): AppMiddleware {
   return async (ctx, next) => {

@@ -35,7 +35,7 @@ export function requestContext(tools: ContextTools): AppMiddleware {
 const CLIENT_CLOSED_REQUEST = 499;
 
 function noteRequest({ logger, recordDetail }: ContextTools, ctx: AppContext, ms: number): void {
-  const { requestId, clientRequestId, route, key, clientGone } = ctx.state;
+  const { requestId, clientRequestId, route, key, admin, clientGone } = ctx.state;
   const line = {
     request_id: requestId,
     client_request_id: clientRequestId,
@@ -45,6 +45,7 @@ function noteRequest({ logger, recordDetail }: ContextTools, ctx: AppContext, ms
     ms: Math.round(ms),
     key_id: key?.keyId,
     project_id: key?.projectId,
+    admin_token_id: admin?.tokenId,
     // False if the client disconnected during the answer.
     complete: ctx.res.writableFinished,
   };

@@ -19,6 +19,7 @@ const everywhere: readonly ErrorCode[] = [
 
 const byAuth = {
   api_key: ['ambiguous_credentials', 'invalid_api_key', 'scope_not_allowed', 'ip_not_allowed', 'rate_limit_exceeded'],
+  admin: ['ambiguous_credentials', 'invalid_admin_token', 'role_not_allowed', 'rate_limit_exceeded'],
   job_token: ['ambiguous_credentials', 'invalid_job_token', 'rate_limit_exceeded'],
   signed: [],
   none: [],
@@ -29,6 +30,7 @@ const received: ErrorCode[] = ['unsupported_media_type', 'payload_too_large', 'r
 const byBody = {
   none: [],
   json: [...received, 'invalid_json', 'missing_parameter'],
+  json_if_any: [...received, 'invalid_json', 'missing_parameter'],
   json_or_form: [...received, 'invalid_json', 'invalid_multipart', 'missing_parameter'],
   picture: [...received, 'invalid_multipart'],
 } satisfies Record<DescribedRoute['body'], ErrorCode[]>;

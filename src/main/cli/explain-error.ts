@@ -2,8 +2,8 @@ import { CommanderError } from 'commander';
 import type { CatalogProblem } from '../../commands/catalog/check/findings.ts';
 import { CatalogError } from '../../commands/catalog/load-catalog.ts';
 import { ConfigError } from '../../config/load-config.ts';
-import { plainMessage } from '../plain-message.ts';
-import { UsageError } from './define-command.ts';
+import { plainMessage } from '../../domain/plain-message.ts';
+import { UsageError } from './verb-commands.ts';
 
 export interface Explanation {
   message: string;

@@ -6,7 +6,7 @@ import { withSecretFiles } from '../../config/secret-files.ts';
 import { OperatorError } from '../../commands/operator-error.ts';
 import { devSecrets } from '../dev/dev-secrets.ts';
 import { readJsonFile } from '../dev/json-file.ts';
-import type { Environment } from './operator-deps.ts';
+import type { Environment } from './open-deps.ts';
 
 /**
  * The given environment if it names a database, else that of the running `npm start`. Throws `OperatorError` if there is neither. The

@@ -20,6 +20,7 @@ export function banner(facts: DevFacts, { providers, home, notes }: BannerNotes)
 
     API           ${baseUrl}
     demo key      ${apiKey}
+    console       ${facts.console_url}   (sign in with ${facts.admin_token})
     Temporal UI   ${temporalUiUrl === '' ? `(of the Temporal server at ${facts.temporal_address})` : temporalUiUrl}
     sandbox       ${facts.sandbox_url}   (the provider that serves every model here)${firstAsked.join('')}
     state, logs   ${home}

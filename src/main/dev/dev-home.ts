@@ -15,6 +15,9 @@ export interface DevFacts {
   temporal_address: string;
   temporal_ui_url: string;
   sandbox_url: string;
+  /** An owner's token for the admin API, valid until the next start. */
+  admin_token: string;
+  console_url: string;
 }
 
 const devFile = (home: string) => join(home, 'dev.json');

@@ -96,6 +96,8 @@ export class DevStack {
       temporal_address: temporal.address,
       temporal_ui_url: temporal.uiUrl,
       sandbox_url: sandboxUrl,
+      admin_token: demo.admin_token,
+      console_url: `${adminOrigin(baseUrl, env)}/console`,
     };
     writeDevFacts(home, this.#facts, this.#context.supervisor.pids());
     return banner(this.#facts, { providers: demo.providers, home, notes: ports.notes });
@@ -174,11 +176,21 @@ const Seeded = z.object({
   project_id: z.string(),
   api_key: z.string(),
   webhook_secret: z.string(),
+  admin_token: z.string(),
   providers: z.array(z.object({ channel: z.string(), variable: z.string(), enabled: z.boolean() })).default([]),
 });
 
 /** Longer than the time that `devEnvironment` gives the worker to finish running activities. */
 const workerGraceSeconds = 15;
+
+/** Where the admin API listens: on `ADMIN_PORT`, or beside the API. */
+function adminOrigin(baseUrl: string, { ADMIN_PORT: port, ADMIN_HOST: host }: Environment): string {
+  if (!port) return baseUrl;
+  const url = new URL(baseUrl);
+  url.port = port;
+  if (host) url.hostname = host;
+  return reachable(url.origin);
+}
 
 /** The address of a server on this machine. Loopback, if it listens on all addresses. */
 function reachable(url: string): string {

@@ -57,8 +57,8 @@ async function bringUpToDate(
   if (!holds(deps, existing, key))
     await setChannel(deps, { channel: existing.id, changes: { credential: key }, actor });
   if (existing.enabled) return true;
-  const history = await listAudit(deps.db, existing.id, historyRows);
-  const last = history.find(({ action }) => action === 'channels.enable' || action === 'channels.disable');
+  const history = await listAudit(deps.db, { subject: existing.id }, { limit: historyRows, after: null });
+  const last = history.items.find(({ action }) => action === 'channels.enable' || action === 'channels.disable');
   if (last?.actor !== actor) return false;
   await setChannelEnabled(deps, { channel: existing.id, enabled: true, actor });
   return true;

@@ -5,12 +5,22 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_CHARACTERS = 40;
 const CHECKSUM_CHARACTERS = 6;
 
-/** A new secret: `sk-`, 40 random base62 characters (238 bits), and the 6 base62 digits of their CRC32. */
-export function generateApiKey(): string {
+/** A new API key: `sk-`, 40 random base62 characters (238 bits), and the 6 base62 digits of their CRC32. */
+export const generateApiKey = (): string => generateSecret('sk-');
+
+/** A new admin token, of the same form. */
+export const generateAdminToken = (): string => generateSecret(adminTokenPrefix);
+
+export const adminTokenPrefix = 'adm_';
+
+/** The secret of a session of the console. */
+export const generateSessionSecret = (): string => generateSecret('ses_');
+
+function generateSecret(prefix: string): string {
   let body = '';
   // randomInt has no modulo bias, so every character is equally likely.
   for (let index = 0; index < RANDOM_CHARACTERS; index += 1) body += BASE62[randomInt(BASE62.length)];
-  return `sk-${body}${checksumOf(body)}`;
+  return `${prefix}${body}${checksumOf(body)}`;
 }
 
 /**

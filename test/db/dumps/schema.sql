@@ -1,5 +1,36 @@
 create sequence schema_migration_id_seq as integer;
 
+create table admin_request (
+  answer text,
+  begun_at timestamp with time zone not null default clock_timestamp(),
+  expires_at timestamp with time zone not null,
+  fingerprint text not null,
+  key text not null,
+  token_id text not null
+);
+
+create table admin_session (
+  created_at timestamp with time zone not null default clock_timestamp(),
+  digest bytea not null,
+  expires_at timestamp with time zone not null,
+  token_id text not null
+);
+
+create table admin_token (
+  created_at timestamp with time zone not null default clock_timestamp(),
+  created_by text not null,
+  digest bytea not null,
+  expires_at timestamp with time zone,
+  id text not null,
+  last4 text not null,
+  last_used_at timestamp with time zone,
+  name text not null,
+  pepper_id text not null,
+  prefix text not null,
+  revoked_at timestamp with time zone,
+  role text not null
+);
+
 create table api_detail (
   at timestamp with time zone not null,
   attempts integer,
@@ -417,6 +448,16 @@ create table task_resolution (
   task_id text not null
 );
 
+alter table admin_request add constraint admin_request_pkey PRIMARY KEY (token_id, key);
+
+alter table admin_session add constraint admin_session_pkey PRIMARY KEY (digest);
+
+alter table admin_token add constraint admin_token_digest_key UNIQUE (digest);
+
+alter table admin_token add constraint admin_token_pkey PRIMARY KEY (id);
+
+alter table admin_token add constraint admin_token_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'owner'::text])));
+
 alter table api_key add constraint api_key_budget_check CHECK ((budget >= 0));
 
 alter table api_key add constraint api_key_budget_daily_check CHECK ((budget_daily >= 0));
@@ -590,6 +631,10 @@ alter table task_resolution add constraint task_resolution_outcome_check CHECK (
 
 alter table task_resolution add constraint task_resolution_pkey PRIMARY KEY (task_id);
 
+alter table admin_request add constraint admin_request_token_id_fkey FOREIGN KEY (token_id) REFERENCES admin_token(id);
+
+alter table admin_session add constraint admin_session_token_id_fkey FOREIGN KEY (token_id) REFERENCES admin_token(id);
+
 alter table api_key add constraint api_key_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
 
 alter table api_key_secret add constraint api_key_secret_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
@@ -625,6 +670,10 @@ alter table task add constraint task_key_id_fkey FOREIGN KEY (key_id) REFERENCES
 alter table task add constraint task_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
 
 alter table task_resolution add constraint task_resolution_task_id_fkey FOREIGN KEY (task_id) REFERENCES task(id) ON DELETE CASCADE;
+
+CREATE INDEX admin_request_expiry_idx ON public.admin_request USING btree (expires_at);
+
+CREATE INDEX admin_session_expiry_idx ON public.admin_session USING btree (expires_at);
 
 CREATE INDEX api_detail_at_idx ON ONLY public.api_detail USING brin (at) WITH (pages_per_range='32', autosummarize='on');
 

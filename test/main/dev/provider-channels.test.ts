@@ -161,6 +161,8 @@ describe("a provider's key in the environment", () => {
       temporal_address: '127.0.0.1:7233',
       temporal_ui_url: '',
       sandbox_url: 'http://127.0.0.1:8090',
+      admin_token: 'adm_1',
+      console_url: 'http://127.0.0.1:8080/console',
     };
     const providers = await start({ OPENAI_API_KEY: 'sk-openai' });
     const said = banner(facts, { providers, home: '/tmp/x', notes: [] });

@@ -3,7 +3,7 @@ import { listModels } from '../../../db/models.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import { servedMappings, unlistedNames, upstreamNames, type ServedMapping } from '../../../domain/listed-models.ts';
 import { inLanes } from '../../../platform/in-lanes.ts';
-import { OperatorError } from '../../operator-error.ts';
+import { UnknownToOperator } from '../../operator-error.ts';
 import { listUpstreamModels } from '../list-upstream-models.ts';
 import { testChannel, type ChannelTest } from '../test-channel.ts';
 import { askOnce, askable, type Asked, type VerifyDeps } from './ask-once.ts';
@@ -51,7 +51,7 @@ export async function verifyChannel(
   const test = await testChannel(deps, named);
   const { channels } = await listChannels(deps.db);
   const channel = channels.find(({ id }) => id === test.channelId);
-  if (!channel) throw new OperatorError(`There is no channel ${named}.`);
+  if (!channel) throw new UnknownToOperator(`There is no channel ${named}.`);
   const { names, ...list } = await readList(deps, channel);
   const served = servedMappings(await listModels(deps.db), channel);
   const budget = { left: live?.maxCost ?? 0 };

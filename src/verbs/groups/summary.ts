@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { OperatorError } from '../../../commands/operator-error.ts';
-import { readSummary, type SummaryRow } from '../../../db/summaries.ts';
-import { command, option } from '../define-command.ts';
-import { database } from '../operator-deps.ts';
+import { UnknownToOperator } from '../../commands/operator-error.ts';
+import { readSummary, type SummaryRow } from '../../db/summaries.ts';
+import { option, verb } from '../define-verb.ts';
 import { table, time, usd } from '../plain-text.ts';
 import { jsonRow } from '../report.ts';
 
 /** `tollgate summary`: what a month brought in and cost, per project, model and channel. */
-export const summary = command({
+export const summary = verb({
   summary: 'show revenue and cost of a month, as last computed by the maintenance job',
   input: {
     month: option(
@@ -15,11 +14,14 @@ export const summary = command({
       z.string('is required').regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be a month such as 2030-01'),
     ).describe('month in UTC'),
   },
-  needs: database,
+  route: { method: 'GET', path: '/summary', role: 'viewer' },
+  needs: 'database',
   async run({ db }, { month }) {
     const found = await readSummary(db, month);
     if (!found) {
-      throw new OperatorError(`There is no summary of ${month}. The job scheduled-maintenance builds it every day.`);
+      throw new UnknownToOperator(
+        `There is no summary of ${month}. The job scheduled-maintenance builds it every day.`,
+      );
     }
     const { rows, ...about } = found;
     const totals = totalsOf(rows);

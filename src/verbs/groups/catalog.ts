@@ -1,33 +1,42 @@
 import { z } from 'zod';
-import { applyCatalog } from '../../../commands/catalog/apply-catalog.ts';
-import { compareWithPriceList } from '../../../commands/catalog/compare-prices.ts';
-import { loadCatalog } from '../../../commands/catalog/load-catalog.ts';
-import { OperatorError } from '../../../commands/operator-error.ts';
-import { listModels } from '../../../db/models.ts';
-import type { CatalogEntry } from '../../../domain/catalog.ts';
-import { modelMargins, type Margin } from '../../../domain/margins.ts';
-import { describeCombination } from '../../../domain/offered-combinations.ts';
-import type { ComparedMapping } from '../../../domain/price-comparison.ts';
-import { command, group, option } from '../define-command.ts';
+import { applyCatalog } from '../../commands/catalog/apply-catalog.ts';
+import { compareWithPriceList } from '../../commands/catalog/compare-prices.ts';
+import { readCatalog } from '../../commands/catalog/load-catalog.ts';
+import { UnknownToOperator } from '../../commands/operator-error.ts';
+import type { Database } from '../../db/database.ts';
+import { listModels } from '../../db/models.ts';
+import type { CatalogEntry } from '../../domain/catalog.ts';
+import { modelMargins, type Margin } from '../../domain/margins.ts';
+import { describeCombination } from '../../domain/offered-combinations.ts';
+import type { ComparedMapping } from '../../domain/price-comparison.ts';
+import { group, option, readFrom, verb } from '../define-verb.ts';
 import { shortText } from '../input.ts';
-import { catalogSettings, database } from '../operator-deps.ts';
 import { clean, table, usd } from '../plain-text.ts';
-import { listReport } from '../report.ts';
+import { listReport, wholeList, type Report } from '../report.ts';
 
 /** `tollgate catalog …`: the models on offer. */
-export const catalog = group('the models on offer, with their prices', () => ({ check, compare, apply, show }));
+export const catalog = group('the models on offer, with their prices', () => ({ check, compare, apply, list, show }));
 
 // A path may be longer than a name.
-const file = z.string().min(1, 'must not be empty').describe('YAML file with the catalog, or a folder with several');
+const path = z.string().min(1, 'must not be empty');
 
-const check = command({
+/** The text of a catalog, or of each of its files. */
+const content = readFrom(
+  'catalog',
+  z
+    .union([z.string(), z.array(z.strictObject({ file: z.string().optional(), text: z.string() }))])
+    .transform((given) => (typeof given === 'string' ? [{ text: given }] : given)),
+).describe('YAML file with the catalog, or a folder with several');
+
+const check = verb({
   summary:
     'report the errors of a catalog and what each model earns; exits 1 if a request costs more than the client pays',
-  input: { file },
-  needs: catalogSettings,
-  async run({ config }, { file: path }) {
+  input: { catalog: content },
+  route: { method: 'POST', path: '/catalog/check', role: 'viewer' },
+  needs: 'catalogSettings',
+  run({ config }, { catalog: texts }) {
     const { creditValueMicroUsd } = config.accounting;
-    const { entries, warnings } = await loadCatalog(path);
+    const { entries, warnings } = readCatalog(texts);
     const models = entries.map((entry) => ({ entry, ...modelMargins(entry, creditValueMicroUsd) }));
     const losses = models.flatMap(({ entry, losses: own }) => own.map((loss) => ({ model: entry.model.id, loss })));
     const data = models.map(({ entry, margins, losses: own }) => ({
@@ -52,7 +61,7 @@ const check = command({
       text: [
         table(lines),
         '',
-        `${clean(path)} is valid: ${entries.length} models. A credit is worth ${usd(creditValueMicroUsd)} USD.`,
+        `The catalog is valid: ${entries.length} models. A credit is worth ${usd(creditValueMicroUsd)} USD.`,
         ...warningLines(warnings),
         ...entries.flatMap((entry) =>
           Object.entries(lossReasons(entry)).map(
@@ -97,13 +106,14 @@ const lossLine = (model: string, { unit, family, asked, price, cost }: Margin): 
   `${model} at ${family ?? 'any family'}, ${unit === 'request' ? '' : `${unit}, `}${describeCombination(asked)}: ` +
   `costs ${usd(cost)} USD and is sold for ${usd(price)} USD. Change the price, or say why in loss_ok.`;
 
-const compare = command({
+const compare = verb({
   summary: "compare the costs with LiteLLM's price list; exits 1 if one differs by more than 1 %",
   input: {
-    file: file.optional().describe('YAML file with the catalog, or a folder with several (default: CATALOG_FILE)'),
-    prices: option('<file>', z.string().min(1, 'must not be empty').describe('model_prices_and_context_window.json')),
+    file: path.optional().describe('YAML file with the catalog, or a folder with several (default: CATALOG_FILE)'),
+    prices: option('<file>', path.describe('model_prices_and_context_window.json')),
   },
-  needs: catalogSettings,
+  route: { local: 'compares two files of this machine' },
+  needs: 'catalogSettings',
   async run({ config }, { file: path = config.catalog.file, prices }) {
     const mappings = await compareWithPriceList({ catalog: path, prices });
     const differing = mappings.filter(({ status }) => status === 'differs');
@@ -154,12 +164,13 @@ const compare = command({
 /** Listed prices may have fractions of a millionth. */
 const dollars = (microUsd: number): string => String(Number((microUsd / 1e6).toPrecision(6)));
 
-const apply = command({
+const apply = verb({
   summary: 'check a catalog, then replace the models with it',
-  input: { file },
-  needs: database,
-  async run(deps, { file: path }, actor) {
-    const applied = await applyCatalog(deps, { file: path, actor });
+  input: { catalog: content },
+  route: { method: 'PUT', path: '/catalog', role: 'operator' },
+  needs: 'database',
+  async run(deps, { catalog: texts }, actor) {
+    const applied = await applyCatalog(deps, { texts, actor });
     const changes = (['added', 'changed', 'removed'] as const).filter((change) => applied[change].length > 0);
     const lines = changes.map((change) => `${change}: ${applied[change].join(', ')}`);
     return {
@@ -169,18 +180,33 @@ const apply = command({
   },
 });
 
-const show = command({
+const list = verb({
+  summary: 'list the models of the catalog',
+  input: {},
+  route: { method: 'GET', path: '/catalog', role: 'viewer' },
+  needs: 'database',
+  run: ({ db }) => listEntries(db),
+});
+
+const show = verb({
   summary: 'list the models of the catalog, or show one model in full',
   input: { model: shortText.optional().describe('id of a model') },
-  needs: database,
+  route: { method: 'GET', path: '/catalog/:model', role: 'viewer' },
+  needs: 'database',
   async run({ db }, { model }) {
-    const entries = await listModels(db);
-    if (model === undefined) return listReport(entries, toLine, { nothing: 'The catalog is empty.', toDocument });
-    const entry = entries.find((candidate) => candidate.model.id === model);
-    if (!entry) throw new OperatorError(`The catalog has no model ${model}.`);
+    if (model === undefined) return listEntries(db);
+    const entry = (await listModels(db)).find((candidate) => candidate.model.id === model);
+    if (!entry) throw new UnknownToOperator(`The catalog has no model ${model}.`);
     return { document: toDocument(entry), text: JSON.stringify(toDocument(entry), null, 2) };
   },
 });
+
+const listEntries = async (db: Database): Promise<Report> =>
+  listReport(wholeList(await listModels(db)), toLine, {
+    list: 'catalog',
+    nothing: 'The catalog is empty.',
+    toDocument,
+  });
 
 const toLine = (entry: CatalogEntry) => ({
   id: entry.model.id,

@@ -1,18 +1,17 @@
 import { z } from 'zod';
-import { adapterFamilies } from '../../../channels/registry.ts';
-import { addChannel } from '../../../commands/channels/add-channel.ts';
-import { OperatorError } from '../../../commands/operator-error.ts';
-import { setChannelEnabled } from '../../../commands/channels/set-channel-enabled.ts';
-import { setChannel } from '../../../commands/channels/set-channel.ts';
-import { testChannel, type ChannelTest } from '../../../commands/channels/test-channel.ts';
-import { listModels } from '../../../db/models.ts';
-import { listChannelStates, type ChannelReason, type ChannelState } from '../../../db/channel-settings.ts';
-import { command, group, option } from '../define-command.ts';
-import { count, names, shortText } from '../input.ts';
-import { database, databaseAndSecrets, upstreams, type SecretsDeps } from '../operator-deps.ts';
+import { adapterFamilies } from '../../channels/registry.ts';
+import { addChannel } from '../../commands/channels/add-channel.ts';
+import { OperatorError } from '../../commands/operator-error.ts';
+import { setChannelEnabled } from '../../commands/channels/set-channel-enabled.ts';
+import { setChannel } from '../../commands/channels/set-channel.ts';
+import { testChannel, type ChannelTest } from '../../commands/channels/test-channel.ts';
+import { listModels } from '../../db/models.ts';
+import { listChannelStates, type ChannelReason, type ChannelState } from '../../db/channel-settings.ts';
+import type { Deps } from '../../deps.ts';
+import { group, option, readFrom, verb } from '../define-verb.ts';
+import { count, names, onOff, shortText } from '../input.ts';
 import { clean, time } from '../plain-text.ts';
-import { readSecret, secretCharsMax } from '../read-secret.ts';
-import { factsReport, jsonRow, listReport, type Report } from '../report.ts';
+import { factsReport, jsonRow, listReport, wholeList, type Report } from '../report.ts';
 import { verify } from './verify-channel.ts';
 
 /** `tollgate channels …`: the configured upstream providers. */
@@ -26,13 +25,15 @@ export const channels = group('the configured upstream providers', () => ({
   disable: setEnabled(false, 'give a channel no new requests; accepted jobs continue'),
 }));
 
-const list = command({
+const list = verb({
   summary: 'list channels by priority, with the state of each and the reason for it',
-  needs: database,
+  input: {},
+  route: { method: 'GET', path: '/channels', role: 'viewer' },
+  needs: 'database',
   async run({ db }) {
     const rows = (await listChannelStates(db)).map((row) => ({ ...row, state: stateOf(row) }));
     return listReport(
-      rows,
+      wholeList(rows),
       ({ name, reasons, ...row }) => ({
         name,
         ...jsonRow(row),
@@ -41,7 +42,7 @@ const list = command({
         list_check: row.listCheck ? 'on' : 'off',
         state: [stateWords[row.state], ...reasons.map(reasonText)].join('; '),
       }),
-      { nothing: 'There are no channels.' },
+      { list: 'channels', nothing: 'There are no channels.' },
     );
   },
 });
@@ -91,12 +92,8 @@ const credential = z
   .string('is required')
   .trim()
   .min(1, 'must not be empty')
-  .max(secretCharsMax, `must have at most ${secretCharsMax} characters`);
+  .max(16_000, 'must have at most 16000 characters');
 
-const onOff = z
-  .string()
-  .refine((value) => value === 'on' || value === 'off', 'must be on or off')
-  .transform((value) => value === 'on');
 const listCheckHelp = "on: a model that the provider's model list lacks is not drawn; off: the list decides nothing";
 
 function isPlainUrl(value: string): boolean {
@@ -105,13 +102,13 @@ function isPlainUrl(value: string): boolean {
   return (protocol === 'https:' || protocol === 'http:') && `${username}${password}${search}${hash}` === '';
 }
 
-const add = command({
+const add = verb({
   summary: 'add a channel, which serves requests immediately',
   input: {
     name: option('<name>', channelName).describe('name for operators; clients never see it'),
     adapter: option('<family>', family).describe(`provider family: ${families.join(', ')}`),
     baseUrl: option('<url>', baseUrl).describe('URL that the paths of the adapter are appended to'),
-    credential: option('<secret>', credential).describe(credentialHelp),
+    credential: readFrom('stdin', option('<secret>', credential)).describe(credentialHelp),
     groups: option('<names>', names).describe('serve the models in these groups of the catalog, as a,b'),
     priority: option('<number>', smallNumber.default(1)).describe('lower numbers are tried first (default: 1)'),
     weight: option('<number>', smallNumber.default(1)).describe(
@@ -119,23 +116,24 @@ const add = command({
     ),
     listCheck: option('<on|off>', onOff.default(true)).describe(`${listCheckHelp} (default: on)`),
   },
-  needs: databaseAndSecrets,
+  route: { method: 'POST', path: '/channels', role: 'owner' },
+  needs: 'secrets',
   async run(deps, input, actor) {
-    const { channelId } = await addChannel(deps, { ...input, credential: await credentialOf(input.credential), actor });
+    const { channelId } = await addChannel(deps, { ...input, credential: sendable(input.credential), actor });
     return changed(deps, `Added ${input.name}.`, channelId, input);
   },
 });
 
 const channel = shortText.describe('name or id of the channel');
 
-const set = command({
+const set = verb({
   summary: 'change a channel; a new credential or URL also resets its health',
   input: {
     channel,
     name: option('<name>', channelName.exactOptional()).describe('name for operators'),
     adapter: option('<family>', family.exactOptional()).describe(`provider family: ${families.join(', ')}`),
     baseUrl: option('<url>', baseUrl.exactOptional()).describe('URL that the paths of the adapter are appended to'),
-    credential: option('<secret>', credential.optional()).describe(credentialHelp),
+    credential: readFrom('stdin', option('<secret>', credential.exactOptional())).describe(credentialHelp),
     groups: option('<names>', names.exactOptional()).describe('serve the models in these groups only, as a,b'),
     priority: option('<number>', smallNumber.exactOptional()).describe('lower numbers are tried first'),
     weight: option('<number>', smallNumber.exactOptional()).describe(
@@ -143,28 +141,32 @@ const set = command({
     ),
     listCheck: option('<on|off>', onOff.exactOptional()).describe(listCheckHelp),
   },
-  needs: databaseAndSecrets,
+  route: {
+    method: 'PATCH',
+    path: '/channels/:channel',
+    role: 'operator',
+    ownerInput: ['credential', 'baseUrl', 'adapter'],
+  },
+  needs: 'secrets',
   async run(deps, { channel: named, credential: key, ...plain }, actor) {
-    const changes = { ...plain, ...(key !== undefined && { credential: await credentialOf(key) }) };
+    const changes = { ...plain, ...(key !== undefined && { credential: sendable(key) }) };
     const { channelId, channel: now, credentialChanged } = await setChannel(deps, { channel: named, changes, actor });
     const sentence = `Changed ${now.name}${credentialChanged ? ', including its credential' : ''}.`;
     return changed(deps, sentence, channelId, now);
   },
 });
 
-/** `-` means stdin. The credential is sent in a header unchanged, so it must be printable ASCII. */
-async function credentialOf(given: string): Promise<string> {
-  const secret = given === '-' ? await readSecret('credential') : given;
-  if (!/^[\x20-\x7e]+$/.test(secret))
-    throw new OperatorError('A credential must be one line of printable ASCII characters.');
-  return secret;
+/** The credential is sent in a header unchanged, so it must be printable ASCII. */
+function sendable(secret: string): string {
+  if (/^[\x20-\x7e]+$/.test(secret)) return secret;
+  throw new OperatorError('A credential must be one line of printable ASCII characters.');
 }
 
 type Channel = Omit<Parameters<typeof addChannel>[1], 'credential' | 'actor'>;
 
 /** Reports the channel without its credential. */
 async function changed(
-  { db }: SecretsDeps,
+  { db }: Pick<Deps, 'db'>,
   sentence: string,
   channelId: string,
   { name, adapter, baseUrl: base_url, groups, priority, weight, listCheck: list_check = true }: Channel,
@@ -178,10 +180,11 @@ async function changed(
   });
 }
 
-const test = command({
+const test = verb({
   summary: 'call a provider in a way that costs nothing; exits 1 unless the call succeeds',
   input: { channel },
-  needs: upstreams,
+  route: { method: 'POST', path: '/channels/:channel/test', role: 'operator' },
+  needs: 'upstreams',
   async run(deps, { channel: named }) {
     const tested = await testChannel(deps, named);
     const { channelId, name, adapter, answer, tookMs } = tested;
@@ -213,10 +216,11 @@ function testText({ name, adapter, answer, tookMs }: ChannelTest): string {
 }
 
 const setEnabled = (enabled: boolean, summary: string) =>
-  command({
+  verb({
     summary,
     input: { channel },
-    needs: database,
+    route: { method: 'POST', path: `/channels/:channel/${enabled ? 'enable' : 'disable'}`, role: 'operator' },
+    needs: 'database',
     async run(deps, { channel: named }, actor) {
       const switched = await setChannelEnabled(deps, { channel: named, enabled, actor });
       const name = clean(switched.name);

@@ -1,12 +1,11 @@
-import type { LiveCheck, VerifiedMapping } from '../../../commands/channels/verify/verify-channel.ts';
-import { OperatorError } from '../../../commands/operator-error.ts';
-import { command, flag, option } from '../define-command.ts';
+import type { LiveCheck, VerifiedMapping } from '../../commands/channels/verify/verify-channel.ts';
+import { OperatorError } from '../../commands/operator-error.ts';
+import { flag, option, verb } from '../define-verb.ts';
 import { count, shortText } from '../input.ts';
-import { everything } from '../operator-deps.ts';
 import { clean, table, usd } from '../plain-text.ts';
 
 /** `tollgate channels verify`: shows for each model that a channel serves whether the provider has it and, with `--live`, makes it. */
-export const verify = command({
+export const verify = verb({
   summary:
     'check the credential and every model of a channel for free; --live makes one real call per model; exits 1 on a failure',
   input: {
@@ -16,14 +15,15 @@ export const verify = command({
       'with --live: the most that all calls may cost together',
     ),
   },
-  needs: everything,
+  route: { method: 'POST', path: '/channels/:channel/verify', role: 'operator' },
+  needs: 'worker',
   async run(deps, { channel, live, maxCost }) {
     if (live && maxCost === undefined) {
       throw new OperatorError(
         '--live makes calls that the provider bills: name the most that they may cost with --max-cost.',
       );
     }
-    const { verifyChannel } = await import('../../../commands/channels/verify/verify-channel.ts');
+    const { verifyChannel } = await import('../../commands/channels/verify/verify-channel.ts');
     const verified = await verifyChannel(deps, { channel, live: live ? { maxCost: maxCost ?? 0 } : null });
     const { test, list, mappings, spent, ok } = verified;
     const { answer } = test;

@@ -1,24 +1,14 @@
-import type { z } from 'zod';
-import { createKey } from '../../../commands/projects/create-key.ts';
-import { revokeKey } from '../../../commands/projects/revoke-key.ts';
-import { rotateKey } from '../../../commands/projects/rotate-key.ts';
-import { setKey } from '../../../commands/projects/set-key.ts';
-import { listModels } from '../../../db/models.ts';
-import { listKeys } from '../../../db/keys.ts';
-import { command, flag, group, option } from '../define-command.ts';
-import {
-  cleared,
-  count,
-  ipRanges,
-  metadataPairs,
-  moment,
-  names,
-  rowLimit,
-  scopeNames,
-  shortText,
-  smallCount,
-} from '../input.ts';
-import { database, databaseAndSecrets, type DatabaseDeps } from '../operator-deps.ts';
+import { z } from 'zod';
+import { createKey } from '../../commands/projects/create-key.ts';
+import { revokeKey } from '../../commands/projects/revoke-key.ts';
+import { rotateKey } from '../../commands/projects/rotate-key.ts';
+import { setKey } from '../../commands/projects/set-key.ts';
+import { listModels } from '../../db/models.ts';
+import { keyStates, listKeys, type KeyRow } from '../../db/keys.ts';
+import type { Deps } from '../../deps.ts';
+import { flag, group, option, verb } from '../define-verb.ts';
+import { cleared, count, ipRanges, metadataPairs, moment, names, scopeNames, shortText, smallCount } from '../input.ts';
+import { pageInput, sortInput } from '../page-input.ts';
 import { time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
 
@@ -27,7 +17,7 @@ export const keys = group('API keys and their limits', () => ({ create, list, se
 
 const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().default(null);
 
-const create = command({
+const create = verb({
   summary: 'create a key and show its secret, this once',
   input: {
     project: option('<id>', shortText).describe('project that pays'),
@@ -59,7 +49,8 @@ const create = command({
       'expire at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d (default: never)',
     ),
   },
-  needs: databaseAndSecrets,
+  route: { method: 'POST', path: '/keys', role: 'owner' },
+  needs: 'secrets',
   async run(deps, { project: projectId, inFlight, expires: expiresAt, ip, ...limits }, actor) {
     const { keyId, apiKey } = await createKey(deps, {
       projectId,
@@ -77,16 +68,18 @@ const create = command({
   },
 });
 
-const list = command({
+const list = verb({
   summary: 'list keys with their limits and usage, without secrets',
   input: {
     project: option('<id>', shortText.optional()).describe('show only this project'),
-    limit: rowLimit(1_000),
+    state: option('<state>', z.enum(keyStates).optional()).describe('show only keys in this state'),
+    ...sortInput,
+    ...pageInput('keys', 1_000),
   },
-  needs: database,
-  async run({ db }, { project = null, limit }) {
-    const rows = await listKeys(db, project, limit);
-    const toLine = (row: (typeof rows)[number]) => ({
+  route: { method: 'GET', path: '/keys', role: 'viewer' },
+  needs: 'database',
+  async run({ db }, { project: projectId, state, sort, ...page }) {
+    const toLine = (row: KeyRow) => ({
       key_id: row.keyId,
       project_id: row.projectId,
       name: row.name,
@@ -105,7 +98,8 @@ const list = command({
       expires_at: time(row.expiresAt),
       last_used_at: time(row.lastUsedAt),
     });
-    return listReport(rows, toLine, { nothing: 'There are no keys.', limit });
+    const rows = await listKeys(db, { projectId, state, sort }, page);
+    return listReport(rows, toLine, { list: 'keys', nothing: 'There are no keys.' });
   },
 });
 
@@ -114,7 +108,7 @@ const ofBudget = (used: number, budget: number | null): number | string =>
 
 const id = shortText.describe('key id, such as key_…');
 
-const set = command({
+const set = verb({
   summary: 'change the limits of a key; `none` removes a limit',
   input: {
     id,
@@ -138,7 +132,8 @@ const set = command({
       'expire at 2030-01-31, 2030-01-31T12:00:00Z, after 12h, 30d, or none',
     ),
   },
-  needs: database,
+  route: { method: 'PATCH', path: '/keys/:id', role: 'operator' },
+  needs: 'database',
   async run(deps, { id: keyId, inFlight, expires, ip, metadata, ...same }, actor) {
     const limits = await setKey(deps, {
       keyId,
@@ -168,7 +163,7 @@ const set = command({
 
 /** Warns about values that are allowed but may be a mistake. A model may be added later, and a test may want an expired key. */
 async function oddities(
-  { db }: Pick<DatabaseDeps, 'db'>,
+  { db }: Pick<Deps, 'db'>,
   models: string[] | null = null,
   expires: Date | null = null,
 ): Promise<string[]> {
@@ -182,10 +177,11 @@ async function oddities(
   ];
 }
 
-const rotate = command({
+const rotate = verb({
   summary: 'give a key a new secret and show it once; the old secret works for 24 more hours',
   input: { id, now: flag().describe('end the old secret immediately, because it has leaked') },
-  needs: databaseAndSecrets,
+  route: { method: 'POST', path: '/keys/:id/rotate', role: 'owner' },
+  needs: 'secrets',
   async run(deps, { id: keyId, now }, actor) {
     const rotated = await rotateKey(deps, { keyId, now, actor });
     return factsReport(`Gave ${keyId} a new secret. Store it now: it is not shown again.`, jsonRow(rotated), {
@@ -194,10 +190,11 @@ const rotate = command({
   },
 });
 
-const revoke = command({
+const revoke = verb({
   summary: 'revoke a key immediately and permanently',
   input: { id },
-  needs: database,
+  route: { method: 'POST', path: '/keys/:id/revoke', role: 'operator' },
+  needs: 'database',
   async run(deps, { id: asked }, actor) {
     const revoked = await revokeKey(deps, { keyId: asked, actor });
     const { keyId, revokedAt, changed } = revoked;

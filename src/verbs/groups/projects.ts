@@ -1,15 +1,12 @@
-import { createProject } from '../../../commands/projects/create-project.ts';
-import {
-  rotateProjectSecret,
-  showProjectSecret,
-  type ProjectSecret,
-} from '../../../commands/projects/project-secret.ts';
-import { setProjectEnabled } from '../../../commands/projects/set-project-enabled.ts';
-import { recordAudit } from '../../../db/audit.ts';
-import { listProjects } from '../../../db/projects.ts';
-import { command, flag, group, option } from '../define-command.ts';
-import { rowLimit, shortText } from '../input.ts';
-import { database, databaseAndSecrets } from '../operator-deps.ts';
+import { z } from 'zod';
+import { createProject } from '../../commands/projects/create-project.ts';
+import { rotateProjectSecret, showProjectSecret, type ProjectSecret } from '../../commands/projects/project-secret.ts';
+import { setProjectEnabled } from '../../commands/projects/set-project-enabled.ts';
+import { recordAudit } from '../../db/audit.ts';
+import { listProjects, type ProjectRow } from '../../db/projects.ts';
+import { flag, group, option, verb } from '../define-verb.ts';
+import { shortText } from '../input.ts';
+import { pageInput, sortInput } from '../page-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
 
@@ -22,25 +19,31 @@ export const projects = group('projects, which own credits and keys', () => ({
   secret: group('the secret that signs the callbacks of a project', () => ({ show: showSecret, rotate: rotateSecret })),
 }));
 
-const create = command({
+const create = verb({
   summary: 'create a project with an empty account and show its callback secret',
   input: { name: option('<name>', shortText).describe('display name') },
-  needs: databaseAndSecrets,
+  route: { method: 'POST', path: '/projects', role: 'owner' },
+  needs: 'secrets',
   async run(deps, { name }, actor) {
     const { projectId, webhookSecret } = await createProject(deps, { name, actor });
     return factsReport(`Created the project ${name}.`, { project_id: projectId, webhook_secret: webhookSecret });
   },
 });
 
-const list = command({
+const list = verb({
   summary: 'list projects with their credits',
-  input: { limit: rowLimit(1_000) },
-  needs: database,
-  async run({ db }, { limit }) {
-    const rows = await listProjects(db, limit);
-    return listReport(rows, (row) => ({ ...jsonRow(row), created_at: time(row.createdAt) }), {
+  input: {
+    status: option('<status>', z.enum(['active', 'disabled']).optional()).describe('show only these projects'),
+    ...sortInput,
+    ...pageInput('projects', 1_000),
+  },
+  route: { method: 'GET', path: '/projects', role: 'viewer' },
+  needs: 'database',
+  async run({ db }, { status, sort, ...page }) {
+    const toLine = (row: ProjectRow) => ({ ...jsonRow(row), created_at: time(row.createdAt) });
+    return listReport(await listProjects(db, { status, sort }, page), toLine, {
+      list: 'projects',
       nothing: 'There are no projects.',
-      limit,
     });
   },
 });
@@ -48,10 +51,11 @@ const list = command({
 const id = shortText.describe('project id, such as prj_…');
 
 const setEnabled = (enabled: boolean, summary: string) =>
-  command({
+  verb({
     summary,
     input: { id },
-    needs: database,
+    route: { method: 'POST', path: `/projects/:id/${enabled ? 'enable' : 'disable'}`, role: 'operator' },
+    needs: 'database',
     async run(deps, { id: asked }, actor) {
       const { projectId, changed } = await setProjectEnabled(deps, { projectId: asked, enabled, actor });
       const status = enabled ? 'active' : 'disabled';
@@ -62,10 +66,11 @@ const setEnabled = (enabled: boolean, summary: string) =>
     },
   });
 
-const showSecret = command({
+const showSecret = verb({
   summary: 'show the callback secret, and the previous one while both sign',
   input: { id },
-  needs: databaseAndSecrets,
+  route: { method: 'GET', path: '/projects/:id/secret', role: 'owner' },
+  needs: 'secrets',
   async run(deps, { id: projectId }, actor) {
     const secret = await showProjectSecret(deps, projectId);
     // Showing a secret is recorded in the audit log, as a change is.
@@ -74,13 +79,14 @@ const showSecret = command({
   },
 });
 
-const rotateSecret = command({
+const rotateSecret = verb({
   summary: 'create a new callback secret; both secrets sign for 24 hours',
   input: {
     id,
     force: flag().describe('rotate again during that overlap, which ends the older secret immediately'),
   },
-  needs: databaseAndSecrets,
+  route: { method: 'POST', path: '/projects/:id/secret/rotate', role: 'owner' },
+  needs: 'secrets',
   async run(deps, { id: projectId, force }, actor) {
     const secret = await rotateProjectSecret(deps, { projectId, force, actor });
     return {

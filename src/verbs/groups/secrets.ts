@@ -1,14 +1,15 @@
-import { resealSecrets } from '../../../commands/projects/reseal-secrets.ts';
-import { command, group } from '../define-command.ts';
-import { databaseAndSecrets } from '../operator-deps.ts';
+import { resealSecrets } from '../../commands/projects/reseal-secrets.ts';
+import { group, verb } from '../define-verb.ts';
 import { table } from '../plain-text.ts';
 
 /** `tollgate secrets …`: the secrets that are encrypted in the database. */
 export const secrets = group('the encrypted credentials and callback secrets', () => ({ reseal }));
 
-const reseal = command({
+const reseal = verb({
   summary: 'encrypt every secret again with the first key of MASTER_KEYS, so that older keys can be removed',
-  needs: databaseAndSecrets,
+  input: {},
+  route: { method: 'POST', path: '/secrets/reseal', role: 'owner' },
+  needs: 'secrets',
   async run(deps, _input, actor) {
     const counts = await resealSecrets(deps, { actor });
     const rows = Object.entries(counts);

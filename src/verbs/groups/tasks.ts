@@ -1,40 +1,46 @@
 import { z } from 'zod';
-import { forceCancelTask } from '../../../commands/tasks/force-cancel-task.ts';
-import { OperatorError } from '../../../commands/operator-error.ts';
-import { presentTask } from '../../../commands/tasks/present-task.ts';
-import { anyRedeliveries, redeliverCallback } from '../../../commands/callbacks/redeliver-callback.ts';
-import { resolveTask } from '../../../commands/tasks/resolve-task.ts';
-import type { Database } from '../../../db/database.ts';
-import { findResolution } from '../../../db/resolutions.ts';
-import { listAttemptDetails } from '../../../db/attempt-details.ts';
-import { listTasks } from '../../../db/list-tasks.ts';
-import { findTask, type TaskView } from '../../../db/tasks.ts';
-import { taskStatuses } from '../../../domain/task.ts';
-import { command, flag, group, option } from '../define-command.ts';
-import { rowLimit, shortText } from '../input.ts';
-import { database, databaseAndSecrets, upstreams } from '../operator-deps.ts';
+import { forceCancelTask } from '../../commands/tasks/force-cancel-task.ts';
+import { UnknownToOperator } from '../../commands/operator-error.ts';
+import { presentTask } from '../../commands/tasks/present-task.ts';
+import { anyRedeliveries, redeliverCallback } from '../../commands/callbacks/redeliver-callback.ts';
+import { resolveTask } from '../../commands/tasks/resolve-task.ts';
+import { recordAudit } from '../../db/audit.ts';
+import type { Database } from '../../db/database.ts';
+import { findResolution } from '../../db/resolutions.ts';
+import { listAttemptDetails } from '../../db/attempt-details.ts';
+import { listTasks } from '../../db/list-tasks.ts';
+import { findTask, type TaskView } from '../../db/tasks.ts';
+import { taskStatuses, taskTypes } from '../../domain/task.ts';
+import { flag, group, option, verb } from '../define-verb.ts';
+import { moment, shortText } from '../input.ts';
+import { pageInput } from '../page-input.ts';
 import { facts, table, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
 
 /** `tollgate tasks …`: image and video tasks and their outcomes. */
 export const tasks = group('image and video tasks', () => ({ list, show, resolve, cancel, redeliver }));
 
-const list = command({
+const list = verb({
   summary: 'list admitted tasks, newest first',
   input: {
     project: option('<id>', shortText.optional()).describe('show only this project'),
     status: option('<status>', z.enum(taskStatuses).optional()).describe('show only this state'),
     unknown: flag().describe('show only unresolved tasks with an unknown outcome, which a provider may have billed'),
-    limit: rowLimit(50),
+    type: option('<type>', z.enum(taskTypes).optional()).describe('show only images or videos'),
+    model: option('<id>', shortText.optional()).describe('show only this model'),
+    key: option('<id>', shortText.optional()).describe('show only the tasks of this key'),
+    createdAfter: option('<time>', moment.optional()).describe('show only tasks created at this time or later'),
+    createdBefore: option('<time>', moment.optional()).describe('show only tasks created before this time'),
+    ...pageInput('tasks'),
   },
-  needs: database,
-  async run({ db }, { project, status, unknown: unknownOnly, limit }) {
-    const rows = await listTasks(db, {
-      ...(project !== undefined && { projectId: project }),
-      ...(status !== undefined && { status }),
-      unknownOnly,
-      limit,
-    });
+  route: { method: 'GET', path: '/tasks', role: 'viewer' },
+  needs: 'database',
+  async run({ db }, { project, status, type, model, key, unknown: unknownOnly, createdAfter, createdBefore, ...page }) {
+    const filter = {
+      ...{ projectId: project, status, type, modelId: model, keyId: key, unknownOnly },
+      createdFrom: secondsOf(createdAfter),
+      createdBefore: secondsOf(createdBefore),
+    };
     const toLine = (task: TaskView) => ({
       task_id: task.id,
       project_id: task.projectId,
@@ -48,9 +54,15 @@ const list = command({
       created_at: time(task.createdAt),
       completed_at: time(task.completedAt),
     });
-    return listReport(rows, toLine, { nothing: 'No task matches.', limit, toDocument });
+    return listReport(await listTasks(db, filter, page), toLine, {
+      list: 'tasks',
+      nothing: 'No task matches.',
+      toDocument,
+    });
   },
 });
+
+const secondsOf = (at: Date | undefined) => (at === undefined ? undefined : Math.floor(at.getTime() / 1_000));
 
 /** A task in a list: without input and output, which `show` has. */
 const toDocument = (task: TaskView) => ({
@@ -71,12 +83,15 @@ const toDocument = (task: TaskView) => ({
 
 const id = shortText.describe('task id, such as task_…');
 
-const show = command({
+const show = verb({
   summary: 'show a task as its client sees it, and every provider call made for it',
   input: { id },
-  needs: databaseAndSecrets,
-  async run(deps, { id: taskId }) {
+  route: { method: 'GET', path: '/tasks/:id/content', role: 'operator' },
+  needs: 'secrets',
+  async run(deps, { id: taskId }, actor) {
     const task = await knownTask(deps.db, taskId);
+    // Reading a prompt is recorded in the audit log, as a change is.
+    await recordAudit(deps.db, { actor, action: 'tasks.show', subject: taskId });
     const attempts = await listAttemptDetails(deps.db, taskId);
     const resolution = await findResolution(deps.db, taskId);
     const shown = presentTask(deps, task);
@@ -125,18 +140,19 @@ const show = command({
 
 async function knownTask(db: Database, id: string): Promise<TaskView> {
   const task = await findTask(db, id);
-  if (!task) throw new OperatorError(`There is no task ${id}.`);
+  if (!task) throw new UnknownToOperator(`There is no task ${id}.`);
   return task;
 }
 
-const resolve = command({
+const resolve = verb({
   summary: 'record what became of a task with an unknown outcome; the task itself does not change',
   input: {
     id,
     outcome: option('<outcome>', z.enum(['bought', 'not_bought'])).describe('whether the provider billed the job'),
     reference: option('<text>', shortText).describe('evidence, such as an invoice or a ticket'),
   },
-  needs: database,
+  route: { method: 'POST', path: '/tasks/:id/resolve', role: 'operator' },
+  needs: 'database',
   async run(deps, { id: taskId, outcome, reference }, actor) {
     const { changed } = await resolveTask(deps, { taskId, outcome, reference, actor });
     return {
@@ -146,10 +162,11 @@ const resolve = command({
   },
 });
 
-const cancel = command({
+const cancel = verb({
   summary: 'end a task and refund it, whatever state its provider job is in',
   input: { id },
-  needs: upstreams,
+  route: { method: 'POST', path: '/tasks/:id/cancel', role: 'operator' },
+  needs: 'upstreams',
   async run(deps, { id: asked }, actor) {
     const canceled = await forceCancelTask(deps, { taskId: asked, actor });
     const { taskId, status, ended, refunded, workflowTold } = canceled;
@@ -163,10 +180,11 @@ const cancel = command({
   },
 });
 
-const redeliver = command({
+const redeliver = verb({
   summary: 'send the callback of an ended task again, under a new id',
   input: { id },
-  needs: upstreams,
+  route: { method: 'POST', path: '/tasks/:id/redeliver', role: 'operator' },
+  needs: 'upstreams',
   async run(deps, { id: taskId }, actor) {
     const { callback } = await redeliverCallback(deps, await knownTask(deps.db, taskId), anyRedeliveries, actor);
     return {

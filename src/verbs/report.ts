@@ -1,32 +1,47 @@
+import type { Page } from '../domain/page.ts';
+import { writeCursor } from '../platform/cursor.ts';
 import { clean, facts, table } from './plain-text.ts';
 
-/** The output of a command: `document` for scripts, `text` for people. */
+/** The result of a verb: `document` for scripts, `text` for people. */
 export interface Report {
   document: object;
   text: string;
-  /** The command ran and its result is a refusal: exit code 1. */
+  /** The verb ran and its result is a refusal: exit code 1 of the command line. */
   refused?: boolean;
+  /** The verb's work continues after the answer. */
+  pending?: boolean;
+  /** The document is one page of a list: the cursor of the next page, or null for the last one. */
+  nextCursor?: string | null;
 }
 
-/** A list: a line per row for people, a document per row for scripts. A note says when the list ends at its limit. */
+/** A list: a line per row for people, a document per row for scripts. A note says how to see further rows. */
 export function listReport<Row extends object>(
-  rows: readonly Row[],
+  { items, next }: Page<Row>,
   toLine: (row: Row) => Record<string, unknown>,
-  { nothing, limit = Infinity, toDocument = jsonRow }: ListWords<Row>,
+  { list, nothing, toDocument = jsonRow }: ListWords<Row>,
 ): Report {
-  const text = table(rows.map(toLine), nothing);
+  const text = table(items.map(toLine), nothing);
+  const nextCursor = next === null ? null : writeCursor(list, next);
   return {
-    document: { data: rows.map(toDocument) },
-    text: rows.length < limit ? text : `${text}\n(the first ${limit} rows; --limit shows more)`,
+    document: { data: items.map(toDocument) },
+    text:
+      nextCursor === null
+        ? text
+        : `${text}\n(the first ${items.length} rows; --limit shows more, --after ${nextCursor} the next)`,
+    nextCursor,
   };
 }
 
 interface ListWords<Row> {
+  /** The name of the list in its cursors, as `pageInput` has it. */
+  list: string;
   /** The text of an empty list. */
   nothing: string;
-  limit?: number;
   toDocument?: (row: Row) => object;
 }
+
+/** A list without pages. */
+export const wholeList = <Row>(items: Row[]): Page<Row> => ({ items, next: null });
 
 /** A sentence, the facts of `document`, and a line for each warning. `shown` replaces the facts that read differently in text. */
 export function factsReport(

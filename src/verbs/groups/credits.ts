@@ -1,8 +1,7 @@
-import { addCredits, showCredits, type Credits } from '../../../commands/projects/add-credits.ts';
-import { adjustCredits } from '../../../commands/projects/adjust-credits.ts';
-import { command, group, option } from '../define-command.ts';
+import { addCredits, showCredits, type Credits } from '../../commands/projects/add-credits.ts';
+import { adjustCredits } from '../../commands/projects/adjust-credits.ts';
+import { group, option, verb } from '../define-verb.ts';
 import { count, shortText } from '../input.ts';
-import { database } from '../operator-deps.ts';
 import { facts } from '../plain-text.ts';
 import { factsReport } from '../report.ts';
 
@@ -11,14 +10,15 @@ export const credits = group('the account of a project', () => ({ add, adjust, s
 
 const project = option('<id>', shortText).describe('project that owns the account');
 
-const add = command({
+const add = verb({
   summary: 'add credits, once per reference',
   input: {
     project,
     amount: option('<credits>', count()).describe('whole number of credits'),
     reference: option('<text>', shortText).describe('payment reference; a second call with the same one adds nothing'),
   },
-  needs: database,
+  route: { method: 'POST', path: '/credits', role: 'operator' },
+  needs: 'database',
   async run(deps, { project: projectId, amount, reference }, actor) {
     const account = await addCredits(deps, { projectId, amount, reference, actor });
     const said = account.added
@@ -28,14 +28,15 @@ const add = command({
   },
 });
 
-const adjust = command({
+const adjust = verb({
   summary: 'give back credits that a task or chat was charged, once per reason',
   input: {
     task: option('<id>', shortText).describe('task id (task_…) or request id of a chat (req_…)'),
     reason: option('<text>', shortText).describe('why; a second call with the same reason gives nothing back'),
     amount: option('<credits>', count().optional()).describe('give back only this many (default: all that remain)'),
   },
-  needs: database,
+  route: { method: 'POST', path: '/credits/adjust', role: 'operator' },
+  needs: 'database',
   async run(deps, { task: requestId, reason, amount = null }, actor) {
     const { projectId, given, charged, givenInAll, balance } = await adjustCredits(deps, {
       requestId,
@@ -52,10 +53,11 @@ const adjust = command({
   },
 });
 
-const show = command({
+const show = verb({
   summary: 'show the balance of a project, and how much of it is reserved',
   input: { project },
-  needs: database,
+  route: { method: 'GET', path: '/credits', role: 'viewer' },
+  needs: 'database',
   async run(deps, { project: projectId }) {
     const document = toDocument(await showCredits(deps, projectId));
     return { document, text: facts(document) };

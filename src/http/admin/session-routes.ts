@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { accessByToken, beginSession, endSession, type AccessDeps } from '../../commands/admin/admin-access.ts';
+import type { AdminAccess } from '../../domain/admin-access.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { adminOf, type AppMiddleware } from '../context.ts';
+import type { Route } from '../route.ts';
+import { validate } from '../validate.ts';
+import { adminPrefix } from './admin-prefix.ts';
+import { demandSameOrigin } from './same-origin.ts';
+import { sessionOf, setSessionCookie } from './session-cookie.ts';
+
+/** Sign-in to the console: a token becomes a session, whose secret only the browser's cookie has. */
+export function sessionRoutes(deps: AccessDeps): Route[] {
+  const shared = { path: `${adminPrefix}/session`, dialect: 'openai' } as const;
+  const own = { ...shared, auth: 'admin', role: 'viewer', body: 'none' } as const;
+  return [
+    { ...shared, auth: 'none', method: 'POST', body: 'json', handler: signIn(deps) },
+    { ...own, method: 'GET', handler: showSession },
+    { ...own, method: 'DELETE', handler: signOut(deps) },
+  ];
+}
+
+const SignIn = z.strictObject({ token: z.string().min(1).max(200) });
+
+/** `POST /session`. Another site must not sign a visitor in either. */
+const signIn =
+  (deps: AccessDeps): AppMiddleware =>
+  async (ctx) => {
+    if (ctx.get('origin') !== '' || ctx.get('sec-fetch-site') !== '') demandSameOrigin(ctx);
+    const { token } = validate(SignIn, ctx.request.body);
+    const access = await accessByToken(deps, token);
+    if (!access) throw new GatewayError('invalid_admin_token');
+    const { session, expiresAt } = await beginSession(deps, access);
+    setSessionCookie(ctx, session, Math.max(1, expiresAt - Math.floor(Date.now() / 1_000)));
+    ctx.body = present({ ...access, expiresAt });
+  };
+
+/** `GET /session` */
+const showSession: AppMiddleware = (ctx) => {
+  ctx.body = present(adminOf(ctx));
+  return Promise.resolve();
+};
+
+/** `DELETE /session` */
+const signOut =
+  (deps: AccessDeps): AppMiddleware =>
+  async (ctx) => {
+    const session = sessionOf(ctx);
+    const ended = session !== undefined && (await endSession(deps, session));
+    setSessionCookie(ctx, '', 0);
+    ctx.body = { ended };
+  };
+
+const present = ({ name, role, expiresAt }: AdminAccess) => ({ name, role, expires_at: expiresAt });

@@ -1,0 +1,89 @@
+import type { z } from 'zod';
+import { actorOf } from '../../domain/admin-access.ts';
+import { GatewayError, quoted } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { didYouMean } from '../../domain/nearest.ts';
+import { includesRole } from '../../domain/role.ts';
+import type { Verb, VerbRoute } from '../../verbs/define-verb.ts';
+import type { Report } from '../../verbs/report.ts';
+import type { OpenDeps } from '../../verbs/verb-deps.ts';
+import { adminOf, type AppContext } from '../context.ts';
+import type { Route } from '../route.ts';
+import { adminPrefix } from './admin-prefix.ts';
+import { refusalOf } from './refusal-of.ts';
+
+/** The route of a verb: inputs of the path, and the others in the query of a GET or else in a JSON body. */
+export function verbRoute(verb: Verb, route: VerbRoute, open: OpenDeps): Route {
+  const { method, path, role } = route;
+  const fields = bodyFields(verb, route);
+  const isRead = method === 'GET';
+  return {
+    ...{ auth: 'admin', role, method, dialect: 'openai' },
+    path: `${adminPrefix}${path}`,
+    body: isRead ? 'none' : 'json_if_any',
+    query: isRead ? [...fields.keys()] : [],
+    async handler(ctx) {
+      const given = givenTo(ctx, fields, isRead);
+      demandOwnerInput(ctx, route, given);
+      const prepared = verb.prepare({ ...given, ...ctx.params });
+      if (!prepared.ok) throw invalidInput(prepared.issues);
+      const report = await prepared.run(open, actorOf(adminOf(ctx))).catch((error: unknown) => {
+        throw refusalOf(error);
+      });
+      answer(ctx, report);
+    },
+  };
+}
+
+/** The inputs that are not in the path, by their names in snake_case. */
+export function bodyFields(verb: Verb, { path }: VerbRoute): Map<string, string> {
+  const names = Object.keys(verb.input).filter((name) => !path.split('/').includes(`:${name}`));
+  return new Map(names.map((name) => [snakeCase(name), name]));
+}
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+function givenTo(ctx: AppContext, fields: ReadonlyMap<string, string>, isRead: boolean): Record<string, unknown> {
+  const all = isRead
+    ? [...new URLSearchParams(ctx.querystring)].filter(([, value]) => value !== '')
+    : Object.entries(ctx.request.body ?? {});
+  return Object.fromEntries(
+    all.map(([field, value]) => {
+      const name = fields.get(field);
+      if (name !== undefined) return [name, value];
+      const param = quoted(field);
+      const message = `The field ${param} is not supported here.${didYouMean(field, [...fields.keys()])}`;
+      throw new GatewayError('unsupported_parameter', { param, message });
+    }),
+  );
+}
+
+function demandOwnerInput(ctx: AppContext, { ownerInput = [] }: VerbRoute, given: Record<string, unknown>): void {
+  const name = ownerInput.find((one) => given[one] !== undefined);
+  if (name === undefined || includesRole(adminOf(ctx).role, 'owner')) return;
+  const message = `The field ${snakeCase(name)} needs the role owner. This token has the role ${adminOf(ctx).role}.`;
+  throw new GatewayError('role_not_allowed', { message, param: snakeCase(name) });
+}
+
+/** The messages of inputs continue a sentence that begins with the name. */
+function invalidInput([issue]: readonly z.core.$ZodIssue[]): GatewayError {
+  const [first, ...inner] = issue?.path ?? [];
+  const param = quoted([snakeCase(String(first)), ...inner.map(String)].join('.'));
+  const message = `${param} ${issue?.message ?? 'is not accepted'}.`;
+  return new GatewayError(issue?.message === 'is required' ? 'missing_parameter' : 'invalid_value', { param, message });
+}
+
+/** The media type of a whole report, for the command line: the document, and the text for people. */
+const reportType = 'application/vnd.tollgate.report+json';
+
+function answer(ctx: AppContext, { document, text, refused = false, pending = false, nextCursor }: Report): void {
+  ctx.status = pending ? 202 : 200;
+  if (ctx.get('accept') === reportType) {
+    ctx.set('Content-Type', reportType);
+    ctx.body = { document, text, refused };
+    return;
+  }
+  const page: JsonObject =
+    nextCursor === undefined ? {} : { object: 'list', has_more: nextCursor !== null, next_cursor: nextCursor };
+  ctx.body = { ...page, ...document };
+}

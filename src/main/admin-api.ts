@@ -1,0 +1,34 @@
+import { accessBySession, accessByToken } from '../commands/admin/admin-access.ts';
+import { openDatabase } from '../db/database.ts';
+import type { Deps } from '../deps.ts';
+import { adminPrefix } from '../http/admin/admin-prefix.ts';
+import type { VerbDeps } from '../verbs/verb-deps.ts';
+
+/** Connections for operators, so that a long list or the check of the ledger takes none from clients. */
+const connectionsMax = 3;
+/** Shorter than the time after which a proxy gives an answer up. */
+const statementTimeoutMs = 100_000;
+/** A run of a job that takes longer continues after the answer. */
+const answerWithinSeconds = 10;
+
+/** The admin API of this process. Its modules and its connections are opened by the first request. */
+export function createAdminApi(deps: Deps) {
+  let db: Deps['db'] | undefined;
+  return {
+    access: {
+      byToken: (token: string) => accessByToken(deps, token),
+      bySession: (session: string) => accessBySession(deps, session),
+    },
+    routes: {
+      prefix: adminPrefix,
+      async load() {
+        const { createAdminRoutes } = await import('../http/admin/admin-routes.ts');
+        db ??= openDatabase({ ...deps.config.database, poolMax: connectionsMax, statementTimeoutMs });
+        const own = { ...deps, db, answerWithinSeconds };
+        const opened: VerbDeps = { catalogSettings: own, database: own, secrets: own, upstreams: own, worker: own };
+        return createAdminRoutes(own, (need) => Promise.resolve(opened[need]));
+      },
+    },
+    close: async (): Promise<void> => db?.close(),
+  };
+}

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { loadCatalogSettings, loadConfig, type Config } from '../../config/load-config.ts';
+import { openDatabase } from '../../db/database.ts';
+import { assertSchemaVersion } from '../../db/migrate.ts';
+import { createSealer } from '../../platform/crypto/seal.ts';
+import { createSendSlots } from '../../platform/send-slots.ts';
+import type { OpenDeps, VerbDeps } from '../../verbs/verb-deps.ts';
+import { createFileUrls } from '../file-urls.ts';
+import { operatorEnvironment } from './operator-environment.ts';
+
+export type Environment = Record<string, string | undefined>;
+
+/** Opens what a verb needs from the environment. `close` ends every connection. */
+export function openLocally(env: Environment): { open: OpenDeps; close: () => Promise<void> } {
+  const opened: (() => Promise<void>)[] = [];
+  return {
+    async open(need) {
+      const { deps, close } = await openers[need](env);
+      opened.push(close);
+      return deps;
+    },
+    async close() {
+      for (const close of opened) await close();
+    },
+  };
+}
+
+type Opener<Need extends keyof VerbDeps> = (
+  env: Environment,
+) => Promise<{ deps: VerbDeps[Need]; close: () => Promise<void> }>;
+
+const openers: { [Need in keyof VerbDeps]: Opener<Need> } = {
+  catalogSettings: (env) =>
+    Promise.resolve({ deps: { config: loadCatalogSettings(env) }, close: () => Promise.resolve() }),
+
+  async database(env) {
+    const unused = randomBytes(32).toString('base64');
+    const config = loadConfig({ ...operatorEnvironment(env), KEY_PEPPERS: `p:${unused}`, MASTER_KEYS: `k:${unused}` });
+    const db = await openOperatorDatabase(config.database);
+    return { deps: { db, config }, close: () => db.close() };
+  },
+
+  async secrets(env) {
+    const config = loadConfig(operatorEnvironment(env));
+    const db = await openOperatorDatabase(config.database);
+    const sealer = createSealer(config.secrets.masterKeys);
+    return { deps: { db, config, sealer, urls: createFileUrls(config) }, close: () => db.close() };
+  },
+
+  async upstreams(env) {
+    // Loading Temporal's client takes longer than most commands take to run.
+    const { openUpstreams } = await import('./open-upstreams.ts');
+    const { deps, close } = await openers.secrets(env);
+    const opened = openUpstreams(deps.config, deps.db, deps.sealer);
+    return {
+      deps: { ...deps, ...opened.deps },
+      async close() {
+        await opened.close();
+        await close();
+      },
+    };
+  },
+
+  async worker(env) {
+    const [opened, { createEgress }, { createFileStore }] = await Promise.all([
+      openers.upstreams(env),
+      import('../../platform/egress/egress.ts'),
+      import('../../platform/files/file-store.ts'),
+    ]);
+    const { config } = opened.deps;
+    const egress = createEgress(config.egress);
+    const files = await createFileStore(config.files);
+    const deps = { ...opened.deps, callbackSlots: createSendSlots(), egress, files, answerWithinSeconds: Infinity };
+    return { deps, close: opened.close };
+  },
+};
+
+async function openOperatorDatabase(settings: Config['database']) {
+  // Adding up years of entries may take an operator minutes. No client request may.
+  const db = openDatabase({ ...settings, poolMax: 2, statementTimeoutMs: 300_000 });
+  try {
+    await assertSchemaVersion(db);
+    return db;
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}

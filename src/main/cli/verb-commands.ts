@@ -1,0 +1,104 @@
+import { userInfo } from 'node:os';
+import { Option, type Command } from 'commander';
+import { z } from 'zod';
+import { readCatalogFiles } from '../../commands/catalog/load-catalog.ts';
+import { placeholderOf, sourceOf, type LocalSource, type Verb, type VerbGroup } from '../../verbs/define-verb.ts';
+import { openLocally, type Environment } from './open-deps.ts';
+import { readSecret } from './read-secret.ts';
+
+/** One run of the command line. */
+export interface Invocation {
+  env: Environment;
+  write: (text: string) => void;
+  /** Set to 1 by a command that ran and reports a refusal. */
+  exitCode: number;
+}
+
+/** The command was called wrongly: exit code 2. */
+export class UsageError extends Error {}
+
+/** Adds a verb, or a group of verbs, to its parent under a name. */
+export function addEntry(parent: Command, name: string, entry: Verb | VerbGroup, invocation: Invocation): void {
+  if (!('entries' in entry)) return addCommand(parent, name, entry, invocation);
+  const added = parent.command(name).description(entry.description);
+  for (const [each, inner] of Object.entries(entry.entries())) addEntry(added, each, inner, invocation);
+}
+
+/** One command, with `--json` and `--help`. */
+function addCommand(parent: Command, name: string, verb: Verb, invocation: Invocation): void {
+  const added = parent.command(name).description(verb.summary);
+  for (const [field, schema] of Object.entries(verb.input)) declare(added, field, schema);
+  added.option('--json', 'print one JSON document and nothing else');
+  added.option('--actor <name>', 'name in the audit log (default: the name of the user)');
+  added.action(async () => {
+    const flags: Record<string, unknown> = added.opts();
+    const named = z.object({ actor: Actor.default(operator) }).safeParse(flags);
+    const prepared = verb.prepare(await givenTo(added, verb));
+    if (!prepared.ok) throw new UsageError(usageProblems(added, prepared.issues));
+    if (!named.success) throw new UsageError(usageProblems(added, named.error.issues));
+    const { open, close } = openLocally(invocation.env);
+    try {
+      const report = await prepared.run(open, named.data.actor);
+      const said = flags['json'] === true ? JSON.stringify(report.document, null, 2) : report.text;
+      invocation.write(`${said}\n`);
+      if (report.refused) invocation.exitCode = 1;
+    } finally {
+      await close();
+    }
+  });
+}
+
+/** The given inputs. What a verb takes from this machine is read here. */
+async function givenTo(command: Command, { input }: Verb): Promise<Record<string, unknown>> {
+  const flags: Record<string, unknown> = command.opts();
+  const all = { ...flags, ...argumentsOf(command) };
+  const given: Record<string, unknown> = {};
+  for (const [field, schema] of Object.entries(input)) {
+    const value = all[field];
+    if (value === undefined) continue;
+    const source = sourceOf(schema);
+    given[field] = source && typeof value === 'string' ? await readers[source](value) : value;
+  }
+  return given;
+}
+
+const readers: Record<LocalSource, (given: string) => Promise<unknown>> = {
+  catalog: readCatalogFiles,
+  stdin: (given) => (given === '-' ? readSecret('credential') : Promise.resolve(given)),
+};
+
+/** Readable in one line of the audit log. */
+const Actor = z.string().regex(/^[\p{L}\p{N}\p{P}\p{S} ]{1,100}$/u, 'must be 1 to 100 printable characters');
+
+function declare(command: Command, name: string, schema: z.ZodType): void {
+  const description = schema.description ?? '';
+  const mayBeAbsent = z.object({ [name]: schema }).safeParse({}).success;
+  const placeholder = placeholderOf(schema);
+  if (placeholder === undefined) {
+    command.argument(mayBeAbsent ? `[${name}]` : `<${name}>`, description);
+    return;
+  }
+  const long = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const added = new Option(`${long} ${placeholder}`.trim(), description).makeOptionMandatory(!mayBeAbsent);
+  const value = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault ? schema.unwrap() : schema;
+  if (value instanceof z.ZodEnum) added.choices(value.options.map(String));
+  command.addOption(added);
+}
+
+const argumentsOf = (command: Command): Record<string, unknown> =>
+  Object.fromEntries(command.registeredArguments.map((argument, index) => [argument.name(), command.args[index]]));
+
+function usageProblems(command: Command, issues: readonly z.core.$ZodIssue[]): string {
+  const nameOf = (path: PropertyKey | undefined) =>
+    command.options.find((option) => option.attributeName() === path)?.long ?? `<${String(path)}>`;
+  return issues.map(({ path, message }) => `${nameOf(path[0])} ${message}`).join('\n');
+}
+
+function operator(): string {
+  try {
+    return `cli:${userInfo().username}`;
+  } catch {
+    // A container may run under a user id without a name.
+    return `cli:uid-${process.getuid?.() ?? 'unknown'}`;
+  }
+}

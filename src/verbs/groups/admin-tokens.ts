@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { createAdminToken } from '../../commands/admin/create-admin-token.ts';
+import { revokeAdminToken } from '../../commands/admin/revoke-admin-token.ts';
+import { listAdminTokens, type AdminTokenRow } from '../../db/admin-tokens.ts';
+import { roles } from '../../domain/role.ts';
+import { group, option, verb } from '../define-verb.ts';
+import { moment, shortText } from '../input.ts';
+import { pageInput, sortInput } from '../page-input.ts';
+import { time } from '../plain-text.ts';
+import { factsReport, jsonRow, listReport } from '../report.ts';
+
+/** `tollgate admin-tokens …`: who may use the admin API. */
+export const adminTokens = group('tokens for the admin API and the console', () => ({ create, list, revoke }));
+
+const create = verb({
+  summary: 'create a token for the admin API and show it, this once',
+  input: {
+    role: option('<role>', z.enum(roles)).describe(
+      'viewer reads; operator also changes and reads prompts; owner also handles credentials, keys and tokens',
+    ),
+    name: option('<name>', shortText.default('')).describe('who uses it, for the audit log'),
+    expires: option('<time>', moment.nullable().default(null)).describe(
+      'expire at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d (default: never)',
+    ),
+  },
+  route: { method: 'POST', path: '/admin-tokens', role: 'owner' },
+  needs: 'secrets',
+  async run(deps, { role, name, expires: expiresAt }, actor) {
+    const { tokenId, token } = await createAdminToken(deps, { role, name, expiresAt, actor });
+    return factsReport(`Created a token with the role ${role}. Store it now: it is not shown again.`, {
+      token_id: tokenId,
+      token,
+    });
+  },
+});
+
+const list = verb({
+  summary: 'list the tokens for the admin API, without the tokens themselves',
+  input: { ...sortInput, ...pageInput('admin-tokens') },
+  route: { method: 'GET', path: '/admin-tokens', role: 'owner' },
+  needs: 'database',
+  async run({ db }, { sort, ...page }) {
+    const toLine = ({ tokenId: token_id, name, role, state, prefix, last4, ...row }: AdminTokenRow) => ({
+      ...{ token_id, name, role, state, token: `${prefix}…${last4}`, created_by: row.createdBy },
+      created_at: time(row.createdAt),
+      expires_at: time(row.expiresAt),
+      last_used_at: time(row.lastUsedAt),
+    });
+    return listReport(await listAdminTokens(db, { sort }, page), toLine, {
+      list: 'admin-tokens',
+      nothing: 'There are no admin tokens.',
+    });
+  },
+});
+
+const revoke = verb({
+  summary: 'revoke a token immediately and permanently, and end its sessions',
+  input: { id: shortText.describe('token id, such as atk_…') },
+  route: { method: 'POST', path: '/admin-tokens/:id/revoke', role: 'owner' },
+  needs: 'database',
+  async run(deps, { id: asked }, actor) {
+    const revoked = await revokeAdminToken(deps, { tokenId: asked, actor });
+    const { tokenId, revokedAt, changed } = revoked;
+    return {
+      document: jsonRow(revoked),
+      text: changed
+        ? `Revoked ${tokenId}.`
+        : `${tokenId} was already revoked at ${time(revokedAt) ?? ''}. Nothing changed.`,
+    };
+  },
+});

@@ -1,0 +1,26 @@
+import type { Config } from '../config/load-config.ts';
+import type { Database } from '../db/database.ts';
+import type { Deps } from '../deps.ts';
+
+/** The dependencies of verbs by what they need. The command line opens them for one verb, an API server has all of them. */
+export interface VerbDeps {
+  /** For verbs that only read the catalog's files, without an installation. */
+  catalogSettings: { config: Pick<Config, 'catalog' | 'accounting'> };
+  /** The database alone, without the secrets, so that these verbs also run where no secrets are configured. */
+  database: { db: Database; config: Omit<Config, 'secrets'> };
+  /** The database, and the keys to seal, digest and sign with. */
+  secrets: SecretsDeps;
+  /** For ending a task: the ledger, the workflows and the providers. */
+  upstreams: UpstreamDeps;
+  /**
+   * The dependencies of a worker, for verbs that run a worker's job. A run that takes longer than `answerWithinSeconds` continues after
+   * the answer.
+   */
+  worker: UpstreamDeps & Pick<Deps, 'callbackSlots' | 'egress' | 'files'> & { answerWithinSeconds: number };
+}
+
+/** Opens what a verb needs. */
+export type OpenDeps = <Need extends keyof VerbDeps>(need: Need) => Promise<VerbDeps[Need]>;
+
+type SecretsDeps = Pick<Deps, 'db' | 'config' | 'sealer' | 'urls'>;
+type UpstreamDeps = SecretsDeps & Pick<Deps, 'ledger' | 'logger' | 'workflows' | 'channels' | 'adapters'>;
