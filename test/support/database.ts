@@ -36,7 +36,8 @@ export async function createTestDatabase({
   if (typeof template === 'object') await template.shut();
   const templateName = typeof template === 'object' ? template.name : template;
   const runTemplate = migrated ? process.env['TEST_DATABASE_TEMPLATE'] : undefined;
-  await onServer(`create database ${name} template ${templateName ?? runTemplate ?? 'template0'}`);
+  // Copying files takes a fifth of the CPU time of copying through the log, which is the default.
+  await onServer(`create database ${name} template ${templateName ?? runTemplate ?? 'template0'} strategy file_copy`);
   const url = testDatabaseUrl(name);
   const opened: Database[] = [];
   const scratch: TestDatabase = {
