@@ -1,8 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { hash } from 'node:crypto';
-import { readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { cacheFolder } from '../../scripts/find-temporal.mjs';
 
 const fileOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const requirements = fileOf('python/requirements.txt');
@@ -20,11 +22,17 @@ export async function runPython(name: string, input: object): Promise<unknown> {
   return JSON.parse(await run([fileOf(`python/${name}`)], { input: JSON.stringify(input), env }));
 }
 
-/** Installs the packages once for each list of them, in a folder of its own, because the machine's own must stay as they are. */
+/**
+ * Installs the packages once for each list of them and each version of Python, in a folder of its own, because the machine's own must
+ * stay as they are. The folder is in the user's cache, because each clone would spend many seconds of CPU time on the same packages.
+ */
 async function installedPackages(): Promise<string> {
   const list = await readFile(requirements, 'utf8');
-  const folder = fileOf(`../../node_modules/.cache/tollgate-python-${hash('sha1', list).slice(0, 12)}`);
+  const version = spawnSync('python3', ['--version'], { encoding: 'utf8' }).stdout;
+  const cache = cacheFolder(process.env);
+  const folder = join(cache, `python-${hash('sha1', list + version).slice(0, 12)}`);
   if (existsSync(folder)) return folder;
+  await mkdir(cache, { recursive: true });
   const unfinished = `${folder}.${process.pid}`;
   try {
     // Without `--no-compile` pip compiles all modules of the packages, of which few are imported.
