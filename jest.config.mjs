@@ -1,15 +1,10 @@
 import { availableParallelism } from 'node:os';
 
-/** Jest in ESM mode; swc strips the types, `tsc` checks them apart (`npm run check`). */
 export default {
-  testEnvironment: 'node',
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      { jsc: { target: 'es2024', parser: { syntax: 'typescript' } }, module: { type: 'es6' } },
-    ],
-  },
+  // Node loads the modules of a test file and strips the types; `tsc` checks them apart (`npm run check`).
+  testRunner: '<rootDir>/test/support/native-runner.mjs',
+  testEnvironment: '<rootDir>/test/support/native-environment.mjs',
+  transform: {},
   // Without it Jest maps node_modules too, which takes seconds in a fresh clone.
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testMatch: ['<rootDir>/test/**/*.test.ts'],

@@ -4,7 +4,7 @@ import { GoogleGenAI, type GenerateImagesConfig } from '@google/genai';
 import { generateText } from 'ai';
 import { probeBytes } from '../../src/platform/media/probe-media.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
-// The client asks globalThis for the dispatcher of Node's fetch. Jest's globalThis has none until undici is loaded there.
+// The client asks globalThis for the dispatcher of Node's fetch, which exists only once undici is loaded.
 import 'undici';
 
 let gateway: Gateway;

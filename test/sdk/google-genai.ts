@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Gateway, TestProject } from '../support/gateway.ts';
 import { accountOf } from '../support/rows.ts';
-// The client asks globalThis for the dispatcher of Node's fetch. Jest's globalThis has none until undici is loaded there.
+// The client asks globalThis for the dispatcher of Node's fetch, which exists only once undici is loaded.
 import 'undici';
 import { requestsOf } from './request-log.ts';
 

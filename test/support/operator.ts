@@ -45,7 +45,7 @@ export function createOperator(
     createKey(deps, { projectId, name: 'test', actor, ...options });
   return {
     async prepare() {
-      // Loaded here, because Jest loads these modules again in each of the files that copy a prepared database.
+      // Loaded here, because a test that copies a prepared database does not need these modules.
       const [{ adapterFamilies }, { applyCatalog }, { readCatalogFiles }, { createCatalogCache }] = await Promise.all([
         import('../../src/channels/registry.ts'),
         import('../../src/commands/catalog/apply-catalog.ts'),

@@ -29,8 +29,8 @@ export interface RunHelper {
 }
 
 /**
- * Does the work that needs Temporal's client or MikroORM. Jest loads every package again for each test file, so a run does this work
- * in one process for all of its files.
+ * Does the work that needs Temporal's client or MikroORM. Each process of Jest would load these packages and open connections of its
+ * own, so a run does this work in one process for all of its files.
  */
 export function createRunHelper(): RunHelper {
   const connections = new Map<string, Promise<Connection>>();

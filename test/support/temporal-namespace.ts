@@ -14,7 +14,7 @@ export interface TemporalNamespace {
 
 /**
  * Creates a namespace on the server of TEST_TEMPORAL_ADDRESS, with our search attributes. Resolves once a workflow can be started in
- * it. The client is opened only on request, because loading its packages takes half a second of CPU time in each test file.
+ * it. The client is opened only on request, because a process takes half a second of CPU time to load its packages.
  */
 export async function createTemporalNamespace({ withClient = false } = {}): Promise<TemporalNamespace> {
   const address = testServer('TEST_TEMPORAL_ADDRESS');

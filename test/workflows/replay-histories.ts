@@ -5,8 +5,8 @@ import { workflowBundle } from '../../src/main/workflow-bundle.ts';
 
 /**
  * Replays the recorded histories of the folder named on the command line with the current workflows. Prints one JSON object with,
- * for each history, null or the error of its replay. This is a separate program because the replayer runs workflows in a VM,
- * and Jest already runs its tests in one.
+ * for each history, null or the error of its replay. This is a separate program because the runtime of Temporal's
+ * workers is installed once for the life of a process.
  */
 const folder = new URL(`file://${process.argv[2] ?? ''}/`);
 const names = (await readdir(folder)).filter((name) => name.endsWith('.json'));
