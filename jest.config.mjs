@@ -12,6 +12,7 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '\\.load\\.test\\.ts$'],
   // No test is meant to take this long: a limit is for what hangs, also where the machine is slow.
   testTimeout: 300_000,
+  setupFilesAfterEnv: ['<rootDir>/test/support/check-answers.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.mjs'],

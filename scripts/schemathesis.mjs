@@ -18,7 +18,7 @@ const options = ['--config-file', 'test/schemathesis/schemathesis.toml', 'run', 
 const phases = ['--phases', 'examples,coverage,fuzzing'];
 const { status, error } = spawnSync('schemathesis', [...options, ...phases, ...process.argv.slice(2)], {
   stdio: 'inherit',
-  env: { ...process.env, TOLLGATE_API_KEY: apiKey },
+  env: { ...process.env, TOLLGATE_API_KEY: apiKey, SCHEMATHESIS_HOOKS: 'test/schemathesis/hooks.py' },
 });
 if (error) {
   console.error(`schemathesis could not be started (${error.message}). Install it: pip install schemathesis`);

@@ -7,6 +7,7 @@ import { keyOf, type AppMiddleware } from '../../src/http/context.ts';
 import { queryLimit } from '../../src/http/query.ts';
 import type { Route } from '../../src/http/route.ts';
 import { bodyOf, goodKey, jobToken, openKey, sendRaw, startFrame, until, type Frame } from './support.ts';
+import { standIn } from '../support/stand-in.ts';
 import { spec } from '../spec/spec.ts';
 
 const echo: AppMiddleware = (ctx) => {
@@ -14,6 +15,7 @@ const echo: AppMiddleware = (ctx) => {
   return Promise.resolve();
 };
 const fine: AppMiddleware = (ctx) => {
+  ctx.set(standIn, 'true');
   ctx.body = { ok: true, model: ctx.params['model'] ?? null };
   return Promise.resolve();
 };

@@ -4,6 +4,7 @@ import { scopes, type Scope } from '../../src/domain/scope.ts';
 import type { Route } from '../../src/http/route.ts';
 import { createRoutes, type RouteDeps } from '../../src/http/routes.ts';
 import { openKey, startFrame, type Frame } from './support.ts';
+import { standIn } from '../support/stand-in.ts';
 
 /** Every route behind an API key, with the scopes that open it. */
 const matrix: Record<string, readonly Scope[]> = {
@@ -80,6 +81,7 @@ const fenced = secretOf(scopes.length);
 const frames: Frame[] = [];
 async function start(settings: Record<string, string> = {}): Promise<Frame> {
   const fine: Route['handler'] = (ctx) => {
+    ctx.set(standIn, 'true');
     ctx.body = { ok: true };
     return Promise.resolve();
   };

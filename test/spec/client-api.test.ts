@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { quickCallbacks } from '../commands/callbacks/receiver.ts';
+import { describeDocumentedRequests } from '../docs/documented-requests.ts';
 import { describeLegacy } from '../http/routes/legacy.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { describeEndpoints } from './endpoints.ts';
@@ -10,5 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.stop());
 
+// First, because the other tests make channels fail.
+describeDocumentedRequests(() => gateway);
 describeEndpoints(() => gateway);
 describeLegacy(() => gateway);

@@ -5,6 +5,7 @@ import { openDatabase, type Database } from '../../src/db/database.ts';
 import { verifyLedger, type LedgerReport } from '../../src/db/verify-ledger.ts';
 import { choosePort } from '../../src/main/servers/choose-port.ts';
 import { createApiClient, type ApiClient } from './api-client.ts';
+import { demandBooksAddUp } from './books-add-up.ts';
 import { createTestDatabase } from './database.ts';
 import { quickSettings } from './gateway-settings.ts';
 import { leadChannelsTo } from './lead-channels.ts';
@@ -56,7 +57,10 @@ export interface Gateway extends Operator, ApiClient {
   /** Starts it again, on its port, after it was killed. */
   startSandbox(): Promise<void>;
   pids(): Record<string, number>;
-  /** Ends the processes, drops the database and removes the logs, which stay when `keepLogs` or when a poll has failed. */
+  /**
+   * Ends the processes, drops the database and removes the logs, which stay when `keepLogs` or when a poll has failed. Throws if the
+   * books do not add up.
+   */
   stop(options?: { keepLogs?: boolean }): Promise<void>;
 }
 
@@ -182,7 +186,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       pids: () => Object.fromEntries([...programs].map(([name, { pid }]) => [name, pid])),
       async stop({ keepLogs = false } = {}) {
         await stopTogether([...programs.values()]);
+        const books = await demandBooksAddUp(database).catch((cause: unknown) => ({ cause }));
         await undoAll();
+        if (books) throw books.cause;
         if (!keepLogs && !troubled) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
       },
     };

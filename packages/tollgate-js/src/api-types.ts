@@ -169,7 +169,10 @@ export interface components {
       status: 'queued' | 'processing' | 'succeeded' | 'failed' | 'canceled';
       /** @description Percent, as far as the provider tells. */
       progress: number | null;
-      /** @description Unix seconds. */
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
       created_at: number;
       started_at: number | null;
       completed_at: number | null;
@@ -231,7 +234,10 @@ export interface components {
       duration: number | null;
       /** @description Lower-case hexadecimal. */
       sha256: string;
-      /** @description Unix seconds. */
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
       expires_at: number;
     };
   };
@@ -283,6 +289,10 @@ export interface operations {
       /** @description The ended task, with `wait`; the price, for `dry_run`. */
       200: {
         headers: {
+          /** @description The path to poll. */
+          Location?: string;
+          /** @description `true` if this answers an earlier request with the same `Idempotency-Key`. */
+          'Idempotent-Replayed'?: string;
           [name: string]: unknown;
         };
         content: {
@@ -293,7 +303,7 @@ export interface operations {
       202: {
         headers: {
           /** @description The path to poll. */
-          Location?: string;
+          Location: string;
           /** @description `true` if this answers an earlier request with the same `Idempotency-Key`. */
           'Idempotent-Replayed'?: string;
           /** @description Seconds to wait before the next request, if the answer could not be held for `wait` seconds. */
@@ -346,6 +356,10 @@ export interface operations {
       /** @description The ended task, with `wait`; the price, for `dry_run`. */
       200: {
         headers: {
+          /** @description The path to poll. */
+          Location?: string;
+          /** @description `true` if this answers an earlier request with the same `Idempotency-Key`. */
+          'Idempotent-Replayed'?: string;
           [name: string]: unknown;
         };
         content: {
@@ -356,7 +370,7 @@ export interface operations {
       202: {
         headers: {
           /** @description The path to poll. */
-          Location?: string;
+          Location: string;
           /** @description `true` if this answers an earlier request with the same `Idempotency-Key`. */
           'Idempotent-Replayed'?: string;
           /** @description Seconds to wait before the next request, if the answer could not be held for `wait` seconds. */
@@ -388,7 +402,7 @@ export interface operations {
       200: {
         headers: {
           /** @description Send it as `If-None-Match`: the answer is 304 until the content changes. */
-          ETag?: string;
+          ETag: string;
           /** @description Seconds to wait before the next request, if the answer could not be held for `wait` seconds. */
           'Retry-After'?: string;
           [name: string]: unknown;
@@ -401,7 +415,7 @@ export interface operations {
       304: {
         headers: {
           /** @description Send it as `If-None-Match`: the answer is 304 until the content changes. */
-          ETag?: string;
+          ETag: string;
           [name: string]: unknown;
         };
         content?: never;

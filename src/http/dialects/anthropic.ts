@@ -16,7 +16,9 @@ export const anthropicError = (error: GatewayError, status: number, requestId: s
 });
 
 /** The SDKs' tool runners ask for a stored thread first. By this code they know to send the whole conversation. */
-const codeOf = ({ code, param }: GatewayError): string => (param === 'thread' ? 'thread_unsupported_request' : code);
+export const THREAD_UNSUPPORTED = 'thread_unsupported_request';
+
+const codeOf = ({ code, param }: GatewayError): string => (param === 'thread' ? THREAD_UNSUPPORTED : code);
 
 const types: Readonly<Record<number, string>> = {
   401: 'authentication_error',

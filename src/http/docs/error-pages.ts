@@ -17,7 +17,8 @@ export const errorsPage = (): string =>
     'Error codes',
     `<h1>Error codes</h1>
 <p>The body of an error is <code>{"error": {"message", "type", "param", "code"}}</code>. Program against <code>code</code>;
-<code>message</code> is for people and may change. The Gemini routes have the code in <code>details[0].reason</code>.</p>
+<code>message</code> is for people and may change. <code>/v1/messages</code> has the code in <code>error.details.error_code</code>, and the
+Gemini routes have it in capitals in <code>error.details[0].reason</code>.</p>
 <table>
 <thead><tr><th>Code</th><th>Status</th><th>When</th></tr></thead>
 <tbody>
@@ -27,7 +28,10 @@ ${codes.map(row).join('\n')}
   );
 
 const row = (code: ErrorCode): string =>
-  `<tr><td><a href="/docs/errors/${code}"><code>${code}</code></a></td><td>${statusOf[code]}</td><td>${inline(errorHelp[code].when)}</td></tr>`;
+  `<tr><td><a href="/docs/errors/${code}"><code>${breakable(code)}</code></a></td><td>${statusOf[code]}</td><td>${inline(errorHelp[code].when)}</td></tr>`;
+
+/** A narrow column breaks a code between its words only. */
+const breakable = (code: ErrorCode): string => code.replaceAll('_', '_<wbr>');
 
 /** The page of one code. */
 export function errorPage(code: ErrorCode): string {

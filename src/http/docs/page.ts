@@ -36,7 +36,6 @@ code, pre { font-family: ui-monospace, monospace; font-size: 0.9em; }
 pre { background: #8881; border-radius: 0.5rem; padding: 1rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; }
 th, td { border-bottom: 1px solid #8883; padding: 0.4rem 0.75rem 0.4rem 0; text-align: left; vertical-align: top; }
-td code { overflow-wrap: anywhere; }
 dt { font-weight: 600; margin-top: 1rem; }
 dd { margin: 0; }
 `;

@@ -25,6 +25,8 @@ export const referenceJs = `Scalar.createApiReference('#reference', {
   agent: { disabled: true },
   mcp: { disabled: true },
   hideClientButton: true,
+  // The catalog's models are something else.
+  modelsSectionLabel: 'Schemas',
   showDeveloperTools: 'never',
   persistAuth: false,
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },

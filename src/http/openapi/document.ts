@@ -2,6 +2,7 @@ import { errorTable, type ErrorCode } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { statusOf } from '../error-status.ts';
 import { isClientRoute, type Route } from '../route.ts';
+import { vendors } from '../vendor.ts';
 import { version } from '../version.ts';
 import { errorBodies, withCodes } from './answers/errors.ts';
 import { answerSchema, bodySchema, type NamedSchemas } from './json-schema.ts';
@@ -10,7 +11,7 @@ import { tags, type Answer, type Catalog, type Operation, type Parameter } from 
 import { errorsOfRoute } from './route-errors.ts';
 
 /** What the document needs to know of a route. */
-export type DescribedRoute = Pick<Route, 'method' | 'path' | 'auth' | 'scopes' | 'dialect' | 'body'>;
+export type DescribedRoute = Pick<Route, 'method' | 'path' | 'auth' | 'scopes' | 'dialect' | 'dialectBy' | 'body'>;
 
 /** `/api/v1/tasks/{task_id}` for `/api/v1/tasks/:task_id`. */
 export const templateOf = (path: string): string =>
@@ -70,7 +71,9 @@ function describe(route: DescribedRoute, operation: Operation, catalog: Catalog,
     summary,
     description: [operation.description, scopesText(route)].filter(Boolean).join('\n\n'),
     tags: [tag],
-    ...(parameters.length > 0 && { parameters: parameters.map((parameter) => describeParameter(parameter, named)) }),
+    ...(parameters.length > 0 && {
+      parameters: parameters.map((parameter) => describeParameter(parameter, catalog, named)),
+    }),
     ...(body && { requestBody: { required: true, content: body(catalog, named) } }),
     responses: {
       ...Object.fromEntries(
@@ -95,22 +98,23 @@ const operationId = (name: string): string =>
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/_$/, '');
 
-const describeParameter = (parameter: Parameter, named: NamedSchemas): JsonObject => ({
-  name: parameter.name,
-  in: parameter.in,
-  description: parameter.description,
-  required: parameter.required ?? parameter.in === 'path',
-  ...(parameter.style && { style: parameter.style, explode: true }),
-  schema: bodySchema(parameter.schema, named),
-  ...(parameter.example !== undefined && { example: parameter.example }),
-});
+function describeParameter(parameter: Parameter, catalog: Catalog, named: NamedSchemas): JsonObject {
+  const example = parameter.example?.(catalog);
+  return {
+    name: parameter.name,
+    in: parameter.in,
+    description: parameter.description,
+    required: parameter.required ?? parameter.in === 'path',
+    ...(parameter.style && { style: parameter.style, explode: true }),
+    schema: bodySchema(parameter.schema, named),
+    ...(example !== undefined && { example }),
+  };
+}
 
-const describeAnswer = ({ description, content, headers }: Answer, named: NamedSchemas): JsonObject => ({
+const describeAnswer = ({ description, content, headers, sometimes }: Answer, named: NamedSchemas): JsonObject => ({
   description,
-  ...(headers && {
-    headers: Object.fromEntries(
-      Object.entries(headers).map(([name, says]) => [name, { description: says, schema: { type: 'string' } }] as const),
-    ),
+  ...((headers ?? sometimes) && {
+    headers: { ...describeHeaders(headers, { required: true }), ...describeHeaders(sometimes) },
   }),
   ...(content && {
     content: Object.fromEntries(
@@ -119,6 +123,11 @@ const describeAnswer = ({ description, content, headers }: Answer, named: NamedS
   }),
 });
 
+const describeHeaders = (headers: Answer['headers'] = {}, about: JsonObject = {}): JsonObject =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, ...about, schema: { type: 'string' } }]),
+  );
+
 /** The refusals by status, with the codes of each. */
 function describeErrors(route: DescribedRoute, codes: readonly ErrorCode[], named: NamedSchemas): JsonObject {
   const byStatus = new Map<number, Set<ErrorCode>>();
@@ -126,20 +135,29 @@ function describeErrors(route: DescribedRoute, codes: readonly ErrorCode[], name
     const known = byStatus.get(statusOf[code]) ?? new Set();
     byStatus.set(statusOf[code], known.add(code));
   }
-  const body = answerSchema(errorBodies[route.dialect], named);
   return Object.fromEntries(
     [...byStatus]
       .sort(([left], [right]) => left - right)
       .map(([status, known]) => {
         const sorted = [...known].sort();
-        const exact = withCodes(route.dialect, sorted);
         return [
           status,
           {
             description: sorted.map((code) => `\`${code}\`: ${errorTable[code].message}`).join('\n\n'),
-            content: { 'application/json': { schema: exact ? { allOf: [body, exact] } : body } },
+            content: { 'application/json': { schema: errorSchema(route, sorted, named) } },
           },
         ] as const;
       }),
   );
+}
+
+function errorSchema(
+  { dialect, dialectBy }: DescribedRoute,
+  codes: readonly ErrorCode[],
+  named: NamedSchemas,
+): JsonObject {
+  const schemas = (dialectBy ? vendors : [dialect]).map((name) => ({
+    allOf: [answerSchema(errorBodies[name], named), withCodes(name, codes)],
+  }));
+  return schemas.length > 1 ? { anyOf: schemas } : { ...schemas[0] };
 }

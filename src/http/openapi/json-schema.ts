@@ -51,4 +51,7 @@ const componentPrefix = '"#/components/schemas/';
 
 function opened(schema: JsonObject): void {
   if (schema.additionalProperties === false) delete schema.additionalProperties;
+  // The bounds of `z.int()` tell a client nothing, and pages would show them as examples.
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
 }

@@ -1,4 +1,6 @@
-import type { Model } from '../../domain/catalog.ts';
+import type { CatalogEntry, Model } from '../../domain/catalog.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import type { MediaInputKey } from '../../domain/parameters.ts';
 import type { Catalog, Examples } from './operation.ts';
 
 /** The catalog's own examples of all models of a type, as request bodies. */
@@ -13,3 +15,26 @@ export const modelExamples = (catalog: Catalog, type: Model['type']): Examples =
         ]),
       ),
   );
+
+/** One request to a model of the catalog in the words of a dialect; none if the catalog has no such model. */
+export function exampleWith(
+  entry: CatalogEntry | undefined,
+  summary: string,
+  write: (model: string) => JsonObject,
+): { examples?: Examples } {
+  if (!entry) return {};
+  const { id } = entry.model;
+  return { examples: { [id]: { summary, value: write(id) } } };
+}
+
+/** The first model of a type that takes these inputs. */
+export const firstOf = (
+  catalog: Catalog,
+  type: Model['type'],
+  inputs: readonly MediaInputKey[] = [],
+): CatalogEntry | undefined =>
+  catalog.find(({ model }) => model.type === type && inputs.every((key) => model.parameters[key] === true));
+
+/** A grey square of 64 pixels, which every model that takes pictures takes. */
+export const examplePicture =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItjRBObwwi+hcEKLNP1WgQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQELguHpmFpj8NWjwAAAABJRU5ErkJggg==';

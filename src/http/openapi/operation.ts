@@ -46,7 +46,8 @@ export interface Parameter {
   required?: boolean;
   /** `deepObject`: one query parameter for each member, `name[member]=value`. */
   style?: 'deepObject';
-  example?: string | number;
+  /** A value that the examples of the body go with. */
+  example?: (catalog: Catalog) => string | undefined;
 }
 
 /** By media type. */
@@ -58,8 +59,10 @@ export interface Answer {
   description: string;
   /** By media type; absent for an answer without a body. */
   content?: Readonly<Record<string, z.ZodType>>;
-  /** Headers of this answer by name, with what they say. */
+  /** Headers that this answer always has, by name, with what they say. */
   headers?: Readonly<Record<string, string>>;
+  /** Headers that it has in some cases. */
+  sometimes?: Readonly<Record<string, string>>;
 }
 
 /** A JSON body of an answer. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/json.ts';
+import { THREAD_UNSUPPORTED } from '../../dialects/anthropic.ts';
 import type { DialectName } from '../../dialects/dialect.ts';
 
 const openai = z.object({
@@ -51,15 +52,22 @@ export const errorBodies = {
   mcp: mcp.meta({ id: 'McpError' }),
 } satisfies Record<DialectName, z.ZodType>;
 
-/** What a body with one of these codes has beyond its dialect's schema. Gemini's has the code too deep to say. */
-export function withCodes(dialect: DialectName, codes: readonly ErrorCode[]): JsonObject | null {
-  const values: JsonObject = { enum: [...codes] };
+/** What a body with one of these codes has beyond its dialect's schema. */
+export function withCodes(dialect: DialectName, codes: readonly ErrorCode[]): JsonObject {
   const has = (member: string, schema: JsonObject): JsonObject => ({
     type: 'object',
     properties: { [member]: schema },
   });
-  if (dialect === 'gemini') return null;
-  if (dialect === 'anthropic') return has('error', has('details', has('error_code', values)));
-  if (dialect === 'mcp') return has('error', has('data', has('code', values)));
-  return has('error', has('code', values));
+  const oneOf = (values: readonly string[]): JsonObject => ({ enum: [...values] });
+  if (dialect === 'anthropic') return has('error', has('details', has('error_code', oneOf(anthropicCodes(codes)))));
+  if (dialect === 'gemini') {
+    const reason = oneOf(codes.map((code) => code.toUpperCase()));
+    return has('error', has('details', { type: 'array', items: has('reason', reason) }));
+  }
+  if (dialect === 'mcp') return has('error', has('data', has('code', oneOf(codes))));
+  return has('error', has('code', oneOf(codes)));
 }
+
+/** A refused `thread` has a code of Anthropic's own. */
+const anthropicCodes = (codes: readonly ErrorCode[]): string[] =>
+  codes.includes('unsupported_parameter') ? [...codes, THREAD_UNSUPPORTED] : [...codes];

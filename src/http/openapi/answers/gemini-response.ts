@@ -28,6 +28,7 @@ export const GeminiResponse = z
     }),
     modelVersion: z.string(),
     responseId: z.string().describe('The task id, for image models.'),
+    tollgate: z.object({ warning: z.string() }).optional(),
   })
   .meta({ id: 'GeminiResponse' });
 

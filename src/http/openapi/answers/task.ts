@@ -3,7 +3,7 @@ import { listOf } from './list.ts';
 import { taskErrorTable, taskStatuses, taskTypes } from '../../../domain/task.ts';
 
 /** Unix seconds. */
-export const time = z.int().describe('Unix seconds.');
+export const time = z.int().meta({ description: 'Unix seconds.', examples: [1_795_478_400] });
 const timeOrNull = time.nullable();
 
 const Output = z

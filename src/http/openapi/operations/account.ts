@@ -38,7 +38,12 @@ export const accountOperations: Record<string, Operation> = {
         description: 'Any of `day`, `model` and `key`, with commas; all if absent.',
         schema: z.string().regex(/^(day|model|key)(,(day|model|key))*$/),
       },
-      { name: 'tz', in: 'query', description: 'The time zone that cuts the days; UTC if absent.', schema: z.string() },
+      {
+        name: 'tz',
+        in: 'query',
+        description: 'The time zone that cuts the days; UTC if absent.',
+        schema: z.string().regex(/^[\w+\-/]{1,64}$/),
+      },
       keyId,
     ],
     answers: { 200: { description: 'The sums.', content: json(Usage) } },
@@ -57,7 +62,7 @@ export const accountOperations: Record<string, Operation> = {
       200: {
         description: 'A page of entries.',
         content: { ...json(LedgerList), 'text/csv': z.string() },
-        headers: { Link: 'Of a table: the next page, as `<…>; rel="next"`.' },
+        sometimes: { Link: 'Of a table: the next page, as `<…>; rel="next"`.' },
       },
     },
   },

@@ -8,7 +8,7 @@ import { ChatCompletion, EventText } from '../answers/chat-completion.ts';
 import { bodySchema } from '../json-schema.ts';
 import { modelExamples } from '../model-examples.ts';
 import type { Catalog, Operation } from '../operation.ts';
-import { answered, cost, idempotencyKey, purchase, replayed } from './shared.ts';
+import { answered, costOfWhole, idempotencyKey, purchase, replayed, streamed } from './shared.ts';
 
 const operation = (summary: string, description: string, body: Operation['body']): Operation => ({
   summary,
@@ -24,12 +24,7 @@ const operation = (summary: string, description: string, body: Operation['body']
     200: {
       description: 'The answer.',
       content: { 'application/json': ChatCompletion, 'text/event-stream': EventText },
-      headers: {
-        ...cost,
-        ...replayed,
-        'x-tollgate-stream': 'Of a streamed answer: `live` or `buffered`.',
-        'x-tollgate-clamped': 'Under `/v1`: the field whose value was lowered to what the model writes.',
-      },
+      sometimes: { ...costOfWhole, ...replayed, ...streamed },
     },
   },
   errors: [...purchase, ...answered],

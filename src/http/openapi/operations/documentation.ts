@@ -2,7 +2,11 @@ import { z } from 'zod';
 import { json, type Operation } from '../operation.ts';
 import { notModified, validated } from './shared.ts';
 
-const page = { 'text/html': z.string() };
+/** The answers of a page, which a browser may ask for again. */
+const page = (type: string, description = 'The page.'): Operation['answers'] => ({
+  200: { description, content: { [type]: z.string() }, headers: validated },
+  304: notModified,
+});
 
 export const documentationOperations: Record<string, Operation> = {
   'GET /api/v1/openapi.json': {
@@ -12,7 +16,7 @@ export const documentationOperations: Record<string, Operation> = {
     answers: {
       200: {
         description: 'The document.',
-        content: json(z.object({ openapi: z.string(), paths: z.record(z.string(), z.unknown()) })),
+        content: json(z.looseObject({ openapi: z.string(), paths: z.record(z.string(), z.unknown()) })),
         headers: validated,
       },
       304: notModified,
@@ -37,19 +41,23 @@ export const documentationOperations: Record<string, Operation> = {
   'GET /llms.txt': {
     summary: 'A guide for language models',
     tag: 'Documentation',
-    answers: { 200: { description: 'Markdown.', content: { 'text/plain': z.string() } } },
+    answers: page('text/plain', 'Markdown.'),
   },
   'GET /docs': {
     summary: 'The reference as a page',
     tag: 'Documentation',
-    answers: { 200: { description: 'The page.', content: page } },
+    answers: page('text/html'),
   },
   'GET /docs/assets/{name}': {
     summary: 'A part of the pages',
     tag: 'Documentation',
     parameters: [{ name: 'name', in: 'path', description: 'The name of the file.', schema: z.string() }],
     answers: {
-      200: { description: 'The file.', content: { 'text/css': z.string(), 'text/javascript': z.string() } },
+      200: {
+        description: 'The file.',
+        content: { 'text/css': z.string(), 'text/javascript': z.string() },
+        headers: validated,
+      },
       304: notModified,
     },
     errors: ['not_found'],
@@ -57,13 +65,13 @@ export const documentationOperations: Record<string, Operation> = {
   'GET /docs/errors': {
     summary: 'The error codes as a page',
     tag: 'Documentation',
-    answers: { 200: { description: 'The page.', content: page } },
+    answers: page('text/html'),
   },
   'GET /docs/errors/{code}': {
     summary: 'One error code as a page',
     tag: 'Documentation',
     parameters: [{ name: 'code', in: 'path', description: 'The `code` of an error.', schema: z.string() }],
-    answers: { 200: { description: 'The page.', content: page } },
+    answers: page('text/html'),
     errors: ['not_found'],
   },
 };

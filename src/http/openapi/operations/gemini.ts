@@ -6,16 +6,31 @@ import { EventText } from '../answers/chat-completion.ts';
 import { GeminiModel, GeminiModels } from '../answers/vendor-models.ts';
 import { GeminiResponse, GeminiResponses, Predictions } from '../answers/gemini-response.ts';
 import { bodySchema } from '../json-schema.ts';
+import { exampleWith, firstOf } from '../model-examples.ts';
 import { json, type Answer, type Operation, type Parameter } from '../operation.ts';
-import { answered, cost, created, idempotencyKey, notModified, purchase, replayed, validated } from './shared.ts';
+import {
+  answered,
+  cost,
+  costOfWhole,
+  created,
+  idempotencyKey,
+  modelInPath,
+  notModified,
+  purchase,
+  replayed,
+  streamed,
+  validated,
+} from './shared.ts';
 
-const modelParameters: readonly Parameter[] = [
-  { name: 'model', in: 'path', description: 'The id of a chat model or an image model.', schema: z.string() },
+const jsonFormats = ['json', 'json;enum-encoding=int'];
+
+const parametersOf = (model: Parameter, formats: readonly string[]): Parameter[] => [
+  model,
   ...['alt', '$alt'].map((name) => ({
     name,
     in: 'query' as const,
-    description: 'The format of the answer: `json`, and `sse` for streamGenerateContent.',
-    schema: z.enum(['json', 'json;enum-encoding=int', 'sse']),
+    description: 'The format of the answer.',
+    schema: z.enum(formats),
   })),
   ...['prettyPrint', '$prettyPrint'].map((name) => ({
     name,
@@ -26,15 +41,20 @@ const modelParameters: readonly Parameter[] = [
   idempotencyKey,
 ];
 
-const operation = (summary: string, description: string, content: Answer['content']): Operation => ({
+const operation = (
+  summary: string,
+  description: string,
+  formats: readonly string[],
+  answer: Omit<Answer, 'description'>,
+): Operation => ({
   summary,
   description: [
     description,
     "The fields are Google's, and may also be written in snake_case. Chat models take a conversation, image models one prompt with pictures.",
   ].join('\n\n'),
   tag: 'Gemini',
-  parameters: modelParameters,
-  body: (_catalog, named) => {
+  parameters: parametersOf(modelInPath('The id of a chat model or an image model.'), formats),
+  body: (catalog, named) => {
     named.set('GeminiChatRequest', { ...bodySchema(GeminiChatBody, named), title: 'For a chat model' });
     named.set('GeminiImageRequest', { ...bodySchema(GeminiImageBody, named), title: 'For an image model' });
     return {
@@ -45,10 +65,13 @@ const operation = (summary: string, description: string, content: Answer['conten
             { $ref: '#/components/schemas/GeminiImageRequest' },
           ],
         },
+        ...exampleWith(firstOf(catalog, 'chat'), 'A question', () => ({
+          contents: [{ role: 'user', parts: [{ text: 'Name three rivers that flow north.' }] }],
+        })),
       },
     };
   },
-  answers: { 200: { description: 'The answer.', content, headers: { ...cost, ...replayed } } },
+  answers: { 200: { description: 'The answer.', ...answer } },
   errors: [...purchase, ...answered, ...created, 'task_canceled'],
 });
 
@@ -57,12 +80,21 @@ const actions = (prefix: string): Record<string, Operation> => ({
   [`POST ${prefix}/models/{model}:generateContent`]: operation(
     'Generate content',
     'An image model answers when the picture is ready, or with 504 and the id of the task.',
-    { 'application/json': GeminiResponse },
+    jsonFormats,
+    {
+      content: json(GeminiResponse),
+      headers: cost,
+      sometimes: { ...replayed, 'x-tollgate-clamped': streamed['x-tollgate-clamped'] },
+    },
   ),
   [`POST ${prefix}/models/{model}:streamGenerateContent`]: operation(
     'Generate content as a stream',
     'With `alt=sse` the answer is Server-Sent Events, else an array of one response.',
-    { 'application/json': GeminiResponses, 'text/event-stream': EventText },
+    [...jsonFormats, 'sse'],
+    {
+      content: { 'application/json': GeminiResponses, 'text/event-stream': EventText },
+      sometimes: { ...costOfWhole, ...replayed, ...streamed },
+    },
   ),
   [`POST ${prefix}/models/{model}:predict`]: predict,
 });
@@ -71,9 +103,16 @@ const predict: Operation = {
   summary: 'Generate pictures as Imagen does',
   description: 'For image models. Answers when the pictures are ready, or with 504 and the id of the task.',
   tag: 'Gemini',
-  parameters: modelParameters,
-  body: (_catalog, named) => ({ 'application/json': { schema: bodySchema(PredictBody, named) } }),
-  answers: { 200: { description: 'The pictures.', content: json(Predictions), headers: { ...cost, ...replayed } } },
+  parameters: parametersOf(modelInPath('The id of an image model.', 'image'), jsonFormats),
+  body: (catalog, named) => ({
+    'application/json': {
+      schema: bodySchema(PredictBody, named),
+      ...exampleWith(firstOf(catalog, 'image'), 'A picture', () => ({
+        instances: [{ prompt: 'A red fox in the snow' }],
+      })),
+    },
+  }),
+  answers: { 200: { description: 'The pictures.', content: json(Predictions), headers: cost, sometimes: replayed } },
   errors: [...purchase, ...answered, ...created, 'task_canceled'],
 };
 
@@ -97,7 +136,7 @@ const models = (prefix: string): Record<string, Operation> => ({
   [`GET ${prefix}/models/{model}`]: {
     summary: 'Read a model, for SDKs of Google',
     tag: 'Gemini',
-    parameters: [{ name: 'model', in: 'path', description: 'The id of a model.', schema: z.string() }],
+    parameters: [modelInPath('The id of a model.')],
     answers: { 200: { description: 'The model.', content: json(GeminiModel), headers: validated }, 304: notModified },
     errors: ['model_not_found'],
   },

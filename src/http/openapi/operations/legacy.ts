@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LegacyCreated, LegacyResult, LegacyVideoStatus, LegacyWorkflowStatus } from '../answers/legacy.ts';
 import { bodySchema } from '../json-schema.ts';
+import { exampleWith, firstOf } from '../model-examples.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
 import { created, idempotencyKey, notModified, purchase, replayed, validated } from './shared.ts';
 
@@ -10,8 +11,15 @@ export const legacyOperations: Record<string, Operation> = {
     description: 'Takes the aliases of the former platform as `model`, and its names of fields beside ours.',
     tag: 'Legacy',
     parameters: [idempotencyKey],
-    body: (_catalog, named) => ({ 'application/json': { schema: bodySchema(Create, named) } }),
-    answers: { 200: { description: 'The ids of the task.', content: json(LegacyCreated), headers: replayed } },
+    body: (catalog, named) => ({
+      'application/json': {
+        schema: bodySchema(Create, named),
+        ...exampleWith(firstOf(catalog, 'image'), 'A picture', (model) => ({
+          ...{ model, type: 'image', prompt: 'A red fox in the snow' },
+        })),
+      },
+    }),
+    answers: { 200: { description: 'The ids of the task.', content: json(LegacyCreated), sometimes: replayed } },
     errors: [...purchase, ...created],
   },
   'GET /api/v1/api/result': read('Read a result', 'id', LegacyResult),
@@ -28,10 +36,14 @@ const Create = z
     aspectRatio: z.string().nullish().describe('The same setting as `aspect_ratio`.'),
     imageSize: z.string().nullish().describe('The same setting as `img_size`.'),
     images: z
-      .union([z.string(), z.array(z.string())])
+      .union([z.string().min(1), z.array(z.string().min(1))])
       .nullish()
       .describe('One picture or several.'),
-    callback_url: z.string().nullish().describe('A public https URL. The task is sent to it when it has ended.'),
+    callback_url: z
+      .string()
+      .regex(/^https:\/\//)
+      .nullish()
+      .describe('A public https URL. The task is sent to it when it has ended.'),
   })
   .meta({ id: 'LegacyCreate' });
 

@@ -25,7 +25,12 @@ export const mcpOperations: Record<string, Operation> = {
       'A web page may call it only from an origin of `CORS_ORIGINS`.',
     ].join('\n\n'),
     tag: 'Agents',
-    body: (_catalog, named) => ({ 'application/json': { schema: bodySchema(Message, named) } }),
+    body: (_catalog, named) => ({
+      'application/json': {
+        schema: bodySchema(Message, named),
+        examples: { tools: { summary: 'List the tools', value: { jsonrpc: '2.0', id: 1, method: 'tools/list' } } },
+      },
+    }),
     answers: {
       200: {
         description: 'The answer to a request.',

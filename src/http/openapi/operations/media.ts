@@ -7,6 +7,8 @@ import { createBody } from '../media-bodies.ts';
 import { modelExamples } from '../model-examples.ts';
 import { created, idempotencyKey, notHeld, purchase, replayed, wait } from './shared.ts';
 
+const polled = { Location: 'The path to poll.' };
+
 const create = (type: 'image' | 'video', answer: string): Operation => ({
   summary: type === 'image' ? 'Create a picture' : 'Create a video',
   description: [
@@ -23,11 +25,13 @@ const create = (type: 'image' | 'video', answer: string): Operation => ({
     200: {
       description: 'The ended task, with `wait`; the price, for `dry_run`.',
       content: json(z.union([Task, Quote])),
+      sometimes: { ...polled, ...replayed },
     },
     202: {
       description: answer,
       content: json(Task),
-      headers: { Location: 'The path to poll.', ...replayed, ...notHeld },
+      headers: polled,
+      sometimes: { ...replayed, ...notHeld },
     },
   },
   errors: [...purchase, ...created],

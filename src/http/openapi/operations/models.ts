@@ -1,7 +1,6 @@
-import { z } from 'zod';
 import { Model, ModelList } from '../answers/model.ts';
 import { json, type Operation } from '../operation.ts';
-import { notModified, validated } from './shared.ts';
+import { modelInPath, notModified, validated } from './shared.ts';
 
 export const modelOperations: Record<string, Operation> = {
   'GET /api/v1/models': {
@@ -14,7 +13,7 @@ export const modelOperations: Record<string, Operation> = {
   'GET /api/v1/models/{model}': {
     summary: 'Read a model',
     tag: 'Models',
-    parameters: [{ name: 'model', in: 'path', description: 'The id of a model.', schema: z.string() }],
+    parameters: [modelInPath('The id of a model.')],
     answers: { 200: { description: 'The model.', content: json(Model), headers: validated }, 304: notModified },
     errors: ['model_not_found'],
   },

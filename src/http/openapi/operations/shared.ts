@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import type { Model } from '../../../domain/catalog.ts';
 import type { ErrorCode } from '../../../domain/errors.ts';
+import { firstOf } from '../model-examples.ts';
 import type { Answer, Parameter } from '../operation.ts';
 
 /** The headers of a read that a client may ask for again with `If-None-Match`. */
@@ -33,6 +35,12 @@ export const pageParameters: readonly Parameter[] = [
   { name: 'after', in: 'query', description: 'The `next_cursor` of the page before.', schema: z.string() },
 ];
 
+/** The model in a path, with the first model of a type as its example. */
+export const modelInPath = (description: string, type: Model['type'] = 'chat'): Parameter => ({
+  ...{ name: 'model', in: 'path', description, schema: z.string() },
+  example: (catalog) => firstOf(catalog, type)?.model.id,
+});
+
 /** The parameter of the routes that can wait for the end of a task. */
 export const wait: Parameter = {
   name: 'wait',
@@ -50,6 +58,18 @@ export const notHeld = {
 export const cost = {
   'x-tollgate-credits': 'The credits charged.',
   'x-tollgate-attempts': 'The number of channels tried.',
+};
+
+/** The same where the answer may be a stream, whose last chunk has them. */
+export const costOfWhole = {
+  'x-tollgate-credits': 'Of a whole answer: the credits charged.',
+  'x-tollgate-attempts': 'Of a whole answer: the number of channels tried.',
+};
+
+/** What a stream says of itself, and the length under `/v1`. */
+export const streamed = {
+  'x-tollgate-stream': 'Of a streamed answer: `live` or `buffered`.',
+  'x-tollgate-clamped': 'Under `/v1`: the field whose value was lowered to what the model writes.',
 };
 
 /** The refusals of a request that names a model and is charged. */
@@ -83,4 +103,5 @@ export const created: readonly ErrorCode[] = [
   'invalid_image',
   'file_not_found',
   'storage_quota_exceeded',
+  'idempotency_result_gone',
 ];

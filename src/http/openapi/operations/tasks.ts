@@ -49,7 +49,7 @@ export const taskOperations: Record<string, Operation> = {
     tag: 'Tasks',
     parameters: [taskId, wait],
     answers: {
-      200: { description: 'The task.', content: json(Task), headers: { ...validated, ...notHeld } },
+      200: { description: 'The task.', content: json(Task), headers: validated, sometimes: notHeld },
       304: notModified,
     },
     errors: ['task_not_found'],

@@ -1,16 +1,26 @@
 import { z } from 'zod';
+import type { JsonObject } from '../../../domain/json.ts';
 import { CountBody, MessagesBody } from '../../dialects/anthropic-chat-fields.ts';
 import { ResponsesBody } from '../../dialects/responses-fields.ts';
 import { AnthropicMessage, TokenCount } from '../answers/anthropic-message.ts';
 import { EventText } from '../answers/chat-completion.ts';
 import { OpenaiResponse } from '../answers/openai-response.ts';
 import { bodySchema } from '../json-schema.ts';
+import { exampleWith, firstOf } from '../model-examples.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
-import { answered, cost, idempotencyKey, purchase, replayed } from './shared.ts';
+import { answered, costOfWhole, idempotencyKey, purchase, replayed, streamed } from './shared.ts';
 
-const body = (request: z.ZodType): Pick<Operation, 'body'> => ({
-  body: (_catalog, named) => ({ 'application/json': { schema: bodySchema(request, named) } }),
+const body = (request: z.ZodType, example: JsonObject): Pick<Operation, 'body'> => ({
+  body: (catalog, named) => ({
+    'application/json': {
+      schema: bodySchema(request, named),
+      ...exampleWith(firstOf(catalog, 'chat'), 'A question', (model) => ({ model, ...example })),
+    },
+  }),
 });
+
+const question = 'Name three rivers that flow north.';
+const messages = [{ role: 'user', content: question }];
 
 const chat = (answer: z.ZodType): Pick<Operation, 'tag' | 'answers' | 'errors'> => ({
   tag: 'Chat',
@@ -18,12 +28,7 @@ const chat = (answer: z.ZodType): Pick<Operation, 'tag' | 'answers' | 'errors'> 
     200: {
       description: 'The answer.',
       content: { 'application/json': answer, 'text/event-stream': EventText },
-      headers: {
-        ...cost,
-        ...replayed,
-        'x-tollgate-stream': 'Of a streamed answer: `live` or `buffered`.',
-        'x-tollgate-clamped': 'The field whose value was lowered to what the model writes.',
-      },
+      sometimes: { ...costOfWhole, ...replayed, ...streamed },
     },
   },
   errors: [...purchase, ...answered],
@@ -33,7 +38,8 @@ const version: Parameter = {
   name: 'anthropic-version',
   in: 'header',
   description: 'A date. Every version is answered in one shape.',
-  schema: z.string().regex(/^20\d\d-\d\d-\d\d$/),
+  // An empty header is an absent one.
+  schema: z.string().regex(/^(20\d\d-\d\d-\d\d)?$/),
 };
 
 /** What the SDKs send with their `beta` methods. */
@@ -45,14 +51,14 @@ export const v1ChatOperations: Record<string, Operation> = {
     description:
       'The Responses API. Nothing is stored: `store: true`, `previous_response_id` and `background` are refused. Send the items of earlier answers back in `input`.',
     parameters: [idempotencyKey],
-    ...body(ResponsesBody.meta({ id: 'ResponsesRequest' })),
+    ...body(ResponsesBody.meta({ id: 'ResponsesRequest' }), { input: question }),
     ...chat(OpenaiResponse),
   },
   'POST /v1/messages': {
     summary: 'Create a message, for SDKs of Anthropic',
     description: 'The Messages API, for every chat model.',
     parameters: [version, beta, idempotencyKey],
-    ...body(MessagesBody.meta({ id: 'MessagesRequest' })),
+    ...body(MessagesBody.meta({ id: 'MessagesRequest' }), { max_tokens: 1_024, messages }),
     ...chat(AnthropicMessage),
   },
   'POST /v1/messages/count_tokens': {
@@ -60,7 +66,7 @@ export const v1ChatOperations: Record<string, Operation> = {
     description: "The gateway's own estimate. It costs nothing and asks no provider.",
     tag: 'Chat',
     parameters: [version, beta],
-    ...body(CountBody.meta({ id: 'CountRequest' })),
+    ...body(CountBody.meta({ id: 'CountRequest' }), { messages }),
     answers: { 200: { description: 'The count.', content: json(TokenCount) } },
     errors: ['model_not_found', 'model_not_allowed', 'model_type_mismatch', 'context_length_exceeded', 'invalid_url'],
   },

@@ -6,8 +6,19 @@ import { OpenaiImages } from '../answers/openai-images.ts';
 import { DeletedVideo, OpenaiVideo, OpenaiVideos } from '../answers/openai-videos.ts';
 import { VendorModel, VendorModels } from '../answers/vendor-models.ts';
 import { bodySchema } from '../json-schema.ts';
+import { exampleWith, examplePicture, firstOf } from '../model-examples.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
-import { answered, cost, created, idempotencyKey, notModified, purchase, replayed, validated } from './shared.ts';
+import {
+  answered,
+  cost,
+  created,
+  idempotencyKey,
+  modelInPath,
+  notModified,
+  purchase,
+  replayed,
+  validated,
+} from './shared.ts';
 
 const query = (name: string, description: string, schema: z.ZodType): Parameter => ({
   ...{ name, in: 'query', description, schema },
@@ -17,7 +28,7 @@ const count = z.int().min(1).max(1_000);
 const pictures: Pick<Operation, 'tag' | 'answers' | 'errors'> = {
   tag: 'Images',
   answers: {
-    200: { description: 'The pictures.', content: json(OpenaiImages), headers: { ...cost, ...replayed } },
+    200: { description: 'The pictures.', content: json(OpenaiImages), headers: cost, sometimes: replayed },
   },
   errors: [...purchase, ...answered, ...created, 'task_canceled'],
 };
@@ -46,7 +57,7 @@ export const v1MediaOperations: Record<string, Operation> = {
   'GET /v1/models/{model}': {
     summary: "Read a model, in the shape of the client's vendor",
     tag: 'Models',
-    parameters: [{ name: 'model', in: 'path', description: 'The id of a model.', schema: z.string() }],
+    parameters: [modelInPath('The id of a model.')],
     answers: { 200: { description: 'The model.', content: json(VendorModel), headers: validated }, 304: notModified },
     errors: ['model_not_found'],
   },
@@ -55,16 +66,27 @@ export const v1MediaOperations: Record<string, Operation> = {
     description: 'Answers with the pictures, or after 120 seconds with 504 and the id of the task.',
     ...pictures,
     parameters: [idempotencyKey],
-    body: (_catalog, named) => ({ 'application/json': { schema: bodySchema(OpenaiImageBody, named) } }),
+    body: (catalog, named) => ({
+      'application/json': {
+        schema: bodySchema(OpenaiImageBody, named),
+        ...exampleWith(firstOf(catalog, 'image'), 'A picture', (model) => ({
+          model,
+          prompt: 'A red fox in the snow',
+        })),
+      },
+    }),
   },
   'POST /v1/images/edits': {
     summary: 'Edit pictures, for SDKs of OpenAI',
     description: 'The same from pictures, as JSON or as a form of up to 10 MB with files.',
     ...pictures,
     parameters: [idempotencyKey],
-    body: (_catalog, named) => {
+    body: (catalog, named) => {
       const schema = bodySchema(OpenaiEditBody, named);
-      return { 'application/json': { schema }, 'multipart/form-data': { schema } };
+      const example = exampleWith(firstOf(catalog, 'image', ['image']), 'An edit', (model) => ({
+        ...{ model, prompt: 'The same at night', image: examplePicture },
+      }));
+      return { 'application/json': { schema, ...example }, 'multipart/form-data': { schema } };
     },
   },
   'POST /v1/videos': {
@@ -72,11 +94,14 @@ export const v1MediaOperations: Record<string, Operation> = {
     description: 'Answers as soon as the task is accepted. JSON, or a form with the file `input_reference`.',
     tag: 'Videos',
     parameters: [idempotencyKey],
-    body: (_catalog, named) => {
+    body: (catalog, named) => {
       const schema = bodySchema(OpenaiVideoBody, named);
-      return { 'application/json': { schema }, 'multipart/form-data': { schema } };
+      const example = exampleWith(firstOf(catalog, 'video'), 'A clip', (model) => ({
+        ...{ model, prompt: 'A paper boat on a river' },
+      }));
+      return { 'application/json': { schema, ...example }, 'multipart/form-data': { schema } };
     },
-    answers: { 200: { description: 'The video.', content: json(OpenaiVideo), headers: replayed } },
+    answers: { 200: { description: 'The video.', content: json(OpenaiVideo), sometimes: replayed } },
     errors: [...purchase, ...created],
   },
   'GET /v1/videos': {

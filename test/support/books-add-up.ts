@@ -1,0 +1,35 @@
+import type { Database } from '../../src/db/database.ts';
+import { sumUsage } from '../../src/db/usage.ts';
+
+/**
+ * Throws unless, to the credit, the ledger of each project adds up to its balance and what is reserved, and its usage is what was settled less
+ * what was given back.
+ */
+export async function demandBooksAddUp(database: Database): Promise<void> {
+  const accounts = await database.query<Account>(
+    '',
+    `select a.project_id, a.balance + a.reserved as held, sum(e.credits)::float8 as entered,
+       coalesce(-sum(e.credits) filter (where e.kind in ('settle', 'adjust')), 0)::float8 as charged,
+       floor(extract(epoch from min(e.created_at)))::float8 as began_at,
+       ceil(extract(epoch from max(e.created_at)))::float8 + 1 as ended_at
+     from credit_account a join ledger_entry e using (project_id) group by a.project_id`,
+  );
+  for (const { projectId, held, entered, charged, beganAt, endedAt } of accounts) {
+    const range = { projectId, from: beganAt, to: endedAt, timeZone: 'UTC', groups: [] };
+    const used = (await sumUsage(database, range, 1)).find(({ isTotal }) => isTotal)?.credits;
+    if (held === entered && used === charged) continue;
+    const sums = JSON.stringify({ held, entered, charged, used });
+    throw new Error(`The books of ${projectId} do not add up: ${sums}`);
+  }
+}
+
+interface Account {
+  projectId: string;
+  held: number;
+  entered: number;
+  /** Settled less adjusted. */
+  charged: number;
+  /** Unix seconds. */
+  beganAt: number;
+  endedAt: number;
+}
