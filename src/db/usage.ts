@@ -28,8 +28,9 @@ export interface Usage {
 }
 
 /**
- * Adds up the entries of a project in a range of time, and of all of them together as the last row. It reads only the entries of this range, by
- * their index, so it is exact at the time of the call. Returns at most `rowsMax` rows beside that, and one more where there are more.
+ * Adds up what a project's requests came to in a range of time, and all of them together as the first row. Days that are frozen are read from
+ * their summaries, and the entries of all others by their index, so it is exact at the time of the call. Returns at most `rowsMax` rows
+ * beside that, and one more where there are more.
  */
 export function sumUsage(
   database: Database,
@@ -37,20 +38,41 @@ export function sumUsage(
   rowsMax: number,
 ): Promise<(Usage & { isTotal: boolean })[]> {
   const by = (group: UsageGroup, sql: string): string => (groups.includes(group) ? sql : 'null::text');
+  const ofKey = (table: string): string => (keyId === undefined ? '' : `and ${table}.key_id = $6`);
+  // Summaries are of UTC days, and know nothing of the hours within.
+  const maySum = timeZone === 'UTC' || !groups.includes('day');
   return database.query(
-    `sum-usage-${groups.join('-')}${keyId === undefined ? '' : '-of-key'}`,
-    `with entry as (
-       select ${by('day', `to_char(e.created_at at time zone $4, 'YYYY-MM-DD')`)} as day, ${by('model', 'e.model_id')} as model,
-         ${by('key', 'e.key_id')} as key_id, e.kind, e.credits, e.input_tokens, e.output_tokens
-       from ledger_entry e
-       where e.project_id = $1 and e.created_at >= to_timestamp($2) and e.created_at < to_timestamp($3)
-         and e.kind in ('settle', 'refund', 'adjust') and $4::text is not null ${keyId === undefined ? '' : 'and e.key_id = $6'}
+    `sum-usage-${groups.join('-')}${keyId === undefined ? '' : '-of-key'}${maySum ? '' : '-of-zone'}`,
+    `with asked as materialized (
+       select utc_day::date as day, greatest(first_at, to_timestamp($2)) as first_at, least(past_at, to_timestamp($3)) as past_at,
+         ${maySum} and first_at >= to_timestamp($2) and past_at <= to_timestamp($3)
+           and exists (select from summary_day s where s.day = utc_day::date and s.frozen_at is not null) as is_frozen
+       from generate_series(date_trunc('day', to_timestamp($2) at time zone 'UTC'),
+                            to_timestamp($3) at time zone 'UTC' - interval '1 microsecond', interval '1 day') utc_day,
+         lateral (select utc_day at time zone 'UTC' as first_at, (utc_day + interval '1 day') at time zone 'UTC' as past_at) bounds
+     ), facts as (
+       select ${by('day', `to_char(e.created_at at time zone $4, 'YYYY-MM-DD')`)} as day, e.model_id, e.key_id,
+         (e.kind = 'settle')::int as succeeded, (e.kind = 'refund')::int as failed, -e.credits as credits, e.input_tokens, e.output_tokens
+       from asked cross join lateral (
+         select * from ledger_entry e where e.project_id = $1 and e.created_at >= asked.first_at and e.created_at < asked.past_at
+           and e.kind in ('settle', 'refund', 'adjust') ${ofKey('e')} offset 0) e
+       where not asked.is_frozen and $4::text is not null
+       union all
+       select ${by('day', `to_char(d.day, 'YYYY-MM-DD')`)}, nullif(d.model_id, ''), nullif(d.key_id, ''), d.successes, d.failures,
+         d.credits_charged, d.input_tokens, d.output_tokens
+       from asked cross join lateral (
+         select * from daily_summary d where d.day = asked.day and d.project_id = $1 ${ofKey('d')} offset 0) d
+       -- Others have nothing but the cost of attempts.
+       where asked.is_frozen and (d.successes > 0 or d.failures > 0 or d.credits_charged <> 0)
+     ), grouped as (
+       select day, ${by('model', 'model_id')} as model, ${by('key', 'key_id')} as key_id, succeeded, failed, credits, input_tokens,
+         output_tokens from facts
      ), summed as (
-       select grouping(day, model, key_id) > 0 as is_total, day, model, key_id, count(*) filter (where kind <> 'adjust') as requests,
-         count(*) filter (where kind = 'settle') as succeeded, count(*) filter (where kind = 'refund') as failed,
-         coalesce(-sum(credits), 0)::bigint as credits, coalesce(sum(input_tokens), 0)::bigint as input_tokens,
-         coalesce(sum(output_tokens), 0)::bigint as output_tokens
-       from entry group by grouping sets ((day, model, key_id), ())
+       select grouping(day, model, key_id) > 0 as is_total, day, model, key_id,
+         coalesce(sum(succeeded + failed), 0)::bigint as requests, coalesce(sum(succeeded), 0)::bigint as succeeded,
+         coalesce(sum(failed), 0)::bigint as failed, coalesce(sum(credits), 0)::bigint as credits,
+         coalesce(sum(input_tokens), 0)::bigint as input_tokens, coalesce(sum(output_tokens), 0)::bigint as output_tokens
+       from grouped group by grouping sets ((day, model, key_id), ())
      )
      select * from summed order by is_total desc, day desc, model, key_id limit $5`,
     [projectId, from, to, timeZone, rowsMax + 2, ...(keyId === undefined ? [] : [keyId])],

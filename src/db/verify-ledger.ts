@@ -188,58 +188,61 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
       'Each daily summary equals the sum of the ledger entries of its day, and each monthly summary the sum of its days.',
     // An open day has the entries up to the last entry when it was built, and a frozen day has all entries. The ledger does not
     // know the channel of a failure, so failures are compared per model.
-    offenders: ({ days }) => `select concat_ws(' ', at, project_id, model_id, channel_id) as id from (
+    offenders: ({ days }) => `select concat_ws(' ', at, project_id, key_id, model_id, channel_id) as id from (
         with built as materialized (
           select *, s.day::timestamp at time zone 'UTC' as first_at, (s.day + 1)::timestamp at time zone 'UTC' as past_at
           from summary_day s where ${days}
         ), entered as materialized (
-          select b.day, e.project_id, coalesce(e.model_id, '') as model_id, coalesce(e.channel_id, '') as channel_id, e.kind,
-            -e.credits as credits,
+          select b.day, e.project_id, coalesce(e.key_id, '') as key_id, coalesce(e.model_id, '') as model_id,
+            coalesce(e.channel_id, '') as channel_id, e.kind, -e.credits as credits,
             case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end as input_tokens,
             case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens
           from ledger_entry e join built b on b.day = (e.created_at at time zone 'UTC')::date
           where e.created_at >= (select min(first_at) from built) and e.created_at < (select max(past_at) from built)
             and e.kind in ('settle', 'refund', 'adjust') and (e.id <= b.through_entry_id or b.frozen_at is not null)
         ), taken as (
-          select day, project_id, model_id, channel_id, count(*) filter (where kind = 'settle') as successes, sum(credits) as credits,
-            sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens
-          from entered where kind <> 'refund' group by 1, 2, 3, 4
+          select day, project_id, key_id, model_id, channel_id, count(*) filter (where kind = 'settle') as successes,
+            sum(credits) as credits, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens
+          from entered where kind <> 'refund' group by 1, 2, 3, 4, 5
         ), failed as (
-          select day, project_id, model_id, count(*) as failures from entered where kind = 'refund' group by 1, 2, 3
+          select day, project_id, key_id, model_id, count(*) as failures from entered where kind = 'refund' group by 1, 2, 3, 4
         ), told as (
           select d.* from daily_summary d join built using (day)
         ), told_failures as (
-          select day, project_id, model_id, sum(failures) as failures from told group by 1, 2, 3
+          select day, project_id, key_id, model_id, sum(failures) as failures from told group by 1, 2, 3, 4
         ), month_of_days as (
           select to_char(day, 'YYYY-MM') as month, project_id, model_id, channel_id, sum(successes) as successes,
             sum(failures) as failures, sum(credits_charged) as credits, sum(cost_micro_usd) as cost,
             sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens
           from daily_summary group by 1, 2, 3, 4
         )
-        select day::text as at, project_id, model_id, channel_id from told full join taken using (day, project_id, model_id, channel_id)
+        select day::text as at, project_id, key_id, model_id, channel_id
+        from told full join taken using (day, project_id, key_id, model_id, channel_id)
         where coalesce(told.successes, 0) <> coalesce(taken.successes, 0) or coalesce(told.credits_charged, 0) <> coalesce(taken.credits, 0)
            or coalesce(told.input_tokens, 0) <> coalesce(taken.input_tokens, 0)
            or coalesce(told.output_tokens, 0) <> coalesce(taken.output_tokens, 0)
         union
-        select day::text, project_id, model_id, null from told_failures full join failed using (day, project_id, model_id)
+        select day::text, project_id, key_id, model_id, null
+        from told_failures full join failed using (day, project_id, key_id, model_id)
         where coalesce(told_failures.failures, 0) <> coalesce(failed.failures, 0)
         union
-        select month, project_id, model_id, channel_id from monthly_summary m full join month_of_days d using (month, project_id, model_id, channel_id)
+        select month, project_id, null, model_id, channel_id
+        from monthly_summary m full join month_of_days d using (month, project_id, model_id, channel_id)
         where (m.successes, m.failures, m.credits_charged, m.cost_micro_usd, m.input_tokens, m.output_tokens)
           is distinct from (d.successes, d.failures, d.credits, d.cost, d.input_tokens, d.output_tokens)
         union
-        select month, project_id, model_id, channel_id from monthly_summary m join summary_month built using (month)
+        select month, project_id, null, model_id, channel_id from monthly_summary m join summary_month built using (month)
         where m.requests <> m.successes + m.failures or m.cost_micro_usd < 0
            or m.margin_micro_usd <> m.credits_charged * built.credit_value_micro_usd - m.cost_micro_usd
         union
         -- Days are built in order, so a day before the last built one must have a summary.
-        select missing.day::text, null, null, null from (
+        select missing.day::text, null, null, null, null from (
           select distinct (created_at at time zone 'UTC')::date as day from ledger_entry
           where id > $3 and kind in ('settle', 'refund', 'adjust')) missing
         where missing.day < (select max(day) from summary_day)
           and not exists (select from summary_day s where s.day = missing.day)
         union
-        select distinct to_char(day, 'YYYY-MM'), null, null, null from summary_day s
+        select distinct to_char(day, 'YYYY-MM'), null, null, null, null from summary_day s
         where not exists (select from summary_month m where m.month = to_char(s.day, 'YYYY-MM'))
       ) wrong`,
   },

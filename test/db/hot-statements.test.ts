@@ -126,6 +126,33 @@ describe('in a session that planned its statements on full tables', () => {
   });
 });
 
+describe('the usage of a month whose days are closed', () => {
+  it('reads the summaries of the days and not their entries', async () => {
+    const today = Math.floor(Date.now() / 86_400_000) * 86_400;
+    const month = { from: today - 30 * 86_400, to: today };
+    await run(
+      observer,
+      `insert into summary_day select (to_timestamp(at) at time zone 'UTC')::date, 0, now(), now()
+       from generate_series($1::bigint, $2::bigint - 1, 86400) at`,
+      [month.from, month.to],
+    );
+    const { projectId, keyId } = book;
+    await run(
+      observer,
+      `insert into daily_summary select day, $1, $2, 'model-a', 'chn_1', 5, 1, 7, 0, 0, 0 from summary_day`,
+      [projectId, keyId],
+    );
+    const sum = () => sumUsage(newSession.db, { projectId, ...month, timeZone: 'UTC', groups: usageGroups }, 100);
+    await sum();
+
+    const { blocks, scans } = await newSession.reads(sum);
+
+    expect((await sum())[0]).toMatchObject({ isTotal: true, requests: 180, credits: 210 });
+    expect(scans).toEqual([]);
+    expect(blocks).toBeLessThan(blocksMax);
+  });
+});
+
 describe('among 20,000 parked jobs of 20 projects', () => {
   const places = 8;
   const claim = ({ db }: Session) => claimPolls(db, [{ channelId: 'chn_parked', places }], pollBounds);

@@ -5,7 +5,9 @@ import { promisify } from 'node:util';
 import { adjustCredits } from '../../../src/commands/projects/adjust-credits.ts';
 import { runMaintenance } from '../../../src/commands/jobs/maintenance.ts';
 import type { Database } from '../../../src/db/database.ts';
+import { sumUsage } from '../../../src/db/usage.ts';
 import { verifyLedger } from '../../../src/db/verify-ledger.ts';
+import { usageGroups, type UsageGroup } from '../../../src/domain/usage-group.ts';
 import {
   admitted,
   attemptEndedOk,
@@ -235,6 +237,35 @@ describe('the monthly summary', () => {
     expect(frozen).toEqual([{ cost: 503 }]);
   });
 
+  it.each<[string, { groups: readonly UsageGroup[]; cutSeconds?: number; ofKey?: boolean; timeZone?: string }]>([
+    ['of every day, model and key', { groups: usageGroups }],
+    ['of a range that begins and ends within days', { groups: usageGroups, cutSeconds: 43_200 }],
+    ['of one key', { groups: ['day'], ofKey: true }],
+    ['without days, in another time zone', { groups: ['model'], timeZone: 'Asia/Kolkata' }],
+    ['by the days of another time zone', { groups: ['day'], timeZone: 'Asia/Kolkata' }],
+  ])(
+    'gives the usage %s to the credit as the ledger does',
+    async (_what, { groups, cutSeconds = 0, ofKey = false, timeZone = 'UTC' }) => {
+      const usage = () =>
+        sumUsage(
+          db,
+          {
+            projectId: book.projectId,
+            keyId: ofKey ? book.keyId : undefined,
+            from: Date.parse(older.first) / 1_000 + cutSeconds,
+            to: Math.ceil(Date.now() / 1_000) + 1,
+            timeZone,
+            groups,
+          },
+          100,
+        );
+      const byTheLedger = await usage();
+      expect(byTheLedger.find(({ isTotal }) => isTotal)).toMatchObject({ credits: 31, failed: 1 });
+      await runMaintenance(upkeep);
+      expect(await usage()).toEqual(byTheLedger);
+    },
+  );
+
   it('adds later entries to the open month', async () => {
     await runMaintenance(upkeep);
     await adjustCredits({ db }, { requestId: 'task_now', amount: 2, reason: 'late', actor: 'test' });
@@ -260,6 +291,7 @@ describe('the monthly summary', () => {
     ['deleted rows', ['delete from monthly_summary']],
     ['a changed charge of a day', ['update daily_summary set credits_charged = credits_charged + 1']],
     ['a failure too many on a day', ['update daily_summary set failures = failures + 1']],
+    ['a charge of another key', [`update daily_summary set key_id = 'key_other'`]],
     ['deleted days', ['delete from daily_summary', 'delete from summary_day where day < current_date']],
     [
       'a row without ledger entries',

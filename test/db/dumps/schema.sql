@@ -180,6 +180,7 @@ create table daily_summary (
   day date not null,
   failures bigint not null,
   input_tokens bigint not null,
+  key_id text not null,
   model_id text not null,
   output_tokens bigint not null,
   project_id text not null,
@@ -532,7 +533,7 @@ alter table credit_account add constraint credit_account_pkey PRIMARY KEY (proje
 
 alter table credit_account add constraint credit_account_reserved_check CHECK ((reserved >= 0));
 
-alter table daily_summary add constraint daily_summary_pkey PRIMARY KEY (day, project_id, model_id, channel_id);
+alter table daily_summary add constraint daily_summary_pkey PRIMARY KEY (day, project_id, key_id, model_id, channel_id);
 
 alter table delivery add constraint delivery_check CHECK (((state = 'pending'::text) = (ended_at IS NULL)));
 
@@ -2137,12 +2138,12 @@ begin
   on conflict (day) do update set through_entry_id = excluded.through_entry_id, built_at = excluded.built_at,
     frozen_at = excluded.frozen_at;
 
-  insert into daily_summary (day, project_id, model_id, channel_id, successes, failures, credits_charged, cost_micro_usd,
+  insert into daily_summary (day, project_id, key_id, model_id, channel_id, successes, failures, credits_charged, cost_micro_usd,
                              input_tokens, output_tokens)
-  select p_day, project_id, model_id, channel_id, sum(successes), sum(failures), sum(credits), sum(cost), sum(input_tokens),
-         sum(output_tokens)
+  select p_day, project_id, key_id, model_id, channel_id, sum(successes), sum(failures), sum(credits), sum(cost),
+         sum(input_tokens), sum(output_tokens)
   from (
-    select e.project_id, coalesce(e.model_id, '') as model_id,
+    select e.project_id, coalesce(e.key_id, '') as key_id, coalesce(e.model_id, '') as model_id,
       coalesce(e.channel_id,
                case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = e.request_id order by a.n desc limit 1) end,
                '') as channel_id,
@@ -2153,18 +2154,18 @@ begin
     where e.created_at >= first and e.created_at < past and e.id <= through and e.kind in ('settle', 'refund', 'adjust')
     union all
     -- A chat ends within minutes, so an hour more holds every chat that began on this day.
-    select e.project_id, e.model_id, e.channel_id, 0, 0, 0, e.cost_micro_usd, 0, 0
+    select e.project_id, e.key_id, e.model_id, e.channel_id, 0, 0, 0, e.cost_micro_usd, 0, 0
     from ledger_entry e
     where e.created_at >= first and e.created_at < past + interval '1 hour' and e.began_at >= first and e.began_at < past
       and e.cost_micro_usd <> 0 and (over or e.created_at <= until)
     union all
-    select r.project_id, r.model_id, a.channel_id, 0, 0, 0, a.cost_micro_usd, 0, 0
+    select r.project_id, r.key_id, r.model_id, a.channel_id, 0, 0, 0, a.cost_micro_usd, 0, 0
     from attempt a cross join lateral (select * from reservation where reservation.id = a.request_id offset 0) r
     where a.started_at >= first and a.started_at < past and a.cost_micro_usd <> 0 and (over or r.ended_at <= until)
       -- Nothing was bought by what was refused, and by what ended before the provider had taken it.
       and (a.outcome in ('ok', 'unknown') or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))
   ) facts
-  group by 2, 3, 4;
+  group by 2, 3, 4, 5;
 
   select count(*) = month_past - month_first into month_over
   from summary_day where day >= month_first and day < month_past and frozen_at is not null;

@@ -161,8 +161,8 @@ describe('GET /api/v1/key', () => {
     const charged = (credits: number) =>
       run(
         db,
-        `insert into daily_summary select day, $1, 'model-a', 'chn', 1, 0, $2, 0, 0, 0 from summary_day
-         on conflict (day, project_id, model_id, channel_id) do update set credits_charged = excluded.credits_charged`,
+        `insert into daily_summary select day, $1, 'key', 'model-a', 'chn', 1, 0, $2, 0, 0, 0 from summary_day
+         on conflict (day, project_id, key_id, model_id, channel_id) do update set credits_charged = excluded.credits_charged`,
         [project.projectId, credits],
       );
     await charged(233);

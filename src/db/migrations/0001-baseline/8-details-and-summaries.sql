@@ -35,7 +35,8 @@ create table summary_day (
 create table daily_summary (
   day date not null references summary_day (day),
   project_id text not null,
-  -- Empty for a project's own adjustment; channel_id is also empty for a failure without any attempt.
+  -- Empty for an adjustment that is about no key or no model; channel_id is also empty for a failure without any attempt.
+  key_id text not null,
   model_id text not null,
   channel_id text not null,
   successes bigint not null,
@@ -44,7 +45,7 @@ create table daily_summary (
   cost_micro_usd bigint not null,
   input_tokens bigint not null,
   output_tokens bigint not null,
-  primary key (day, project_id, model_id, channel_id)
+  primary key (day, project_id, key_id, model_id, channel_id)
 );
 
 create table summary_month (
