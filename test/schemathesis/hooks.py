@@ -55,6 +55,7 @@ def _refusal(response):
 
 
 CHATS = r"/(completions|messages|count_tokens|responses)$|Content$"
+PICTURES = r"^/v1/(images|videos)|:predict$"
 
 # What no schema can say, or none that clients' generators understand: patterns of the route, and of the code and the field.
 BEYOND_SCHEMAS = [
@@ -73,16 +74,19 @@ BEYOND_SCHEMAS = [
     # What the model of the request does not take. Of the two bodies of a Gemini route one is for its type.
     (CHATS, r"^unsupported_parameter "),
     (CHATS, r"^(context_length_exceeded|invalid_url) "),
+    (r":\w+$", r"^invalid_value alt$"),
     # The fields of the model's catalog entry, by its name, and the sizes and clips that it makes.
-    (r"^/v1/(images|videos)", r"^unsupported_parameter "),
-    (r"^/v1/(images|videos)", r"^invalid_value (size|seconds|image|input_reference|prompt)$"),
-    (r"^/v1/(images|videos)", r"^missing_parameter (prompt|image)$"),
-    (r"^/v1/(images|videos)", r"^invalid_url "),
+    (PICTURES, r"^unsupported_parameter "),
+    (PICTURES, r"^invalid_value (size|seconds|image|input_reference|prompt|instances|parameters)\b"),
+    (PICTURES, r"^missing_parameter (prompt|image|instances)\b"),
+    (PICTURES, r"^invalid_url "),
+    # A form has no null.
+    (r"/(edits|videos)$", r"^invalid_value response_format$"),
     # The most seconds are a setting of the gateway, and a variant has two names.
     (r"/generate$", r"^invalid_value (deadline_seconds|variant)$"),
-    # Inputs that the model does not take, or not together. Of the former platform's fields only some are the model's.
-    (r"/generate$", r"^(unsupported_parameter|invalid_value) (image|images|reference_images|video_url|audio_url)$"),
-    (r"/api/generate$", r"^(unsupported_parameter|invalid_value) (aspectRatio|imageSize|type|images)$"),
+    # What the model does not take together. Of the former platform's fields only some are the model's.
+    (r"/generate$", r"^unsupported_parameter "),
+    (r"/api/generate$", r"^invalid_value (aspectRatio|imageSize|type|images)$"),
     # Hosts, and bytes that are no picture.
     (r"/generate$", r"^(invalid_url|invalid_callback_url|invalid_image) "),
     (r"/upload$", r"^(invalid_image|invalid_multipart) "),

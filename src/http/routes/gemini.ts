@@ -80,7 +80,9 @@ const jsonFormats = ['json', 'json;enum-encoding=int'];
 function demandAlt(ctx: AppContext, formats: readonly string[]): string {
   const [format = 'json', other = format] = ['alt', '$alt'].flatMap((name) => queryValue(ctx, name) ?? []);
   if (formats.includes(format) && other === format) return format;
-  const message = `alt: ${quoted(format)} is not supported here; supported are ${formats.join(' and ')}.`;
+  const message = formats.includes(format)
+    ? 'alt and $alt are the same setting and must not differ.'
+    : `alt: ${quoted(format)} is not supported here; supported are ${formats.join(' and ')}.`;
   throw new GatewayError('invalid_value', { message, param: 'alt' });
 }
 

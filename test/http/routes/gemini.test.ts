@@ -285,6 +285,7 @@ describe('invalid input on the Gemini route', () => {
     for (const query of ['alt=xml', 'alt=sse', 'alt=json&$alt=sse', 'alt=json&alt=json', 'uploadType=media']) {
       expect(failureOf(await ask(`${path}?${query}`, hello))).toMatchObject({ code: 400, status: 'INVALID_ARGUMENT' });
     }
+    expect(failureOf(await ask(`${path}?alt=json&$alt=sse`, hello)).message).toContain('must not differ');
     expect((await ask(`${path}?$alt=json;enum-encoding=int&prettyPrint=false`, hello)).status).toBe(200);
     expect(failureOf(await ask(`${path}?key=${project.apiKey}`, hello, { key: null }))).toMatchObject({ code: 401 });
   });
