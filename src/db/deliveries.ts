@@ -1,6 +1,7 @@
 import type { Database, Statements } from './database.ts';
 
-export type DeliveryState = 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked';
+export const deliveryStates = ['pending', 'delivered', 'exhausted', 'gone', 'blocked'] as const;
+export type DeliveryState = (typeof deliveryStates)[number];
 
 export interface DeliveryClaim {
   claimed: boolean;

@@ -30,6 +30,28 @@ export interface DeliveryTry {
   error: string | null;
 }
 
+export interface DeliveryFilter {
+  projectId?: string | undefined;
+  taskId?: string | undefined;
+  state?: DeliveryState | undefined;
+}
+
+/** One page of all callbacks for operators, newest first. Ids sort by time. */
+export async function listAllDeliveries(
+  database: Database,
+  { projectId, taskId, state }: DeliveryFilter,
+  { limit, after }: PageRequest,
+): Promise<Page<ListedDelivery & { taskId: string; projectId: string }>> {
+  const rows = await database.query<ListedDelivery & { taskId: string; projectId: string }>(
+    'list-deliveries',
+    `select d.task_id, d.project_id, ${deliveryColumns} from delivery d
+     where ($1::text is null or d.project_id = $1) and ($2::text is null or d.task_id = $2) and ($3::text is null or d.state = $3)
+       and ($4::text is null or d.id < $4) order by d.id desc limit $5`,
+    [projectId ?? null, taskId ?? null, state ?? null, after === null ? null : readTimePosition(after).id, limit + 1],
+  );
+  return pageOf(rows, limit, ({ position }) => position);
+}
+
 /** One page of the callbacks of a task by the time of their creation (`timePosition`). A callback has at most as many tries as the retry schedule. */
 export async function listTaskDeliveries(
   database: Database,
@@ -39,16 +61,17 @@ export async function listTaskDeliveries(
   const before = after === null ? newestPosition : readTimePosition(after);
   const rows = await database.query<ListedDelivery>(
     'list-task-deliveries',
-    `select d.id, d.event_id, d.state, d.attempts, d.last_status, ${unixSeconds('d.created_at')} as created_at,
-       ${unixSeconds('d.ended_at')} as ended_at, ${unixSeconds('d.next_attempt_at')} as next_attempt_at,
-       ${positionOf('d')} as position,
-       (select coalesce(json_agg(json_build_object('n', a.n, 'startedAt', ${unixSeconds('a.started_at')},
-          'endedAt', ${unixSeconds('a.ended_at')}, 'status', a.status, 'error', a.error_class) order by a.n), '[]')
-        from delivery_attempt a where a.delivery_id = d.id) as tries
-     from delivery d
+    `select ${deliveryColumns} from delivery d
      where d.task_id = $1 and (d.created_at, d.id) < (${timeOfPosition('$2')}, $3::text)
      order by d.created_at desc, d.id desc limit $4`,
     [taskId, before.microseconds, before.id, limit + 1],
   );
   return pageOf(rows, limit, ({ position }) => position);
 }
+
+const deliveryColumns = `d.id, d.event_id, d.state, d.attempts, d.last_status, ${unixSeconds('d.created_at')} as created_at,
+  ${unixSeconds('d.ended_at')} as ended_at, ${unixSeconds('d.next_attempt_at')} as next_attempt_at,
+  ${positionOf('d')} as position,
+  (select coalesce(json_agg(json_build_object('n', a.n, 'startedAt', ${unixSeconds('a.started_at')},
+     'endedAt', ${unixSeconds('a.ended_at')}, 'status', a.status, 'error', a.error_class) order by a.n), '[]')
+   from delivery_attempt a where a.delivery_id = d.id) as tries`;

@@ -26,7 +26,7 @@ export function createAdminApi(deps: Deps) {
         db ??= openDatabase({ ...deps.config.database, poolMax: connectionsMax, statementTimeoutMs });
         const own = { ...deps, db, answerWithinSeconds };
         const opened: VerbDeps = { catalogSettings: own, database: own, secrets: own, upstreams: own, worker: own };
-        return createAdminRoutes(own, (need) => Promise.resolve(opened[need]));
+        return createAdminRoutes({ ...own, open: (need) => Promise.resolve(opened[need]) });
       },
     },
     close: async (): Promise<void> => db?.close(),

@@ -87,6 +87,10 @@ export const moment = z
     return z.NEVER;
   });
 
+/** Whole unix seconds, as SQL takes them. */
+export const unixSecondsOf = (at: Date | undefined): number | undefined =>
+  at === undefined ? undefined : Math.floor(at.getTime() / 1_000);
+
 function readMoment(text: string): number | null {
   const span = /^(\d{1,6})([smhd])$/.exec(text);
   if (span) return Date.now() + Number(span[1]) * (unitMs[span[2] ?? ''] ?? NaN);

@@ -4,6 +4,7 @@ import { audit } from './groups/audit.ts';
 import { catalog } from './groups/catalog.ts';
 import { channels } from './groups/channels.ts';
 import { credits } from './groups/credits.ts';
+import { deliveries } from './groups/deliveries.ts';
 import { jobs } from './groups/jobs.ts';
 import { keys } from './groups/keys.ts';
 import { ledger } from './groups/ledger.ts';
@@ -11,6 +12,7 @@ import { projects } from './groups/projects.ts';
 import { secrets } from './groups/secrets.ts';
 import { summary } from './groups/summary.ts';
 import { tasks } from './groups/tasks.ts';
+import { usage } from './groups/usage.ts';
 
 /** Everything that operators can do, in the order of the help. The command line and the admin API are made from this table. */
 export const verbTable: Readonly<Record<string, Verb | VerbGroup>> = {
@@ -20,9 +22,11 @@ export const verbTable: Readonly<Record<string, Verb | VerbGroup>> = {
   channels,
   catalog,
   tasks,
+  deliveries,
   jobs,
   ledger,
   secrets,
+  usage,
   summary,
   audit,
   'admin-tokens': adminTokens,

@@ -1,5 +1,5 @@
 import { toColumns } from '../../db/database.ts';
-import { listTaskDeliveries } from '../../db/list-deliveries.ts';
+import { listTaskDeliveries, type ListedDelivery } from '../../db/list-deliveries.ts';
 import type { Deps } from '../../deps.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { Page, PageRequest } from '../../domain/page.ts';
@@ -11,11 +11,13 @@ export async function listDeliveries(
   page: PageRequest,
 ): Promise<Page<JsonObject>> {
   const { items, next } = await listTaskDeliveries(db, taskId, page);
-  const present = ({ id, tries, position: _, ...about }: (typeof items)[number]): JsonObject => ({
-    delivery_id: id,
-    object: 'delivery',
-    ...toColumns(about),
-    tries: tries.map(toColumns),
-  });
-  return { items: items.map(present), next };
+  return { items: items.map(presentDelivery), next };
 }
+
+/** A delivery in the format of the API. Times are unix seconds. */
+export const presentDelivery = ({ id, tries, position: _, ...about }: ListedDelivery): JsonObject => ({
+  delivery_id: id,
+  object: 'delivery',
+  ...toColumns(about),
+  tries: tries.map(toColumns),
+});

@@ -1,12 +1,11 @@
-import type { OpenDeps } from '../../verbs/verb-deps.ts';
 import { allVerbs } from '../../verbs/table.ts';
 import type { AccessDeps } from '../../commands/admin/admin-access.ts';
 import type { Route } from '../route.ts';
 import { sessionRoutes } from './session-routes.ts';
-import { verbRoute } from './verb-route.ts';
+import { verbRoute, type VerbRouteDeps } from './verb-route.ts';
 
 /** Every route of the admin API: the verbs that are not local to the command line, and the sessions of the console. */
-export const createAdminRoutes = (deps: AccessDeps, open: OpenDeps): Route[] => [
+export const createAdminRoutes = (deps: AccessDeps & VerbRouteDeps): Route[] => [
   ...sessionRoutes(deps),
-  ...allVerbs().flatMap(({ verb }) => ('local' in verb.route ? [] : [verbRoute(verb, verb.route, open)])),
+  ...allVerbs().flatMap(({ verb }) => ('local' in verb.route ? [] : [verbRoute(verb, verb.route, deps)])),
 ];

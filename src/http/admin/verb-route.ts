@@ -1,5 +1,7 @@
 import type { z } from 'zod';
+import { answerOnce } from '../../commands/admin/answer-once.ts';
 import { actorOf } from '../../domain/admin-access.ts';
+import { canonicalJson } from '../../domain/canonical-json.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { didYouMean } from '../../domain/nearest.ts';
@@ -7,13 +9,17 @@ import { includesRole } from '../../domain/role.ts';
 import type { Verb, VerbRoute } from '../../verbs/define-verb.ts';
 import type { Report } from '../../verbs/report.ts';
 import type { OpenDeps } from '../../verbs/verb-deps.ts';
+import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { adminOf, type AppContext } from '../context.ts';
+import { readIdempotencyKey } from '../idempotency-key.ts';
 import type { Route } from '../route.ts';
 import { adminPrefix } from './admin-prefix.ts';
 import { refusalOf } from './refusal-of.ts';
 
+export type VerbRouteDeps = Parameters<typeof answerOnce>[0] & { open: OpenDeps };
+
 /** The route of a verb: inputs of the path, and the others in the query of a GET or else in a JSON body. */
-export function verbRoute(verb: Verb, route: VerbRoute, open: OpenDeps): Route {
+export function verbRoute(verb: Verb, route: VerbRoute, deps: VerbRouteDeps): Route {
   const { method, path, role } = route;
   const fields = bodyFields(verb, route);
   const isRead = method === 'GET';
@@ -27,12 +33,27 @@ export function verbRoute(verb: Verb, route: VerbRoute, open: OpenDeps): Route {
       demandOwnerInput(ctx, route, given);
       const prepared = verb.prepare({ ...given, ...ctx.params });
       if (!prepared.ok) throw invalidInput(prepared.issues);
-      const report = await prepared.run(open, actorOf(adminOf(ctx))).catch((error: unknown) => {
-        throw refusalOf(error);
-      });
-      answer(ctx, report);
+      const work = () =>
+        prepared.run(deps.open, actorOf(adminOf(ctx))).catch((error: unknown) => {
+          throw refusalOf(error);
+        });
+      answer(ctx, isRead ? await work() : await onceByKey(deps, ctx, work));
     },
   };
+}
+
+/** With an Idempotency-Key, the report of the first request with that key. */
+async function onceByKey(deps: VerbRouteDeps, ctx: AppContext, work: () => Promise<Report>): Promise<Report> {
+  const key = readIdempotencyKey(ctx);
+  if (key === null) return work();
+  const fingerprint = sha256Hex(canonicalJson({ method: ctx.method, path: ctx.path, body: ctx.request.body ?? {} }));
+  const { tokenId } = adminOf(ctx);
+  const { answer: text, isReplay } = await answerOnce(deps, { tokenId, key, fingerprint }, async () =>
+    JSON.stringify(await work()),
+  );
+  if (isReplay) ctx.set('Idempotent-Replayed', 'true');
+  // It is the text of a report, which only this process's own release and the one before it have written.
+  return JSON.parse(text) as Report;
 }
 
 /** The inputs that are not in the path, by their names in snake_case. */

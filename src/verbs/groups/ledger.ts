@@ -1,9 +1,32 @@
+import { listLedgerEntries, type PublicEntry } from '../../commands/projects/list-ledger-entries.ts';
 import { verifyLedger } from '../../db/verify-ledger.ts';
-import { flag, group, verb } from '../define-verb.ts';
-import { table } from '../plain-text.ts';
+import { flag, group, option, verb } from '../define-verb.ts';
+import { shortText } from '../input.ts';
+import { pageInput } from '../page-input.ts';
+import { table, time } from '../plain-text.ts';
+import { listReport } from '../report.ts';
 
-/** `tollgate ledger …`: proves that the books balance. */
-export const ledger = group('the ledger of all credits', () => ({ verify }));
+/** `tollgate ledger …`: the entries, and the proof that the books balance. */
+export const ledger = group('the ledger of all credits', () => ({ list, verify }));
+
+const list = verb({
+  summary: 'list the entries of a project, newest first',
+  input: {
+    project: option('<id>', shortText).describe('project that owns the account'),
+    key: option('<id>', shortText.optional()).describe('show only the entries of this key'),
+    task: option('<id>', shortText.optional()).describe('show only this task (task_…) or chat (req_…)'),
+    ...pageInput('ledger'),
+  },
+  route: { method: 'GET', path: '/ledger', role: 'viewer' },
+  needs: 'database',
+  async run(deps, { project: projectId, key: keyId, task: requestId, ...page }) {
+    const toLine = (entry: PublicEntry) => ({ ...entry, at: time(entry.at) });
+    return listReport(await listLedgerEntries(deps, { projectId, keyId, requestId }, page), toLine, {
+      list: 'ledger',
+      nothing: 'There are no entries.',
+    });
+  },
+});
 
 const verify = verb({
   summary: 'add up all entries and check every invariant; exits 1 when one is violated',

@@ -1,24 +1,23 @@
 import { z } from 'zod';
 import { forceCancelTask } from '../../commands/tasks/force-cancel-task.ts';
-import { UnknownToOperator } from '../../commands/operator-error.ts';
 import { presentTask } from '../../commands/tasks/present-task.ts';
 import { anyRedeliveries, redeliverCallback } from '../../commands/callbacks/redeliver-callback.ts';
 import { resolveTask } from '../../commands/tasks/resolve-task.ts';
 import { recordAudit } from '../../db/audit.ts';
-import type { Database } from '../../db/database.ts';
 import { findResolution } from '../../db/resolutions.ts';
 import { listAttemptDetails } from '../../db/attempt-details.ts';
 import { listTasks } from '../../db/list-tasks.ts';
-import { findTask, type TaskView } from '../../db/tasks.ts';
+import type { TaskView } from '../../db/tasks.ts';
 import { taskStatuses, taskTypes } from '../../domain/task.ts';
 import { flag, group, option, verb } from '../define-verb.ts';
-import { moment, shortText } from '../input.ts';
+import { moment, shortText, unixSecondsOf } from '../input.ts';
 import { pageInput } from '../page-input.ts';
-import { facts, table, time } from '../plain-text.ts';
+import { facts, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
+import { callTable, knownTask, taskRow, timeline } from './task-timeline.ts';
 
 /** `tollgate tasks …`: image and video tasks and their outcomes. */
-export const tasks = group('image and video tasks', () => ({ list, show, resolve, cancel, redeliver }));
+export const tasks = group('image and video tasks', () => ({ list, show, timeline, resolve, cancel, redeliver }));
 
 const list = verb({
   summary: 'list admitted tasks, newest first',
@@ -38,8 +37,8 @@ const list = verb({
   async run({ db }, { project, status, type, model, key, unknown: unknownOnly, createdAfter, createdBefore, ...page }) {
     const filter = {
       ...{ projectId: project, status, type, modelId: model, keyId: key, unknownOnly },
-      createdFrom: secondsOf(createdAfter),
-      createdBefore: secondsOf(createdBefore),
+      createdFrom: unixSecondsOf(createdAfter),
+      createdBefore: unixSecondsOf(createdBefore),
     };
     const toLine = (task: TaskView) => ({
       task_id: task.id,
@@ -57,28 +56,9 @@ const list = verb({
     return listReport(await listTasks(db, filter, page), toLine, {
       list: 'tasks',
       nothing: 'No task matches.',
-      toDocument,
+      toDocument: taskRow,
     });
   },
-});
-
-const secondsOf = (at: Date | undefined) => (at === undefined ? undefined : Math.floor(at.getTime() / 1_000));
-
-/** A task in a list: without input and output, which `show` has. */
-const toDocument = (task: TaskView) => ({
-  task_id: task.id,
-  project_id: task.projectId,
-  type: task.type,
-  model: task.modelId,
-  status: task.status,
-  error_code: task.errorCode,
-  outcome_unknown: task.outcomeUnknown,
-  attempts: task.attempts,
-  credits: task.credits,
-  created_at: task.createdAt,
-  started_at: task.startedAt,
-  completed_at: task.completedAt,
-  request_id: task.requestId,
 });
 
 const id = shortText.describe('task id, such as task_…');
@@ -116,33 +96,12 @@ const show = verb({
       input: shown['input'],
       output: shown['output'],
     });
-    const calls = table(
-      attempts.map((attempt) => ({
-        n: attempt.n,
-        channel: attempt.channel,
-        outcome: attempt.outcome ?? (attempt.nextPollAt === null ? 'running' : 'parked'),
-        error_class: attempt.errorClass,
-        status: attempt.status,
-        detail: attempt.detail,
-        code: attempt.code,
-        operation: attempt.operation,
-        cost_micro_usd: attempt.costMicroUsd,
-        started_at: time(attempt.startedAt),
-        submitted_at: time(attempt.submittedAt),
-        ended_at: time(attempt.endedAt),
-        next_poll_at: time(attempt.nextPollAt),
-      })),
-      'No channel was called.',
-    );
-    return { document: { ...shown, attempts_detail: attempts.map(jsonRow), resolution }, text: `${about}\n\n${calls}` };
+    return {
+      document: { ...shown, attempts_detail: attempts.map(jsonRow), resolution },
+      text: `${about}\n\n${callTable(attempts)}`,
+    };
   },
 });
-
-async function knownTask(db: Database, id: string): Promise<TaskView> {
-  const task = await findTask(db, id);
-  if (!task) throw new UnknownToOperator(`There is no task ${id}.`);
-  return task;
-}
 
 const resolve = verb({
   summary: 'record what became of a task with an unknown outcome; the task itself does not change',

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { presentDelivery } from '../../commands/callbacks/list-deliveries.ts';
+import { deliveryStates } from '../../db/deliveries.ts';
+import { listAllDeliveries, type ListedDelivery } from '../../db/list-deliveries.ts';
+import { group, option, verb } from '../define-verb.ts';
+import { shortText } from '../input.ts';
+import { pageInput } from '../page-input.ts';
+import { time } from '../plain-text.ts';
+import { listReport } from '../report.ts';
+
+/** `tollgate deliveries …`: the callbacks of tasks. */
+export const deliveries = group('the callbacks of tasks', () => ({ list }));
+
+const list = verb({
+  summary: 'list callbacks with their tries, newest first',
+  input: {
+    project: option('<id>', shortText.optional()).describe('show only this project'),
+    task: option('<id>', shortText.optional()).describe('show only this task'),
+    state: option('<state>', z.enum(deliveryStates).optional()).describe('show only callbacks in this state'),
+    ...pageInput('all-deliveries'),
+  },
+  route: { method: 'GET', path: '/deliveries', role: 'viewer' },
+  needs: 'database',
+  async run({ db }, { project: projectId, task: taskId, state, ...page }) {
+    const toLine = (delivery: ListedDelivery & { taskId: string; projectId: string }) => ({
+      delivery_id: delivery.id,
+      task_id: delivery.taskId,
+      project_id: delivery.projectId,
+      state: delivery.state,
+      tries: delivery.attempts,
+      last_status: delivery.lastStatus,
+      created_at: time(delivery.createdAt),
+      next_attempt_at: time(delivery.nextAttemptAt),
+    });
+    return listReport(await listAllDeliveries(db, { projectId, taskId, state }, page), toLine, {
+      list: 'all-deliveries',
+      nothing: 'There are no callbacks.',
+      toDocument: presentDelivery,
+    });
+  },
+});

@@ -1,0 +1,95 @@
+import { listDeliveries } from '../../commands/callbacks/list-deliveries.ts';
+import { UnknownToOperator } from '../../commands/operator-error.ts';
+import { listLedgerEntries } from '../../commands/projects/list-ledger-entries.ts';
+import { listAttemptDetails } from '../../db/attempt-details.ts';
+import type { Database } from '../../db/database.ts';
+import { findResolution } from '../../db/resolutions.ts';
+import { findTask, type TaskView } from '../../db/tasks.ts';
+import { verb } from '../define-verb.ts';
+import { shortText } from '../input.ts';
+import { facts, table, time } from '../plain-text.ts';
+import { jsonRow } from '../report.ts';
+
+/** `tollgate tasks timeline` */
+export const timeline = verb({
+  summary: 'show what happened to a task, without its prompt and its results',
+  input: { id: shortText.describe('task id, such as task_…') },
+  route: { method: 'GET', path: '/tasks/:id', role: 'viewer' },
+  needs: 'database',
+  async run(deps, { id: taskId }) {
+    const task = await knownTask(deps.db, taskId);
+    const firstPage = { limit: rowsMax, after: null };
+    const [attempts, resolution, deliveries, ledger] = await Promise.all([
+      listAttemptDetails(deps.db, taskId),
+      findResolution(deps.db, taskId),
+      listDeliveries(deps, taskId, firstPage),
+      listLedgerEntries(deps, { projectId: task.projectId, requestId: taskId }, firstPage),
+    ]);
+    // A provider's own words may quote the prompt.
+    const calls = attempts.map((attempt) => ({ ...attempt, detail: null }));
+    return {
+      document: {
+        ...taskRow(task),
+        attempts_detail: calls.map(jsonRow),
+        resolution,
+        deliveries: deliveries.items,
+        ledger: ledger.items,
+      },
+      text: [
+        facts({ ...taskRow(task), created_at: time(task.createdAt), completed_at: time(task.completedAt) }),
+        callTable(calls),
+        table(
+          ledger.items.map(({ at, kind, credits, balance_after }) => ({ at: time(at), kind, credits, balance_after })),
+          'No credits were moved yet.',
+        ),
+      ].join('\n\n'),
+    };
+  },
+});
+
+/** More than one task has: its callback can be sent again by hand. */
+const rowsMax = 100;
+
+export async function knownTask(db: Database, id: string): Promise<TaskView> {
+  const task = await findTask(db, id);
+  if (!task) throw new UnknownToOperator(`There is no task ${id}.`);
+  return task;
+}
+
+/** A task without its input and output. */
+export const taskRow = (task: TaskView) => ({
+  task_id: task.id,
+  project_id: task.projectId,
+  type: task.type,
+  model: task.modelId,
+  status: task.status,
+  error_code: task.errorCode,
+  outcome_unknown: task.outcomeUnknown,
+  attempts: task.attempts,
+  credits: task.credits,
+  created_at: task.createdAt,
+  started_at: task.startedAt,
+  completed_at: task.completedAt,
+  request_id: task.requestId,
+});
+
+/** Every provider call of a task, for people. */
+export const callTable = (attempts: Awaited<ReturnType<typeof listAttemptDetails>>): string =>
+  table(
+    attempts.map((attempt) => ({
+      n: attempt.n,
+      channel: attempt.channel,
+      outcome: attempt.outcome ?? (attempt.nextPollAt === null ? 'running' : 'parked'),
+      error_class: attempt.errorClass,
+      status: attempt.status,
+      detail: attempt.detail,
+      code: attempt.code,
+      operation: attempt.operation,
+      cost_micro_usd: attempt.costMicroUsd,
+      started_at: time(attempt.startedAt),
+      submitted_at: time(attempt.submittedAt),
+      ended_at: time(attempt.endedAt),
+      next_poll_at: time(attempt.nextPollAt),
+    })),
+    'No channel was called.',
+  );

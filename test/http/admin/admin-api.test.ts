@@ -1,0 +1,276 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Command } from 'commander';
+import { includesRole, roles, type Role } from '../../../src/domain/role.ts';
+import { createProgram } from '../../../src/main/cli.ts';
+import type { VerbRoute } from '../../../src/verbs/define-verb.ts';
+import { allVerbs } from '../../../src/verbs/table.ts';
+import { goodKey } from '../support.ts';
+import { codeOf, startAdminHome, type AdminHome, type Asked } from './admin-home.ts';
+
+let home: AdminHome;
+const tokens = new Map<Role, string>();
+const tokenOf = (role: Role): string => tokens.get(role) ?? '';
+
+beforeAll(async () => {
+  home = await startAdminHome();
+  for (const role of roles) tokens.set(role, (await home.token(role)).token);
+});
+afterAll(() => home?.drop());
+
+const routes = allVerbs().flatMap(({ name, verb: { route } }) => ('local' in route ? [] : [{ name, route }]));
+/** A path that names nothing that exists. */
+const pathOf = ({ path }: VerbRoute): string => path.replace(/:\w+/g, 'nobody');
+const send = (token: string, route: VerbRoute) =>
+  home.ask(token, route.method, pathOf(route), route.method === 'GET' ? {} : { body: {} });
+
+describe('the admin API', () => {
+  it('has a route for every command of the command line, or says why the command is local', () => {
+    const commands = leavesOf(createProgram({ env: {}, write: () => undefined, exitCode: 0 }, true), []);
+    expect(allVerbs().map(({ name }) => name)).toEqual(commands);
+    for (const { verb } of allVerbs()) {
+      if ('local' in verb.route) expect(verb.route.local).not.toBe('');
+      else expect(verb.route.path).toMatch(/^\/[a-z-]+/);
+    }
+    const addresses = routes.map(({ route }) => `${route.method} ${route.path}`);
+    expect(new Set(addresses).size).toBe(addresses.length);
+  });
+
+  it.each(routes.flatMap((one) => roles.map((role) => ({ ...one, role }))))(
+    'lets $route.role and above call $route.method $route.path, asked by $role',
+    async ({ route, role }) => {
+      const asked = await send(tokenOf(role), route);
+      if (includesRole(role, route.role)) expect([401, 403, 405, 500, 503]).not.toContain(asked.status);
+      else expect([asked.status, codeOf(asked)]).toEqual([403, 'role_not_allowed']);
+    },
+  );
+});
+
+describe('an admin token', () => {
+  it('works until it expires or is revoked, and shows when it was last used', async () => {
+    const { tokenId, token } = await home.token('viewer', { name: 'ada' });
+    expect(await home.ask(token, 'GET', '/session')).toMatchObject({
+      status: 200,
+      body: { name: 'ada', role: 'viewer', expires_at: null },
+    });
+    const listed = await home.ask(tokenOf('owner'), 'GET', '/admin-tokens?limit=1');
+    expect(listed.body).toMatchObject({
+      data: [{ token_id: tokenId, name: 'ada', state: 'active', created_by: 'test', last_used_at: expect.any(Number) }],
+      has_more: true,
+    });
+    expect(JSON.stringify(listed.body)).not.toContain(token);
+    const revoked = await home.ask(tokenOf('owner'), 'POST', `/admin-tokens/${tokenId}/revoke`);
+    expect(revoked).toMatchObject({ status: 200, body: { token_id: tokenId, changed: true } });
+    expect((await home.ask(token, 'GET', '/session')).status).toBe(401);
+    const expired = await home.token('owner', { expiresAt: new Date(Date.now() - 1_000) });
+    expect((await home.ask(expired.token, 'GET', '/session')).status).toBe(401);
+  });
+});
+
+describe('a session', () => {
+  const cookieOf = async (token: string, headers = sameOrigin): Promise<string> => {
+    const signedIn = await home.ask('', 'POST', '/session', { body: { token }, headers });
+    expect(signedIn.status).toBe(200);
+    return signedIn.headers.get('set-cookie') ?? '';
+  };
+  const sameOrigin: Record<string, string> = { 'sec-fetch-site': 'same-origin' };
+  const pair = (cookie: string): string => cookie.split(';')[0] ?? '';
+
+  it('begins with a token, sends a cookie that no script reads, and ends when its holder signs out', async () => {
+    const cookie = await cookieOf(tokenOf('operator'));
+    expect(cookie).toMatch(
+      /^tollgate_session=ses_\w+; Path=\/api\/admin\/v1; Max-Age=43[12]\d\d; HttpOnly; SameSite=Lax$/,
+    );
+    const headers = { ...sameOrigin, cookie: pair(cookie) };
+    const shown = await home.ask('', 'GET', '/session', { headers });
+    expect(shown).toMatchObject({
+      status: 200,
+      body: { name: 'operator', role: 'operator', expires_at: expect.any(Number) },
+    });
+    expect(await home.ask('', 'DELETE', '/session', { headers })).toMatchObject({ status: 200, body: { ended: true } });
+    expect((await home.ask('', 'GET', '/session', { headers })).status).toBe(401);
+  });
+
+  it('has a cookie for https only if the browser came by https', async () => {
+    const origin = `https://${new URL(home.frame.url).host}`;
+    expect(await cookieOf(tokenOf('viewer'), { origin })).toMatch(/; Secure$/);
+  });
+
+  it('ends when its token is revoked, and takes no session for a token', async () => {
+    const { tokenId, token } = await home.token('viewer');
+    const headers = { ...sameOrigin, cookie: pair(await cookieOf(token)) };
+    expect((await home.ask(headers.cookie.split('=')[1] ?? '', 'GET', '/session')).status).toBe(401);
+    await home.ask(tokenOf('owner'), 'POST', `/admin-tokens/${tokenId}/revoke`);
+    expect((await home.ask('', 'GET', '/session', { headers })).status).toBe(401);
+    expect((await home.ask('', 'POST', '/session', { body: { token } })).status).toBe(401);
+  });
+
+  it.each<Record<string, string>>([
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'none' },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    {},
+  ])('is refused for a write with the headers %j, which pages of other sites send', async (sent) => {
+    const headers = { ...sent, cookie: pair(await cookieOf(tokenOf('owner'))) };
+    const asked = await home.ask('', 'POST', '/projects', { body: { name: 'stolen' }, headers });
+    expect([asked.status, codeOf(asked)]).toEqual([403, 'cross_site_request']);
+    const listed = await home.ask(tokenOf('viewer'), 'GET', '/projects');
+    expect(JSON.stringify(listed.body)).not.toContain('stolen');
+  });
+
+  it('begins from no other site', async () => {
+    const headers = { 'sec-fetch-site': 'cross-site' };
+    const asked = await home.ask('', 'POST', '/session', { body: { token: tokenOf('owner') }, headers });
+    expect([asked.status, codeOf(asked)]).toEqual([403, 'cross_site_request']);
+  });
+});
+
+describe('a change by the admin API', () => {
+  const owner = (method: string, path: string, body?: unknown, headers = {}) =>
+    home.ask(tokenOf('owner'), method, path, { ...(body !== undefined && { body }), headers });
+  const textOf = ({ body }: Asked, name: string): string => String(body[name]);
+
+  it('takes native values where the command line takes texts, and the audit log names its token', async () => {
+    const project = textOf(await owner('POST', '/projects', { name: 'acme' }), 'project_id');
+    const limits = { rpm: 30, budget_daily: 500, models: ['aurora-image-1'], metadata: { team: 'ads' } };
+    const made = await owner('POST', '/keys', { project, ...limits, expires: 4_102_444_800 });
+    expect(made.status).toBe(200);
+    const keyId = textOf(made, 'key_id');
+    const changed = await home.ask(tokenOf('operator'), 'PATCH', `/keys/${keyId}`, {
+      body: { rpm: null, in_flight: 4 },
+    });
+    expect(changed).toMatchObject({
+      status: 200,
+      body: { rpm: null, in_flight_max: 4, budget_daily: 500, metadata: { team: 'ads' }, expires_at: 4_102_444_800 },
+    });
+    const audit = await home.ask(tokenOf('viewer'), 'GET', `/audit?subject=${keyId}&action=keys.set`);
+    expect(audit.body).toMatchObject({
+      data: [{ actor: expect.stringMatching(/^operator \(atk_\w+\)$/), detail: { rpm: { from: 30, to: null } } }],
+    });
+  });
+
+  it('is refused with the name of the field, and with a status that says why', async () => {
+    const answers = [
+      await owner('POST', '/credits', { project: 'prj_none', amount: 5, reference: 'r' }),
+      await owner('POST', '/credits', { project: 'prj_none', amount: 1.5, reference: 'r' }),
+      await owner('POST', '/credits', { project: 'prj_none', reference: 'r' }),
+      await owner('POST', '/credits', { project: 'prj_none', amount: 5, reference: 'r', amont: 5 }),
+      await owner('PATCH', '/keys/key_none', {}),
+      await owner('PUT', '/catalog', { catalog: 'models: [{id: x}]' }),
+    ];
+    expect(answers.map(({ status, body }) => [status, body['error']])).toMatchObject([
+      [404, { code: 'not_found', message: 'There is no project prj_none.' }],
+      [400, { code: 'invalid_value', param: 'amount', message: expect.stringContaining('a whole number') }],
+      [400, { code: 'missing_parameter', param: 'amount' }],
+      [400, { code: 'unsupported_parameter', param: 'amont', message: expect.stringContaining('amount') }],
+      [409, { code: 'action_refused', message: expect.stringContaining('Nothing to change') }],
+      [400, { code: 'invalid_value', problems: expect.arrayContaining([expect.objectContaining({ model: 'x' })]) }],
+    ]);
+  });
+
+  it('of where a credential is sent needs an owner', async () => {
+    for (const body of [{ base_url: 'https://evil.example' }, { credential: 'x' }, { adapter: 'openai' }]) {
+      const asked = await home.ask(tokenOf('operator'), 'PATCH', '/channels/nobody', { body });
+      expect([asked.status, codeOf(asked)]).toEqual([403, 'role_not_allowed']);
+    }
+    expect((await home.ask(tokenOf('operator'), 'PATCH', '/channels/nobody', { body: { weight: 2 } })).status).toBe(
+      404,
+    );
+  });
+
+  it('is made once for an Idempotency-Key, also beside itself, and every repetition gets the same secret', async () => {
+    const headers = { 'idempotency-key': 'press-1' };
+    const create = (name: string) => owner('POST', '/projects', { name }, headers);
+    const first = await create('once');
+    const again = await create('once');
+    expect(again.body).toEqual(first.body);
+    expect([first, again].map((one) => one.headers.get('idempotent-replayed'))).toEqual([null, 'true']);
+    expect(await create('other')).toMatchObject({ status: 422, body: { error: { code: 'idempotency_key_reused' } } });
+    // The key of another token is another key.
+    const { token } = await home.token('owner');
+    const theirs = await home.ask(token, 'POST', '/projects', { body: { name: 'once' }, headers });
+    expect(theirs.body['project_id']).not.toBe(first.body['project_id']);
+
+    const together = await Promise.all(
+      Array.from({ length: 5 }, () => owner('POST', '/projects', { name: 'raced' }, { 'idempotency-key': 'press-2' })),
+    );
+    expect(together.map(({ status }) => status).filter((status) => status !== 200 && status !== 409)).toEqual([]);
+    const projects = await home.db.query('', `select id from project where name = 'raced'`);
+    expect(projects).toHaveLength(1);
+  });
+
+  it('frees its Idempotency-Key if it is refused, because nothing was changed', async () => {
+    const headers = { 'idempotency-key': 'press-3' };
+    const project = textOf(await owner('POST', '/projects', { name: 'late' }), 'project_id');
+    expect((await owner('POST', '/credits', { project: 'prj_none', amount: 1, reference: 'r' }, headers)).status).toBe(
+      404,
+    );
+    expect((await owner('POST', '/credits', { project, amount: 1, reference: 'r' }, headers)).status).toBe(200);
+  });
+});
+
+describe('a list of the admin API', () => {
+  it('is read page by page, newest first, and the other way round', async () => {
+    const project = String(
+      (await home.ask(tokenOf('owner'), 'POST', '/projects', { body: { name: 'listed' } })).body['project_id'],
+    );
+    const made: unknown[] = [];
+    for (let n = 0; n < 5; n += 1)
+      made.push((await home.ask(tokenOf('owner'), 'POST', '/keys', { body: { project } })).body['key_id']);
+    const read = async (sort: string) => {
+      const ids: unknown[] = [];
+      let after = '';
+      do {
+        const { body } = await home.ask(
+          tokenOf('viewer'),
+          'GET',
+          `/keys?project=${project}&sort=${sort}&limit=2${after}`,
+        );
+        ids.push(...(body['data'] as { key_id: string }[]).map(({ key_id }) => key_id));
+        after = body['has_more'] === true ? `&after=${String(body['next_cursor'])}` : '';
+      } while (after !== '');
+      return ids;
+    };
+    expect(await read('oldest')).toEqual(made);
+    expect(await read('newest')).toEqual([...made].reverse());
+    const wrong = await home.ask(tokenOf('viewer'), 'GET', '/projects?after=nonsense');
+    expect([wrong.status, codeOf(wrong)]).toEqual([400, 'invalid_value']);
+  });
+
+  it('of every kind answers a viewer', async () => {
+    const project = String(
+      (await home.ask(tokenOf('owner'), 'POST', '/projects', { body: { name: 'p' } })).body['project_id'],
+    );
+    await home.ask(tokenOf('operator'), 'POST', '/credits', { body: { project, amount: 7, reference: 'r1' } });
+    const ledger = await home.ask(tokenOf('viewer'), 'GET', `/ledger?project=${project}`);
+    expect(ledger.body).toMatchObject({
+      object: 'list',
+      data: [{ kind: 'topup', credits: 7, balance_after: 7 }],
+      has_more: false,
+    });
+    const usage = await home.ask(tokenOf('viewer'), 'GET', `/usage?project=${project}&group_by=day`);
+    expect(usage.body).toMatchObject({ data: [], total: { requests: 0, credits: 0 } });
+    for (const path of ['/tasks', '/deliveries', '/jobs', '/channels', '/catalog', `/tasks?project=${project}`])
+      expect(await home.ask(tokenOf('viewer'), 'GET', path)).toMatchObject({ status: 200, body: { object: 'list' } });
+  });
+});
+
+describe('a stranger', () => {
+  it('refuses every route without a token, with an API key and with a wrong token', async () => {
+    for (const { route } of routes) {
+      for (const token of ['', goodKey, 'adm_wrong']) {
+        const asked = await send(token, route);
+        // The address is throttled after many failures.
+        expect([401, 429]).toContain(asked.status);
+      }
+    }
+  });
+});
+
+function leavesOf(command: Command, words: readonly string[]): string[] {
+  return command.commands.flatMap((each) => {
+    const name = [...words, each.name()];
+    return each.commands.length > 0 ? leavesOf(each, name) : [name.join(' ')];
+  });
+}
