@@ -10,7 +10,7 @@ export default class NativeEnvironment {
     this.global = globalThis;
     this.moduleMocker = new ModuleMocker(globalThis);
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
-    this.console = console;
+    this.globals = Object.getOwnPropertyDescriptors(globalThis);
     this.env = { ...process.env };
     this.exit = process.exit;
     this.getBuiltinModule = process.getBuiltinModule;
@@ -26,7 +26,7 @@ export default class NativeEnvironment {
 
   async teardown() {
     this.fakeTimersModern.dispose();
-    globalThis.console = this.console;
+    Object.defineProperties(globalThis, this.globals);
     process.exit = this.exit;
     for (const name of Object.keys(process.env)) if (!(name in this.env)) delete process.env[name];
     Object.assign(process.env, this.env);
