@@ -1,5 +1,5 @@
 # One image for the API, the worker and the migrations; docs/PRODUCTION.md says how it is run.
-# There is no build step: Node 24 runs the TypeScript sources. The tag is the Node that the tests run on (package.json).
+# The gateway has no build step: Node 24 runs the TypeScript sources. The console is built once. The tag is the Node that the tests run on (package.json).
 
 FROM node:24.21.0-bookworm-slim AS packages
 WORKDIR /app
@@ -15,6 +15,13 @@ COPY src ./src
 # Kept below node_modules/.cache: a worker with a read-only root finds it there and starts at once.
 RUN ["node", "src/main/bundle-workflows.ts"]
 
+# The packages that build the console do not enter the image.
+FROM packages AS console
+RUN npm install --no-save --include=dev --ignore-scripts --no-audit --no-fund && node scripts/check-install.mjs
+COPY scripts ./scripts
+COPY console ./console
+RUN node scripts/build-console.mjs
+
 FROM node:24.21.0-bookworm-slim
 WORKDIR /app
 # HOST: a container is reached from outside. The two admin ports may be one, for no container runs both processes.
@@ -28,6 +35,7 @@ RUN install --directory --owner=node --group=node --mode=0700 /var/lib/tollgate 
  && ln --symbolic /app/bin/tollgate.mjs /usr/local/bin/tollgate
 COPY --from=workflows /app/node_modules ./node_modules
 COPY package.json package-lock.json ./
+COPY --from=console /app/console/dist ./console/dist
 COPY bin ./bin
 COPY catalog ./catalog
 COPY src ./src

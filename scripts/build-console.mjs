@@ -8,6 +8,9 @@ import { runWithProgress } from './run-with-progress.mjs';
 
 const project = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(project, 'console');
+/** Vite needs a newer Node than the one that a person may start this with. */
+const nodeBinary =
+  Number(process.versions.node.split('.')[0]) >= 22 ? process.execPath : join(project, 'node_modules', '.bin', 'node');
 const stampFile = join(folder, 'dist', '.built-from');
 
 /**
@@ -20,7 +23,7 @@ export async function buildConsole() {
   await withLock(join(tmpdir(), `tollgate-console-${sources.slice(0, 16)}.lock`), async () => {
     if (isBuiltFrom(sources)) return;
     const { code, output } = await runWithProgress({
-      command: join(project, 'node_modules', '.bin', 'node'),
+      command: nodeBinary,
       args: [
         join(project, 'node_modules', 'vite', 'bin', 'vite.js'),
         'build',
@@ -28,6 +31,8 @@ export async function buildConsole() {
         join(folder, 'vite.config.ts'),
       ],
       cwd: project,
+      // Under Jest it is `test`, for which Vite would bundle the development version of React.
+      env: { ...process.env, NODE_ENV: 'production' },
       label: 'building the console (some seconds, once)',
       timeoutSeconds: 5 * 60,
     });

@@ -90,7 +90,7 @@ const routes = [
   createRoute({
     getParentRoute: () => root,
     path: '/audit',
-    validateSearch: texts('subject', 'actor', 'action'),
+    validateSearch: texts('subject', 'by', 'action'),
     component: lazyRouteComponent(() => import('./pages/audit.tsx')),
   }),
   route(

@@ -140,8 +140,8 @@ function Account({ session }: { session: Session }) {
   const leave = useMutation({
     mutationFn: () => change('DELETE', '/session'),
     onSuccess: () => {
-      queryClient.clear();
       queryClient.setQueryData(sessionQuery.queryKey, null);
+      queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
     },
   });
   return (

@@ -102,18 +102,15 @@ stopOnSignals(
 );
 
 /**
- * With ADMIN_PORT: serves the internal routes, the admin API, the console, health probes and metrics on a port of their own. It answers until the public
+ * With ADMIN_PORT: serves the internal routes, the admin API, the console, health probes and metrics on a port of their own, and the
+ * client routes, which the playground of the console calls. It answers until the public
  * listener has drained, so that load balancers notice the stop.
  */
 async function startAdminListener(): Promise<{ stopping(): void; close(): Promise<void> } | null> {
   if (config.http.adminPort === null) return null;
   const adminApp = createApp(
     httpDeps,
-    [
-      ...routes.filter(isInternal),
-      ...consoleRoutes(),
-      metricsRoute({ read: sharedCounters(() => deps.metrics.read()) }),
-    ],
+    [...routes, ...consoleRoutes(), metricsRoute({ read: sharedCounters(() => deps.metrics.read()) })],
     { later: adminApi.routes },
   );
   const listener = await startHttpServer(adminApp, {

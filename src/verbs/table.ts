@@ -8,6 +8,7 @@ import { deliveries } from './groups/deliveries.ts';
 import { jobs } from './groups/jobs.ts';
 import { keys } from './groups/keys.ts';
 import { ledger } from './groups/ledger.ts';
+import { overview } from './groups/overview.ts';
 import { projects } from './groups/projects.ts';
 import { secrets } from './groups/secrets.ts';
 import { summary } from './groups/summary.ts';
@@ -28,6 +29,7 @@ export const verbTable: Readonly<Record<string, Verb | VerbGroup>> = {
   secrets,
   usage,
   summary,
+  overview,
   audit,
   'admin-tokens': adminTokens,
 };

@@ -20,7 +20,7 @@ export default function Audit() {
       about="Every change by an operator, and every look at a secret or at a client's content, newest first."
     >
       <Group align="flex-end" gap="sm">
-        <TextFilter label="Who" value={search.actor} onChange={filter('actor')} />
+        <TextFilter label="Who" value={search.by} onChange={filter('by')} />
         <TextFilter label="Action" value={search.action} onChange={filter('action')} placeholder="keys.create" />
         <TextFilter
           label="About"
@@ -52,7 +52,7 @@ const columns: Columns<AuditEntry> = [
   {
     accessorKey: 'subject',
     header: 'About',
-    cell: ({ row: { original } }) => <span className="breakable">{original.subject}</span>,
+    cell: ({ row: { original } }) => <div className="wide">{original.subject}</div>,
   },
   {
     id: 'detail',

@@ -1,14 +1,16 @@
-import { Alert, Badge, Button, Card, Group, Menu, NumberInput, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Button, Group, Menu, NumberInput, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { change, read } from '../api/admin.ts';
 import { useMay } from '../api/session.ts';
 import type { Channel, ChannelReason, List, TestedChannel } from '../api/types.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
+import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
+import { ChoiceFilter } from '../ui/filters.tsx';
 import { milliseconds, time } from '../ui/format.ts';
 import { MoreIcon } from '../ui/icons.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
-import { Facts, Status } from '../ui/values.tsx';
+import { Status } from '../ui/values.tsx';
 import { stateWords } from './channel-states.ts';
 import { VerifyDialog } from './verify-dialog.tsx';
 
@@ -23,129 +25,184 @@ const remedies: Record<ChannelReason['kind'], string> = {
 
 /** The upstream providers: their state, why, and what can be done about it. */
 export default function Channels() {
+  const [adapter, setAdapter] = useState<string | undefined>();
+  const [state, setState] = useState<string | undefined>();
+  const mayAct = useMay('operator');
   const channels = useQuery({
     queryKey: ['channels'],
     queryFn: () => read<List<Channel>>('/channels'),
     refetchInterval: 10_000,
   });
+  const data = useMemo(() => channels.data?.data ?? [], [channels.data]);
+  const columns = useMemo(() => columnsOf(data, mayAct), [data, mayAct]);
   return (
     <Page
       title="Channels"
       about="The providers that serve requests. The lowest priority number is tried first, and the weights share the load among equals."
     >
+      <Group align="flex-end" gap="sm">
+        <ChoiceFilter
+          label="State"
+          value={state}
+          onChange={setState}
+          options={[...new Set(data.map((channel) => stateWords[channel.state]))]}
+        />
+        <ChoiceFilter
+          label="Adapter"
+          value={adapter}
+          onChange={setAdapter}
+          options={[...new Set(data.map((channel) => channel.adapter))].map((name) => ({ value: name, label: name }))}
+        />
+      </Group>
       <Loaded of={channels}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Card withBorder>
-              <Empty title="There is no channel yet">Add one on the server: npx tollgate channels add --help</Empty>
-            </Card>
-          ) : (
-            priorities(data).map(([priority, members]) => (
-              <Stack key={priority} gap="xs" component="section" aria-label={`Priority ${priority}`}>
-                <Title order={2} size="h5" c="dimmed">
-                  Priority {priority}
-                </Title>
-                <SimpleGrid cols={{ base: 1, md: 2, xl: 3 }}>
-                  {members.map((channel) => (
-                    <ChannelCard key={channel.channel_id} channel={channel} weightSum={sumOfWeights(members)} />
-                  ))}
-                </SimpleGrid>
-              </Stack>
-            ))
-          )
-        }
+        {() => (
+          <DataTable
+            label="Channels"
+            rows={data.filter(
+              (channel) =>
+                (adapter === undefined || channel.adapter === adapter) &&
+                (state === undefined || stateWords[channel.state] === state),
+            )}
+            columns={columns}
+            rowId={(row) => row.channel_id}
+            empty={
+              data.length === 0 ? (
+                <Empty title="There is no channel yet">Add one on the server: npx tollgate channels add --help</Empty>
+              ) : (
+                <Empty title="No channel matches" />
+              )
+            }
+          />
+        )}
       </Loaded>
     </Page>
   );
 }
 
-const sumOfWeights = (channels: Channel[]): number =>
-  channels.filter(({ enabled }) => enabled).reduce((sum, { weight }) => sum + weight, 0);
-
-function priorities(channels: Channel[]): [number, Channel[]][] {
-  const groups = Map.groupBy(channels, ({ priority }) => priority);
-  return [...groups].toSorted(([a], [b]) => a - b);
-}
-
-function ChannelCard({ channel, weightSum }: { channel: Channel; weightSum: number }) {
-  const test = useMutation({
-    mutationFn: () => change<TestedChannel>('POST', `/channels/${channel.channel_id}/test`),
-  });
-  const mayAct = useMay('operator');
-  const share = channel.enabled && weightSum > 0 ? Math.round((100 * channel.weight) / weightSum) : 0;
-  return (
-    <Card withBorder component="article" aria-label={channel.name}>
-      <Stack gap="sm" h="100%">
-        <Group justify="space-between" wrap="nowrap" gap="xs">
-          <Text fw={650} className="breakable">
-            {channel.name}
-          </Text>
-          <Group gap={4} wrap="nowrap">
-            <Status of={stateWords[channel.state]} />
-            {mayAct && <ChannelMenu channel={channel} />}
-          </Group>
-        </Group>
-        <Facts
-          of={[
-            ['Adapter', channel.adapter],
-            ['Weight', `${channel.weight} (${share}% of this priority)`],
-          ]}
-        />
-        <Group gap={4}>
-          {channel.groups.map((group) => (
-            <Badge key={group} variant="default" tt="none" fw={500} size="sm">
-              {group}
-            </Badge>
-          ))}
-        </Group>
-        {channel.reasons.map((reason) => (
+const columnsOf = (all: Channel[], mayAct: boolean): Columns<Channel> => [
+  {
+    accessorKey: 'name',
+    header: 'Channel',
+    cell: ({ row: { original } }) => (
+      <Text size="sm" fw={600}>
+        {original.name}
+      </Text>
+    ),
+  },
+  {
+    accessorKey: 'state',
+    header: 'State',
+    cell: ({ row: { original } }) => (
+      <Stack gap={6} align="flex-start">
+        <Status of={stateWords[original.state]} />
+        {original.reasons.map((reason) => (
           <Reason key={`${reason.kind} ${reason.model}`} reason={reason} />
         ))}
-        {mayAct && (
-          <Group mt="auto" gap="xs">
-            <Button
-              size="xs"
-              variant="default"
-              onClick={() => test.mutate()}
-              loading={test.isPending}
-              aria-label={`Test ${channel.name}`}
-            >
-              Test
-            </Button>
-            <div role="status" className="test-result">
-              {test.data && <TestResult of={test.data} />}
-              {test.error && (
-                <Text size="sm" c="red">
-                  {test.error.message}
-                </Text>
-              )}
-            </div>
-          </Group>
-        )}
       </Stack>
-    </Card>
+    ),
+  },
+  { accessorKey: 'adapter', header: 'Adapter' },
+  { accessorKey: 'priority', header: 'Priority', ...numeric },
+  {
+    accessorKey: 'weight',
+    header: 'Weight',
+    cell: ({ row: { original } }) => `${original.weight} (${shareOf(original, all)}%)`,
+    ...numeric,
+  },
+  {
+    id: 'groups',
+    header: 'Groups',
+    enableSorting: false,
+    cell: ({ row: { original } }) => <Groups names={original.groups} />,
+  },
+  ...(mayAct
+    ? [
+        {
+          id: 'actions',
+          header: 'Actions',
+          enableSorting: false,
+          cell: ({ row: { original } }: { row: { original: Channel } }) => <Actions channel={original} />,
+        },
+      ]
+    : []),
+];
+
+/** The part of the requests that a channel gets among those of its adapter and priority, in percent. */
+function shareOf(channel: Channel, all: Channel[]): number {
+  const equals = all.filter(
+    ({ enabled, adapter, priority }) => enabled && adapter === channel.adapter && priority === channel.priority,
+  );
+  const sum = equals.reduce((weights, { weight }) => weights + weight, 0);
+  return channel.enabled && sum > 0 ? Math.round((100 * channel.weight) / sum) : 0;
+}
+
+function Groups({ names }: { names: string[] }) {
+  const [first = '–', ...others] = names;
+  if (others.length === 0) return <>{first}</>;
+  return (
+    <details className="detail">
+      <summary>
+        {first} and {others.length} more
+      </summary>
+      <pre>{others.join(', ')}</pre>
+    </details>
   );
 }
 
 function Reason({ reason: { kind, model, reason, until } }: { reason: ChannelReason }) {
+  const why = reason === null ? '' : ` (${reason.replaceAll('_', ' ')})`;
+  const end = until === null ? '' : ` until ${time(until)}`;
   return (
-    <Alert color={kind === 'half_open' ? 'yellow' : 'orange'} variant="light" p="xs">
-      <Text size="sm" fw={600}>
+    <Text size="xs" maw={320} ta="left">
+      <b>
         {model === '*' ? 'All models' : model}: {stateWords[kind]}
-        {until !== null && ` until ${time(until)}`}
-      </Text>
-      {reason !== null && <Text size="sm">{reason.replaceAll('_', ' ')}</Text>}
-      <Text size="sm">{remedies[kind]}</Text>
-    </Alert>
+        {why}
+        {end}.
+      </b>{' '}
+      {remedies[kind]}
+    </Text>
+  );
+}
+
+function Actions({ channel }: { channel: Channel }) {
+  const test = useMutation({
+    mutationFn: () => change<TestedChannel>('POST', `/channels/${channel.channel_id}/test`),
+  });
+  return (
+    <div>
+      <Group gap={4} wrap="nowrap">
+        <Button
+          size="compact-sm"
+          variant="default"
+          onClick={() => test.mutate()}
+          loading={test.isPending}
+          aria-label={`Test ${channel.name}`}
+        >
+          Test
+        </Button>
+        <ChannelMenu channel={channel} />
+      </Group>
+      <div role="status">
+        {test.data && <TestResult of={test.data} />}
+        {test.error && (
+          <Text size="xs" c="red">
+            {test.error.message}
+          </Text>
+        )}
+      </div>
+    </div>
   );
 }
 
 function TestResult({ of: { ok, offered, reason, status, detail, took_ms: tookMs } }: { of: TestedChannel }) {
-  if (ok) return <Text size="sm">Answers and accepts the credential ({milliseconds(tookMs)})</Text>;
-  if (!offered) return <Text size="sm">This adapter has no call that costs nothing</Text>;
+  const text = ok
+    ? `Answers and accepts the credential (${milliseconds(tookMs)})`
+    : offered
+      ? [reason?.replaceAll('_', ' '), status !== null && `status ${status}`, detail].filter(Boolean).join(' · ')
+      : 'This adapter has no call that costs nothing';
   return (
-    <Text size="sm" c="red" className="breakable">
-      {[reason?.replaceAll('_', ' '), status !== null && `status ${status}`, detail].filter(Boolean).join(' · ')}
+    <Text size="xs" maw={200} mt={4} className="breakable" {...(offered && !ok && { c: 'red' })}>
+      {text}
     </Text>
   );
 }

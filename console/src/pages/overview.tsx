@@ -64,8 +64,8 @@ function Figures({ today, yesterday }: { today: Totals; yesterday: Totals }) {
         trend={successBefore === null ? 'No request yesterday' : `${percent(successBefore)} yesterday`}
         bad={success !== null && success < 0.95}
       />
-      <Figure label="Median time" value={ms(today.p50_ms)} trend={`${ms(yesterday.p50_ms)} yesterday`} />
-      <Figure label="Slowest 5%" value={ms(today.p95_ms)} trend={`${ms(yesterday.p95_ms)} yesterday`} />
+      <Figure label="Median time" value={ms(today.p50_ms)} trend={`${ms(yesterday.p50_ms, 'None')} yesterday`} />
+      <Figure label="Slowest 5%" value={ms(today.p95_ms)} trend={`${ms(yesterday.p95_ms, 'None')} yesterday`} />
       <Figure label="Credits charged" value={number(today.credits)} trend={change(today.credits, yesterday.credits)} />
       <Figure
         label="Margin"
@@ -77,7 +77,7 @@ function Figures({ today, yesterday }: { today: Totals; yesterday: Totals }) {
   );
 }
 
-const ms = (value: number | null): string => (value === null ? '–' : milliseconds(value));
+const ms = (value: number | null, absent = '–'): string => (value === null ? absent : milliseconds(value));
 
 function change(now: number, before: number): string {
   if (before === 0) return 'None yesterday';

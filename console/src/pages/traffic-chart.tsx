@@ -30,6 +30,7 @@ export default function TrafficChart({ hours }: { hours: Overview['hours'] }) {
           tickLine="none"
           gridAxis="x"
           barChartProps={{ accessibilityLayer: false }}
+          yAxisProps={{ allowDecimals: false }}
           xAxisProps={{ interval: 'preserveStartEnd', minTickGap: 40 }}
         />
       </div>

@@ -23,7 +23,7 @@ export function Page({ title, about, actions, children }: PageProps) {
             {title}
           </Title>
           {about !== undefined && (
-            <Text c="dimmed" mt={4} maw={720}>
+            <Text component="div" c="dimmed" mt={4} maw={720}>
               {about}
             </Text>
           )}

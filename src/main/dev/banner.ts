@@ -20,7 +20,7 @@ export function banner(facts: DevFacts, { providers, home, notes }: BannerNotes)
 
     API           ${baseUrl}
     demo key      ${apiKey}
-    console       ${facts.console_url}   (sign in with ${facts.admin_token})
+    console       ${consoleAddress(facts)}
     Temporal UI   ${temporalUiUrl === '' ? `(of the Temporal server at ${facts.temporal_address})` : temporalUiUrl}
     sandbox       ${facts.sandbox_url}   (the provider that serves every model here)${firstAsked.join('')}
     state, logs   ${home}
@@ -38,6 +38,12 @@ ${notes.map((note) => `\n    ${note}`).join('')}${notes.length > 0 ? '\n' : ''}
 
   Ctrl-C stops everything.
 `;
+}
+
+/** The console at its playground. On this machine the address signs in: browsers keep what follows the `#` to themselves. */
+function consoleAddress({ console_url: url, admin_token: token }: DevFacts): string {
+  const isLoopback = ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
+  return isLoopback ? `${url}/playground#token=${token}` : `${url}   (sign in with ${token})`;
 }
 
 const imageModel = 'aurora-image-1';

@@ -45,6 +45,7 @@ export default function Usage({ projectId }: { projectId: string }) {
                   series={[{ name: 'Credits', color: 'indigo.5' }]}
                   valueFormatter={number}
                   tickLine="none"
+                  yAxisProps={{ allowDecimals: false }}
                   barChartProps={{ accessibilityLayer: false }}
                 />
               </div>
