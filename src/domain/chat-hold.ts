@@ -2,6 +2,7 @@ import type { CatalogEntry, Pricing } from './catalog.ts';
 import { isDataUri, listImages, type ChatMessage, type ChatReply, type ChatRequest } from './chat.ts';
 import { GatewayError } from './errors.ts';
 import { chatCredits } from './pricing.ts';
+import { likelyTokens } from './likely-tokens.ts';
 import { rareScriptBytes, utf8Bytes } from './text-size.ts';
 import type { BilledTokens } from './upstream-cost.ts';
 
@@ -23,15 +24,18 @@ export interface ChatHold {
 export function chatHold(request: ChatRequest, imageTokens: number): ChatHold {
   let bytes = 0;
   let rareBytes = 0;
+  let likely = 0;
   for (const text of textsOf(request)) {
     bytes += utf8Bytes(text);
     rareBytes += rareScriptBytes(text);
+    likely += likelyTokens(text);
   }
   const apart = tokensPerMessage * request.messages.length + imageTokens * listImages(request).length;
+  const inputTokens = Math.ceil((bytes - rareBytes) / bytesPerTokenMin) + rareBytes + apart;
   return {
-    inputTokens: Math.ceil((bytes - rareBytes) / bytesPerTokenMin) + rareBytes + apart,
+    inputTokens,
     outputTokens: request.maxTokens,
-    likelyInputTokens: Math.ceil(bytes / bytesPerTokenUsual) + apart,
+    likelyInputTokens: Math.min(Math.ceil(likely) + apart, inputTokens),
     apartTokens: apart,
   };
 }
@@ -41,7 +45,6 @@ export function chatHold(request: ChatRequest, imageTokens: number): ChatHold {
  * Cherokee, Mongolian and Yi, have one.
  */
 const bytesPerTokenMin = 2;
-const bytesPerTokenUsual = 4;
 /** The tokens that a provider adds around each message. */
 const tokensPerMessage = 8;
 
@@ -108,8 +111,8 @@ const likelyInput = (hold: ChatHold, counted: CountedTokens | null): number =>
   Math.min(counted ? counted.input + hold.apartTokens : hold.likelyInputTokens, hold.inputTokens);
 
 function likelyOutput(reply: ChatReply, hold: ChatHold, counted: CountedTokens | null): number {
-  const bytes = outputTexts(reply).reduce((sum, text) => sum + utf8Bytes(text), 0);
-  return Math.min(counted?.output ?? Math.ceil(bytes / bytesPerTokenUsual), hold.outputTokens);
+  const likely = counted?.output ?? outputTexts(reply).reduce((sum, text) => sum + likelyTokens(text), 0);
+  return Math.min(Math.ceil(likely), hold.outputTokens);
 }
 
 /** The tokens that the provider bills the operator for an answer. Unlike the client, the operator pays for an empty answer too. */

@@ -153,10 +153,11 @@ describe('the hold of a chat', () => {
   it("is refused only if its likely input exceeds the model's context", async () => {
     const entry = (await loadCatalog('catalog')).entries.find(({ model }) => model.id === 'deepseek-v3.2');
     if (!entry) throw new Error('no deepseek-v3.2');
-    const of = (bytes: number) =>
-      chatHold(asking({ messages: [{ role: 'user', content: 'x'.repeat(bytes) }] }), imageTokens);
-    expect(() => checkContext(entry, of(511_968))).not.toThrow();
-    expect(() => checkContext(entry, of(511_969))).toThrow(
+    const words = (count: number) =>
+      chatHold(asking({ messages: [{ role: 'user', content: 'word '.repeat(count) }] }), imageTokens);
+    // The context is 128,000 tokens.
+    expect(() => checkContext(entry, words(115_000))).not.toThrow();
+    expect(() => checkContext(entry, words(122_000))).toThrow(
       expect.objectContaining({ code: 'context_length_exceeded' }),
     );
   });

@@ -368,7 +368,7 @@ const messageCases: FieldCase[] = [
   },
   {
     what: 'more text than the context of the model holds',
-    fields: user(long(1_700_000)),
+    fields: user('word '.repeat(600_000)),
     param: 'messages',
     code: 'context_length_exceeded',
   },
