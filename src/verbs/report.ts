@@ -14,6 +14,9 @@ export interface Report {
   nextCursor?: string | null;
 }
 
+/** The media type of a whole report in an answer of the admin API, for the command line. */
+export const reportType = 'application/vnd.tollgate.report+json';
+
 /** A list: a line per row for people, a document per row for scripts. A note says how to see further rows. */
 export function listReport<Row extends object>(
   { items, next }: Page<Row>,

@@ -2,6 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
+import { createAdminToken } from '../../src/commands/admin/create-admin-token.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { choosePort } from '../../src/main/servers/choose-port.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -55,6 +58,7 @@ beforeAll(async () => {
   await gateway.create(apiKey, mediaRoutes.image, `{"prompt":"${privateTexts['refused']}`);
   await gateway.get(apiKey, `/api/v1/models?key=${apiKey}&note=${privateTexts['query']}`);
   await gateway.get(apiKey, `/api/v1/models?${privateTexts['query']}=${privateTexts['query']}`);
+  await useAdminApi();
   for (const taskId of taskIds) await gateway.poll(apiKey, taskId);
   await eventually(async () => {
     const open = await gateway.database.query('', `select id from delivery where state = 'pending'`);
@@ -62,6 +66,36 @@ beforeAll(async () => {
   });
 });
 afterAll(() => gateway?.stop());
+
+/** An admin token, a session and a token that was made by one, each as the client has it. */
+const adminSecrets: string[] = [];
+
+/** Uses an admin token where it belongs and where it does not, and reads a prompt. */
+async function useAdminApi(): Promise<void> {
+  const deps = { db: gateway.database, config: loadConfig(gateway.env) };
+  const { token } = await createAdminToken(deps, { actor: 'test', name: 'ada', role: 'owner', expiresAt: null });
+  const call = (path: string, init: RequestInit = {}) =>
+    fetch(`${adminUrl}/api/admin/v1${path}`, { ...init, signal: AbortSignal.timeout(20_000) });
+  const authorization = `Bearer ${token}`;
+  const json = { 'content-type': 'application/json' };
+  const signedIn = await call('/session', { method: 'POST', headers: json, body: JSON.stringify({ token }) });
+  const cookie = /tollgate_session=(\w+)/.exec(signedIn.headers.get('set-cookie') ?? '')?.[1] ?? '';
+  const made = await call('/admin-tokens', {
+    method: 'POST',
+    headers: { ...json, authorization, 'idempotency-key': 'k' },
+    body: JSON.stringify({ role: 'viewer' }),
+  });
+  const { token: second } = z.object({ token: z.string() }).parse(await made.json());
+  adminSecrets.push(token, cookie, second);
+  const reads = [
+    await call('/session', { headers: { cookie: `tollgate_session=${cookie}`, 'sec-fetch-site': 'same-origin' } }),
+    await call(`/tasks/${taskIds[0] ?? ''}/content`, { headers: { authorization } }),
+    await call('/session', { headers: { authorization: `Bearer ${second}` } }),
+  ];
+  expect(reads.map(({ status }) => status)).toEqual([200, 200, 200]);
+  const { status } = await gateway.get(token, '/api/v1/models');
+  expect(status).toBe(401);
+}
 
 describe('a private text of a client', () => {
   it('appears in no log line of any process at log level trace', () => {
@@ -88,6 +122,7 @@ describe('a secret', () => {
       Buffer.from(secret).toString('hex'),
     ]);
     secrets.push(Buffer.from(webhookSecret.slice('whsec_'.length), 'base64').toString('hex'));
+    secrets.push(...adminSecrets.map((secret) => secret.slice('adm_'.length)));
     const dump = await everyRow();
     expect(dump).toContain(project.keyId);
     expect(found(dump + logsOf(['api', 'worker']) + (await historiesOf(taskIds)), secrets)).toEqual([]);

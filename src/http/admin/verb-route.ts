@@ -7,7 +7,8 @@ import type { JsonObject } from '../../domain/json.ts';
 import { didYouMean } from '../../domain/nearest.ts';
 import { includesRole } from '../../domain/role.ts';
 import type { Verb, VerbRoute } from '../../verbs/define-verb.ts';
-import type { Report } from '../../verbs/report.ts';
+import { snakeCase } from '../../verbs/input.ts';
+import { reportType, type Report } from '../../verbs/report.ts';
 import type { OpenDeps } from '../../verbs/verb-deps.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { adminOf, type AppContext } from '../context.ts';
@@ -62,8 +63,6 @@ export function bodyFields(verb: Verb, { path }: VerbRoute): Map<string, string>
   return new Map(names.map((name) => [snakeCase(name), name]));
 }
 
-const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
 function givenTo(ctx: AppContext, fields: ReadonlyMap<string, string>, isRead: boolean): Record<string, unknown> {
   const all = isRead
     ? [...new URLSearchParams(ctx.querystring)].filter(([, value]) => value !== '')
@@ -93,9 +92,6 @@ function invalidInput([issue]: readonly z.core.$ZodIssue[]): GatewayError {
   const message = `${param} ${issue?.message ?? 'is not accepted'}.`;
   return new GatewayError(issue?.message === 'is required' ? 'missing_parameter' : 'invalid_value', { param, message });
 }
-
-/** The media type of a whole report, for the command line: the document, and the text for people. */
-const reportType = 'application/vnd.tollgate.report+json';
 
 function answer(ctx: AppContext, { document, text, refused = false, pending = false, nextCursor }: Report): void {
   ctx.status = pending ? 202 : 200;

@@ -2,9 +2,19 @@ import { userInfo } from 'node:os';
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import { readCatalogFiles } from '../../commands/catalog/load-catalog.ts';
-import { placeholderOf, sourceOf, type LocalSource, type Verb, type VerbGroup } from '../../verbs/define-verb.ts';
+import {
+  placeholderOf,
+  sourceOf,
+  type LocalSource,
+  type Verb,
+  type VerbGroup,
+  type VerbRoute,
+  type VerbRun,
+} from '../../verbs/define-verb.ts';
+import type { Report } from '../../verbs/report.ts';
 import { openLocally, type Environment } from './open-deps.ts';
 import { readSecret } from './read-secret.ts';
+import { runRemotely, type RemoteServer } from './run-remotely.ts';
 
 /** One run of the command line. */
 export interface Invocation {
@@ -30,22 +40,44 @@ function addCommand(parent: Command, name: string, verb: Verb, invocation: Invoc
   for (const [field, schema] of Object.entries(verb.input)) declare(added, field, schema);
   added.option('--json', 'print one JSON document and nothing else');
   added.option('--actor <name>', 'name in the audit log (default: the name of the user)');
+  added.option('--server <url>', 'run over the admin API of this server, with the token in TOLLGATE_ADMIN_TOKEN');
   added.action(async () => {
     const flags: Record<string, unknown> = added.opts();
-    const named = z.object({ actor: Actor.default(operator) }).safeParse(flags);
-    const prepared = verb.prepare(await givenTo(added, verb));
+    const common = Common.safeParse(flags);
+    const given = await givenTo(added, verb);
+    const prepared = verb.prepare(given);
     if (!prepared.ok) throw new UsageError(usageProblems(added, prepared.issues));
-    if (!named.success) throw new UsageError(usageProblems(added, named.error.issues));
-    const { open, close } = openLocally(invocation.env);
-    try {
-      const report = await prepared.run(open, named.data.actor);
-      const said = flags['json'] === true ? JSON.stringify(report.document, null, 2) : report.text;
-      invocation.write(`${said}\n`);
-      if (report.refused) invocation.exitCode = 1;
-    } finally {
-      await close();
-    }
+    if (!common.success) throw new UsageError(usageProblems(added, common.error.issues));
+    const { actor, server } = common.data;
+    const report =
+      server === undefined
+        ? await runLocally(prepared.run, invocation.env, actor ?? operator())
+        : await runRemotely(remoteServer(server, actor, invocation.env), remoteRoute(verb), given);
+    const said = flags['json'] === true ? JSON.stringify(report.document, null, 2) : report.text;
+    invocation.write(`${said}\n`);
+    if (report.refused) invocation.exitCode = 1;
   });
+}
+
+async function runLocally(run: VerbRun, env: Environment, actor: string): Promise<Report> {
+  const { open, close } = openLocally(env);
+  try {
+    return await run(open, actor);
+  } finally {
+    await close();
+  }
+}
+
+function remoteServer(url: string, actor: string | undefined, env: Environment): RemoteServer {
+  if (actor !== undefined) throw new UsageError('--actor is not for --server: the audit log has the name of the token');
+  const token = env['TOLLGATE_ADMIN_TOKEN'];
+  if (!token) throw new UsageError('--server needs a token of `tollgate admin-tokens create` in TOLLGATE_ADMIN_TOKEN');
+  return { url, token };
+}
+
+function remoteRoute({ route }: Verb): VerbRoute {
+  if ('local' in route) throw new UsageError(`--server is not for this command, which ${route.local}`);
+  return route;
 }
 
 /** The given inputs. What a verb takes from this machine is read here. */
@@ -67,8 +99,14 @@ const readers: Record<LocalSource, (given: string) => Promise<unknown>> = {
   stdin: (given) => (given === '-' ? readSecret('credential') : Promise.resolve(given)),
 };
 
-/** Readable in one line of the audit log. */
-const Actor = z.string().regex(/^[\p{L}\p{N}\p{P}\p{S} ]{1,100}$/u, 'must be 1 to 100 printable characters');
+/** The options of every command. The actor is readable in one line of the audit log. */
+const Common = z.object({
+  actor: z
+    .string()
+    .regex(/^[\p{L}\p{N}\p{P}\p{S} ]{1,100}$/u, 'must be 1 to 100 printable characters')
+    .optional(),
+  server: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+});
 
 function declare(command: Command, name: string, schema: z.ZodType): void {
   const description = schema.description ?? '';

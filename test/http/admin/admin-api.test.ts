@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
 import { includesRole, roles, type Role } from '../../../src/domain/role.ts';
-import { createProgram } from '../../../src/main/cli.ts';
+import { cli, createProgram } from '../../../src/main/cli.ts';
 import type { VerbRoute } from '../../../src/verbs/define-verb.ts';
 import { allVerbs } from '../../../src/verbs/table.ts';
+import { commandLine } from '../../support/command-line.ts';
 import { goodKey } from '../support.ts';
 import { codeOf, startAdminHome, type AdminHome, type Asked } from './admin-home.ts';
 
@@ -253,6 +254,45 @@ describe('a list of the admin API', () => {
     expect(usage.body).toMatchObject({ data: [], total: { requests: 0, credits: 0 } });
     for (const path of ['/tasks', '/deliveries', '/jobs', '/channels', '/catalog', `/tasks?project=${project}`])
       expect(await home.ask(tokenOf('viewer'), 'GET', path)).toMatchObject({ status: 200, body: { object: 'list' } });
+  });
+});
+
+describe('a command with --server', () => {
+  const over = (...args: string[]) =>
+    commandLine(() => ({ TOLLGATE_ADMIN_TOKEN: tokenOf('owner') })).tollgate(...args, '--server', home.frame.url);
+  const here = commandLine(() => home.settings).tollgate;
+
+  it('prints what it prints on the machine of the database', async () => {
+    const { said: project } = await over('projects', 'create', '--name', 'far');
+    const id = String(project['project_id']);
+    expect(await over('credits', 'add', '--project', id, '--amount', '12', '--reference', 'r')).toMatchObject({
+      code: 0,
+      said: { balance: 12 },
+    });
+    for (const args of [
+      ['projects', 'list', '--limit', '3'],
+      ['credits', 'show', '--project', id],
+      ['keys', 'list', '--project', id],
+      ['catalog', 'show'],
+      ['ledger', 'verify'],
+      ['keys', 'revoke', 'key_none'],
+      ['catalog', 'check', 'README.md'],
+    ])
+      expect(await over(...args)).toEqual(await here(...args));
+    const text: string[] = [];
+    const settings = { TOLLGATE_ADMIN_TOKEN: tokenOf('viewer') };
+    await cli(['credits', 'show', '--project', id, '--server', home.frame.url], settings, (line) => text.push(line));
+    expect(text.join('')).toMatch(/balance +12/);
+  });
+
+  it('is refused without a token, with a name for the audit log, and where it only works on this machine', async () => {
+    const without = await commandLine(() => ({})).tollgate('projects', 'list', '--server', home.frame.url);
+    const named = await over('projects', 'list', '--actor', 'me');
+    const local = await over('catalog', 'compare', '--prices', 'x.json');
+    expect([without, named, local].map(({ code }) => code)).toEqual([2, 2, 2]);
+    const settings = { TOLLGATE_ADMIN_TOKEN: 'adm_wrong' };
+    const wrong = await commandLine(() => settings).tollgate('projects', 'list', '--server', home.frame.url);
+    expect(wrong).toMatchObject({ code: 1, said: { error: { message: expect.stringContaining('admin token') } } });
   });
 });
 
