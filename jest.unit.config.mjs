@@ -17,8 +17,8 @@ export default {
   testPathIgnorePatterns: [
     '/node_modules/',
     '/test/channels/families-through-gateway',
-    '/test/http/rate-limits/limits',
-    '/test/http/routes/(account|conditional-reads|create-options|gemini|jobs|refusals|task-(delete|list|waits)|uploads)',
+    '/test/http/(admin/|rate-limits/limits)',
+    '/test/http/routes/(account|chat-hang-up|conditional-reads|create-options|gemini|jobs|refusals|task-(delete|list|waits)|uploads)',
     '/test/spec/client-api',
   ],
 };

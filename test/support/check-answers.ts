@@ -1,4 +1,4 @@
-import { afterAll, afterEach, expect } from '@jest/globals';
+import { afterEach, expect } from '@jest/globals';
 import { standIn } from './stand-in.ts';
 
 /**
@@ -19,11 +19,6 @@ globalThis.fetch = async (...asked) => {
 afterEach(async () => {
   const found = await Promise.all(checks.splice(0));
   expect(found.filter((sentence) => sentence !== null)).toEqual([]);
-});
-
-// The next test file of the process has checks of its own.
-afterAll(() => {
-  globalThis.fetch = send;
 });
 
 async function check(method: string, answer: Response): Promise<string | null> {
