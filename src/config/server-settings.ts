@@ -84,7 +84,7 @@ export const serverSettings = {
       'API processes that share `PORT`, at most one for each core. Each has its own caches, limits and `DATABASE_POOL_MAX` connections.',
     ),
     adminPort: optionalPort('ADMIN_PORT').describe(
-      'When set, `/api/internal/*`, the probes and `/metrics` are served on this port and are 404 on `PORT`.',
+      'When set, `/api/internal/*`, the admin API, the console, the probes and `/metrics` are served on this port and are 404 on `PORT`.',
     ),
     adminHost: text('ADMIN_HOST', '').describe('The address on which `ADMIN_PORT` listens; empty: `HOST`.'),
     publicBaseUrl: httpUrl('PUBLIC_BASE_URL').describe(

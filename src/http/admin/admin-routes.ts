@@ -1,13 +1,18 @@
 import { allVerbs } from '../../verbs/table.ts';
 import type { AccessDeps } from '../../commands/admin/admin-access.ts';
 import type { Route } from '../route.ts';
+import { adminOpenapiRoute } from './openapi-route.ts';
 import { playgroundRoute } from './playground-route.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { verbRoute, type VerbRouteDeps } from './verb-route.ts';
 
-/** Every route of the admin API: the verbs that are not local to the command line, the sessions of the console, and its playground. */
+/**
+ * Every route of the admin API: the verbs that are not local to the command line, the sessions of the console, its playground, and the
+ * OpenAPI document.
+ */
 export const createAdminRoutes = (deps: AccessDeps & VerbRouteDeps): Route[] => [
   ...sessionRoutes(deps),
   playgroundRoute(deps),
+  adminOpenapiRoute(),
   ...allVerbs().flatMap(({ verb }) => ('local' in verb.route ? [] : [verbRoute(verb, verb.route, deps)])),
 ];

@@ -257,6 +257,22 @@ describe('a list of the admin API', () => {
   });
 });
 
+describe('the OpenAPI document of the admin API', () => {
+  it('has every route with its role, and the inputs of each, and needs no token', async () => {
+    const { status, body } = await home.ask('', 'GET', '/openapi.json');
+    expect(status).toBe(200);
+    const paths = body['paths'] as Record<string, Record<string, { description: string; requestBody?: object }>>;
+    for (const { name, route } of routes) {
+      const path = `/api/admin/v1${route.path.replace(/:(\w+)/g, '{$1}')}`;
+      const described = paths[path]?.[route.method.toLowerCase()]?.description;
+      expect({ name, described }).toEqual({ name, described: expect.stringContaining(`\`${route.role}\``) });
+    }
+    expect(paths['/api/admin/v1/credits']?.['post']?.requestBody).toMatchObject({
+      content: { 'application/json': { schema: { required: ['project', 'amount', 'reference'] } } },
+    });
+  });
+});
+
 describe('a command with --server', () => {
   const over = (...args: string[]) =>
     commandLine(() => ({ TOLLGATE_ADMIN_TOKEN: tokenOf('owner') })).tollgate(...args, '--server', home.frame.url);
