@@ -2,7 +2,7 @@ import type { Adapters } from './channels/registry.ts';
 import type { CatalogCache } from './caches/catalog-cache.ts';
 import type { ChannelCache } from './caches/channel-cache.ts';
 import type { TaskAnswers } from './caches/task-answers.ts';
-import type { TaskWatch } from './caches/task-watch.ts';
+import type { Watch } from './caches/watch.ts';
 import type { KeyCache } from './caches/key-cache.ts';
 import type { SendSlots } from './platform/send-slots.ts';
 import type { Config } from './config/load-config.ts';
@@ -31,7 +31,8 @@ export interface Deps {
   rateLimiter: RateLimiter;
   taskReader: TaskReader;
   taskAnswers: TaskAnswers;
-  taskWatch: TaskWatch;
+  taskWatch: Watch;
+  ledgerWatch: Watch;
   catalog: CatalogCache;
   channels: ChannelCache;
   keys: KeyCache;

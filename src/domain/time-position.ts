@@ -8,6 +8,9 @@ export interface TimePosition {
 /** Matches a position that is written as text. */
 export const timePosition = /^\d{1,16}\.[\w-]{1,64}$/;
 
+/** Matches the position of an entry of the ledger, whose id is a number. */
+export const entryPosition = /^\d{1,16}\.\d{1,18}$/;
+
 /** Reads a text that `timePosition` matches. */
 export function readTimePosition(text: string): TimePosition {
   const dot = text.indexOf('.');

@@ -9,6 +9,7 @@ import type { HttpDeps } from './http-deps.ts';
 import { pageQuery } from './list-codec.ts';
 import type { Route } from './route.ts';
 import { accountRoutes } from './routes/account.ts';
+import { streamWebhookEvents } from './routes/webhook-events.ts';
 import { webhookKeysRoute } from './routes/webhook-keys.ts';
 import { chatCompletions, v1ChatCompletions } from './routes/chat.ts';
 import { documentationRoutes } from './routes/documentation.ts';
@@ -53,6 +54,7 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof showTask>[0] &
   Parameters<typeof listTasksRoute>[0] &
   Parameters<typeof streamTaskEvents>[0] &
+  Parameters<typeof streamWebhookEvents>[0] &
   Parameters<typeof cancelTaskRoute>[0] &
   Parameters<typeof deleteTaskRoute>[0] &
   Parameters<typeof chatCompletions>[0] &
@@ -127,6 +129,7 @@ const coreRoutes = (deps: RouteDeps, downloads: Downloads): Route[] => [
   { ...get, ...ownTask, path: '/api/v1/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
   { ...post, ...media, path: '/api/v1/tasks/:task_id/cancel', handler: cancelTaskRoute(deps) },
   { ...post, ...media, path: '/api/v1/tasks/:task_id/callback/redeliver', handler: redeliverRoute(deps) },
+  { ...get, ...read, path: '/api/v1/webhooks/events', query: ['wait'], handler: streamWebhookEvents(deps) },
   {
     method: 'GET',
     path: '/files/:id',

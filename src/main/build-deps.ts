@@ -3,6 +3,7 @@ import { createAdapters } from '../channels/registry.ts';
 import { createCatalogCache } from '../caches/catalog-cache.ts';
 import { createChannelCache } from '../caches/channel-cache.ts';
 import { createTaskAnswers } from '../caches/task-answers.ts';
+import { createLedgerWatch } from '../caches/ledger-watch.ts';
 import { createTaskWatch } from '../caches/task-watch.ts';
 import { createKeyCache } from '../caches/key-cache.ts';
 import { createSendSlots } from '../platform/send-slots.ts';
@@ -89,11 +90,11 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   const channels = createChannelCache(db, 2_000, config.breaker, { logger, metrics, probe });
   const keys = createKeyCache(db, config.secrets.keyPeppers, keyCacheMs);
   const taskAnswers = createTaskAnswers(() => listener.isCurrent());
-  const taskWatch = createTaskWatch(db, logger);
+  const watches = { taskWatch: createTaskWatch(db, logger), ledgerWatch: createLedgerWatch(db, logger) };
   const listener = listenForChanges({
     url: config.database.listenUrl === '' ? config.database.url : config.database.listenUrl,
     logger,
-    onChange: (table, ids) => tellCaches({ taskAnswers, taskWatch, catalog, channels, keys }, table, ids),
+    onChange: (table, ids) => tellCaches({ taskAnswers, ...watches, catalog, channels, keys }, table, ids),
   });
   const workflows = createWorkflowClient(temporalAccess(config.temporal));
   // At least the statement timeout plus the time that the answer may take beyond it.
@@ -116,7 +117,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     rateLimiter,
     taskReader,
     taskAnswers,
-    taskWatch,
+    ...watches,
     catalog,
     channels,
     keys,
@@ -136,7 +137,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     async close() {
       await Promise.all([ledger.flush(), chatLedger.flush(), taskReader.flush(), rateLimiter.flush()]);
       await ends.flush();
-      taskWatch.close();
+      for (const watch of Object.values(watches)) watch.close();
       await listener.close();
       await workflows.close();
       await Promise.all([caller.close(), egress.close(), deps.tokenCounter.close()]);

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createTaskWatch, type TaskWatch } from '../../src/caches/task-watch.ts';
+import { createTaskWatch } from '../../src/caches/task-watch.ts';
+import type { Watch } from '../../src/caches/watch.ts';
 import { waitForTask } from '../../src/commands/tasks/wait-for-task.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createEndAnnouncer } from '../../src/db/end-announcer.ts';
@@ -15,7 +16,7 @@ import { eventually } from '../support/eventually.ts';
 let scratch: TestDatabase;
 let db: Database;
 let book: Book;
-let watch: TaskWatch;
+let watch: Watch;
 let listener: ChangeListener;
 /** The statements of the waiting process. */
 let statements: string[];

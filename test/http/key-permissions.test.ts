@@ -26,6 +26,7 @@ const matrix: Record<string, readonly Scope[]> = {
   'GET /api/v1/tasks/:task_id/attempts': ['media', 'read'],
   'POST /api/v1/tasks/:task_id/cancel': ['media'],
   'POST /api/v1/tasks/:task_id/callback/redeliver': ['media'],
+  'GET /api/v1/webhooks/events': ['read'],
   'GET /api/v1/key': ['chat', 'media', 'read'],
   'POST /api/v1/key/rotate': ['chat', 'media', 'read'],
   'GET /api/v1/usage': ['read'],

@@ -6,7 +6,7 @@ import {
   saveDeliveryBody,
   type DeliveryContent,
 } from '../../db/deliveries.ts';
-import { findTask, type TaskView } from '../../db/tasks.ts';
+import { findTask } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { nextDeliveryStep, type DeliveryResult } from '../../domain/callback-schedule.ts';
 import type { DeliveryReport } from '../../domain/workflow-contract.ts';
@@ -15,16 +15,12 @@ import type { Blocked, Failed } from '../../platform/egress/exchange.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { readRetryAfter } from '../../platform/retry-after.ts';
-import { webhookKeys } from '../../platform/crypto/webhook-keys.ts';
-import { webhookHeaders } from '../../platform/crypto/webhook-signature.ts';
-import { callbackSecretContext } from '../projects/callback-secret.ts';
-import { presentTask } from '../tasks/present-task.ts';
+import { callbackBody, callbackHeaders, unsealSecrets } from './callback-message.ts';
 
 export type DeliverDeps = Pick<Deps, 'callbackSlots' | 'config' | 'db' | 'egress' | 'sealer' | 'urls' | 'logger'>;
 
 /** Of the answer only the status and `Retry-After` count. This much is read so that the connection can be used again. */
 const answerBytesMax = 16_000;
-const bodyBytesMax = 128_000;
 
 export interface TriedDelivery extends DeliveryReport {
   /** Whether the receiver accepted this try and the try was counted. */
@@ -99,6 +95,7 @@ async function send(
   { deliveryId, delivery, claimedAt }: { deliveryId: string; delivery: DeliveryContent; claimedAt: number },
 ): Promise<Answer | Blocked | Failed | Unsendable> {
   const { config, db, egress, logger } = deps;
+  const { eventId: id, requestId } = delivery;
   const about = { project_id: delivery.projectId, task_id: delivery.taskId, delivery_id: deliveryId };
   const secrets = unsealSecrets(deps, delivery, about);
   if (secrets.length === 0) return { kind: 'unsendable', reason: 'secret' };
@@ -107,24 +104,17 @@ async function send(
   if (body === null) {
     const task = await findTask(db, delivery.taskId);
     try {
-      body = callbackBody(deps, delivery, task);
+      if (!task) throw new Error(`the task ${delivery.taskId} of a delivery was not found`);
+      body = callbackBody(deps, id, task);
     } catch (error) {
       logger.error({ ...about, err: error, alarm: true }, 'the body of a callback could not be rendered');
       return { kind: 'unsendable', reason: 'content' };
     }
     body = await saveDeliveryBody(db, deliveryId, body);
   }
-  const [key] = webhookKeys(config.secrets.masterKeys);
-  if (!key) throw new Error('no master key is configured');
-  const timestamp = Math.floor(claimedAt);
   return egress.fetch(delivery.url, {
     method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'user-agent': 'Tollgate-Callback/1',
-      'x-request-id': delivery.requestId,
-      ...webhookHeaders({ id: delivery.eventId, timestamp, body, secrets, signingKey: key.privateKey }),
-    },
+    headers: callbackHeaders(deps, { id, requestId, timestamp: Math.floor(claimedAt), body, secrets }),
     body,
     timeoutMs: config.callbacks.timeoutSeconds * 1000,
     maxBytes: answerBytesMax,
@@ -144,37 +134,4 @@ function resultOf(answer: Answer | Blocked | Failed | Unsendable): DeliveryResul
     status: answer.status,
     retryAfterSeconds: readRetryAfter(answer.headers['retry-after'], Date.now()),
   };
-}
-
-/** The project's secret and, during a rotation, the previous one. If one of them cannot be decrypted, the other one signs alone. */
-function unsealSecrets(
-  { sealer, logger }: Pick<Deps, 'sealer' | 'logger'>,
-  { projectId, sealedSecret, sealedPreviousSecret }: DeliveryContent,
-  about: object,
-): string[] {
-  const context = callbackSecretContext(projectId);
-  return [sealedSecret, sealedPreviousSecret].flatMap((sealed) => {
-    if (sealed === null) return [];
-    try {
-      return [sealer.open(sealed, context)];
-    } catch (error) {
-      logger.error({ ...about, err: error, alarm: true }, 'the callback secret of a project could not be decrypted');
-      return [];
-    }
-  });
-}
-
-/** `{id, type, timestamp, data}` with the task exactly as a poll returns it at the first try. Throws if it cannot be rendered. */
-function callbackBody(deps: Pick<Deps, 'urls'>, delivery: DeliveryContent, task: TaskView | null): string {
-  if (!task) throw new Error(`the task ${delivery.taskId} of a delivery was not found`);
-  const data = presentTask(deps, task);
-  const event = {
-    id: delivery.eventId,
-    type: `task.${task.status}`,
-    timestamp: new Date((task.completedAt ?? 0) * 1000).toISOString(),
-  };
-  const body = JSON.stringify({ ...event, data });
-  if (Buffer.byteLength(body) <= bodyBytesMax) return body;
-  // Only the input can be this long, and the client knows its own input.
-  return JSON.stringify({ ...event, data: { ...data, input: null } });
 }

@@ -11,6 +11,7 @@ import { modelOperations } from './operations/models.ts';
 import { taskOperations } from './operations/tasks.ts';
 import { v1ChatOperations } from './operations/v1-chat.ts';
 import { v1MediaOperations } from './operations/v1-media.ts';
+import { webhookOperations } from './operations/webhooks.ts';
 
 /** Every client route by method and path, in the order of the document. A test holds the names to the route table. */
 export const operations: Readonly<Record<string, Operation>> = {
@@ -19,6 +20,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   ...v1ChatOperations,
   ...mediaOperations,
   ...taskOperations,
+  ...webhookOperations,
   ...fileOperations,
   ...accountOperations,
   ...geminiOperations,

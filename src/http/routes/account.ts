@@ -3,7 +3,7 @@ import { clientRotations, rotateKey } from '../../commands/projects/rotate-key.t
 import { showKey } from '../../commands/projects/show-key.ts';
 import { summarizeUsage } from '../../commands/projects/summarize-usage.ts';
 import { scopes } from '../../domain/scope.ts';
-import { timePosition } from '../../domain/time-position.ts';
+import { entryPosition } from '../../domain/time-position.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { toCsv } from '../csv.ts';
 import { createListCodec, pageQuery } from '../list-codec.ts';
@@ -53,7 +53,7 @@ const showUsage =
     ctx.body = await summarizeUsage(deps, { projectId: keyOf(ctx).projectId, ...readUsageQuery(ctx, Date.now()) });
   };
 
-const codec = createListCodec('ledger', timePosition);
+const codec = createListCodec('ledger', entryPosition);
 
 /** `GET /api/v1/ledger`: JSON, or a page of `text/csv` with the next one in the header `Link`. */
 const showLedger =
