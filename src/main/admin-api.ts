@@ -25,7 +25,10 @@ export function createAdminApi(deps: Deps) {
         const { createAdminRoutes } = await import('../http/admin/admin-routes.ts');
         db ??= openDatabase({ ...deps.config.database, poolMax: connectionsMax, statementTimeoutMs });
         const own = { ...deps, db, answerWithinSeconds };
-        const opened: VerbDeps = { catalogSettings: own, database: own, secrets: own, upstreams: own, worker: own };
+        const opened: VerbDeps = {
+          ...{ catalogSettings: own, database: own, secrets: own, upstreams: own, worker: own },
+          listener: { listen: () => Promise.reject(new Error('the listener runs on the machine of its user')) },
+        };
         return createAdminRoutes({ ...own, open: (need) => Promise.resolve(opened[need]) });
       },
     },

@@ -14,6 +14,7 @@ import { secrets } from './groups/secrets.ts';
 import { summary } from './groups/summary.ts';
 import { tasks } from './groups/tasks.ts';
 import { usage } from './groups/usage.ts';
+import { webhooks } from './groups/webhooks.ts';
 
 /** Everything that operators can do, in the order of the help. The command line and the admin API are made from this table. */
 export const verbTable: Readonly<Record<string, Verb | VerbGroup>> = {
@@ -24,6 +25,7 @@ export const verbTable: Readonly<Record<string, Verb | VerbGroup>> = {
   catalog,
   tasks,
   deliveries,
+  webhooks,
   jobs,
   ledger,
   secrets,

@@ -17,6 +17,22 @@ export interface VerbDeps {
    * the answer.
    */
   worker: UpstreamDeps & Pick<Deps, 'callbackSlots' | 'egress' | 'files'> & { answerWithinSeconds: number };
+  /** For a local verb that is a client of a gateway. */
+  listener: { listen: (asked: ListenRequest) => Promise<ListenCount> };
+}
+
+export interface ListenRequest {
+  /** URLs of this machine. Each callback is sent to the first one where a server listens. */
+  targets: readonly string[];
+  /** Absent: that of the environment or of `npm start`. */
+  apiKey: string | undefined;
+  baseUrl: string | undefined;
+}
+
+/** How the servers of this machine answered. */
+export interface ListenCount {
+  accepted: number;
+  refused: number;
 }
 
 /** Opens what a verb needs. */

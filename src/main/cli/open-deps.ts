@@ -73,6 +73,11 @@ const openers: { [Need in keyof VerbDeps]: Opener<Need> } = {
     const deps = { ...opened.deps, callbackSlots: createSendSlots(), egress, files, answerWithinSeconds: Infinity };
     return { deps, close: opened.close };
   },
+
+  async listener(env) {
+    const { createListener } = await import('./listen-webhooks.ts');
+    return { deps: createListener(env), close: () => Promise.resolve() };
+  },
 };
 
 async function openOperatorDatabase(settings: Config['database']) {

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { withSecretFiles } from '../../config/secret-files.ts';
 import { OperatorError } from '../../commands/operator-error.ts';
+import { allowedCidrs } from '../dev/dev-environment.ts';
 import { devSecrets } from '../dev/dev-secrets.ts';
 import { readJsonFile } from '../dev/json-file.ts';
 import type { Environment } from './open-deps.ts';
@@ -14,8 +15,7 @@ import type { Environment } from './open-deps.ts';
  */
 export function operatorEnvironment(given: Environment): Environment {
   const env = withSecretFiles(given);
-  const home = resolve(projectFolder, env['TOLLGATE_HOME'] || '.tollgate');
-  const file = join(home, 'dev.json');
+  const { home, file } = stateFolder(env);
   const named = env['DATABASE_URL'] || null;
   if (!existsSync(file)) {
     if (named !== null) return env;
@@ -35,10 +35,29 @@ export function operatorEnvironment(given: Environment): Environment {
     PUBLIC_BASE_URL: env['PUBLIC_BASE_URL'] || running.base_url,
     // Settings for development only are refused without it.
     SANDBOX_URL: env['SANDBOX_URL'] || running.sandbox_url,
+    // As the gateway's own processes have it.
+    ...(running.sandbox_url !== '' && { EGRESS_ALLOW_CIDRS: allowedCidrs(env) }),
     // Settings for a Temporal Cloud account do not apply to the server on loopback.
     ...(ownTemporal && { TEMPORAL_ADDRESS: running.temporal_address, TEMPORAL_NAMESPACE: '', TEMPORAL_API_KEY: '' }),
     ...(ownTemporal && { TEMPORAL_TLS_CA_FILE: '', TEMPORAL_TLS_CERT_FILE: '', TEMPORAL_TLS_KEY_FILE: '' }),
   };
+}
+
+/** Where a client of a gateway calls it, and with which key: by the environment, else as the running `npm start` has it. */
+export function clientEnvironment(env: Environment): { baseUrl: string | undefined; apiKey: string | undefined } {
+  const { file } = stateFolder(env);
+  const running = existsSync(file) ? readJsonFile(DevFile, file) : null;
+  const named = env['TOLLGATE_BASE_URL'] || undefined;
+  return {
+    baseUrl: named ?? running?.base_url,
+    // The demo key is for the gateway of `npm start` only.
+    apiKey: env['TOLLGATE_API_KEY'] || (named === undefined ? running?.api_key : undefined),
+  };
+}
+
+function stateFolder(env: Environment): { home: string; file: string } {
+  const home = resolve(projectFolder, env['TOLLGATE_HOME'] || '.tollgate');
+  return { home, file: join(home, 'dev.json') };
 }
 
 const projectFolder = fileURLToPath(new URL('../../../', import.meta.url));
@@ -48,5 +67,6 @@ const DevFile = z.object({
   database_url: z.string().min(1),
   temporal_address: z.string().default(''),
   base_url: z.string().default(''),
+  api_key: z.string().default(''),
   sandbox_url: z.string().default(''),
 });

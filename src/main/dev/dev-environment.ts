@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { addressMatcher } from '../../platform/egress/public-address.ts';
+import { addressMatcher, loopbackCidrs } from '../../platform/egress/public-address.ts';
 import { providerKeyNames } from './providers.ts';
 import type { DevSecrets } from './dev-secrets.ts';
 import { StartRefused } from './start-refused.ts';
@@ -39,9 +39,7 @@ export function devEnvironment({ env, home, secrets, databaseUrl, temporal, sand
 }
 
 /** An empty value is a choice: then clients are treated as strictly as in production. */
-const allowedCidrs = (env: Parts['env']): string => env.EGRESS_ALLOW_CIDRS ?? loopbackCidrs.join(',');
-
-const loopbackCidrs = ['127.0.0.0/8', '::1/128'];
+export const allowedCidrs = (env: Parts['env']): string => env.EGRESS_ALLOW_CIDRS ?? loopbackCidrs.join(',');
 
 /**
  * Throws `StartRefused` if other machines could reach the API while URLs of clients may reach this machine: callbacks and inputs

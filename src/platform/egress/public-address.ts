@@ -28,6 +28,9 @@ export function toCidr(text: string): string | null {
   return isIP(text) === 0 || text.includes('%') ? null : `${text}/${isIP(text) === 4 ? 32 : 128}`;
 }
 
+/** This machine. */
+export const loopbackCidrs: readonly string[] = ['127.0.0.0/8', '::1/128'];
+
 /** A test for membership in any of the CIDRs. Throws an error that names an invalid CIDR. */
 export function addressMatcher(cidrs: readonly string[]): (ip: string) => boolean {
   const ranges = cidrs.map((cidr) => {

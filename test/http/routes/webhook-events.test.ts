@@ -1,14 +1,29 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { z } from 'zod';
 import { deleteTask } from '../../../src/db/tasks.ts';
 import type { Database } from '../../../src/db/database.ts';
+import type { AppMiddleware } from '../../../src/http/context.ts';
 import { streamWebhookEvents } from '../../../src/http/routes/webhook-events.ts';
 import { createTaskWaits, type TaskWaits } from '../../../src/http/task-waits.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
-import { verified, type Event } from '../../commands/callbacks/receiver.ts';
+import { listenToWebhooks } from '../../../src/main/cli/listen-webhooks.ts';
+import { loopbackUrl } from '../../../src/verbs/loopback-url.ts';
+import {
+  answer,
+  inTurn,
+  startReceiver,
+  takeIt,
+  verified,
+  type Event,
+  type Receiver,
+} from '../../commands/callbacks/receiver.ts';
 import { openLedger, rowsOf, taskEnd } from '../../db/books.ts';
 import { buildQuietDeps } from '../../support/built-deps.ts';
+import { commandLine } from '../../support/command-line.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { aRunningTask, succeed } from '../../support/ended-task.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -23,12 +38,23 @@ let operator: Operator;
 let project: TestProject;
 let waits: TaskWaits;
 let frame: Frame;
+/** Of the streams. */
+const sockets = new Set<Socket>();
+let receiver: Receiver;
+let settings: Record<string, string>;
 
 beforeAll(async () => {
   scratch = await createTestDatabase();
+  receiver = await startReceiver();
   db = await scratch.open();
   built = await buildQuietDeps(scratch.url);
-  operator = createOperator(db, { ...quickSettings, DATABASE_URL: scratch.url, EGRESS_ALLOW_CIDRS: '' });
+  settings = {
+    ...quickSettings,
+    DATABASE_URL: scratch.url,
+    SANDBOX_URL: 'http://127.0.0.1:9',
+    FILES_LOCAL_DIR: join(tmpdir(), 'tollgate-no-files'),
+  };
+  operator = createOperator(db, settings);
 });
 beforeEach(async () => {
   project = await operator.project();
@@ -39,6 +65,7 @@ afterEach(async () => {
   await frame.close();
 });
 afterAll(async () => {
+  await receiver?.close();
   await built?.close();
   await scratch?.drop();
 });
@@ -49,7 +76,11 @@ const path = '/api/v1/webhooks/events';
 async function startWith(total: number): Promise<void> {
   await frame?.close();
   waits = createTaskWaits({ total });
-  const handler = streamWebhookEvents({ ...built.deps, taskWaits: waits });
+  const stream = streamWebhookEvents({ ...built.deps, taskWaits: waits });
+  const handler: AppMiddleware = (ctx, next) => {
+    sockets.add(ctx.req.socket);
+    return stream(ctx, next);
+  };
   frame = await startFrame({
     routes: [
       {
@@ -203,5 +234,111 @@ describe('the callbacks of a project', () => {
       'text/event-stream; charset=utf-8',
       '',
     ]);
+  });
+});
+
+/** A listener of the project until it is stopped, and the lines that it has said. */
+function passOn(target: string) {
+  const stop = new AbortController();
+  const lines: string[] = [];
+  const counted = listenToWebhooks({
+    baseUrl: frame.url,
+    apiKey: project.apiKey,
+    targets: loopbackUrl.parse(target),
+    signal: stop.signal,
+    say: (line) => lines.push(line),
+  });
+  return {
+    lines,
+    ended: counted,
+    ready: () => eventually(() => Promise.resolve(lines.some((line) => line.includes(project.projectId)))),
+    async stop() {
+      stop.abort();
+      return counted;
+    },
+  };
+}
+const calls = (name: string, count: number): Promise<Event[]> =>
+  eventually(() => Promise.resolve(receiver.calls(name).length >= count && receiver.calls(name)), {
+    what: `${count} calls`,
+  }).then((received) => received.map((call) => verified(call, project.webhookSecret)));
+
+describe('tollgate webhooks listen', () => {
+  it('passes callbacks on as they were signed, over a lost connection, and counts those that are refused', async () => {
+    const listener = passOn(
+      receiver.at('heard', inTurn(takeIt, answer(500), takeIt)).replace('127.0.0.1', 'localhost'),
+    );
+    await listener.ready();
+    const ids = [await anEndedTask(), await anEndedTask('https://hooks.example/end')];
+    expect((await calls('heard', 2)).map(({ data }) => data.task_id)).toEqual(ids);
+    // The listener connects again, after the last callback that it has passed on.
+    for (const socket of sockets) socket.destroy();
+    ids.push(await anEndedTask(), await anEndedTask());
+    expect((await calls('heard', 4)).map(({ data }) => data.task_id)).toEqual(ids);
+    expect(await listener.stop()).toEqual({ accepted: 3, refused: 1 });
+    expect(listener.lines.filter((line) => / task\.succeeded evt_\w+ → (204|500)$/.test(line))).toHaveLength(4);
+  });
+
+  it('says that no server listens, and ends if the gateway refuses the key', async () => {
+    const listener = passOn('http://127.0.0.1:1/');
+    await listener.ready();
+    await anEndedTask();
+    await eventually(() => Promise.resolve(listener.lines.some((line) => line.endsWith('→ failed: connect'))));
+    expect(await listener.stop()).toEqual({ accepted: 0, refused: 1 });
+    project = { ...project, apiKey: `sk-${'x'.repeat(46)}` };
+    await expect(passOn('http://127.0.0.1:1/').ended).rejects.toThrow('answered 401');
+  });
+
+  it.each([
+    'http://192.0.2.1:3000/',
+    'http://example.com/',
+    'http://localhost.example.com/',
+    'http://127.0.0.1.nip.io/',
+    'https://127.0.0.1:3000/',
+    'http://user@127.0.0.1/',
+    'http://0.0.0.0:3000/',
+    '127.0.0.1:3000',
+  ])('forwards to this machine only, and refuses %s', async (target) => {
+    const { tollgate } = commandLine(() => settings);
+    const { code, said } = await tollgate('webhooks', 'listen', '--forward', target);
+    expect([code, said]).toMatchObject([2, { error: { message: expect.stringContaining('--forward must be') } }]);
+  });
+});
+
+describe('tollgate webhooks send-test', () => {
+  const sendTest = (url: string, ...more: string[]) =>
+    commandLine(() => settings).tollgate(
+      'webhooks',
+      'send-test',
+      '--project',
+      project.projectId,
+      '--url',
+      url,
+      ...more,
+    );
+
+  it('sends a sample of each event, signed with the secret of the project', async () => {
+    for (const type of ['task.succeeded', 'task.failed', 'task.canceled']) {
+      const { code, said } = await sendTest(receiver.at(type), '--event', type);
+      expect([code, said]).toMatchObject([0, { type, status: 204, error: null, ok: true }]);
+      const [event] = await calls(type, 1);
+      expect(event).toMatchObject({ id: said['event_id'], type, data: { metadata: { sample: 'true' } } });
+    }
+  });
+
+  it('exits 1 if the sample is not accepted', async () => {
+    const failed = await sendTest(receiver.at('broken', answer(500)));
+    expect(failed).toMatchObject({ code: 1, said: { status: 500, ok: false } });
+    expect(await sendTest('http://127.0.0.1:1/')).toMatchObject({ code: 1, said: { error: 'failed:connect' } });
+  });
+
+  it('refuses a URL that a callback may not have, and an unknown project', async () => {
+    settings = { ...settings, EGRESS_ALLOW_CIDRS: '' };
+    const { refused } = commandLine(() => settings);
+    const args = ['webhooks', 'send-test', '--project', project.projectId, '--url'];
+    expect(await refused(...args, receiver.at('private'))).toBe('The URL must be an https URL.');
+    expect(receiver.calls('private')).toEqual([]);
+    const unknown = ['webhooks', 'send-test', '--project', 'prj_none', '--url', 'https://hooks.example/end'];
+    expect(await refused(...unknown)).toContain('prj_none');
   });
 });

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { eventTypes } from '../../commands/callbacks/sample-task.ts';
+import { sendTestCallback } from '../../commands/callbacks/send-test-callback.ts';
+import { group, option, verb } from '../define-verb.ts';
+import { shortText } from '../input.ts';
+import { loopbackUrl } from '../loopback-url.ts';
+
+/** `tollgate webhooks …`: callbacks for those who write a receiver. */
+export const webhooks = group('callbacks for those who write a receiver', () => ({ listen, 'send-test': sendTest }));
+
+const listen = verb({
+  summary: 'pass the callbacks of a project on to a server of this machine, until Ctrl-C',
+  input: {
+    forward: option('<url>', loopbackUrl).describe('http URL of this machine, such as http://127.0.0.1:3000/hooks'),
+    apiKey: option('<key>', shortText.optional()).describe(
+      'key with the scope read; the default is TOLLGATE_API_KEY, else the key of "npm start"',
+    ),
+    url: option('<url>', z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional()).describe(
+      'address of the gateway; the default is TOLLGATE_BASE_URL, else that of "npm start"',
+    ),
+  },
+  route: { local: 'sends to a server of this machine' },
+  needs: 'listener',
+  async run({ listen: passOn }, { forward: targets, apiKey, url: baseUrl }) {
+    const { accepted, refused } = await passOn({ targets, apiKey, baseUrl });
+    return {
+      document: { accepted, refused },
+      text: `${accepted} callbacks were accepted, ${refused} were not.`,
+    };
+  },
+});
+
+const sendTest = verb({
+  summary: 'send a signed sample of a callback to a URL, once; exits 1 unless it is accepted',
+  input: {
+    project: option('<id>', shortText).describe('project whose secret signs'),
+    url: option('<url>', z.string('is required').max(2_048, 'must have at most 2048 characters')).describe(
+      'URL that a task could have as its callback_url',
+    ),
+    event: option('<type>', z.enum(eventTypes).default('task.succeeded')).describe('type of the event'),
+  },
+  route: { method: 'POST', path: '/projects/:project/test-callback', role: 'operator' },
+  needs: 'worker',
+  async run(deps, { project: projectId, url, event: type }) {
+    const { eventId, status, error } = await sendTestCallback(deps, { projectId, url, type });
+    const isAccepted = error === null && status !== null && status >= 200 && status < 300;
+    const outcome = error === null ? `answered ${status}` : `failed: ${error}`;
+    return {
+      document: { event_id: eventId, type, url, status, error, ok: isAccepted },
+      text: `Sent ${type} as ${eventId}: ${outcome}.`,
+      refused: !isAccepted,
+    };
+  },
+});
