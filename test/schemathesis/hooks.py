@@ -61,12 +61,17 @@ PICTURES = r"^/v1/(images|videos)|:predict$"
 BEYOND_SCHEMAS = [
     # Only the gateway can make a cursor.
     (r"/(tasks|deliveries|ledger|videos)$", r"^invalid_value after$"),
+    (r"/models$", r"^invalid_value pageToken$"),
+    # The vendors' clients page through their lists in different ways.
+    (r"^/v1/models$", r"^unsupported_parameter "),
     # The end of a range lies behind its start, and a time zone has a name of the IANA database.
     (r"/usage$", r"^invalid_value (from|tz)$"),
     # The model is of another type than the route's.
     (r"", r"^model_type_mismatch model$"),
     # A conversation says something, in an order that makes sense, and items without a type are messages.
     (CHATS, r"^(invalid_value|missing_parameter|unsupported_parameter) (messages|input|contents|system)\b"),
+    # A field that may be written in two ways is required in one of them.
+    (r":\w+$", r"^missing_parameter "),
     # A tool choice names a tool, which stands there once.
     (CHATS, r"^(invalid_value|unsupported_parameter) (tools|tool_choice|toolConfig)\b"),
     # Two settings that are one, or of which one limits or needs the other.
@@ -77,7 +82,7 @@ BEYOND_SCHEMAS = [
     (r":\w+$", r"^invalid_value alt$"),
     # The fields of the model's catalog entry, by its name, and the sizes and clips that it makes.
     (PICTURES, r"^unsupported_parameter "),
-    (PICTURES, r"^invalid_value (size|seconds|image|input_reference|prompt|instances|parameters)\b"),
+    (PICTURES, r"^invalid_value (size|seconds|image|images|input_reference|prompt|instances|parameters)\b"),
     (PICTURES, r"^missing_parameter (prompt|image|instances)\b"),
     (PICTURES, r"^invalid_url "),
     # A form has no null.

@@ -466,7 +466,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          'text/event-stream': string;
+          'text/event-stream': unknown;
         };
       };
       /** @description The client has received the end. */

@@ -43,5 +43,5 @@ export const ChatCompletion = z
   })
   .meta({ id: 'ChatCompletion' });
 
-/** The text of Server-Sent Events. */
-export const EventText = z.string();
+/** Server-Sent Events. A tool may check the text or each event, so there is no type. */
+export const EventText = z.any().describe('Server-Sent Events.');

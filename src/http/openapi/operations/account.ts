@@ -42,7 +42,7 @@ export const accountOperations: Record<string, Operation> = {
         name: 'tz',
         in: 'query',
         description: 'The time zone that cuts the days; UTC if absent.',
-        schema: z.string().regex(/^[\w+\-/]{1,64}$/),
+        schema: z.string().regex(/^[\w+\-/]{0,64}$/),
       },
       keyId,
     ],
