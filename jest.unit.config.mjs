@@ -18,7 +18,7 @@ export default {
     '/node_modules/',
     '/test/channels/families-through-gateway',
     '/test/http/(admin/|rate-limits/limits)',
-    '/test/http/routes/(account|chat-hang-up|conditional-reads|create-options|gemini|jobs|refusals|task-(delete|list|waits)|uploads)',
+    '/test/http/routes/(account|chat-hang-up|conditional-reads|create-options|gemini|jobs|refusals|task-(delete|list|waits)|uploads|webhook-events)',
     '/test/spec/client-api',
   ],
 };
