@@ -45,7 +45,11 @@ def allowed_request_is_accepted(ctx, response, case):
 
 def _refusal(response):
     """The code and the field, in the words of each dialect."""
-    error = response.json()["error"]
+    body = response.json()
+    error = body["error"]
+    if "jsonrpc" in body:
+        data = error.get("data") or {}
+        return data.get("code", error["code"]), data.get("param") or ""
     details = error.get("details")
     if isinstance(details, list):
         return details[0]["reason"].lower(), details[0]["metadata"].get("param", "")
@@ -96,6 +100,8 @@ BEYOND_SCHEMAS = [
     (r"/generate$", r"^(invalid_url|invalid_callback_url|invalid_image) "),
     (r"/upload$", r"^(invalid_image|invalid_multipart) "),
     (r"/(edits|videos)$", r"^(invalid_image|invalid_multipart) "),
+    # What the version of the protocol takes.
+    (r"^/mcp$", r"^-32600 "),
     # The task has no callback.
     (r"/redeliver$", r"^invalid_value $"),
 ]

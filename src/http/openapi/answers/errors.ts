@@ -29,7 +29,7 @@ const gemini = z.object({
 
 const mcp = z.object({
   jsonrpc: z.literal('2.0'),
-  id: z.union([z.string(), z.int()]).nullable(),
+  id: z.union([z.string(), z.number()]).nullable(),
   error: z.object({
     code: z.int(),
     message: z.string(),

@@ -36,7 +36,7 @@ export const accountOperations: Record<string, Operation> = {
         name: 'group_by',
         in: 'query',
         description: 'Any of `day`, `model` and `key`, with commas; all if absent.',
-        schema: z.string().regex(/^(day|model|key)(,(day|model|key))*$/),
+        schema: z.string().regex(/^((day|model|key)(,(day|model|key))*)?$/),
       },
       {
         name: 'tz',
