@@ -46,7 +46,7 @@ class ChatEvents implements ChatStream {
   readonly #stream: UpstreamStream;
   readonly #reader: EventReader;
   readonly #readError: ReadError;
-  /** Much faster than a `TextDecoder`, for a text in pieces. */
+  /** Keeps the bytes of half a character until the rest comes. */
   readonly #decoder = new StringDecoder('utf8');
   readonly #parser = createParser({
     onEvent: ({ data }) => this.#add(data),
