@@ -15,7 +15,8 @@ export async function setChannelEnabled(
   const switched = await db.entities(async (em) => {
     const result = await switchChannel(em, channel, enabled);
     if (result?.changed) {
-      await recordAudit(em, { actor, action, subject: result.channelId, detail: { name: result.name } });
+      const detail = { name: result.name, enabled: { from: !enabled, to: enabled } };
+      await recordAudit(em, { actor, action, subject: result.channelId, detail });
     }
     return result;
   });

@@ -14,7 +14,8 @@ export async function setProjectEnabled(
   const action = enabled ? 'projects.enable' : 'projects.disable';
   const changed = await db.entities(async (em) => {
     const switched = await switchProject(em, projectId, enabled);
-    if (switched) await recordAudit(em, { actor, action, subject: projectId });
+    const [from, to] = enabled ? ['disabled', 'active'] : ['active', 'disabled'];
+    if (switched) await recordAudit(em, { actor, action, subject: projectId, detail: { status: { from, to } } });
     return switched;
   });
   if (changed === null) throw new UnknownToOperator(`There is no project ${projectId}.`);
