@@ -18,6 +18,7 @@ import {
   setting,
   splitWords,
   text,
+  url,
 } from './setting.ts';
 
 /** Null: the process crashes nowhere by itself. */
@@ -137,6 +138,9 @@ export const serverSettings = {
     ).describe(
       'Tokens for `/api/internal/jobs/*`, 32 characters or more each, separated by commas. With none these routes answer 503.',
     ),
+    metricsToken: secret('METRICS_TOKEN', z.string().default('')).describe(
+      'When set, `/metrics` needs it as `Authorization: Bearer …`.',
+    ),
   }),
   keys: z.object({
     rpmDefault: optionalLimit('KEY_RPM_DEFAULT').describe(
@@ -183,6 +187,20 @@ export const serverSettings = {
       'LOG_LEVEL',
       z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     ).describe('The least severe lines that are logged.'),
+  }),
+  alarms: z.object({
+    webhookUrl: secret('ALARM_WEBHOOK_URL', url('http', 'https').default('')).describe(
+      'Where log lines with `"alarm": true` are also sent, as JSON with `text`, which chat services show.',
+    ),
+    smtpUrl: secret('ALARM_SMTP_URL', url('smtp', 'smtps').default('')).describe(
+      'The mail server for alarms, as `smtps://user:password@host`.',
+    ),
+    emailTo: setting('ALARM_EMAIL_TO', list).describe(
+      'Who gets alarms by mail, separated by commas. The sender is the user of `ALARM_SMTP_URL` if it is an address, else the first of these.',
+    ),
+    repeatSeconds: seconds('ALARM_REPEAT_SECONDS', 3_600).describe(
+      'An alarm is sent at once, and then at most once in this time, with a count.',
+    ),
   }),
   worker: z.object({
     healthPort: optionalPort('WORKER_HEALTH_PORT').describe(

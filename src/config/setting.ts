@@ -76,7 +76,7 @@ export const secondsList = (name: string, fallback: string) =>
   );
 
 /** Empty, or a URL with one of the schemes. */
-const url = (...schemes: string[]) =>
+export const url = (...schemes: string[]) =>
   z
     .string()
     .refine(

@@ -95,6 +95,12 @@ export class Database extends Statements {
     }
   }
 
+  /** The connections of the pool, and the statements that wait for one. */
+  poolUse(): { idle: number; busy: number; waiting: number } {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return { idle: idleCount, busy: totalCount - idleCount, waiting: waitingCount };
+  }
+
   /** Loads MikroORM at the first call, because it is a quarter of what a process loads and servers never use it. */
   orm(): Promise<MikroORM> {
     return (this.#orm ??= this.#openOrm());

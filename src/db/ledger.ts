@@ -80,8 +80,8 @@ export interface Finish {
 
 export interface LedgerOptions extends GroupLimits {
   inFlightPerProjectMax?: number;
-  /** Called with each task that this process has ended, after the commit. Must not throw. */
-  hasEnded?: (taskId: string) => void;
+  /** Called with each task that this process has ended and its end, after the commit. Must not throw. */
+  hasEnded?: (taskId: string, end: Pick<Finish, 'status' | 'errorCode'>) => void;
 }
 
 /**
@@ -103,7 +103,7 @@ export class Ledger {
       const finishes = await finishing;
       finishes.forEach((finish, index) => {
         const end = ends[index];
-        if (finish?.finished && end) hasEnded?.(end.taskId);
+        if (finish?.finished && end) hasEnded?.(end.taskId, finish);
       });
       return finishes;
     };

@@ -42,6 +42,7 @@ export const errorTable = {
     message: 'The admin token or the session is not valid.',
     retry: false,
   },
+  invalid_metrics_token: { type: 'authentication_error', message: 'The metrics token is not valid.', retry: false },
   insufficient_credits: { type: 'billing_error', message: 'The project does not have enough credits.', retry: false },
   key_budget_exceeded: { type: 'billing_error', message: "The key's credit budget is used up.", retry: false },
   max_credits_exceeded: {

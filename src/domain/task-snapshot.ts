@@ -10,6 +10,8 @@ import { mediaCost } from './upstream-cost.ts';
 export interface TaskSnapshot {
   groups: string[];
   upstream: Record<string, TaskMapping>;
+  /** What the task is charged if it succeeds. Tasks of older releases lack it. */
+  credits?: number;
 }
 
 /** A mapping as a task keeps it: with what this task costs instead of the rules, and without what only operators read. */

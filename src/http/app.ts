@@ -11,7 +11,7 @@ import { createFailureThrottle } from './rate-limits/failure-throttle.ts';
 import type { HttpDeps } from './http-deps.ts';
 import { answerErrors } from './middleware/answer-errors.ts';
 import { allowOrigins } from './middleware/cross-origin.ts';
-import { demandApiKey, demandJobToken } from './middleware/authenticate.ts';
+import { demandApiKey, demandToken } from './middleware/authenticate.ts';
 import { demandIpRange, demandRouteScope } from './middleware/key-permissions.ts';
 import { health } from './middleware/health.ts';
 import { limitRate } from './rate-limits/limit-rate.ts';
@@ -56,7 +56,7 @@ export function createApp(
   });
 
   const router = tableRouter(deps, routes);
-  app.use(requestContext({ logger, recordDetail: deps.recordDetail, clientAddress }));
+  app.use(requestContext({ ...deps, clientAddress }));
   app.use(answerErrors({ logger }));
   app.use(letGoWhen(() => stopping));
   app.use(demandTarget);
@@ -106,12 +106,15 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
   const { config } = deps;
   const failures = createFailureThrottle({ max: config.http.authFailuresPerMinuteMax });
   const apiKey = demandApiKey(deps, failures);
-  const jobToken = demandJobToken(config.secrets.jobTokens, failures);
+  const jobToken = demandToken(config.secrets.jobTokens, 'invalid_job_token', failures);
+  const { metricsToken } = config.secrets;
   const { open, inFlight } = places(config.http.inFlightMax);
   const guards = {
     api_key: [apiKey, demandIpRange, open, limitRate(deps), demandRouteScope],
     job_token: [jobToken, open],
     admin: [demandAdmin(deps.adminAccess, failures), open],
+    metrics_token:
+      metricsToken === '' ? [open] : [demandToken([metricsToken], 'invalid_metrics_token', failures), open],
     none: [open],
     // The handler has a limit of its own, because only the file tells which project it belongs to.
     signed: [],

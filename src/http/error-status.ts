@@ -17,6 +17,7 @@ export const statusOf = {
   invalid_api_key: 401,
   invalid_job_token: 401,
   invalid_admin_token: 401,
+  invalid_metrics_token: 401,
   insufficient_credits: 402,
   key_budget_exceeded: 402,
   max_credits_exceeded: 402,

@@ -23,6 +23,8 @@ export interface HttpDeps {
   rateLimiter: Pick<Deps['rateLimiter'], 'hit'>;
   /** Absent where no admin API is served. */
   adminAccess?: AdminAccessFinder | undefined;
+  /** Measures each request. If absent, nothing is measured. */
+  metrics?: Pick<Deps['metrics'], 'requestAnswered'>;
   /** Records the detail row of each answered request. Must neither throw nor wait. If absent, no rows are kept. */
   recordDetail?: (row: DetailRow) => void;
 }

@@ -22,8 +22,8 @@ interface AdminRoute {
 }
 
 interface OtherRoute {
-  /** `signed`: the handler checks a signature in the query. `none`: public. */
-  auth: 'job_token' | 'none' | 'signed';
+  /** `metrics_token`: public unless METRICS_TOKEN is set. `signed`: the handler checks a signature in the query. `none`: public. */
+  auth: 'job_token' | 'metrics_token' | 'none' | 'signed';
   scopes?: never;
 }
 
@@ -55,5 +55,4 @@ interface CommonRoute {
 }
 
 /** Whether clients call a route: all but those for schedulers and operators. */
-export const isClientRoute = ({ auth, path }: Pick<Route, 'auth' | 'path'>): boolean =>
-  ['api_key', 'signed', 'none'].includes(auth) && path !== '/metrics';
+export const isClientRoute = ({ auth }: Pick<Route, 'auth'>): boolean => ['api_key', 'signed', 'none'].includes(auth);

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Config } from '../config/load-config.ts';
 import { createLogger } from '../platform/observe/logger.ts';
-import type { Counters } from '../platform/observe/metrics.ts';
+import { pageOfAll, type MetricValues, type Metrics } from '../platform/observe/metrics.ts';
 import { announce, stopOnSignals } from './run-process.ts';
 import { createSupervisor, type RunningChild } from './servers/supervisor.ts';
 
@@ -10,8 +10,10 @@ type Message =
   /** A process is ready. */
   | { kind: 'ready'; listening: string }
   /** A process was asked for `/metrics`, and the first process asks all. */
-  | { kind: 'counters_wanted'; id: number }
-  | { kind: 'counters'; id: number; counters: Counters };
+  | { kind: 'page_wanted'; id: number }
+  | { kind: 'page'; id: number; page: string }
+  | { kind: 'values_wanted'; id: number }
+  | { kind: 'values'; id: number; values: MetricValues };
 
 /**
  * Runs `API_PROCESSES` API servers on one port (https://nodejs.org/api/cluster.html) and starts one again when it ends. Each has its
@@ -47,7 +49,7 @@ async function startOne(): Promise<RunningChild & { listening: string }> {
   const ready = Promise.withResolvers<string>();
   worker.on('message', (message: Message) => {
     if (message.kind === 'ready') ready.resolve(message.listening);
-    if (message.kind === 'counters_wanted') void answerCounters(worker, message.id);
+    if (message.kind === 'page_wanted') void answerPage(worker, message.id);
   });
   void exited.then((how) => ready.reject(new Error(how)));
   const stop = async (): Promise<void> => {
@@ -58,65 +60,61 @@ async function startOne(): Promise<RunningChild & { listening: string }> {
 }
 
 /** A process that does not answer for this time is left out. */
-const countersWaitMs = 1_000;
+const valuesWaitMs = 1_000;
 let asked = 0;
 
-/** Sends one process the sums of the counters of all. */
-async function answerCounters(to: Worker, id: number): Promise<void> {
+/** Sends one process the metrics of all, added up. */
+async function answerPage(to: Worker, id: number): Promise<void> {
   const workers = Object.values(cluster.workers ?? {}).flatMap((worker) => (worker?.isConnected() ? [worker] : []));
-  const all = await Promise.all(workers.map(askCounters));
-  if (to.isConnected()) send(to, { kind: 'counters', id, counters: sumsOf(all) });
+  const page = await pageOfAll(await Promise.all(workers.map(askValues)));
+  if (to.isConnected()) send(to, { kind: 'page', id, page });
 }
 
-function askCounters(worker: Worker): Promise<Counters> {
+function askValues(worker: Worker): Promise<MetricValues> {
   const id = ++asked;
   return new Promise((resolve) => {
-    const settle = (counters: Counters): void => {
+    const settle = (values: MetricValues): void => {
       clearTimeout(timer);
       worker.off('message', onMessage);
-      resolve(counters);
+      resolve(values);
     };
     const onMessage = (message: Message): void => {
-      if (message.kind === 'counters' && message.id === id) settle(message.counters);
+      if (message.kind === 'values' && message.id === id) settle(message.values);
     };
-    const timer = setTimeout(() => settle({}), countersWaitMs);
+    const timer = setTimeout(() => settle([]), valuesWaitMs);
     worker.on('message', onMessage);
-    send(worker, { kind: 'counters_wanted', id });
+    send(worker, { kind: 'values_wanted', id });
   });
 }
 
 const send = (worker: Worker, message: Message): void => void worker.send(message);
 
-function sumsOf(all: readonly Counters[]): Counters {
-  const sums: Counters = {};
-  for (const counters of all)
-    for (const [name, value] of Object.entries(counters)) sums[name] = (sums[name] ?? 0) + value;
-  return sums;
-}
-
 /**
- * The counters of all API processes, for one of them. A process that runs alone, and one whose first process does not answer, has
+ * The metrics of all API processes, for one of them. A process that runs alone, and one whose first process does not answer, has
  * its own.
  */
-export function sharedCounters(own: () => Counters): () => Promise<Counters> {
-  if (!cluster.isWorker) return () => Promise.resolve(own());
-  const waiting = new Map<number, (counters: Counters) => void>();
+export function sharedMetrics(own: Pick<Metrics, 'page' | 'values'>): () => Promise<string> {
+  if (!cluster.isWorker) return () => own.page();
+  const waiting = new Map<number, (page: string) => void>();
   process.on('message', (message: Message) => {
-    if (message.kind === 'counters_wanted') tellPrimary({ kind: 'counters', id: message.id, counters: own() });
-    if (message.kind === 'counters') waiting.get(message.id)?.(message.counters);
+    if (message.kind === 'values_wanted') void tellValues(own, message.id);
+    if (message.kind === 'page') waiting.get(message.id)?.(message.page);
   });
   return () => {
     const id = ++asked;
-    return new Promise<Counters>((resolve) => {
-      const timer = setTimeout(() => resolve(own()), 2 * countersWaitMs);
-      waiting.set(id, (counters) => {
+    return new Promise<string>((resolve) => {
+      const timer = setTimeout(() => resolve(own.page()), 2 * valuesWaitMs);
+      waiting.set(id, (page) => {
         clearTimeout(timer);
-        resolve(counters);
+        resolve(page);
       });
-      tellPrimary({ kind: 'counters_wanted', id });
+      tellPrimary({ kind: 'page_wanted', id });
     }).finally(() => waiting.delete(id));
   };
 }
+
+const tellValues = async (own: Pick<Metrics, 'values'>, id: number): Promise<void> =>
+  tellPrimary({ kind: 'values', id, values: await own.values() });
 
 /** Tells the supervisor, or the first process where there are several, that this API server is ready. */
 export const announceApi = (listening: string): void =>

@@ -23,15 +23,19 @@ import { describeError } from '../platform/observe/describe-error.ts';
 import { armCrashPoint } from '../platform/crash-point.ts';
 import { createEgress } from '../platform/egress/egress.ts';
 import { createFileStore } from '../platform/files/file-store.ts';
-import { createLogger } from '../platform/observe/logger.ts';
+import { createAlarms, type Alarms } from '../platform/observe/alarms.ts';
+import { createLogger, type Logger } from '../platform/observe/logger.ts';
 import { createMetrics } from '../platform/observe/metrics.ts';
 import { createSealer } from '../platform/crypto/seal.ts';
 import { createWorkflowClient, type TemporalAccess } from '../platform/temporal/workflow-client.ts';
 import { createTokenCounter } from '../platform/tokens/token-counter.ts';
+import { alarmSenders } from './alarm-senders.ts';
 import { createFileUrls } from './file-urls.ts';
 
 export interface Built {
   deps: Deps;
+  /** Waits until alarms are sent, for two seconds at most. For the last line of a process. */
+  flushAlarms: () => Promise<void>;
   /** Flushes the ledger and closes every connection. */
   close: () => Promise<void>;
 }
@@ -66,24 +70,17 @@ const tasksReadMax = 128;
 
 /** Builds the dependencies of a process. */
 export async function buildDeps(config: Config, name: string): Promise<Built> {
-  const logger = createLogger(config.logging.level, name);
+  const { metrics, alarms, logger } = buildObservers(config, name);
   const db = openDatabase({
     ...config.database,
     // The pool attaches its whole client to the error.
     onIdleError: (error) => logger.warn({ error: describeError(error) }, 'a database connection was lost'),
   });
   const egress = createEgress(config.egress);
-  for (const warning of egress.warnings) logger.warn({ alarm: true }, warning);
-  if (config.development.crashPoint !== null) {
-    armCrashPoint(config.development.crashPoint);
-    logger.warn(
-      { alarm: true, ...config.development.crashPoint },
-      'CRASH_POINT: this process will kill itself. Development only.',
-    );
-  }
+  armForDevelopment(config.development.crashPoint, egress.warnings, logger);
   const caller = createUpstreamCaller(upstreamTimeouts(config.attempts));
   const catalog = createCatalogCache(db, cacheWithoutNotifyMs);
-  const metrics = createMetrics();
+  metrics.watchPool(() => db.poolUse());
   const adapters = createAdapters(caller);
   const sealer = createSealer(config.secrets.masterKeys);
   const probe = (channel: ChannelRow) => probeChannel({ sealer, adapters }, channel);
@@ -102,7 +99,10 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   const ends = createEndAnnouncer(db, logger);
   const ledger = new Ledger(db, {
     ...{ membersMax: config.tasks.createBatchMax, patienceMs },
-    hasEnded: (taskId) => ends.announce(taskId),
+    hasEnded: (taskId, end) => {
+      ends.announce(taskId);
+      metrics.taskEnded(end);
+    },
   });
   const chatBatches = { membersMax: chatBatchMax, patienceMs };
   const chatLedger = new ChatLedger(db, chatBatches);
@@ -134,6 +134,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   };
   return {
     deps,
+    flushAlarms: () => alarms.flush(),
     async close() {
       await Promise.all([ledger.flush(), chatLedger.flush(), taskReader.flush(), rateLimiter.flush()]);
       await ends.flush();
@@ -142,8 +143,37 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
       await workflows.close();
       await Promise.all([caller.close(), egress.close(), deps.tokenCounter.close()]);
       await db.close();
+      await alarms.flush();
     },
   };
+}
+
+/** The log of a process, whose alarms are also counted and sent. */
+function buildObservers(config: Config, name: string): Pick<Deps, 'metrics' | 'logger'> & { alarms: Alarms } {
+  const metrics = createMetrics();
+  const alarms = createAlarms({
+    repeatMs: config.alarms.repeatSeconds * 1000,
+    ways: alarmSenders(config.alarms, name),
+    onLost: (error) => logger.warn({ err: error }, 'an alarm could not be sent'),
+  });
+  const logger = createLogger(config.logging.level, name, undefined, (alarm) => {
+    // The circuit breaker counts its own, which have a reason.
+    if (alarm.facts['reason'] === undefined) metrics.alarm(alarm.message);
+    alarms.raise(alarm);
+  });
+  return { metrics, alarms, logger };
+}
+
+/** Logs an alarm for what must not be set in production, and arms the crash point. */
+function armForDevelopment(
+  crashPoint: Config['development']['crashPoint'],
+  egressWarnings: readonly string[],
+  logger: Logger,
+): void {
+  for (const warning of egressWarnings) logger.warn({ alarm: true }, warning);
+  if (crashPoint === null) return;
+  armCrashPoint(crashPoint);
+  logger.warn({ alarm: true, ...crashPoint }, 'CRASH_POINT: this process will kill itself. Development only.');
 }
 
 /** Passes a notification of `listenForChanges` on. A table that no cache knows may mean a key, of which the answer must be right soonest. */

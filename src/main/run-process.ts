@@ -29,19 +29,20 @@ export const announce = (listening: string | null): void => {
 
 /**
  * Runs `stop` once on SIGTERM, SIGINT or the end of the supervisor's pipe, then exits. An uncaught error ends the process: the state
- * is in PostgreSQL, so a restart is safer than continuing.
+ * is in PostgreSQL, so a restart is safer than continuing. `logFatal` may take the time that the alarm needs to leave.
  */
-export function stopOnSignals(stop: () => Promise<void>, logFatal: (error: unknown) => void): void {
+export function stopOnSignals(stop: () => Promise<void>, logFatal: (error: unknown) => void | Promise<void>): void {
   let stopping = false;
+  const fail = async (error: unknown): Promise<void> => {
+    await logFatal(error);
+    process.exit(1);
+  };
   const onSignal = () => {
     if (stopping) return;
     stopping = true;
     stop().then(
       () => process.exit(0),
-      (error: unknown) => {
-        logFatal(error);
-        process.exit(1);
-      },
+      (error: unknown) => void fail(error),
     );
   };
   process.on('SIGTERM', onSignal);
@@ -50,9 +51,6 @@ export function stopOnSignals(stop: () => Promise<void>, logFatal: (error: unkno
     process.stdin.on('end', onSignal).on('error', onSignal).resume();
   }
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
-    process.on(event, (error: unknown) => {
-      logFatal(error);
-      process.exit(1);
-    });
+    process.on(event, (error: unknown) => void fail(error));
   }
 }

@@ -18,11 +18,12 @@ import { createFairBudget } from '../platform/fair-budget.ts';
 import { createImageDecoder } from '../platform/media/decode-image.ts';
 import { createAdminApi } from './admin-api.ts';
 import { buildDeps } from './build-deps.ts';
-import { announceApi, sharedCounters } from './api-processes.ts';
+import { announceApi, sharedMetrics } from './api-processes.ts';
+import { createInstallationGauges } from './installation-gauges.ts';
 import { configOrExit, doneOrExit, stopOnSignals } from './run-process.ts';
 
 const config = configOrExit();
-const { deps, close } = await doneOrExit(() => buildDeps(config, 'api'));
+const { deps, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'api'));
 const { logger, db } = deps;
 await doneOrExit(() => assertSchemaVersion(db));
 
@@ -98,7 +99,10 @@ stopOnSignals(
     await Promise.all([details.close(), undelivered.close(), adminApi.close()]);
     await close();
   },
-  (error) => logger.fatal({ err: error, alarm: true }, 'the API server stops because of an error'),
+  (error) => {
+    logger.fatal({ err: error, alarm: true }, 'the API server stops because of an error');
+    return flushAlarms();
+  },
 );
 
 /**
@@ -108,11 +112,12 @@ stopOnSignals(
  */
 async function startAdminListener(): Promise<{ stopping(): void; close(): Promise<void> } | null> {
   if (config.http.adminPort === null) return null;
-  const adminApp = createApp(
-    httpDeps,
-    [...routes, ...consoleRoutes(), metricsRoute({ read: sharedCounters(() => deps.metrics.read()) })],
-    { later: adminApi.routes },
-  );
+  const processes = sharedMetrics(deps.metrics);
+  const installation = createInstallationGauges(deps);
+  const page = async (): Promise<string> => (await Promise.all([processes(), installation.page()])).join('\n');
+  const adminApp = createApp(httpDeps, [...routes, ...consoleRoutes(), metricsRoute({ page })], {
+    later: adminApi.routes,
+  });
   const listener = await startHttpServer(adminApp, {
     host: config.http.adminHost || config.http.host,
     port: config.http.adminPort,

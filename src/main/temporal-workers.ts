@@ -1,4 +1,6 @@
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { get } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createActivities } from '../activities/index.ts';
 import type { Deps } from '../deps.ts';
@@ -7,6 +9,7 @@ import { taskQueues } from '../domain/workflow-contract.ts';
 import { temporalConnectionOptions } from '../platform/temporal/workflow-client.ts';
 import { temporalAccess } from './build-deps.ts';
 import { ensureTemporalPatiently } from './ensure-temporal.ts';
+import { choosePort } from './servers/choose-port.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 export interface Workers {
@@ -15,13 +18,15 @@ export interface Workers {
   shutdown(): void;
   /** Whether all workers poll their queues and Temporal answers within `timeoutMs`. */
   isReady(timeoutMs: number): Promise<boolean>;
+  /** The metrics of Temporal's own code in Prometheus' text format; empty if it does not answer. */
+  metrics(): Promise<string>;
   close(): Promise<void>;
 }
 
 /** The workers of one process, one for each task queue, so that no kind of work waits for another. */
 export async function createWorkers(deps: Deps): Promise<Workers> {
   const { config } = deps;
-  Runtime.install({ shutdownSignals: [], logger: temporalLogger(deps) });
+  const metrics = await startRuntime(deps);
   const bundle = await workflowBundle();
   const connection = await connectPatiently(deps);
   await ensureTemporalPatiently(deps);
@@ -89,8 +94,36 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
         ),
       );
     },
+    metrics,
     close: () => connection.close(),
   };
+}
+
+/**
+ * Starts Temporal's runtime, and returns how to read its metrics. It has no other way to give them away than a port, so with a listener
+ * for metrics it takes a free one of this machine.
+ */
+async function startRuntime(deps: Deps): Promise<Workers['metrics']> {
+  const own = { shutdownSignals: [], logger: temporalLogger(deps) };
+  if (deps.config.worker.healthPort === null) {
+    Runtime.install(own);
+    return () => Promise.resolve('');
+  }
+  const bindAddress = `127.0.0.1:${await choosePort(0, new Set())}`;
+  const prometheus = { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true };
+  Runtime.install({ ...own, telemetryOptions: { metrics: { prometheus } } });
+  return () => readPage(`http://${bindAddress}/metrics`);
+}
+
+/** The page is in memory. */
+const pageMs = 1_000;
+
+function readPage(url: string): Promise<string> {
+  return new Promise((resolve) => {
+    get(url, { agent: false, signal: AbortSignal.timeout(pageMs) }, (answer) =>
+      resolve(text(answer).catch(() => '')),
+    ).on('error', () => resolve(''));
+  });
 }
 
 /** For the queues that are nearly always empty. */

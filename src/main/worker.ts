@@ -8,7 +8,7 @@ import { startLoops } from './worker-loops.ts';
 import { createWorkers, type Workers } from './temporal-workers.ts';
 
 const config = configOrExit();
-const { deps, close } = await doneOrExit(() => buildDeps(config, 'worker'));
+const { deps, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'worker'));
 const { logger, db } = deps;
 await doneOrExit(() => assertSchemaVersion(db));
 
@@ -28,15 +28,19 @@ stopOnSignals(
     await close();
     await health?.close();
   },
-  (error) => logger.fatal({ err: error, alarm: true }, 'the worker stops because of an error'),
+  (error) => {
+    logger.fatal({ err: error, alarm: true }, 'the worker stops because of an error');
+    return flushAlarms();
+  },
 );
 
 workers = await createWorkers(deps);
 running = workers.run();
 announce(null);
 logger.info('the worker is running');
-await running.catch((error: unknown) => {
+await running.catch(async (error: unknown) => {
   logger.fatal({ err: error, alarm: true }, 'a Temporal worker failed');
+  await flushAlarms();
   process.exit(1);
 });
 
@@ -51,9 +55,10 @@ async function startHealthListener(): Promise<{ stopping(): void; close(): Promi
     await assertSchemaVersion(db, { acceptNewer: true });
     return true;
   };
-  const app = createApp({ ...deps, authenticate: () => Promise.resolve(null), isReady }, [
-    metricsRoute({ read: () => Promise.resolve(deps.metrics.read()) }),
-  ]);
+  // Temporal's own metrics exist once its workers do.
+  const page = async (): Promise<string> =>
+    (await Promise.all([deps.metrics.page(), workers?.metrics()])).filter(Boolean).join('\n');
+  const app = createApp({ ...deps, authenticate: () => Promise.resolve(null), isReady }, [metricsRoute({ page })]);
   const server = await startHttpServer(app, {
     host: config.http.host,
     port: config.worker.healthPort,

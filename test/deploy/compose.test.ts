@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { choosePort } from '../../src/main/servers/choose-port.ts';
 import { settings } from '../../src/config/load-config.ts';
 import { eventually } from '../support/eventually.ts';
+import { metricValue } from '../support/metric-value.ts';
 import { nodeBinary, projectFolder } from '../support/program.ts';
 import { createTemporalNamespace, type TemporalNamespace } from '../support/temporal-namespace.ts';
 import { createRolesAndDatabases, type OwnRoles } from './roles.ts';
@@ -23,6 +24,7 @@ const Compose = z.object({
     z.string(),
     z.object({
       image: z.string(),
+      profiles: z.array(z.string()).default([]),
       build: z.string().optional(),
       init: z.boolean().optional(),
       command: z.array(z.string()).optional(),
@@ -145,7 +147,7 @@ describe('the Dockerfile', () => {
 describe('docker-compose.yml', () => {
   it('names an exact version of every image that is not built here', () => {
     for (const { image, build } of Object.values(compose.services)) {
-      if (build === undefined) expect(image).toMatch(/^[a-z/-]+:\d+(\.\d+)+$/);
+      if (build === undefined) expect(image).toMatch(/^[a-z/-]+:v?\d+(\.\d+)+$/);
     }
     const head = read('docker-compose.yml').split('\nname:')[0];
     expect(head).toMatch(/temporalio\/samples-server[^]*read on 2026-11-21/);
@@ -194,11 +196,23 @@ describe('docker-compose.yml', () => {
     expect(Number(environment['WORKER_SHUTDOWN_GRACE_SECONDS'])).toBeGreaterThanOrEqual(30);
   });
 
+  it('starts Prometheus, Tempo and Grafana only with the profile `observability`, with files that are here', () => {
+    const extra = Object.entries(compose.services).filter(([, { profiles }]) => profiles.length > 0);
+    expect(extra.map(([name, { profiles }]) => [name, profiles])).toEqual(
+      ['prometheus', 'tempo', 'grafana'].map((name) => [name, ['observability']]),
+    );
+    const mounted = Object.values(compose.services)
+      .flatMap(({ volumes }) => volumes)
+      .filter((volume) => volume.startsWith('./'))
+      .map((volume) => volume.slice(2).split(':')[0] ?? '');
+    expect(mounted.filter((path) => !existsSync(join(projectFolder, path)))).toEqual([]);
+  });
+
   it('publishes ports on the loopback interface only, and none of the databases', () => {
     for (const { ports } of Object.values(compose.services)) {
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
     }
-    for (const name of ['postgres', 'temporal', 'temporal-schema', 'migrate', 'worker']) {
+    for (const name of ['postgres', 'temporal', 'temporal-schema', 'migrate', 'worker', 'tempo']) {
       expect(service(name).ports).toEqual([]);
     }
     expect(compose.networks['inside']).toEqual({ internal: true });
@@ -384,17 +398,10 @@ describe('the image', () => {
     expect(await (await admin('/livez')).json()).toEqual({ status: 'ok' });
   });
 
-  it('serves the counters of API server and worker in the Prometheus format', async () => {
+  it('serves the metrics of API server and worker in the Prometheus format', async () => {
     for (const answer of [await admin('/metrics'), await worker('/metrics')]) {
       expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-      const text = await answer.text();
-      expect(text).toContain('# TYPE tollgate_api_details_lost_total counter\ntollgate_api_details_lost_total 0\n');
-      expect(
-        text
-          .trimEnd()
-          .split('\n')
-          .filter((line) => !/^(# TYPE \w+ counter|\w+(\{.*\})? \d+)$/.test(line)),
-      ).toEqual([]);
+      expect(metricValue(await answer.text(), 'tollgate_api_details_lost_total')).toBe(0);
     }
   });
 

@@ -9,11 +9,12 @@ describe('docs/CONFIGURATION.md', () => {
     expect(document).toBe(settingsDocument());
   });
 
-  it('describes at most 122 settings, each under a name of its own and with its purpose', () => {
+  it('describes at most 132 settings, each under a name of its own and with its purpose', () => {
     const names = settings.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
-    // A hundred, and what fair shares between tenants let an operator turn. A new one needs a reason to be no constant.
-    expect(names.length).toBeLessThanOrEqual(122);
+    // A hundred, what fair shares between tenants let an operator turn, and ten for the control room: who logs in, and where metrics,
+    // traces and alarms go. A new one needs a reason to be no constant.
+    expect(names.length).toBeLessThanOrEqual(132);
     expect(settings.filter(({ purpose }) => purpose === '')).toEqual([]);
     const document = settingsDocument();
     expect(names.filter((name) => !document.includes(`| \`${name}\` |`))).toEqual([]);

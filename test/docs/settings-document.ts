@@ -12,6 +12,7 @@ const headings = {
   egress: 'Outbound requests',
   files: 'Stored files',
   logging: 'Logging',
+  alarms: 'Alarms',
   worker: 'Worker processes',
   chat: 'Chat',
   imageAnswers: 'Images in answers',

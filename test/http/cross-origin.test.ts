@@ -11,7 +11,7 @@ const shared = { dialect: 'openai', body: 'none', handler } as const;
 const routes: Route[] = [
   { ...shared, method: 'POST', path: '/things/:id', auth: 'api_key', scopes: ['media'] },
   { ...shared, method: 'POST', path: '/api/internal/jobs/a', auth: 'job_token' },
-  { ...shared, method: 'GET', path: '/metrics', auth: 'none' },
+  { ...shared, method: 'GET', path: '/metrics', auth: 'metrics_token' },
 ];
 
 let frame: Frame;

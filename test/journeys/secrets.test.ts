@@ -6,14 +6,18 @@ import { z } from 'zod';
 import { createAdminToken } from '../../src/commands/admin/create-admin-token.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { letModelsStream, stream } from '../commands/chat/streams.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { png } from '../support/pictures.ts';
+import { describeMetrics } from './metrics-pages.ts';
 
 let gateway: Gateway;
 let project: TestProject;
 let adminUrl: string;
+let metricsUrls: { api: string; worker: string };
+const metricsToken = randomUUID();
 const taskIds: string[] = [];
 /** Private texts of a client. They must not appear in logs, metrics or the Temporal UI. */
 const privateTexts = Object.fromEntries(
@@ -21,9 +25,19 @@ const privateTexts = Object.fromEntries(
 );
 
 beforeAll(async () => {
-  const port = await choosePort(0, new Set());
-  adminUrl = `http://127.0.0.1:${port}`;
-  gateway = await startGateway({ temporalClient: true, env: { ADMIN_PORT: String(port), LOG_LEVEL: 'trace' } });
+  const ports = new Set<number>();
+  const [admin, health] = [await choosePort(0, ports), await choosePort(0, ports)];
+  adminUrl = `http://127.0.0.1:${admin}`;
+  metricsUrls = { api: `${adminUrl}/metrics`, worker: `http://127.0.0.1:${health}/metrics` };
+  gateway = await startGateway({
+    temporalClient: true,
+    env: {
+      ADMIN_PORT: String(admin),
+      WORKER_HEALTH_PORT: String(health),
+      METRICS_TOKEN: metricsToken,
+      LOG_LEVEL: 'trace',
+    },
+  });
   project = await gateway.project({ credits: 1_000, rpm: 1_000 });
   const { apiKey } = project;
 
@@ -51,6 +65,9 @@ beforeAll(async () => {
       messages: [{ role: 'user', content: `${privateTexts['chat']} ${outcome}` }],
       max_tokens: 16,
     });
+  await letModelsStream(gateway, apiKey, ['gpt-5-mini']);
+  const text = privateTexts['chat'] ?? '';
+  expect((await stream(gateway, apiKey, { text })).isDone).toBe(true);
   await gateway.create(apiKey, '/api/v1beta/models/gemini-2.5-flash:generateContent', {
     contents: [{ parts: [{ text: privateTexts['gemini'] }] }],
   });
@@ -66,6 +83,8 @@ beforeAll(async () => {
   });
 });
 afterAll(() => gateway?.stop());
+
+describeMetrics(() => ({ gateway, project, urls: metricsUrls, token: metricsToken }));
 
 /** An admin token, a session and a token that was made by one, each as the client has it. */
 const adminSecrets: string[] = [];
@@ -107,7 +126,7 @@ describe('a private text of a client', () => {
   it('appears in no workflow history and in no metric', async () => {
     const histories = await historiesOf(taskIds);
     expect(histories).toContain(taskIds[0]);
-    const metrics = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(10_000) })).text();
+    const metrics = (await metricsOf(metricsUrls.api)) + (await metricsOf(metricsUrls.worker));
     expect(metrics).toContain('tollgate');
     expect(found(histories + metrics, Object.values(privateTexts))).toEqual([]);
   });
@@ -128,6 +147,12 @@ describe('a secret', () => {
     expect(found(dump + logsOf(['api', 'worker']) + (await historiesOf(taskIds)), secrets)).toEqual([]);
   });
 });
+
+const metricsOf = (url: string): Promise<string> =>
+  fetch(url, {
+    headers: { authorization: `Bearer ${metricsToken}` },
+    signal: AbortSignal.timeout(10_000),
+  }).then((answer) => answer.text());
 
 const found = (text: string, words: readonly string[]): string[] => words.filter((word) => text.includes(word));
 

@@ -17,7 +17,10 @@ import { newId } from '../../platform/crypto/ids.ts';
 import { readRetryAfter } from '../../platform/retry-after.ts';
 import { callbackBody, callbackHeaders, unsealSecrets } from './callback-message.ts';
 
-export type DeliverDeps = Pick<Deps, 'callbackSlots' | 'config' | 'db' | 'egress' | 'sealer' | 'urls' | 'logger'>;
+export type DeliverDeps = Pick<
+  Deps,
+  'callbackSlots' | 'config' | 'db' | 'egress' | 'sealer' | 'urls' | 'logger' | 'metrics'
+>;
 
 /** Of the answer only the status and `Retry-After` count. This much is read so that the connection can be used again. */
 const answerBytesMax = 16_000;
@@ -47,7 +50,9 @@ export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Pr
     await postponeDelivery(db, { deliveryId, token, delaySeconds: slot.waitSeconds });
     return { over: false, waitMs: slot.waitSeconds * 1000, delivered: false };
   }
+  const sentAt = performance.now();
   const answer = await send(deps, { deliveryId, delivery, claimedAt: claim.claimedAt }).finally(() => slot.release());
+  const sentMs = performance.now() - sentAt;
   crashPoint('after_callback_send_before_mark');
 
   const counted = delivery.attempts + 1;
@@ -81,6 +86,7 @@ export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Pr
     return { over: false, waitMs: 0, delivered: false };
   }
   deps.logger.info({ ...logFields, n: counted, state: step.state }, 'callback tried');
+  deps.metrics.callbackTried(step.state, sentMs);
   return { over: step.state !== 'pending', waitMs: delaySeconds * 1000, delivered: step.state === 'delivered' };
 }
 

@@ -45,9 +45,11 @@ async function complete(
   const obtained = await obtainAnswer(deps, input, ask);
   if (obtained === 'replay') return 'replay';
   const { tried, progress, answer } = obtained;
-  const { end, ...billed } = await refundOnError(deps, input, progress, () => billChat(deps, input, tried, answer));
+  const { end, sale, ...billed } = await refundOnError(deps, input, progress, () =>
+    billChat(deps, input, tried, answer),
+  );
   crashPoint('chat_after_upstream_before_settle');
-  await settleChat(deps, end);
+  await settleChat(deps, end, sale);
   return billed;
 }
 

@@ -5,13 +5,14 @@ import { GatewayError } from '../../domain/errors.ts';
 import { thoughtOnly } from '../../domain/reasoning.ts';
 import { noEffect, unsentBy } from '../../domain/unsent-parameters.ts';
 import { chatCost } from '../../domain/upstream-cost.ts';
+import type { Sold } from '../../platform/observe/metrics.ts';
 import { pause } from '../../platform/pause.ts';
 import { countTokens } from './count-tokens.ts';
 import type { ChatAnswered, ChatDeps, ChatInput, PreparedChat } from './prepare-chat.ts';
 import { endingOf, type Progress, type Tried } from './try-channels.ts';
 
 /**
- * The client's answer, and the settlement to write before the answer is sent. `broken` is the error with which an answer ends that broke
+ * The client's answer, the settlement to write before the answer is sent, and what it means for the metrics. `broken` is the error with which an answer ends that broke
  * off: what there is of it is charged.
  */
 export async function billChat(
@@ -20,7 +21,7 @@ export async function billChat(
   tried: Omit<Tried<unknown>, 'attempt'>,
   reply: ChatReply,
   broken: GatewayError | null = null,
-): Promise<{ body: string; answered: ChatAnswered; end: ChatEnd }> {
+): Promise<{ body: string; answered: ChatAnswered; end: ChatEnd; sale: Sold }> {
   const { entry, request, hold, credits } = input.prepared;
   const counted = await countTokens(deps, tried.channel.adapter, request, reply);
   const usage = settledUsage(reply, hold, counted);
@@ -58,7 +59,14 @@ export async function billChat(
     attempt: { attemptId: tried.attemptId, outcome: 'ok', errorClass: null, status: null, detail: null },
     answer: input.idempotency ? { status: 200, body: input.sealAnswer(body) } : null,
   };
-  return { body, answered, end };
+  const sale = {
+    model: entry.model.id,
+    channel: tried.channel.name,
+    credits: settlement.credits,
+    costMicroUsd: end.costMicroUsd,
+    tokens: answered.usage,
+  };
+  return { body, answered, end, sale };
 }
 
 /** What the client should know about the parameters of its request at this family, in sentences. */
@@ -84,7 +92,7 @@ const settleRetryMs = 250;
  * committed or not. The client receives the same 503 if the hold expired and was refunded before, because an answer whose hold was
  * refunded is never delivered.
  */
-export async function settleChat(deps: ChatDeps, end: ChatEnd): Promise<void> {
+export async function settleChat(deps: ChatDeps, end: ChatEnd, sale?: Sold): Promise<void> {
   const until = performance.now() + settleRetriesMs;
   for (;;) {
     const written = await deps.chatLedger.end(end).catch((error: unknown) => ({ error }));
@@ -99,6 +107,7 @@ export async function settleChat(deps: ChatDeps, end: ChatEnd): Promise<void> {
     if (end.settle !== null && written.charged < end.settle) {
       throw new GatewayError('service_unavailable', { shouldRetry: false });
     }
+    if (sale) deps.metrics.sold(sale);
     return;
   }
 }

@@ -33,6 +33,7 @@ export async function streamChat(
   input: ChatInput,
   reader: ChatReader,
 ): Promise<StreamedChat | 'replay'> {
+  const startedAt = performance.now();
   const interrupted = new AbortController();
   const live = deps.liveChats.add(input.requestId, () => interrupted.abort());
   const gone = AbortSignal.any([reader.gone, interrupted.signal]);
@@ -40,14 +41,20 @@ export async function streamChat(
     const ends = { left: reader.gone, interrupted: interrupted.signal };
     const obtained = await obtainAnswer(deps, { ...input, gone }, askForStream(deps.config.chat, ends));
     if (obtained === 'replay') return 'replay';
-    const { end, answered, broken } = await refundOnError(deps, input, obtained.progress, async () => {
+    const { tried } = obtained;
+    deps.metrics.firstTokenSent({
+      model: input.prepared.entry.model.id,
+      channel: tried.channel.name,
+      ms: performance.now() - startedAt,
+    });
+    const { end, sale, answered, broken } = await refundOnError(deps, input, obtained.progress, async () => {
       const relayed = await relay(obtained, reader, interrupted.signal);
       const { reply } = relayed;
       if (relayed.broken) sayBroken(deps, input, obtained, relayed.broken);
-      return { ...(await billChat(deps, input, obtained.tried, reply, relayed.broken)), broken: relayed.broken };
+      return { ...(await billChat(deps, input, tried, reply, relayed.broken)), broken: relayed.broken };
     });
     crashPoint('chat_after_upstream_before_settle');
-    await settleChat(deps, end);
+    await settleChat(deps, end, sale);
     return { answered, broken };
   } finally {
     live.remove();

@@ -78,7 +78,16 @@ export async function tryChannels<Answer>(
     const note = (outcome: Attempt<unknown>): void => void channels.note(channel, call, outcome);
     // A call that was ended because its client left says nothing about the channel.
     if (input.gone?.aborted) void channels.release(channel, modelId);
-    else note(attempt);
+    else {
+      note(attempt);
+      deps.metrics.upstreamCalled({
+        channel: channel.name,
+        model: modelId,
+        operation: input.gone ? 'chat_stream' : 'chat',
+        outcome: attempt.kind,
+        ms: performance.now() - call.startedAt,
+      });
+    }
     progress.attempt = attempt;
     if (attempt.kind === 'transient' && attempt.errorClass === 'interrupted') interrupted += 1;
     return { attempt, attemptId: progress.attemptId, channel, attempts, note };

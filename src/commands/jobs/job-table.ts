@@ -19,6 +19,7 @@ export type JobDeps = Pick<
   | 'db'
   | 'ledger'
   | 'logger'
+  | 'metrics'
   | 'workflows'
   | 'channels'
   | 'adapters'

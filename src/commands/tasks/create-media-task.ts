@@ -51,7 +51,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
     const message = 'dry_run is not supported on this route.';
     throw new GatewayError('unsupported_parameter', { message, param: 'dry_run' });
   }
-  const snapshot = taskSnapshot(entry, input);
+  const snapshot = { ...taskSnapshot(entry, input), credits };
   await assertSomeChannel(deps, entry, input, snapshot);
   await deps.admission.assertNotOverloaded();
   await deps.storage.assertRoom(request.key.projectId, 'result');

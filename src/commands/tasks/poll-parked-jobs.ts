@@ -56,11 +56,14 @@ export function createJobPoller(deps: PollerDeps): JobPoller {
     taken.set(job.channelId, (taken.get(job.channelId) ?? 0) + 1);
     try {
       if (!job.wanted) return await endUnwanted(deps, job);
-      const ms = Math.min(pollTimeoutMs, leaseEnds - performance.now() - leaseMarginMs, job.remainingMs);
-      if (ms <= 0) return;
-      const signal = AbortSignal.any([stopping.signal, timeoutSignal(ms)]);
+      const leftMs = Math.min(pollTimeoutMs, leaseEnds - performance.now() - leaseMarginMs, job.remainingMs);
+      if (leftMs <= 0) return;
+      const signal = AbortSignal.any([stopping.signal, timeoutSignal(leftMs)]);
+      const polledAt = performance.now();
       const polled = await poll(channel, job, signal);
       if (stopping.signal.aborted) return;
+      const ms = performance.now() - polledAt;
+      metrics.upstreamCalled({ channel: channel.row.name, operation: 'poll', outcome: polled.kind, ms });
       if (polled.kind === 'pending' && polled.progress !== undefined && polled.progress !== job.progress)
         progress.set(job.taskId, polled.progress);
       if (await isOver(deps, job, polled)) collector.add(job.taskId);

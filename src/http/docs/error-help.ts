@@ -76,6 +76,10 @@ export const errorHelp = {
     remedy:
       'Send a token of `tollgate admin-tokens create` as `Authorization: Bearer adm_…`, or sign in to the console again. API keys do not work there.',
   },
+  invalid_metrics_token: {
+    when: 'The token of `/metrics` is not valid',
+    remedy: 'Send `METRICS_TOKEN` as `Authorization: Bearer …`. API keys do not work there.',
+  },
   insufficient_credits: {
     when: 'The project does not have enough credits',
     remedy:

@@ -34,10 +34,14 @@ const strangerMessage = (secret = ''): string | undefined =>
   secret.startsWith(adminTokenPrefix) ? 'An admin token opens the admin API only. Send an API key.' : undefined;
 
 /**
- * Accepts a request with one of the configured job tokens. Compares the digests of all tokens in constant time, so that neither the
- * length nor the prefix of a token leaks. Without a configured token the routes refuse every request.
+ * Accepts a request with one of the configured tokens, and refuses every other one with `code`. Compares the digests of all tokens in
+ * constant time, so that neither the length nor the prefix of a token leaks. Without a configured token every request is refused.
  */
-export function demandJobToken(tokens: readonly string[], failures: FailureThrottle): AppMiddleware {
+export function demandToken(
+  tokens: readonly string[],
+  code: 'invalid_job_token' | 'invalid_metrics_token',
+  failures: FailureThrottle,
+): AppMiddleware {
   const digests = tokens.map(sha256);
   return async (ctx, next) => {
     if (digests.length === 0) {
@@ -47,7 +51,7 @@ export function demandJobToken(tokens: readonly string[], failures: FailureThrot
     if (credentials.length > 1) throw new GatewayError('ambiguous_credentials');
     const given = sha256(credentials[0] ?? '');
     const matches = digests.filter((digest) => timingSafeEqual(digest, given));
-    if (credentials.length === 0 || matches.length === 0) throw refuse(ctx, failures, 'invalid_job_token');
+    if (credentials.length === 0 || matches.length === 0) throw refuse(ctx, failures, code);
     await next();
   };
 }

@@ -1,18 +1,17 @@
 import type { IncomingMessage } from 'node:http';
-import type { Logger } from 'pino';
-import type { DetailRow } from '../../commands/details/detail-recorder.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
+import type { HttpDeps } from '../http-deps.ts';
+import type { DetailRow } from '../../commands/details/detail-recorder.ts';
 
-interface ContextTools {
-  logger: Logger;
-  recordDetail?: ((row: DetailRow) => void) | undefined;
+type ContextTools = Pick<HttpDeps, 'logger' | 'metrics' | 'recordDetail'> & {
   clientAddress: (request: IncomingMessage) => string;
-}
+};
 
 /**
- * Gives the request its id and the address of its client, and the answer its common headers. When the answer is sent or the client is gone, writes the log line of
- * the request, and its detail row if rows are kept. The line shows the route's template, because paths and queries may have secrets.
+ * Gives the request its id and the address of its client, and the answer its common headers. When the answer is sent or the client is
+ * gone, measures the request, writes its log line, and its detail row if rows are kept. The line shows the route's template, because
+ * paths and queries may have secrets.
  */
 export function requestContext(tools: ContextTools): AppMiddleware {
   return (ctx, next) => {
@@ -34,7 +33,7 @@ export function requestContext(tools: ContextTools): AppMiddleware {
 /** nginx's status for a client that disconnects before the answer begins. Logged, never sent. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-function noteRequest({ logger, recordDetail }: ContextTools, ctx: AppContext, ms: number): void {
+function noteRequest({ logger, metrics, recordDetail }: ContextTools, ctx: AppContext, ms: number): void {
   const { requestId, clientRequestId, route, key, admin, clientGone } = ctx.state;
   const line = {
     request_id: requestId,
@@ -55,7 +54,9 @@ function noteRequest({ logger, recordDetail }: ContextTools, ctx: AppContext, ms
     return;
   }
   logger.info(line, 'request');
-  recordDetail?.(detailOf(ctx, { route: line.path, status: line.status, ms }));
+  const method = knownMethods.has(ctx.method) ? ctx.method : 'other';
+  metrics?.requestAnswered({ route: line.path, method, status: line.status, ms });
+  recordDetail?.(detailOf(ctx, { route: line.path, method, status: line.status, ms }));
 }
 
 const probePaths = new Set(['/livez', '/readyz', '/metrics']);
@@ -64,14 +65,13 @@ const probePaths = new Set(['/livez', '/readyz', '/metrics']);
  * The detail row of an answered request: ids, numbers and the route's template. It has no client input, so that no part of a
  * prompt, a key or a URL can end up in it.
  */
-function detailOf(ctx: AppContext, answered: { route: string; status: number; ms: number }): DetailRow {
+function detailOf(ctx: AppContext, answered: { route: string; method: string; status: number; ms: number }): DetailRow {
   const { requestId, key, modelId, creditsQuoted } = ctx.state;
   // A replay shows the numbers of the original request but costs nothing itself.
   const isReplay = ctx.res.hasHeader('Idempotent-Replayed');
   return {
     atMs: Date.now(),
     requestId,
-    method: knownMethods.has(ctx.method) ? ctx.method : 'other',
     ...answered,
     ms: Math.min(Math.round(answered.ms), 2_147_483_647),
     keyId: key?.keyId ?? null,

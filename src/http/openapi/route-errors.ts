@@ -21,6 +21,7 @@ const byAuth = {
   api_key: ['ambiguous_credentials', 'invalid_api_key', 'scope_not_allowed', 'ip_not_allowed', 'rate_limit_exceeded'],
   admin: ['ambiguous_credentials', 'invalid_admin_token', 'role_not_allowed', 'rate_limit_exceeded'],
   job_token: ['ambiguous_credentials', 'invalid_job_token', 'rate_limit_exceeded'],
+  metrics_token: ['ambiguous_credentials', 'invalid_metrics_token', 'rate_limit_exceeded'],
   signed: [],
   none: [],
 } satisfies Record<DescribedRoute['auth'], ErrorCode[]>;

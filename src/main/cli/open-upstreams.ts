@@ -19,13 +19,15 @@ export function openUpstreams(config: Config, db: Database, sealer: Sealer) {
   const workflows = createWorkflowClient(temporalAccess(config.temporal));
   const adapters = createAdapters(caller);
   const probe = (channel: ChannelRow) => probeChannel({ sealer, adapters }, channel);
+  const metrics = createMetrics();
   const ledger = new Ledger(db, { membersMax: config.tasks.createBatchMax });
   return {
     deps: {
       ledger,
       workflows,
       logger,
-      channels: createChannelCache(db, channelsKeptMs, config.breaker, { logger, metrics: createMetrics(), probe }),
+      metrics,
+      channels: createChannelCache(db, channelsKeptMs, config.breaker, { logger, metrics, probe }),
       adapters,
     },
     async close(): Promise<void> {

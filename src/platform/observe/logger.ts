@@ -7,7 +7,9 @@ import {
   type ChildLoggerOptions,
   type DestinationStream,
   type Logger,
+  type LoggerOptions,
 } from 'pino';
+import type { Alarm } from './alarms.ts';
 import { describeError, isFromDatabase } from './describe-error.ts';
 
 export type { Logger };
@@ -17,18 +19,20 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
 /**
  * JSON lines on stderr. Credentials, prompts and callback URLs are redacted by field name at any depth, because log lines are
  * shipped to systems that must not hold them. Of PostgreSQL errors only code and place are written, because their text can quote
- * rows and statements. Log ids, codes and times, never a query string.
+ * rows and statements. Log ids, codes and times, never a query string. `onAlarm` is told of each line with `alarm: true`.
  */
 export function createLogger(
   level: LogLevel,
   name: string,
   destination: DestinationStream = (standardError ??= openStandardError()),
+  onAlarm?: (alarm: Alarm) => void,
 ): Logger {
   const logger = pino(
     {
       level,
       base: { name, pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
+      ...(onAlarm && { hooks: watchAlarms(onAlarm) }),
       // pino's own serializer would describe an error a second time, after the formatter below.
       serializers: { err: (error: unknown) => redactedValue(error, 1) },
       formatters: {
@@ -40,6 +44,16 @@ export function createLogger(
   );
   return redactChildren(logger);
 }
+
+const watchAlarms = (onAlarm: (alarm: Alarm) => void): Pick<Required<LoggerOptions>['hooks'], 'logMethod'> => ({
+  logMethod(args, method, level) {
+    const [fields, message]: unknown[] = args;
+    if (typeof fields === 'object' && fields !== null && 'alarm' in fields && fields.alarm === true) {
+      onAlarm({ message: String(message), level: levels.labels[level] ?? '', facts: redactedObject(fields) });
+    }
+    method.apply(this, args);
+  },
+});
 
 const REDACTED_FIELDS = new Set([
   'authorization',

@@ -1,8 +1,47 @@
-/** Values by name. A name may end in a label: `alarms_total{reason="…"}`. */
-export type Counters = Record<string, number>;
+import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
+import { createInstruments } from './instruments.ts';
 
-/** The counters of a process for its operators. */
+/** One call to a provider. `poll` asks for a job of any model, so it has no `model`. */
+export interface UpstreamCalled {
+  channel: string;
+  model?: string;
+  operation: 'chat' | 'chat_stream' | 'submit' | 'poll';
+  outcome: string;
+  /** Until the answer; of a stream, until its first content. */
+  ms: number;
+}
+
+/** What a successful request was charged and what it cost us. */
+export interface Sold {
+  model: string;
+  channel: string;
+  credits: number;
+  costMicroUsd: number;
+  /** Of a chat. */
+  tokens?: { input: number; output: number };
+}
+
+/** The connections of a pool. */
+export interface PoolUse {
+  idle: number;
+  busy: number;
+  /** Statements that wait for a connection. */
+  waiting: number;
+}
+
+/**
+ * The metrics of a process for its operators. No label is a project, a key, a task or a request: each has as many values as there are
+ * routes, models or channels.
+ */
 export interface Metrics {
+  requestAnswered(request: { route: string; method: string; status: number; ms: number }): void;
+  upstreamCalled(call: UpstreamCalled): void;
+  /** Notes how long a client of a streamed chat waited for the first content. */
+  firstTokenSent(first: { model: string; channel: string; ms: number }): void;
+  sold(sale: Sold): void;
+  taskEnded(end: { status: string; errorCode: string | null }): void;
+  /** Counts one try of a callback. `state` is that of the delivery after it. */
+  callbackTried(state: string, ms: number): void;
   creditsUndercharged(credits: number): void;
   /** Counts a chat whose settlement was never acknowledged. Its client received an error, and its charge is given back. */
   chatUndelivered(): void;
@@ -12,41 +51,67 @@ export interface Metrics {
   apiDetailsLost(rows: number): void;
   /** Counts polls of parked jobs; a poll is late if it starts more than a second after it is due. */
   pollsStarted(polls: { onTime: number; late: number }): void;
-  /** All counters. */
-  read(): Counters;
+  /** Shows the use of the pool from now on. */
+  watchPool(read: () => PoolUse): void;
+  /** In Prometheus' text format. */
+  page(): Promise<string>;
+  /** The same for `pageOfAll`, as it can be sent to another process. */
+  values(): Promise<MetricValues>;
 }
 
-/** The counters of one process, starting at zero. `/metrics` shows them. */
+export type MetricValues = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+
+/** The metrics of one process, starting at zero, and those that prom-client reads of Node.js itself. */
 export function createMetrics(): Metrics {
-  const counters: Counters = {
-    credits_undercharged_total: 0,
-    chats_undelivered_total: 0,
-    api_details_lost_total: 0,
-    polls_total: 0,
-    polls_late_total: 0,
-  };
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const instruments = createInstruments(registry);
+  const { counters, histograms } = instruments;
   return {
+    requestAnswered({ route, method, status, ms }) {
+      histograms.requests.observe({ route, method, status }, ms / 1_000);
+    },
+    upstreamCalled({ channel, model = '', operation, outcome, ms }) {
+      histograms.upstreamCalls.observe({ channel, model, operation, outcome }, ms / 1_000);
+    },
+    firstTokenSent({ model, channel, ms }) {
+      histograms.firstTokens.observe({ model, channel }, ms / 1_000);
+    },
+    sold({ model, channel, credits, costMicroUsd, tokens }) {
+      counters.credits.inc({ model, channel }, credits);
+      counters.cost.inc({ model, channel }, costMicroUsd);
+      if (!tokens) return;
+      counters.tokens.inc({ model, channel, direction: 'input' }, tokens.input);
+      counters.tokens.inc({ model, channel, direction: 'output' }, tokens.output);
+    },
+    taskEnded({ status, errorCode }) {
+      counters.tasksEnded.inc({ status, error_code: errorCode ?? '' });
+    },
+    callbackTried(state, ms) {
+      histograms.callbacks.observe({ state }, ms / 1_000);
+    },
     creditsUndercharged(credits) {
-      counters['credits_undercharged_total'] = (counters['credits_undercharged_total'] ?? 0) + credits;
+      counters.creditsUndercharged.inc(credits);
     },
     chatUndelivered() {
-      counters['chats_undelivered_total'] = (counters['chats_undelivered_total'] ?? 0) + 1;
+      counters.chatsUndelivered.inc();
     },
     alarm(reason) {
-      const name = `alarms_total{reason="${labelValue(reason)}"}`;
-      counters[name] = (counters[name] ?? 0) + 1;
+      counters.alarms.inc({ reason });
     },
     apiDetailsLost(rows) {
-      counters['api_details_lost_total'] = (counters['api_details_lost_total'] ?? 0) + rows;
+      counters.apiDetailsLost.inc(rows);
     },
     pollsStarted({ onTime, late }) {
-      counters['polls_total'] = (counters['polls_total'] ?? 0) + onTime + late;
-      counters['polls_late_total'] = (counters['polls_late_total'] ?? 0) + late;
+      counters.polls.inc(onTime + late);
+      counters.pollsLate.inc(late);
     },
-    read: () => ({ ...counters }),
+    watchPool: (read) => instruments.watchPool(read),
+    page: () => registry.metrics(),
+    values: () => registry.getMetricsAsJSON(),
   };
 }
 
-/** Escapes a label value as Prometheus' text format requires. */
-const labelValue = (text: string): string =>
-  text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+/** The sums of what several processes have counted, in Prometheus' text format. */
+export const pageOfAll = (processes: readonly MetricValues[]): Promise<string> =>
+  AggregatorRegistry.aggregate([...processes]).metrics();

@@ -8,6 +8,7 @@ import type { Ledger } from '../../../src/db/ledger.ts';
 import { createSendSlots } from '../../../src/platform/send-slots.ts';
 import { createEgress, type EgressSettings } from '../../../src/platform/egress/egress.ts';
 import { createLogger } from '../../../src/platform/observe/logger.ts';
+import { createMetrics } from '../../../src/platform/observe/metrics.ts';
 import type { ResolvedAddress } from '../../../src/platform/egress/resolve-name.ts';
 import { createSealer, deriveKeys } from '../../../src/platform/crypto/seal.ts';
 import { createUrlSigner } from '../../../src/platform/crypto/signed-url.ts';
@@ -147,6 +148,7 @@ const depsWith = (settings: Partial<EgressSettings>): DeliverDeps => ({
   egress: createEgress({ allowCidrs: [], callbackPorts: [sentinel.port], ...settings }),
   urls: createUrlSigner({ keys: deriveKeys(config.secrets.masterKeys, 'file-urls'), baseUrl: 'http://127.0.0.1' }),
   logger: createLogger('silent', 'test'),
+  metrics: createMetrics(),
 });
 
 /** The callback of a task that has just failed. */

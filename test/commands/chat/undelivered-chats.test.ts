@@ -5,6 +5,7 @@ import { nothingCharged, type ChatEnd } from '../../../src/db/chat-ledger.ts';
 import type { Deps } from '../../../src/deps.ts';
 import { createMetrics } from '../../../src/platform/observe/metrics.ts';
 import { eventually } from '../../support/eventually.ts';
+import { metricValue } from '../../support/metric-value.ts';
 
 let undelivered: UndeliveredChats;
 afterEach(() => undelivered.close());
@@ -26,7 +27,7 @@ describe('a chat whose settlement was never acknowledged', () => {
     const chatLedger = { giveBack } as Deps['chatLedger'];
     undelivered = createUndeliveredChats({ chatLedger, logger: pino({ level: 'silent' }), metrics });
     undelivered.giveBack(end);
-    expect(metrics.read()['chats_undelivered_total']).toBe(1);
+    expect(metricValue(await metrics.page(), 'tollgate_chats_undelivered_total')).toBe(1);
     await eventually(() => Promise.resolve(tried.length === 2));
     expect(tried).toEqual(['req_1', 'req_1']);
   });

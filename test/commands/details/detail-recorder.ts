@@ -7,10 +7,11 @@ import { createDetailRecorder, type DetailRow } from '../../../src/commands/deta
 import { runMaintenance } from '../../../src/commands/jobs/maintenance.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { ensureDetailPartitions } from '../../../src/db/detail-rows.ts';
-import { createMetrics } from '../../../src/platform/observe/metrics.ts';
+import { createMetrics, type Metrics } from '../../../src/platform/observe/metrics.ts';
 import { rowsOf, run } from '../../db/books.ts';
 import { awayFromMidnight } from '../../support/away-from-midnight.ts';
 import { eventually } from '../../support/eventually.ts';
+import { metricValue } from '../../support/metric-value.ts';
 import type { Gateway, TestProject } from '../../support/gateway.ts';
 import { mediaRoutes } from '../../support/api-client.ts';
 import { openUpkeep } from '../jobs/upkeep.ts';
@@ -181,11 +182,11 @@ export const describeDetailRecorder = (started: () => Gateway): void =>
         try {
           await ensureDetailPartitions(gateway.database);
           for (let n = 0; n < 26; n++) recorder.record(aRow(`${name}_${String(n).padStart(2, '0')}`));
-          await eventually(() => Promise.resolve(metrics.read()['api_details_lost_total'] === 6));
+          await eventually(async () => (await lostRows(metrics)) === 6);
           unavailable = false;
           await recorder.close();
           recorder.record(aRow(`${name}_late`));
-          expect(metrics.read()['api_details_lost_total']).toBe(7);
+          expect(await lostRows(metrics)).toBe(7);
           const rows = await rowsOf<{ n: number }>(
             gateway.database,
             `select count(*)::float8 as n from api_detail where starts_with(request_id, $1)`,
@@ -242,12 +243,14 @@ export const describeDetailRecorder = (started: () => Gateway): void =>
         const recorder = createDetailRecorder({ db, metrics, logger: pino({ level: 'silent' }) });
         for (let n = 0; n < 3; n++) recorder.record(aRow(`req_${n}`));
         await recorder.close(100);
-        expect(metrics.read()['api_details_lost_total']).toBe(3);
+        expect(await lostRows(metrics)).toBe(3);
         await db.close();
       });
     });
   });
 
+const lostRows = async (metrics: Metrics): Promise<number> =>
+  metricValue(await metrics.page(), 'tollgate_api_details_lost_total');
 const marker = `canary${randomUUID().replaceAll('-', '')}`;
 const details = () => rowsOf<Record<string, unknown>>(gateway.database, 'select * from api_detail order by at');
 const detailOf = (requestId: string) =>

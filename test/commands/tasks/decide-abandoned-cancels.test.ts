@@ -21,6 +21,7 @@ import { findTask, type TaskView } from '../../../src/db/tasks.ts';
 import type { AttemptReport } from '../../../src/domain/workflow-contract.ts';
 import type { PollResult } from '../../../src/domain/upstream.ts';
 import { createMemoryBudget } from '../../../src/platform/memory-budget.ts';
+import { createMetrics } from '../../../src/platform/observe/metrics.ts';
 import { createEgress } from '../../../src/platform/egress/egress.ts';
 import { createFileStore } from '../../../src/platform/files/file-store.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
@@ -285,6 +286,7 @@ async function prepared(): Promise<Prepared> {
     egress: createEgress({ allowCidrs: ['127.0.0.0/8'], callbackPorts: [] }),
     files: await createFileStore({ ...config.files, localDir: folder }),
     urls: createUrlSigner({ keys: [secret], baseUrl: config.http.publicBaseUrl }),
+    metrics: createMetrics(),
     inputMemory: createMemoryBudget(config.inputs.bufferedMaxBytes),
   };
   return { taskId, channelIds, deps };

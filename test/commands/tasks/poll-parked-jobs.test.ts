@@ -18,6 +18,7 @@ import type { StartResult } from '../../../src/platform/temporal/workflow-client
 import { admitted, newId, newTask, openBook, openLedger, rowsOf, run, taskEnd, type Book } from '../../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
+import { metricValue } from '../../support/metric-value.ts';
 import { quickSettings } from '../../support/gateway-settings.ts';
 
 /** A worker's poller on a real database, with an upstream and a Temporal that the test controls. */
@@ -254,7 +255,9 @@ describe('a poll of a parked job', () => {
     await makeDue(taskId);
     await scene.until('the progress', async () => (await rowOf(taskId))?.progress === 30);
     expect(scene.collected).toEqual([]);
-    expect(scene.metrics.read()).toMatchObject({ polls_total: 2, polls_late_total: 0 });
+    const page = await scene.metrics.page();
+    expect(metricValue(page, 'tollgate_polls_total')).toBe(2);
+    expect(metricValue(page, 'tollgate_polls_late_total')).toBe(0);
   });
 
   it('is made although its channel is disabled, cooling down or tripped, because the job is bought', async () => {

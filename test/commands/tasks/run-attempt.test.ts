@@ -16,6 +16,7 @@ import type { Database } from '../../../src/db/database.ts';
 import type { Ledger } from '../../../src/db/ledger.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
 import { createMemoryBudget } from '../../../src/platform/memory-budget.ts';
+import { createMetrics } from '../../../src/platform/observe/metrics.ts';
 import { createEgress } from '../../../src/platform/egress/egress.ts';
 import { createFileStore, type FileStore } from '../../../src/platform/files/file-store.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
@@ -344,6 +345,7 @@ async function prepared(
     adapters: { fal: adapter },
     egress: createEgress({ allowCidrs: ['127.0.0.0/8'], callbackPorts: [] }),
     files: { ...files, open: slowOpen },
+    metrics: createMetrics(),
     inputMemory: createMemoryBudget(inputs.bufferedMaxBytes ?? config.inputs.bufferedMaxBytes),
     urls: createUrlSigner({ keys: [secret], baseUrl: config.http.publicBaseUrl }),
   };

@@ -40,7 +40,14 @@ export async function pollJob(run: AttemptRun, job: AcceptedJob): Promise<Finish
   while (remainingMs() > 0) {
     await waitUnlessShutdown(run, Math.min(waitMs, remainingMs()));
     if (signals.canceled.aborted) return giveUp(run, holder);
+    const polledAt = performance.now();
     const polled = await channel.adapter.pollMedia(channel.upstream, operation, { signal: callSignal(run) });
+    deps.metrics.upstreamCalled({
+      channel: channel.row.name,
+      operation: 'poll',
+      outcome: polled.kind,
+      ms: performance.now() - polledAt,
+    });
     if (polled.kind === 'done') return { stage: 'finished', holder, results: polled.outputs };
     if (polled.kind === 'failed' || polled.kind === 'refused') return decided(holder, jobEnd(polled));
     crashPoint('mid_poll');

@@ -31,10 +31,20 @@ export async function recordResults(run: AttemptRun, { holder, files }: CopiedRe
   logAttempt(run, holder, { outcome: 'ok' });
   if (finish.finished) {
     crashPoint('after_finish_commit_before_ack');
+    if (finish.status === 'succeeded') noteSale(run);
     logEnd(deps.logger, success, finish);
   }
   const { status, deliveryId } = finish;
   return { kind: 'ok', code: null, ...(run.reportsEnd && { end: { status, deliveryId } }) };
+}
+
+function noteSale({ deps, task, channel }: AttemptRun): void {
+  deps.metrics.sold({
+    model: task.modelId,
+    channel: channel.row.name,
+    credits: task.snapshot.credits ?? 0,
+    costMicroUsd: channel.mapping.cost_micro_usd,
+  });
 }
 
 async function reportOfOtherRun(run: AttemptRun): Promise<AttemptReport> {

@@ -21,6 +21,7 @@ export type AttemptDeps = Pick<
   | 'files'
   | 'inputMemory'
   | 'logger'
+  | 'metrics'
   | 'urls'
 >;
 

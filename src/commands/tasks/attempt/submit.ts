@@ -44,6 +44,13 @@ export async function submit(run: AttemptRun, { holder, begunAt }: FreshAttempt)
   });
   if (attempt.kind === 'ok' || attempt.kind === 'done') crashPoint('after_upstream_accept_before_save');
   const outcome = attempt.kind === 'done' ? ({ kind: 'ok', value: null } as const) : attempt;
+  deps.metrics.upstreamCalled({
+    channel: channel.row.name,
+    model: modelId,
+    operation: 'submit',
+    outcome: outcome.kind,
+    ms: performance.now() - call.startedAt,
+  });
   await deps.channels.note(channel.row, call, outcome);
   // The lookup sends the same inputs again.
   if (attempt.kind === 'unknown') return { stage: 'unanswered', holder, submitted: attempt };

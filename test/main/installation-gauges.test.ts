@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { createInstallationGauges } from '../../src/main/installation-gauges.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import type { WorkInHand } from '../../src/db/work-in-hand.ts';
+import type { Deps } from '../../src/deps.ts';
+import { quickSettings } from '../support/gateway-settings.ts';
+import { metricValue } from '../support/metric-value.ts';
+
+const { KEY_PEPPERS, MASTER_KEYS } = quickSettings;
+const config = loadConfig({ DATABASE_URL: 'postgresql://127.0.0.1/none', KEY_PEPPERS, MASTER_KEYS });
+const channels = { list: () => Promise.resolve({ channels: [], nowMs: 0 }) } as unknown as Deps['channels'];
+const gaugesOver = (query: () => Promise<unknown[]>) =>
+  createInstallationGauges({ config, channels, db: { query } as unknown as Deps['db'] });
+
+const nothing: WorkInHand = {
+  chatHolds: 0,
+  chatCreditsHeld: 0,
+  mediaHolds: 0,
+  mediaCreditsHeld: 0,
+  expiredChatAge: 0,
+  undecidedTaskAge: 0,
+  unstartedTaskAge: 0,
+  staleTaskAge: 0,
+  parkedJobs: 0,
+  duePollAge: 0,
+  pendingDeliveries: 0,
+  dueDeliveryAge: 0,
+};
+
+describe('the gauges of the installation', () => {
+  it('say that the database is down when it does not answer, and nothing of what it would know', async () => {
+    for (const query of [() => new Promise<never>(() => undefined), () => Promise.reject(new Error('down'))]) {
+      const page = await gaugesOver(query).page();
+      expect(metricValue(page, 'tollgate_database_up')).toBe(0);
+      expect(page).not.toContain('tollgate_holds');
+    }
+  });
+
+  it('are read once for the scrapes of a few seconds', async () => {
+    let reads = 0;
+    const gauges = gaugesOver(() => Promise.resolve([{ ...nothing, chatHolds: ++reads }]));
+    const pages = await Promise.all([gauges.page(), gauges.page()]);
+    pages.push(await gauges.page());
+    expect(pages.map((page) => metricValue(page, 'tollgate_holds{kind="chat"}'))).toEqual([1, 1, 1]);
+  });
+});
