@@ -179,7 +179,7 @@ export interface LedgerEntry {
 
 export interface TaskDetail extends TaskRow {
   attempts_detail: AttemptDetail[];
-  resolution: { outcome: string; reference: string; at: number } | null;
+  resolution: { outcome: string; reference: string } | null;
   deliveries: Delivery[];
   ledger: LedgerEntry[];
   /** The page of the task's workflow in the Temporal UI, if its address is known. */

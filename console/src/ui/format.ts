@@ -7,7 +7,9 @@ const usdFine = new Intl.NumberFormat('en', {
   style: 'currency',
   currency: 'USD',
   minimumFractionDigits: 2,
-  maximumFractionDigits: 6,
+  maximumFractionDigits: 2,
+  maximumSignificantDigits: 2,
+  roundingPriority: 'morePrecision',
 });
 const dateTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });

@@ -1,4 +1,4 @@
-import { createTheme } from '@mantine/core';
+import { createTheme, Modal, Notification } from '@mantine/core';
 
 /** Below this width the console shows cards instead of tables. */
 export const phone = '(max-width: 48em)';
@@ -12,4 +12,12 @@ export const theme = createTheme({
   fontFamilyMonospace: 'ui-monospace, "SF Mono", Menlo, Consolas, monospace',
   headings: { fontWeight: '650' },
   cursorType: 'pointer',
+  respectReducedMotion: true,
+  components: {
+    // The header of a dialog is no banner of the page.
+    Modal: Modal.extend({
+      defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, attributes: { header: { role: 'presentation' } } },
+    }),
+    Notification: Notification.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } }),
+  },
 });

@@ -3,6 +3,7 @@ import { UnknownToOperator } from '../../commands/operator-error.ts';
 import { listLedgerEntries } from '../../commands/projects/list-ledger-entries.ts';
 import { listAttemptDetails } from '../../db/attempt-details.ts';
 import type { Database } from '../../db/database.ts';
+import type { Config } from '../../config/load-config.ts';
 import { findResolution } from '../../db/resolutions.ts';
 import { findTask, type TaskView } from '../../db/tasks.ts';
 import { verb } from '../define-verb.ts';
@@ -32,6 +33,7 @@ export const timeline = verb({
         ...taskRow(task),
         attempts_detail: calls.map(jsonRow),
         resolution,
+        workflow_url: workflowUrl(deps.config, taskId),
         deliveries: deliveries.items,
         ledger: ledger.items,
       },
@@ -46,6 +48,15 @@ export const timeline = verb({
     };
   },
 });
+
+/** The page of the task's workflow, whose id is that of the task; null where the address of the Temporal UI is not known. */
+const workflowUrl = (
+  { development, temporal }: Pick<Config, 'development' | 'temporal'>,
+  taskId: string,
+): string | null =>
+  development.temporalUiUrl === ''
+    ? null
+    : `${development.temporalUiUrl}/namespaces/${temporal.namespace}/workflows/${taskId}`;
 
 /** More than one task has: its callback can be sent again by hand. */
 const rowsMax = 100;

@@ -35,7 +35,7 @@ export function KeyDialog({ projectId, existing, onClose, onSecret }: KeyDialogP
   const [values, setValues] = useState<Record<Limit, number | string>>(() => limitsOf(existing));
   const [expires, setExpires] = useState('');
   const body = {
-    name,
+    ...(name.trim() !== '' && { name: name.trim() }),
     scopes: chosen,
     models: models.trim() === '' ? null : models.split(',').map((model) => model.trim()),
     ...Object.fromEntries(limits.map(({ name: limit }) => [limit, values[limit] === '' ? null : values[limit]])),

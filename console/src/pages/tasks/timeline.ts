@@ -30,24 +30,11 @@ export function timelineOf(task: TaskDetail): Step[] {
             color: task.status === 'succeeded' ? 'teal' : 'red',
           },
         ];
-  const resolved: Step[] =
-    task.resolution === null
-      ? []
-      : [
-          {
-            id: 'resolved',
-            at: task.resolution.at,
-            title: 'Resolved by an operator',
-            about: `${words(task.resolution.outcome)} (${task.resolution.reference})`,
-            color: 'blue',
-          },
-        ];
   const rest = [
     ...task.attempts_detail.map(attemptStep),
     ...task.ledger.map(ledgerStep),
     ...ended,
     ...task.deliveries.flatMap(deliverySteps),
-    ...resolved,
   ];
   return [created, ...rest.toSorted((a, b) => a.at - b.at)];
 }
