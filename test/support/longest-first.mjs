@@ -17,7 +17,7 @@ export default class LongestFirst extends Sequencer {
 const expectedMs = (path) => expected.find(([pattern]) => pattern.test(path))?.[1] ?? 1_000;
 
 const expected = [
-  [/\/test\/(commands\/tasks\/cancel-task|commands\/jobs\/schedules)/, 60_000],
+  [/\/test\/(commands\/tasks\/cancel-task|commands\/jobs\/schedules|console)/, 60_000],
   [/\/test\/(faults|fairness)\//, 40_000],
   [/\/test\/(journeys|main|deploy)\//, 20_000],
   [/\/test\/(commands|http\/routes|sdk|workflows)\//, 10_000],
