@@ -21,6 +21,7 @@ export async function fillEveryTable(db: Database): Promise<void> {
   await fillTasks(db, book);
   await fillChats(db, book);
   await fillJobs(db, book);
+  await fillAdmin(db);
 }
 
 type Book = Awaited<ReturnType<typeof openBook>>;
@@ -107,5 +108,23 @@ async function fillJobs(db: Database, book: Book): Promise<void> {
     `insert into api_detail (at, request_id, method, route, key_id, status, ms)
      values (clock_timestamp(), 'req_1', 'POST', '/api/v1/chat/completions', $1, 200, 12)`,
     [book.keyId],
+  );
+}
+
+async function fillAdmin(db: Database): Promise<void> {
+  await run(
+    db,
+    `insert into admin_token (id, name, role, digest, pepper_id, prefix, last4, created_by)
+     values ('atk_1', 'ada', 'owner', sha256('token'), 'p1', 'adm_', 'oken', 'cli:root')`,
+  );
+  await run(
+    db,
+    `insert into admin_session (digest, token_id, expires_at)
+     values (sha256('session'), 'atk_1', clock_timestamp() + interval '12 hours')`,
+  );
+  await run(
+    db,
+    `insert into admin_request (token_id, key, fingerprint, expires_at)
+     values ('atk_1', 'key-3', 'same body', clock_timestamp() + interval '1 day')`,
   );
 }
