@@ -381,10 +381,10 @@ describe('the image', () => {
     unbundled?.remove();
   });
 
-  it('serves public routes on one port, and internal routes, probes and metrics only on the admin port', async () => {
+  it('serves clients on both ports, and internal routes, probes, metrics and the admin API only on the admin port', async () => {
     const job = { method: 'POST', headers: { authorization: `Bearer ${secrets['INTERNAL_JOB_TOKENS'] ?? ''}` } };
     const maintenance = '/api/internal/jobs/scheduled-maintenance';
-    for (const path of ['/livez', '/readyz', '/metrics', maintenance]) {
+    for (const path of ['/livez', '/readyz', '/metrics', '/api/admin/v1/projects', maintenance]) {
       const answer = await publicly(path, { headers: job.headers });
       expect([path, answer.status]).toEqual([path, 404]);
       expect(await answer.json()).toMatchObject({ error: { code: 'not_found' } });
@@ -394,7 +394,9 @@ describe('the image', () => {
 
     expect((await admin(maintenance, { headers: job.headers })).status).toBe(200);
     expect((await admin(maintenance)).status).toBe(401);
-    expect((await admin('/api/v1/models')).status).toBe(404);
+    expect((await admin('/api/admin/v1/projects')).status).toBe(401);
+    // The playground of the console calls it.
+    expect((await admin('/api/v1/models')).status).toBe(401);
     expect(await (await admin('/livez')).json()).toEqual({ status: 'ok' });
   });
 

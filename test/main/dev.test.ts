@@ -21,6 +21,8 @@ const DevFile = z.object({
   temporal_address: z.string(),
   temporal_ui_url: z.string(),
   sandbox_url: z.string(),
+  admin_token: z.string(),
+  console_url: z.string(),
   pids: z.record(z.string(), z.number()),
 });
 
@@ -46,9 +48,16 @@ describe('npm start', () => {
     expect(statSync(join(home, 'dev.json')).mode & 0o777).toBe(0o600);
     expect(statSync(join(home, 'secrets.json')).mode & 0o777).toBe(0o600);
     expect(dev).toMatchObject({ api_key: 'sk-fake', project_id: 'prj_fake', webhook_secret: 'whsec_fake' });
+    expect(dev).toMatchObject({ admin_token: 'adm_fake', console_url: `${dev.base_url}/console` });
     expect(dev.pids.supervisor).toBe(run.child.pid);
     expect(Object.keys(dev.pids).sort()).toEqual(['api', 'sandbox', 'supervisor', 'worker']);
-    for (const text of [dev.base_url, dev.sandbox_url, 'sk-fake', 'aurora-image-1', '/api/v1/images/generate']) {
+    for (const text of [
+      `${dev.base_url}/console/playground`,
+      dev.sandbox_url,
+      'sk-fake',
+      'aurora-image-1',
+      '/api/v1/images/generate',
+    ]) {
       expect(banner).toContain(text);
     }
     run.child.kill('SIGINT');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { errorBodies } from './errors.ts';
 
 const Part = z.object({
   text: z.string().optional(),
@@ -9,16 +10,16 @@ const Part = z.object({
   fileData: z.object({ mimeType: z.string(), fileUri: z.string() }).optional(),
 });
 
+const Candidate = z.object({
+  content: z.object({ role: z.literal('model'), parts: z.array(Part) }),
+  finishReason: z.enum(['STOP', 'MAX_TOKENS', 'SAFETY', 'MALFORMED_FUNCTION_CALL']),
+  index: z.literal(0),
+});
+
 /** The answer of generateContent, of a chat model or an image model. */
 export const GeminiResponse = z
   .object({
-    candidates: z.array(
-      z.object({
-        content: z.object({ role: z.literal('model'), parts: z.array(Part) }),
-        finishReason: z.enum(['STOP', 'MAX_TOKENS', 'SAFETY', 'MALFORMED_FUNCTION_CALL']),
-        index: z.literal(0),
-      }),
-    ),
+    candidates: z.array(Candidate),
     usageMetadata: z.object({
       promptTokenCount: z.int(),
       candidatesTokenCount: z.int(),
@@ -32,8 +33,14 @@ export const GeminiResponse = z
   })
   .meta({ id: 'GeminiResponse' });
 
-/** The array form of streamGenerateContent, with one response. */
-export const GeminiResponses = z.array(GeminiResponse);
+/** A part of a streamed answer. The last one says why the answer ended and what it used. */
+const GeminiChunk = GeminiResponse.extend({
+  candidates: z.array(Candidate.partial({ finishReason: true })),
+  usageMetadata: GeminiResponse.shape.usageMetadata.optional(),
+}).meta({ id: 'GeminiChunk' });
+
+/** The array form of streamGenerateContent. An answer that breaks off ends with an error. */
+export const GeminiResponses = z.array(z.union([GeminiChunk, errorBodies.gemini]));
 
 /** The answer of predict. */
 export const Predictions = z

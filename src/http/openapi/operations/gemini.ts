@@ -89,7 +89,7 @@ const actions = (prefix: string): Record<string, Operation> => ({
   ),
   [`POST ${prefix}/models/{model}:streamGenerateContent`]: operation(
     'Generate content as a stream',
-    'With `alt=sse` the answer is Server-Sent Events, else an array of one response.',
+    'With `alt=sse` the answer is Server-Sent Events, else an array of the same events.',
     [...jsonFormats, 'sse'],
     {
       content: { 'application/json': GeminiResponses, 'text/event-stream': EventText },
