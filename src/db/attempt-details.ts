@@ -17,6 +17,8 @@ export interface AttemptDetail {
   startedAt: number;
   submittedAt: number | null;
   endedAt: number | null;
+  /** Milliseconds from the start of the call to its end, and to the end of its task if that was first. */
+  tookMs: number | null;
   /** Set while the job is parked: the poller asks the provider then. */
   nextPollAt: number | null;
 }
@@ -41,7 +43,7 @@ export async function listAttemptDetails(database: Database, taskId: string): Pr
     'operator-attempts',
     `select n, channel_name as channel, told as outcome, error_class, status, detail, code, operation,
        ${boughtCost} as cost_micro_usd, ${unixSeconds('started_at')} as started_at, ${unixSeconds('submitted_at')} as submitted_at,
-       ${unixSeconds('over_at')} as ended_at, case when told is null then ${unixSeconds('next_poll_at')} end as next_poll_at
+       ${unixSeconds('over_at')} as ended_at, round(extract(epoch from over_at - started_at) * 1000)::float8 as took_ms, case when told is null then ${unixSeconds('next_poll_at')} end as next_poll_at
      ${fromAttempts}`,
     [taskId],
   );

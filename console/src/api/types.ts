@@ -140,6 +140,7 @@ export interface AttemptDetail {
   started_at: number;
   submitted_at: number | null;
   ended_at: number | null;
+  took_ms: number | null;
   next_poll_at: number | null;
 }
 

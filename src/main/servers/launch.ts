@@ -64,7 +64,8 @@ export async function launch(options: LaunchOptions): Promise<LaunchedProcess> {
   const pid = child.pid ?? 0;
   const start = processStart(pid);
   if (guardian && !guardian.watch(pid, { signal: stopSignal, graceSeconds, rank })) {
-    child.kill('SIGKILL');
+    // Not killed, because PostgreSQL would leave its lock file behind.
+    if (start !== null) await stopProcess({ pid, start, signal: stopSignal, graceSeconds });
     throw new Error('no process is started during a stop');
   }
   return {

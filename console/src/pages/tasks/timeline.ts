@@ -41,9 +41,8 @@ export function timelineOf(task: TaskDetail): Step[] {
 
 function attemptStep(attempt: AttemptDetail): Step {
   const outcome = attempt.outcome ?? (attempt.next_poll_at === null ? 'running' : 'waiting for the provider');
-  const took = attempt.ended_at === null ? null : milliseconds(1_000 * (attempt.ended_at - attempt.started_at));
   const facts = [
-    took,
+    attempt.took_ms === null ? null : milliseconds(attempt.took_ms),
     attempt.cost_micro_usd > 0 ? `cost ${usd(attempt.cost_micro_usd)}` : null,
     attempt.status === null ? null : `status ${attempt.status}`,
     attempt.error_class === null ? null : words(attempt.error_class),
@@ -69,7 +68,7 @@ const ledgerStep = (entry: LedgerEntry): Step => ({
   id: `entry ${entry.entry_id}`,
   at: entry.at,
   title: entryTitles[entry.kind],
-  about: [credits(entry.credits), entry.reference].filter(Boolean).join(' · '),
+  about: [credits(Math.abs(entry.credits)), entry.reference].filter(Boolean).join(' · '),
   color: 'gray',
 });
 
