@@ -495,6 +495,7 @@ describe('tollgate tasks', () => {
         started_at: expect.any(Number),
         submitted_at: expect.any(Number),
         ended_at: expect.any(Number),
+        took_ms: expect.any(Number),
         next_poll_at: null,
       },
     ]);
