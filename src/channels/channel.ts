@@ -89,13 +89,16 @@ export type StopAnswer = 'stopped' | 'not_stopped' | 'unclear';
 /** A chat whose answer arrives in pieces. */
 export interface ChatStream {
   /**
-   * The next pieces, as many as arrived together, or null when there was a `finish` piece and nothing follows. Throws `ChatStreamBroken` if
-   * the answer breaks off or cannot be read. For one reader that waits for each call to resolve.
+   * Hands over the pieces as they arrive, as many at once as arrived together, and resolves after a `finish` piece when nothing follows.
+   * Rejects with `ChatStreamBroken` if the answer breaks off or cannot be read. To be called once.
    */
-  next(): Promise<ChatDelta[] | null>;
+  each(take: TakePieces): Promise<void>;
   /** Closes the connection to the provider. Harmless after the end. */
   stop(): void;
 }
+
+/** Takes the next pieces of an answer. If it returns a promise, it takes no more until that resolves. */
+export type TakePieces = (pieces: ChatDelta[]) => Promise<void> | undefined;
 
 /** The limits of a streamed chat are on silence only. */
 export interface ChatStreamOptions {

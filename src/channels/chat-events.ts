@@ -4,7 +4,7 @@ import type { ChatReply } from '../domain/chat.ts';
 import { ReplyCollector, toDeltas, type ChatDelta } from '../domain/chat-stream.ts';
 import type { Attempt, Trouble } from '../domain/upstream.ts';
 import type { CallOutcome } from './upstream-request.ts';
-import { ChatStreamBroken, type ChatStream } from './channel.ts';
+import { ChatStreamBroken, type ChatStream, type TakePieces } from './channel.ts';
 import { classifyChat, isContentPolicy, type FailedAnswer, type ReadError } from './classify-outcome.ts';
 import { fieldsIn } from './event-fields.ts';
 import { StreamCut, type UpstreamStream } from './stream-upstream.ts';
@@ -37,11 +37,10 @@ export function readChatStream(
 
 /** A finished answer as a stream. */
 function atOnce(reply: ChatReply): ChatStream {
-  const all = [toDeltas(reply)];
-  return { next: () => Promise.resolve(all.pop() ?? null), stop: () => undefined };
+  return { each: async (take) => take(toDeltas(reply)), stop: () => undefined };
 }
 
-/** An answer that arrives as events. It is no async generator, because the promises of one took a tenth of the CPU of a stream. */
+/** An answer that arrives as events. */
 class ChatEvents implements ChatStream {
   readonly #stream: UpstreamStream;
   readonly #reader: EventReader;
@@ -67,22 +66,30 @@ class ChatEvents implements ChatStream {
     this.#readError = readError;
   }
 
-  async next(): Promise<ChatDelta[] | null> {
-    while (this.#pieces.length === 0) {
-      if (this.#end !== undefined) return this.#conclude(this.#end);
-      try {
-        const bytes = await this.#stream.read();
-        if (bytes === null) this.#end = 'closed';
-        else this.#parser.feed(this.#decoder.write(bytes));
-      } catch (error) {
-        if (!(error instanceof StreamCut)) throw error;
-        this.#end = cutOff(error, this.#stream.status, this.#seen.content);
-      }
+  async each(take: TakePieces): Promise<void> {
+    const known = Promise.withResolvers<void>();
+    const body = this.#stream.each((bytes) => {
+      this.#parser.feed(this.#decoder.write(bytes));
+      // What came before an error is part of the answer, even if both arrived together.
+      const caughtUp = this.#pass(take);
+      if (this.#end !== undefined) known.resolve(caughtUp);
+      return caughtUp;
+    });
+    try {
+      await Promise.race([known.promise, body]);
+      this.#end ??= 'closed';
+    } catch (error) {
+      if (!(error instanceof StreamCut)) throw error;
+      this.#end ??= cutOff(error, this.#stream.status, this.#seen.content);
     }
-    // What came before an error is part of the answer, even if both arrived together.
+    await this.#conclude(this.#end, take);
+  }
+
+  #pass(take: TakePieces): Promise<void> | undefined {
     const pieces = this.#pieces;
+    if (pieces.length === 0) return undefined;
     this.#pieces = [];
-    return pieces;
+    return take(pieces);
   }
 
   stop(): void {
@@ -126,14 +133,13 @@ class ChatEvents implements ChatStream {
     return broken({ errorClass: 'unreadable', detail: `HTTP ${status}, ${what}`, status });
   }
 
-  #conclude(end: 'done' | 'closed' | ChatStreamBroken): ChatDelta[] | null {
+  async #conclude(end: 'done' | 'closed' | ChatStreamBroken, take: TakePieces): Promise<void> {
     this.stop();
     if (end instanceof ChatStreamBroken) throw end;
-    if (this.#seen.finish) return null;
+    if (this.#seen.finish) return;
     if (end === 'closed' || !this.#seen.content) throw this.#unreadable('the stream ended without a reason');
     // Some compatible servers leave the reason out. `[DONE]` after some text means the same.
-    this.#seen.finish = true;
-    return [{ kind: 'finish', reason: 'stop' }];
+    await take([{ kind: 'finish', reason: 'stop' }]);
   }
 }
 
@@ -185,6 +191,9 @@ const broken = (trouble: Trouble): ChatStreamBroken => new ChatStreamBroken({ ki
 /** Reads a stream to its end, for clients that want the answer as a whole. Throws `ChatStreamBroken`. */
 export async function collectReply(stream: ChatStream): Promise<ChatReply> {
   const collector = new ReplyCollector();
-  for (let pieces = await stream.next(); pieces !== null; pieces = await stream.next()) collector.add(pieces);
+  await stream.each((pieces) => {
+    collector.add(pieces);
+    return undefined;
+  });
   return collector.reply();
 }

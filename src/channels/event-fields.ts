@@ -9,8 +9,14 @@ export const fieldsIn = (value: unknown): EventFields | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as EventFields) : null;
 
 /** The objects of a list. Other elements, and a value that is no list, are left out. */
-export const fieldsInEach = (value: unknown): EventFields[] =>
-  Array.isArray(value) ? value.map(fieldsIn).filter((one) => one !== null) : [];
+export const fieldsInEach = (value: unknown): readonly EventFields[] =>
+  Array.isArray(value) && value.length > 0 ? value.map(fieldsIn).filter((one) => one !== null) : none;
+
+const none: readonly EventFields[] = [];
+
+/** The first object of a list, or null. */
+export const firstFieldsIn = (value: unknown): EventFields | null =>
+  Array.isArray(value) ? fieldsIn(value.find((one) => fieldsIn(one) !== null)) : null;
 
 /** The value as a text that is not empty, or undefined. */
 export const textIn = (value: unknown): string | undefined =>

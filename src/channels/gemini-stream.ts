@@ -1,7 +1,7 @@
 import type { ChatReply, ToolCall } from '../domain/chat.ts';
 import type { ChatDelta } from '../domain/chat-stream.ts';
 import type { EventReader } from './chat-events.ts';
-import { fieldsIn, fieldsInEach, textIn, type EventFields } from './event-fields.ts';
+import { fieldsIn, fieldsInEach, firstFieldsIn, textIn, type EventFields } from './event-fields.ts';
 
 interface GeminiWords {
   /** The finish reason of an answer that called a tool or not; undefined if an answer with this word and nothing else is none. */
@@ -20,7 +20,7 @@ export const geminiEvents = (words: GeminiWords): EventReader => {
     read(json) {
       const response = fieldsIn(json);
       if (!response) return null;
-      const [candidate] = fieldsInEach(response.candidates);
+      const candidate = firstFieldsIn(response.candidates);
       if (!candidate && fieldsIn(response.promptFeedback)?.blockReason) return 'blocked';
       const deltas: ChatDelta[] = [];
       for (const part of fieldsInEach(fieldsIn(candidate?.content)?.parts)) {

@@ -1,7 +1,7 @@
 import type { ChatUsage, FinishReason } from '../domain/chat.ts';
 import type { ChatDelta } from '../domain/chat-stream.ts';
 import type { EventReader } from './chat-events.ts';
-import { indexIn, fieldsIn, fieldsInEach, textIn, type EventFields } from './event-fields.ts';
+import { fieldsIn, fieldsInEach, firstFieldsIn, indexIn, textIn, type EventFields } from './event-fields.ts';
 
 /** How the family reads what streams share with whole answers. */
 interface OpenaiWords {
@@ -20,13 +20,13 @@ export const openaiEvents = (words: OpenaiWords): EventReader => {
     read(json) {
       const chunk = fieldsIn(json);
       if (!chunk) return null;
-      const [choice] = fieldsInEach(chunk.choices);
+      const choice = firstFieldsIn(chunk.choices);
       const told = chunk.usage ?? choice?.usage;
       const usage = told ? words.toUsage(told) : null;
       const deltas: ChatDelta[] = usage ? [{ kind: 'usage', usage }] : [];
       if (!choice) return deltas;
       const delta = fieldsIn(choice.delta) ?? {};
-      deltas.push(...textsOf(delta));
+      addTexts(deltas, delta);
       for (const call of fieldsInEach(delta.tool_calls)) {
         const piece = toCallDelta(call);
         // A name in every piece, as some servers send it, belongs to the first one only.
@@ -43,20 +43,21 @@ export const openaiEvents = (words: OpenaiWords): EventReader => {
   };
 };
 
-function textsOf(delta: EventFields): ChatDelta[] {
-  const deltas: ChatDelta[] = [];
+function addTexts(deltas: ChatDelta[], delta: EventFields): void {
   const reasoning = textIn(delta.reasoning_content) ?? textIn(delta.reasoning);
   if (reasoning !== undefined) deltas.push({ kind: 'reasoning', text: reasoning });
-  const text =
-    textIn(delta.content) ??
-    fieldsInEach(delta.content)
-      .map((part) => textIn(part.text) ?? '')
-      .join('');
-  if (text !== '') deltas.push({ kind: 'text', text });
+  const text = textIn(delta.content) ?? textOfParts(delta.content);
+  if (text !== undefined) deltas.push({ kind: 'text', text });
   const refusal = textIn(delta.refusal);
   if (refusal !== undefined) deltas.push({ kind: 'refusal', text: refusal });
-  return deltas;
 }
+
+const textOfParts = (content: unknown): string | undefined =>
+  textIn(
+    fieldsInEach(content)
+      .map((part) => textIn(part.text) ?? '')
+      .join(''),
+  );
 
 function toCallDelta(call: EventFields): Extract<ChatDelta, { kind: 'tool_call' }> {
   const called = fieldsIn(call.function) ?? {};

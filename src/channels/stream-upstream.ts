@@ -1,4 +1,5 @@
 import type { Agent, Dispatcher } from 'undici';
+import { SilenceTimer } from '../platform/silence-timer.ts';
 import {
   addressOf,
   nameOf,
@@ -28,13 +29,16 @@ export interface UpstreamStream {
   kind: 'streaming';
   status: number;
   /**
-   * The bytes of the body that have arrived since the last call, or the next ones; null after its end. Throws `StreamCut` if it breaks off.
-   * While nobody reads, at most 64 kB are received.
+   * Hands over the bytes of the body as they arrive, and resolves at its end. Rejects with `StreamCut` if it breaks off, and with what
+   * `take` throws. Until it is called, and while a promise of `take` is open, at most 64 kB are received. To be called once.
    */
-  read(): Promise<Buffer | null>;
+  each(take: TakeBytes): Promise<void>;
   /** Closes the connection. Harmless after the end. */
   stop(): void;
 }
+
+/** Takes the next bytes. If it returns a promise, it takes no more until that resolves. */
+export type TakeBytes = (bytes: Buffer) => Promise<void> | undefined;
 
 /** The body of a streamed answer broke off: a reset, or a silence that was too long. */
 export class StreamCut extends Error {
@@ -82,14 +86,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #whole: Buffer[] = [];
   #bytes = 0;
   #isOver = false;
-  #silence: NodeJS.Timeout;
+  readonly #silence = new SilenceTimer(() => this.#cut('timeout', true));
 
   constructor(call: StreamedCall, resolve: (outcome: CallOutcome | UpstreamStream) => void) {
     this.#limits = call.limits;
     this.#bytesMax = call.bodyBytesMax;
     this.#resolve = resolve;
     this.#signal = call.signal;
-    this.#silence = setTimeout(() => this.#cut('timeout', true), call.limits.firstByteMs);
+    this.#silence.start(call.limits.firstByteMs);
     call.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
@@ -111,16 +115,16 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     this.#answer = { status, headers: readHeaders(headers) };
     if (status >= 300 || !isEventStream(headers)) {
-      this.#watch(this.#limits.wholeMs);
+      this.#silence.start(this.#limits.wholeMs);
       return;
     }
     const body = new ChunkQueue({
       pause: () => {
-        clearTimeout(this.#silence);
+        this.#silence.stop();
         controller.pause();
       },
       resume: () => {
-        this.#watch();
+        this.#silence.start(this.#limits.idleMs);
         controller.resume();
       },
     });
@@ -128,7 +132,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#resolve({
       kind: 'streaming',
       status,
-      read: () => body.read(),
+      each: (take) => body.each(take),
       stop: () => this.#cut('ended by the caller', false),
     });
   }
@@ -136,8 +140,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
     if (this.#body) {
-      if (this.#bytes === 0) this.#watch();
-      else this.#silence.refresh();
+      if (this.#bytes === 0) this.#silence.start(this.#limits.idleMs);
+      else this.#silence.heard();
       this.#bytes += chunk.length;
       this.#body.push(chunk);
       return;
@@ -162,14 +166,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#cut(nameOf(error), false);
   }
 
-  #watch(ms = this.#limits.idleMs): void {
-    clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => this.#cut('timeout', true), ms);
-  }
-
   #finish(): void {
     this.#isOver = true;
-    clearTimeout(this.#silence);
+    this.#silence.stop();
     this.#signal?.removeEventListener('abort', this.#onAbort);
   }
 
@@ -193,28 +192,37 @@ function isEventStream(headers: Record<string, string | string[] | undefined>): 
   return typeof type === 'string' && /^text\/event-stream\b/i.test(type);
 }
 
-/** Chunks in order, for one reader that waits for each read to resolve. */
+/**
+ * Chunks in order, for one reader. They are handed over by calls, because a promise for each of them would take a twentieth of the CPU of a
+ * stream.
+ */
 class ChunkQueue {
   readonly #flow: { pause(): void; resume(): void };
   #chunks: Buffer[] = [];
   #bytes = 0;
   #isPaused = false;
+  #take: TakeBytes | undefined;
+  /** Whether a promise of the reader is open. */
+  #isBusy = false;
   /** Undefined while more may come, null after a whole body. */
   #ended: StreamCut | null | undefined;
-  #reader: PromiseWithResolvers<Buffer | null> | undefined;
+  readonly #over = Promise.withResolvers<void>();
 
   constructor(flow: { pause(): void; resume(): void }) {
     this.#flow = flow;
   }
 
   push(chunk: Buffer): void {
+    if (this.#take && !this.#isBusy) {
+      this.#hand(this.#take, chunk);
+      return;
+    }
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (!this.#isPaused && this.#bytes >= WAITING_MAX_BYTES) {
       this.#isPaused = true;
       this.#flow.pause();
     }
-    this.#serve();
   }
 
   end(cut: StreamCut | null): void {
@@ -222,25 +230,38 @@ class ChunkQueue {
     this.#serve();
   }
 
-  read(): Promise<Buffer | null> {
-    const reader = Promise.withResolvers<Buffer | null>();
-    this.#reader = reader;
+  each(take: TakeBytes): Promise<void> {
+    this.#take = take;
     this.#serve();
-    return reader.promise;
+    return this.#over.promise;
   }
 
   #serve(): void {
-    const reader = this.#reader;
-    if (!reader || (this.#chunks.length === 0 && this.#ended === undefined)) return;
-    this.#reader = undefined;
-    if (this.#chunks.length > 0) reader.resolve(this.#takeAll());
-    else if (this.#ended) reader.reject(this.#ended);
-    else reader.resolve(null);
+    if (!this.#take || this.#isBusy) return;
+    if (this.#chunks.length > 0) this.#hand(this.#take, this.#takeAll());
+    if (this.#isBusy || this.#ended === undefined) return;
+    if (this.#ended) this.#over.reject(this.#ended);
+    else this.#over.resolve();
+  }
+
+  #hand(take: TakeBytes, bytes: Buffer): void {
+    try {
+      const caughtUp = take(bytes);
+      if (!caughtUp) return;
+      this.#isBusy = true;
+      const goOn = (): void => {
+        this.#isBusy = false;
+        this.#serve();
+      };
+      caughtUp.then(goOn, this.#over.reject);
+    } catch (error) {
+      this.#isBusy = true;
+      this.#over.reject(error);
+    }
   }
 
   #takeAll(): Buffer {
-    const [first] = this.#chunks;
-    const all = first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
+    const all = Buffer.concat(this.#chunks);
     this.#chunks = [];
     this.#bytes = 0;
     if (this.#isPaused && this.#ended === undefined) {

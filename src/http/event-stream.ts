@@ -1,4 +1,5 @@
 import type { AppContext } from './context.ts';
+import { SilenceTimer } from '../platform/silence-timer.ts';
 import { asEvents, type Framing } from './framing.ts';
 import { cutOffSlowReader } from './slow-reader.ts';
 
@@ -26,7 +27,7 @@ export class EventStream {
   readonly #framing: Framing;
   readonly #limits: EventStreamLimits;
   readonly #gone = new AbortController();
-  readonly #silence: NodeJS.Timeout;
+  readonly #silence: SilenceTimer;
   #isOpen = false;
   #isChunked = false;
 
@@ -34,7 +35,11 @@ export class EventStream {
     this.#ctx = ctx;
     this.#framing = framing;
     this.#limits = { ...usualLimits, ...limits };
-    this.#silence = setTimeout(() => void this.#send(framing.silence()), this.#limits.silenceMs);
+    this.#silence = new SilenceTimer(() => {
+      void this.#send(framing.silence());
+      this.#silence.start(this.#limits.silenceMs);
+    });
+    this.#silence.start(this.#limits.silenceMs);
     if (ctx.res.closed) this.#end();
     else ctx.res.once('close', () => this.#end());
   }
@@ -59,21 +64,21 @@ export class EventStream {
     const { res } = this.#ctx;
     if (res.closed) return;
     this.#open();
-    clearTimeout(this.#silence);
+    this.#silence.stop();
     const last = this.#chunk(this.#framing.put(events) + this.#framing.end);
     res.end(this.#isChunked ? `${last}0\r\n\r\n` : last);
   }
 
   /** Stops the timer, for a request that is answered otherwise. */
   close(): void {
-    clearTimeout(this.#silence);
+    this.#silence.stop();
   }
 
   #send(text: string): Promise<void> | undefined {
     const { res } = this.#ctx;
     if (res.closed) return undefined;
     this.#open();
-    this.#silence.refresh();
+    this.#silence.heard();
     res.write(this.#chunk(text));
     if (res.writableLength < this.#limits.bufferedMaxBytes) return undefined;
     return new Promise((resolve) => {
@@ -109,7 +114,7 @@ export class EventStream {
   }
 
   #end(): void {
-    clearTimeout(this.#silence);
+    this.#silence.stop();
     if (!this.#ctx.res.writableFinished) this.#gone.abort();
   }
 }

@@ -1,4 +1,4 @@
-import { ChatStreamBroken, type Adapter, type ChatStream } from '../../channels/channel.ts';
+import { ChatStreamBroken, type Adapter, type ChatStream, type TakePieces } from '../../channels/channel.ts';
 import { collectReply } from '../../channels/chat-events.ts';
 import type { Config } from '../../config/load-config.ts';
 import type { ChatReply } from '../../domain/chat.ts';
@@ -23,9 +23,9 @@ export const askForWhole =
 export interface OpenedStream {
   /** The pieces up to the first content. */
   first: ChatDelta[];
-  /** The next pieces after them, or null. Throws `ChatStreamBroken`. */
-  next: ChatStream['next'];
-  /** Why `next` throws, if it does: the time of the whole answer is over. */
+  /** The pieces after them, as `ChatStream.each` hands them over. */
+  rest: ChatStream['each'];
+  /** Why `rest` rejects, if it does: the time of the whole answer is over. */
   isOverdue(): boolean;
   /** Closes the connection to the provider. */
   stop(): void;
@@ -122,12 +122,22 @@ async function openStream(
 
 async function begin(stream: ChatStream) {
   const first: ChatDelta[] = [];
-  while (!first.some(isContent)) {
-    const pieces = await stream.next();
-    if (pieces === null) break;
+  const begun = Promise.withResolvers<void>();
+  const wanted = Promise.withResolvers<void>();
+  let take: TakePieces = (pieces) => {
     first.push(...pieces);
-  }
-  return { first, next: () => stream.next(), stop: () => stream.stop() };
+    if (!first.some(isContent)) return undefined;
+    begun.resolve();
+    return wanted.promise;
+  };
+  const ended = stream.each((pieces) => take(pieces));
+  await Promise.race([begun.promise, ended]);
+  const rest: ChatStream['each'] = (takeRest) => {
+    take = takeRest;
+    wanted.resolve();
+    return ended;
+  };
+  return { first, rest, stop: () => stream.stop() };
 }
 
 /** The attempt of a stream that breaks off before anything of it was used. */

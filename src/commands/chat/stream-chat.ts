@@ -1,5 +1,5 @@
-import { ChatStreamBroken } from '../../channels/channel.ts';
-import { isContent, ReplyCollector, type ChatDelta } from '../../domain/chat-stream.ts';
+import { ChatStreamBroken, type TakePieces } from '../../channels/channel.ts';
+import { isContent, ReplyCollector } from '../../domain/chat-stream.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { askForStream, type OpenedStream } from './ask-channel.ts';
@@ -9,8 +9,8 @@ import { billChat, refundOnError, settleChat } from './settle-chat.ts';
 
 /** Who reads a streamed answer. */
 export interface ChatReader {
-  /** Takes the next pieces of content. If it returns a promise, no more is read from the provider until that resolves. */
-  take(pieces: ChatDelta[]): Promise<void> | undefined;
+  /** Takes the next pieces of content. */
+  take: TakePieces;
   /** Fires when nobody reads any more. */
   gone: AbortSignal;
 }
@@ -64,13 +64,14 @@ export async function streamChat(
 /** Passes the content on until the answer ends, for whatever reason. */
 async function relay({ tried, answer: stream }: Obtained<OpenedStream>, reader: ChatReader, interrupted: AbortSignal) {
   const collector = new ReplyCollector();
+  const pass: TakePieces = (pieces) => {
+    collector.add(pieces);
+    const content = pieces.filter(isContent);
+    return content.length > 0 ? reader.take(content) : undefined;
+  };
   try {
-    for (let pieces: ChatDelta[] | null = stream.first; pieces !== null; pieces = await stream.next()) {
-      collector.add(pieces);
-      const content = pieces.filter(isContent);
-      const caughtUp = content.length > 0 ? reader.take(content) : undefined;
-      if (caughtUp) await caughtUp;
-    }
+    await pass(stream.first);
+    await stream.rest(pass);
   } catch (error) {
     if (!(error instanceof ChatStreamBroken)) throw error;
     // The counts may be missing then, and nothing else.

@@ -10,30 +10,32 @@ import { openaiUsage } from './openai-chat-reply.ts';
  * An error is an event with `error` and the finish reason `error`, as OpenRouter sends it.
  */
 export function openaiStream({ id, created, model, includeUsage }: StreamAbout): ChatStreamWriter {
-  // Nothing but the delta differs between the many chunks of an answer.
   const head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1);
   const tail = includeUsage ? ',"usage":null}' : '}';
+  const beforeDelta = `${head},"choices":[{"index":0,"delta":`;
+  // Nothing but the delta differs between the many chunks of an answer.
+  const beforePiece = `data: ${beforeDelta}`;
+  const afterPiece = `,"logprobs":null,"finish_reason":null}]${tail}\n\n`;
   let isFirst = true;
-  const chunk = (delta: string, finishReason: string | null, more = ''): string => {
-    const reason = finishReason === null ? 'null' : `"${finishReason}"`;
-    return dataEvent(
-      `${head},"choices":[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${reason}}]${more}${tail}`,
-    );
-  };
-  const piece = (delta: JsonObject): string => {
-    const said = isFirst ? { role: 'assistant', ...delta } : delta;
+  const piece = (delta: string): string => {
+    const said = isFirst ? `{"role":"assistant",${delta.slice(1)}` : delta;
     isFirst = false;
-    return chunk(JSON.stringify(said), null);
+    return beforePiece + said + afterPiece;
   };
   const cost = ({ credits, attempts, warning }: StreamEnd): string => JSON.stringify({ credits, attempts, warning });
 
   return {
-    pieces: (deltas) => joined(deltas).map(toDelta).map(piece).join(''),
+    pieces(deltas) {
+      let events = '';
+      for (const delta of joined(deltas)) events += piece(toDelta(delta));
+      return events;
+    },
 
     end(answer) {
-      const opening = isFirst ? piece({ content: '' }) : '';
+      const opening = isFirst ? piece('{"content":""}') : '';
       const last = includeUsage ? '' : `,"tollgate":${cost(answer)}`;
-      const finish = opening + chunk('{}', answer.reply.finishReason, last);
+      const reason = JSON.stringify(answer.reply.finishReason);
+      const finish = opening + dataEvent(`${beforeDelta}{},"logprobs":null,"finish_reason":${reason}}]${last}${tail}`);
       if (!includeUsage) return `${finish}data: [DONE]\n\n`;
       const usage = `"choices":[],"usage":${JSON.stringify(openaiUsage(answer))},"tollgate":${cost(answer)}`;
       return `${finish}${dataEvent(`${head},${usage}}`)}data: [DONE]\n\n`;
@@ -47,7 +49,8 @@ export function openaiStream({ id, created, model, includeUsage }: StreamAbout):
 }
 
 /** Pieces of one kind that arrived together become one, which costs the client less. */
-function joined(deltas: readonly ChatDelta[]): ChatDelta[] {
+function joined(deltas: readonly ChatDelta[]): readonly ChatDelta[] {
+  if (deltas.length === 1 && deltas[0]?.kind === 'text') return deltas;
   const all: ChatDelta[] = [];
   for (const delta of deltas) {
     // A signature has no field in this dialect.
@@ -59,16 +62,17 @@ function joined(deltas: readonly ChatDelta[]): ChatDelta[] {
   return all;
 }
 
-function toDelta(delta: ChatDelta): JsonObject {
+/** The JSON of a delta. */
+function toDelta(delta: ChatDelta): string {
   switch (delta.kind) {
     case 'text':
-      return { content: delta.text };
+      return `{"content":${JSON.stringify(delta.text)}}`;
     case 'reasoning':
-      return { reasoning_content: delta.text };
+      return `{"reasoning_content":${JSON.stringify(delta.text)}}`;
     case 'refusal':
-      return { refusal: delta.text };
+      return `{"refusal":${JSON.stringify(delta.text)}}`;
     case 'tool_call':
-      return { tool_calls: [toCall(delta)] };
+      return `{"tool_calls":[${JSON.stringify(toCall(delta))}]}`;
     default:
       throw new Error(`${delta.kind} is no content`);
   }
