@@ -91,6 +91,9 @@ export const errorTable = {
   task_not_cancelable: invalid('The task can no longer be canceled.'),
   task_canceled: invalid('The task was canceled.'),
   task_not_ended: invalid('The task has not ended yet. Cancel it, or wait for its end.'),
+  task_without_callback: invalid(
+    'This task has no callback_url, so there is no callback to send again. Poll the task instead.',
+  ),
   task_content_erased: invalid('The content of this task has been erased.'),
   payload_too_large: invalid('The body is too large.'),
   unsupported_media_type: invalid('The Content-Type is not supported here.'),

@@ -39,6 +39,7 @@ export const statusOf = {
   task_not_cancelable: 409,
   task_canceled: 409,
   task_not_ended: 409,
+  task_without_callback: 409,
   task_content_erased: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,

@@ -14,7 +14,8 @@ export const anyRedeliveries: RedeliveryLimits = { cooldownSeconds: 0, perProjec
 
 /**
  * Starts the callback of an ended task again under a new id. If Temporal is unavailable, a sweep delivers it. With an `actor`, the
- * operator who asks for it is recorded.
+ * operator who asks for it is recorded. Throws `task_without_callback`, `task_not_ended`, `task_content_erased` or, beyond the limits,
+ * `rate_limit_exceeded`.
  */
 export async function redeliverCallback(
   { config, db, workflows }: Pick<Deps, 'config' | 'db' | 'workflows'>,
@@ -35,9 +36,9 @@ export async function redeliverCallback(
     case 'erased':
       throw new GatewayError('task_content_erased');
     case 'no_callback':
-      throw new GatewayError('invalid_value', { message: 'This task has no callback_url.' });
+      throw new GatewayError('task_without_callback');
     case 'not_ended':
-      throw new GatewayError('invalid_value', {
+      throw new GatewayError('task_not_ended', {
         message: 'This task has not ended yet. Its callback is sent when it ends.',
       });
     case 'too_soon':

@@ -165,8 +165,12 @@ export const errorHelp = {
     remedy: 'Its credits were refunded. Send the request again with a new `Idempotency-Key`.',
   },
   task_not_ended: {
-    when: 'The task still runs and cannot be deleted',
+    when: 'The task still runs, so it cannot be deleted and its callback not sent again',
     remedy: 'Wait for its end, or cancel it first.',
+  },
+  task_without_callback: {
+    when: 'The callback of a task without a `callback_url` was asked for again',
+    remedy: 'Read the task. Send `callback_url` with the next create to be told of its end.',
   },
   task_content_erased: {
     when: 'The content of the task was deleted by retention',

@@ -383,14 +383,17 @@ describe('a redelivered callback', () => {
     expect(receiver.calls(name)).toHaveLength(1);
   });
 
-  it('is refused with 400 for a task without a callback and for a running task, and with 404 for another project', async () => {
+  it('is refused with 409 for a task without a callback and for a running task, and with 404 for another project', async () => {
     const without = await gateway.accept(project.apiKey, mediaRoutes.image, { model, prompt: 'a fox' });
     await gateway.poll(project.apiKey, without);
     const running = await create('a fox [[fail=never]]', receiver.at(randomUUID()));
-    for (const taskId of [without, running]) {
+    for (const [taskId, code] of [
+      [without, 'task_without_callback'],
+      [running, 'task_not_ended'],
+    ]) {
       expect(await post(`/api/v1/tasks/${taskId}/callback/redeliver`)).toMatchObject({
-        status: 400,
-        body: { error: { code: 'invalid_value' } },
+        status: 409,
+        body: { error: { code } },
       });
     }
     const otherProject = await gateway.project();

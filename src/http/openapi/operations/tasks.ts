@@ -113,6 +113,6 @@ export const taskOperations: Record<string, Operation> = {
     tag: 'Tasks',
     parameters: [taskId],
     answers: { 202: { description: 'The task.', content: json(Task) } },
-    errors: ['task_not_found', 'task_content_erased'],
+    errors: ['task_not_found', 'task_without_callback', 'task_not_ended', 'task_content_erased'],
   },
 };
