@@ -15,6 +15,8 @@ const typesOnly = (from, to) => ({
 module.exports = {
   forbidden: [
     layer('domain'),
+    // What both APIs answer.
+    layer('answers', 'domain'),
     layer('platform', 'domain'),
     layer('channels', 'domain', 'platform'),
     layer('db', 'domain'),
@@ -22,12 +24,12 @@ module.exports = {
     layer('caches', 'domain', 'db', 'platform', 'config'),
     // The types of what main builds; it imports from the layers below it and nothing above.
     layer('deps', 'domain', 'db', 'channels', 'platform', 'caches', 'config'),
-    layer('commands', 'domain', 'db', 'channels', 'platform', 'caches', 'deps', 'config'),
+    layer('commands', 'domain', 'answers', 'db', 'channels', 'platform', 'caches', 'deps', 'config'),
     layer('activities', 'domain', 'commands', 'deps', 'config'),
     layer('workflows', 'domain', 'activities'),
     // What operators can do, for the command line and the admin API.
-    layer('verbs', 'domain', 'db', 'channels', 'platform', 'caches', 'deps', 'config', 'commands'),
-    layer('http', 'domain', 'commands', 'verbs', 'caches', 'platform', 'deps', 'config'),
+    layer('verbs', 'domain', 'answers', 'db', 'channels', 'platform', 'caches', 'deps', 'config', 'commands'),
+    layer('http', 'domain', 'answers', 'commands', 'verbs', 'caches', 'platform', 'deps', 'config'),
     layer('sandbox', 'domain', 'platform'),
     typesOnly('workflows', 'activities'),
     typesOnly('http', 'caches'),

@@ -1,7 +1,16 @@
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['node_modules/', '.tollgate/', 'coverage/', 'console/dist/', 'packages/*/dist/'] },
+  {
+    ignores: [
+      'node_modules/',
+      '.tollgate/',
+      'coverage/',
+      'console/dist/',
+      'console/src/api/*-types.ts',
+      'packages/*/dist/',
+    ],
+  },
   {
     files: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'console/**/*.{ts,tsx}', 'packages/*/src/**/*.ts'],
     extends: [tseslint.configs.recommendedTypeChecked],

@@ -1,7 +1,5 @@
+import type { DeliveryState } from '../domain/delivery-state.ts';
 import type { Database, Statements } from './database.ts';
-
-export const deliveryStates = ['pending', 'delivered', 'exhausted', 'gone', 'blocked'] as const;
-export type DeliveryState = (typeof deliveryStates)[number];
 
 export interface DeliveryClaim {
   claimed: boolean;

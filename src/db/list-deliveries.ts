@@ -1,7 +1,7 @@
+import type { DeliveryState } from '../domain/delivery-state.ts';
 import { pageOf, type Page, type PageRequest } from '../domain/page.ts';
 import { newestPosition, readTimePosition } from '../domain/time-position.ts';
 import type { Database } from './database.ts';
-import type { DeliveryState } from './deliveries.ts';
 import { positionOf, timeOfPosition } from './time-position-sql.ts';
 import { unixSeconds } from './unix-seconds.ts';
 

@@ -1,3 +1,4 @@
+import type { DeliveryState } from '../domain/delivery-state.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { TaskErrorCode, TaskOutput, TaskStatus, TaskType } from '../domain/task.ts';
 import type { Database, Statements } from './database.ts';
@@ -29,7 +30,7 @@ export interface TaskView {
   completedAt: number | null;
   expiresAt: number | null;
   credits: { quoted: number; reserved: number; charged: number; refunded: number };
-  callback: { state: string; attempts: number; lastStatus: number | null; nextAttemptAt: number | null } | null;
+  callback: { state: DeliveryState; attempts: number; lastStatus: number | null; nextAttemptAt: number | null } | null;
 }
 
 /** The columns of `TaskView`, of a task `t` beside `withDelivery`. `json`, unlike `jsonb`, keeps the order of members in which clients have always received them. */

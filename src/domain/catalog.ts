@@ -27,7 +27,7 @@ export interface Pricing {
 }
 
 export interface PricingRule {
-  match: { key: string; value: string | number };
+  match: { key: 'img_size' | 'duration'; value: string | number };
   credits: number;
 }
 

@@ -10,10 +10,12 @@ export const jobNames = [
 export type JobName = (typeof jobNames)[number];
 
 /** What triggered a run: its Schedule, the internal endpoint, the loop in a worker, or the command line. */
-export type JobTrigger = 'schedule' | 'endpoint' | 'loop' | 'operator';
+export const jobTriggers = ['schedule', 'endpoint', 'loop', 'operator'] as const;
+export type JobTrigger = (typeof jobTriggers)[number];
 
 /** `requested`: a worker is about to run it. `lost`: the process that ran it has ended and its lock is free again. */
-export type JobState = 'requested' | 'running' | 'succeeded' | 'failed' | 'lost';
+export const jobStates = ['requested', 'running', 'succeeded', 'failed', 'lost'] as const;
+export type JobState = (typeof jobStates)[number];
 
 /** Counts of what a run did, by name. */
 export type JobSummary = JsonObject;

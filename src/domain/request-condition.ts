@@ -5,7 +5,7 @@ import { mediaInputKeys, type ParameterValue } from './parameters.ts';
  * What a rule of the catalog asks of a resolved request: a value, or one of several, for each named parameter. An input
  * (`image`, `negative_prompt`, …) is named with true for "is given" or false for "is not given".
  */
-export type RequestCondition = Record<string, ParameterValue | readonly ParameterValue[]>;
+export type RequestCondition = Record<string, ParameterValue | ParameterValue[]>;
 
 /** Whether a resolved request meets a condition. Without a condition, every request does. */
 export const meets = (condition: RequestCondition | undefined, input: JsonObject): boolean =>

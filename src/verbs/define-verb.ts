@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { JsonObject } from '../domain/json.ts';
 import type { Role } from '../domain/role.ts';
-import type { Report } from './report.ts';
+import type { ListReport, Report } from './report.ts';
 import type { OpenDeps, VerbDeps } from './verb-deps.ts';
 
 /** Something that an operator can do: a command of the command line and a route of the admin API. */
@@ -11,7 +13,20 @@ export interface Verb {
    * other schema is a positional argument there. The admin API takes the same names in snake_case.
    */
   input: Readonly<Record<string, z.ZodType>>;
+  /** Inputs by their names in the admin API, for its document. Needed if an input is required. */
+  example?: JsonObject;
   route: VerbRoute | LocalVerb;
+  /**
+   * What the admin API answers, for its document and for the types of the console: the document that `--json` prints, or `listOf` a row.
+   * `.meta({ id })` names a type. The compiler holds `run` to it, and the tests hold every answer to it.
+   */
+  answer: AnswerSchema;
+  /** What the admin API answers with 202 while the verb's work continues. */
+  pendingAnswer?: AnswerSchema;
+  /** What only the command line prints, for an input that the route cannot have. */
+  localAnswer?: AnswerSchema;
+  /** Why the verb may refuse, beyond what every route of its kind refuses: `not_found` for `UnknownToOperator`, `action_refused` for other `OperatorError`s. */
+  refusals?: readonly ErrorCode[];
   /** Checks the input and returns what runs the verb with it. */
   prepare: (given: Readonly<Record<string, unknown>>) => Prepared;
 }
@@ -36,24 +51,47 @@ export type Prepared = { ok: true; run: VerbRun } | { ok: false; issues: readonl
 /** Throws `OperatorError` for a refusal. `actor` is the name in the audit log. */
 export type VerbRun = (open: OpenDeps, actor: string) => Promise<Report>;
 
-interface Definition<Shape extends Record<string, z.ZodType>, Need extends keyof VerbDeps> extends Omit<
-  Verb,
-  'input' | 'prepare'
-> {
+/** The schema of a JSON object. */
+export type AnswerSchema = z.ZodType<object, object>;
+
+/** A report whose document the schema describes. The schema of a list also describes what the admin API adds to the document. */
+type ReportOf<Answer extends AnswerSchema> =
+  z.input<Answer> extends { data: (infer Row)[]; next_cursor: string | null }
+    ? ListReport<Row>
+    : Report<z.input<Answer>>;
+
+interface Definition<
+  Shape extends Record<string, z.ZodType>,
+  Need extends keyof VerbDeps,
+  Answer extends AnswerSchema,
+  Pending extends AnswerSchema,
+  Local extends AnswerSchema,
+> extends Omit<Verb, 'prepare'> {
   input: Shape;
+  answer: Answer;
+  pendingAnswer?: Pending;
+  localAnswer?: Local;
   needs: Need;
-  run: (deps: VerbDeps[Need], input: z.output<z.ZodObject<Shape>>, actor: string) => Report | Promise<Report>;
+  run: (
+    deps: VerbDeps[Need],
+    input: z.output<z.ZodObject<Shape>>,
+    actor: string,
+  ) => Ran<Answer, Pending, Local> | Promise<Ran<Answer, Pending, Local>>;
 }
 
-export function verb<Shape extends Record<string, z.ZodType>, Need extends keyof VerbDeps>(
-  definition: Definition<Shape, Need>,
-): Verb {
-  const { summary, input, route, needs, run } = definition;
-  const schema = z.strictObject(input);
+type Ran<Answer extends AnswerSchema, Pending extends AnswerSchema, Local extends AnswerSchema> =
+  ReportOf<Answer> | (Report<z.input<Pending>> & { pending: true }) | ReportOf<Local>;
+
+export function verb<
+  Shape extends Record<string, z.ZodType>,
+  Need extends keyof VerbDeps,
+  Answer extends AnswerSchema,
+  Pending extends AnswerSchema = z.ZodNever,
+  Local extends AnswerSchema = z.ZodNever,
+>({ needs, run, ...definition }: Definition<Shape, Need, Answer, Pending, Local>): Verb {
+  const schema = z.strictObject(definition.input);
   return {
-    summary,
-    input,
-    route,
+    ...definition,
     prepare(given) {
       const parsed = schema.safeParse(given);
       if (!parsed.success) return { ok: false, issues: parsed.error.issues };

@@ -5,30 +5,60 @@ import { errorHelp } from '../../src/http/docs/error-help.ts';
 import { mayRetry } from '../../src/http/docs/error-pages.ts';
 import { statusOf } from '../../src/http/error-status.ts';
 import { operations } from '../../src/http/openapi/operations.ts';
-import { committedDocument } from '../http/openapi/shipped-document.ts';
-import { clientTypes } from './client-types.ts';
+import { allVerbs } from '../../src/verbs/table.ts';
+import { committedDocuments } from '../http/openapi/shipped-document.ts';
+import { typesOf } from './document-types.ts';
 
 const root = new URL('../../', import.meta.url);
 
-/** The generated files by their path: `docs/openapi.json`, `docs/API.md` with its generated parts written anew, and the types of the client. */
+/**
+ * The generated files by their path: the two OpenAPI documents, docs/API.md and docs/ADMIN-API.md with their generated parts written anew, and
+ * the types of `tollgate-js` and of the console.
+ */
 export async function apiDocuments(): Promise<Map<string, string>> {
-  const before = readFileSync(new URL('docs/API.md', root), 'utf8');
-  const after = withPart(withPart(before, 'routes', routeTable()), 'errors', errorTableText());
-  const document = committedDocument();
+  const { openapi, 'admin-openapi': adminOpenapi } = committedDocuments();
   return new Map([
-    ['docs/openapi.json', `${JSON.stringify(document, null, 1)}\n`],
-    ['docs/API.md', await format(after, { parser: 'markdown', printWidth: 120, singleQuote: true })],
-    ['packages/tollgate-js/src/api-types.ts', await clientTypes(document)],
+    ['docs/openapi.json', `${JSON.stringify(openapi, null, 1)}\n`],
+    ['docs/admin-openapi.json', `${JSON.stringify(adminOpenapi, null, 1)}\n`],
+    ['docs/API.md', await withParts('docs/API.md', { routes: routeTable(), errors: errorTableText() })],
+    ['docs/ADMIN-API.md', await withParts('docs/ADMIN-API.md', { verbs: verbTableText() })],
+    ['packages/tollgate-js/src/api-types.ts', await typesOf(openapi, sdkPaths)],
+    ['console/src/api/client-types.ts', await typesOf(openapi, playgroundPaths)],
+    ['console/src/api/admin-types.ts', await typesOf(adminOpenapi)],
   ]);
 }
 
-/** The text with the lines between the two comments of `name` replaced. */
-function withPart(text: string, name: string, part: string): string {
+/** What `tollgate-js` calls. */
+const sdkPaths = [
+  '/api/v1/images/generate',
+  '/api/v1/video/generate',
+  '/api/v1/tasks/{task_id}',
+  '/api/v1/tasks/{task_id}/events',
+  '/api/v1/tasks/{task_id}/cancel',
+];
+
+/** What the playground of the console calls, but for chats, whose answers it streams. */
+const playgroundPaths = [
+  '/api/v1/models',
+  '/api/v1/images/generate',
+  '/api/v1/images/upload',
+  '/api/v1/video/generate',
+  '/api/v1/tasks/{task_id}',
+];
+
+/** A document with the lines between the two comments of each part replaced. */
+async function withParts(path: string, parts: Record<string, string>): Promise<string> {
+  const before = readFileSync(new URL(path, root), 'utf8');
+  const after = Object.entries(parts).reduce((text, [name, part]) => withPart(path, text, name, part), before);
+  return format(after, { parser: 'markdown', printWidth: 120, singleQuote: true });
+}
+
+function withPart(path: string, text: string, name: string, part: string): string {
   const begin = `<!-- ${name}: written by \`npm run docs:api\` -->\n`;
   const end = `<!-- end of ${name} -->`;
   const [head, rest] = text.split(begin);
   const [, tail] = rest?.split(end) ?? [];
-  if (head === undefined || tail === undefined) throw new Error(`docs/API.md has no part for ${name}.`);
+  if (head === undefined || tail === undefined) throw new Error(`${path} has no part for ${name}.`);
   return `${head}${begin}\n${part}\n${end}${tail}`;
 }
 
@@ -39,6 +69,19 @@ const routeTable = (): string =>
     ...Object.entries(operations).map(([name, { summary, description = '', answers }]) => {
       const [first = ''] = description.split('\n\n');
       return row(`\`${name}\``, Object.keys(answers).join(', '), `${summary}. ${first}`.trim());
+    }),
+    '',
+  ].join('\n');
+
+const verbTableText = (): string =>
+  [
+    row('Request', 'Role', 'Command', 'Refusals of its own'),
+    row('---', '---', '---', '---'),
+    ...allVerbs().flatMap(({ name, verb: { route, refusals = [] } }) => {
+      if ('local' in route) return [];
+      const path = route.path.replace(/:(\w+)/g, '{$1}');
+      const own = refusals.map((code) => `\`${code}\``).join(', ');
+      return [row(`\`${route.method} ${path}\``, `\`${route.role}\``, `\`${name}\``, own)];
     }),
     '',
   ].join('\n');

@@ -2,8 +2,8 @@ import { afterEach, expect } from '@jest/globals';
 import { standIn } from './stand-in.ts';
 
 /**
- * Holds every answer of a gateway that a test receives by `fetch` to the OpenAPI document, whatever else the test says about it. What the
- * document does not allow fails the test. Jest runs this before each test file.
+ * Holds every answer of a gateway that a test receives by `fetch` to the OpenAPI documents, whatever else the test says about it. What the
+ * documents do not allow fails the test. Jest runs this before each test file.
  */
 const send = globalThis.fetch;
 const checks: Promise<string | null>[] = [];
@@ -23,7 +23,7 @@ afterEach(async () => {
 
 async function check(method: string, answer: Response): Promise<string | null> {
   const { url, status, headers } = answer;
-  const isJson = headers.get('content-type')?.startsWith('application/json') ?? false;
+  const isJson = /^application\/([\w.]+\+)?json/.test(headers.get('content-type') ?? '');
   // A client may leave before the end of the body.
   const text = isJson
     ? await answer

@@ -1,6 +1,10 @@
 import { expect } from '@jest/globals';
 import { z } from 'zod';
+import { adminPrefix } from '../../src/http/admin/admin-prefix.ts';
 import { cli } from '../../src/main/cli.ts';
+import { reportType } from '../../src/verbs/report.ts';
+import { allVerbs } from '../../src/verbs/table.ts';
+import { undocumented } from './undocumented.ts';
 
 /** The exit code of a command and the JSON document that it printed. */
 export interface Said {
@@ -8,12 +12,17 @@ export interface Said {
   said: Record<string, unknown>;
 }
 
-/** Runs commands with `--json` in this process, which is faster than a new one. Reads the settings at each call. */
+/**
+ * Runs commands with `--json` in this process, which is faster than a new one. Reads the settings at each call. What a command prints is held
+ * to the OpenAPI document of the admin API, as its answers are.
+ */
 export function commandLine(settings: () => Record<string, string>) {
   const tollgate = async (...args: string[]): Promise<Said> => {
     const written: string[] = [];
     const code = await cli([...args, '--json'], settings(), (text) => written.push(text));
-    return { code, said: z.record(z.string(), z.unknown()).parse(JSON.parse(written.join(''))) };
+    const said = z.record(z.string(), z.unknown()).parse(JSON.parse(written.join('')));
+    if (!('error' in said)) expect(undocumentedIn(args, said)).toBeNull();
+    return { code, said };
   };
   /** Runs a command that must succeed and returns its document. */
   const done = async (...args: string[]): Promise<Record<string, unknown>> => {
@@ -28,4 +37,20 @@ export function commandLine(settings: () => Record<string, string>) {
     return z.object({ error: z.object({ message: z.string() }) }).parse(said).error.message;
   };
   return { tollgate, done, refused };
+}
+
+/** What `undocumented` says of the document of a command, as if its report were an answer of the verb's route. */
+function undocumentedIn(args: readonly string[], document: Said['said']): string | null {
+  const found = allVerbs().find(({ name }) => name.split(' ').every((word, index) => args[index] === word));
+  if (!found || 'local' in found.verb.route) return null;
+  const { method, path } = found.verb.route;
+  // `catalog show` without a model prints the list, which another route answers.
+  const filled = found.name === 'catalog show' && args[2] === undefined ? '/catalog' : path.replace(/:\w+/g, 'some');
+  return undocumented({
+    method,
+    url: `http://localhost${adminPrefix}${filled}`,
+    status: 200,
+    headers: new Headers({ 'content-type': reportType }),
+    text: JSON.stringify({ document, text: '', refused: false }),
+  });
 }

@@ -13,15 +13,15 @@ export interface SentAnswer {
 }
 
 /**
- * What an answer of the gateway has beyond what the committed OpenAPI document says, and what it lacks, as a sentence; null if nothing.
+ * What an answer of the gateway has beyond what the committed OpenAPI documents say, and what it lacks, as a sentence; null if nothing.
  * Clients must accept members that they do not know, but the document must name every member. Answers of paths and methods that
- * the document does not describe are not judged.
+ * no document describes are not judged.
  */
 export function undocumented({ method, url, status, headers, text }: SentAnswer): string | null {
   const { pathname } = new URL(url);
   const operation = operations.find((one) => one.methods.includes(method) && one.pattern.test(pathname));
   if (!operation || status === METHOD_NOT_ALLOWED) return null;
-  const about = `${method} ${pathname} ${status}`;
+  const about = `${method} ${pathname} ${status} (correct ${operation.source}, then \`npm run docs:api\`)`;
   const start = text?.slice(0, 1_000);
   const answer = operation.answers[status];
   if (!answer) return `${about}: the document does not name this status: ${start}`;
@@ -32,9 +32,9 @@ export function undocumented({ method, url, status, headers, text }: SentAnswer)
   if (Object.keys(answer.content).length === 0) return type === '' ? null : `${about}: the document names no body`;
   const named = type in answer.content ? type : '*/*';
   if (!(named in answer.content)) return `${about}: the document does not name the type ${type}`;
-  if (type !== 'application/json' || text === null) return null;
+  if (!/[/+]json$/.test(type) || text === null) return null;
   const pointer = [...operation.pointer, 'responses', String(status), 'content', named, 'schema'];
-  const isValid = validators.getSchema(`document#/${pointer.map(escaped).join('/')}`);
+  const isValid = validators.getSchema(`${operation.document}#/${pointer.map(escaped).join('/')}`);
   if (!isValid) throw new Error(`the document has no schema of ${about}`);
   return isValid(JSON.parse(text)) ? null : `${about}: ${validators.errorsText(isValid.errors)}: ${start}`;
 }
@@ -54,15 +54,28 @@ const Document = z.looseObject({
   components: z.looseObject({ schemas: z.record(z.string(), z.unknown()) }),
 });
 
-const document = Document.parse(JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8')));
+/** The committed documents, and where to correct what they say. */
+const sources = {
+  'openapi.json': 'src/http/openapi/operations',
+  'admin-openapi.json': 'the `answer` or the `refusals` of the verb',
+};
 
-const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, { responses }]) => ({
-    methods: method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()],
-    pattern: patternOf(path),
-    pointer: ['paths', path, method],
-    answers: Answers.parse(responses),
-  })),
+const documents = Object.entries(sources).map(([name, source]) => {
+  const text = readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+  return { name, source, ...Document.parse(JSON.parse(text)) };
+});
+
+const operations = documents.flatMap(({ name, source, paths }) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { responses }]) => ({
+      document: name,
+      source,
+      methods: method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()],
+      pattern: patternOf(path),
+      pointer: ['paths', path, method],
+      answers: Answers.parse(responses),
+    })),
+  ),
 );
 
 function patternOf(path: string): RegExp {
@@ -71,11 +84,13 @@ function patternOf(path: string): RegExp {
 }
 
 const validators = new Ajv2020({ strict: false, validateSchema: false, validateFormats: false });
-close(document.components.schemas);
-for (const methods of Object.values(document.paths)) {
-  for (const { responses } of Object.values(methods)) close(responses);
+for (const { name, source: _, ...document } of documents) {
+  close(document.components.schemas);
+  for (const methods of Object.values(document.paths)) {
+    for (const { responses } of Object.values(methods)) close(responses);
+  }
+  validators.addSchema(document, name);
 }
-validators.addSchema(document, 'document');
 
 /** Refuses members that an object's schema does not name. The parts of an `allOf` name only some each. */
 function close(schema: unknown): void {

@@ -247,6 +247,10 @@ export interface components {
   headers: never;
   pathItems: never;
 }
+export type DeletedTask = components['schemas']['DeletedTask'];
+export type Quote = components['schemas']['Quote'];
+export type Task = components['schemas']['Task'];
+export type TaskOutput = components['schemas']['TaskOutput'];
 export type $defs = Record<string, never>;
 export interface operations {
   post_api_v1_images_generate: {

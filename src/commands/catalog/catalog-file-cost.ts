@@ -55,3 +55,6 @@ const ByTokens = z.strictObject({
       'must be in ascending order of above_input_tokens',
     ),
 });
+
+/** A cost as the catalog has it once it was read. */
+export const ReadCost = z.union([Rules, z.strictObject({ per_million: z.array(Rates) })]);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Cost } from './catalog-file-cost.ts';
+import { Cost, ReadCost } from './catalog-file-cost.ts';
 
 /** The longest list of values, and the most values of a descriptor whose values each need a price. */
 export const valuesMax = 1_000;
@@ -158,4 +158,32 @@ export const CatalogFileEntry = z.strictObject({
   parameters: ModelParameters,
   catalogVisible: z.boolean().optional(),
   private: Private,
+});
+
+const values = z.record(z.string(), z.unknown());
+const ReadField = FieldMapping.extend({ values: values.optional() });
+const ReadMapping = Mapping.extend({
+  cost: ReadCost,
+  parameters: z.record(key, z.union([ReadField, z.array(ReadField)]).nullable()),
+  sends: z.array(z.strictObject({ when: condition, fields: values })).optional(),
+  fixed: values.optional(),
+});
+
+/** The parameters of a model once it was read. */
+export const ReadParameters = ModelParameters.extend({
+  examples: z.array(z.object({ label: z.string(), values })).optional(),
+});
+
+/** An entry once it was read: with every default, and each cost as a list. */
+export const ReadEntry = CatalogFileEntry.extend({
+  parameters: ReadParameters,
+  private: Private.extend({
+    public: z.boolean(),
+    variant_field: key.nullable(),
+    reference_images_max: z.int(),
+    image_tokens: z.int(),
+    context_tokens: z.int().nullable(),
+    aliases: z.record(name, values),
+    upstream: z.record(z.string(), ReadMapping),
+  }),
 });

@@ -1,19 +1,7 @@
+import type { PublicEntry } from '../../answers/ledger-entry.ts';
 import { listLedger, type LedgerFilter } from '../../db/list-ledger.ts';
 import type { Deps } from '../../deps.ts';
 import type { Page, PageRequest } from '../../domain/page.ts';
-
-/** An entry of the ledger in the format of the API. Either `task_id` or `request_id` names what it is about; both are null for a top-up. */
-export interface PublicEntry {
-  entry_id: string;
-  at: number;
-  kind: string;
-  credits: number;
-  balance_after: number;
-  task_id: string | null;
-  request_id: string | null;
-  key_id: string | null;
-  reference: string | null;
-}
 
 /** One page of a project's ledger, newest first. */
 export async function listLedgerEntries(

@@ -1,13 +1,13 @@
+import type { PublicUsage } from '../../answers/usage.ts';
 import { sumUsage, type Usage, type UsageRange } from '../../db/usage.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import type { JsonObject } from '../../domain/json.ts';
 
 /** A longer answer would be megabytes. */
 const rowsMax = 10_000;
 
 /** A project's usage in the format of the API, newest day first. Throws `invalid_value` where the groups are too many. */
-export async function summarizeUsage({ db }: Pick<Deps, 'db'>, range: UsageRange): Promise<JsonObject> {
+export async function summarizeUsage({ db }: Pick<Deps, 'db'>, range: UsageRange): Promise<PublicUsage> {
   const rows = await sumUsage(db, range, rowsMax);
   if (rows.length > rowsMax + 1) {
     const message = `from, to: this range has more than ${rowsMax} groups. Ask for a shorter range or group by less.`;
@@ -24,7 +24,7 @@ export async function summarizeUsage({ db }: Pick<Deps, 'db'>, range: UsageRange
   };
 }
 
-const sumsOf = ({ requests, succeeded, failed, credits, inputTokens, outputTokens }: Usage): JsonObject => ({
+const sumsOf = ({ requests, succeeded, failed, credits, inputTokens, outputTokens }: Usage): PublicUsage['total'] => ({
   requests,
   succeeded,
   failed,

@@ -1,6 +1,6 @@
+import type { PublicTask } from '../../answers/task.ts';
 import { listProjectTasks, type ProjectTasksFilter } from '../../db/list-tasks.ts';
 import type { Deps } from '../../deps.ts';
-import type { JsonObject } from '../../domain/json.ts';
 import type { Page, PageRequest } from '../../domain/page.ts';
 import { presentTask } from './present-task.ts';
 
@@ -9,7 +9,7 @@ export async function listTasks(
   deps: Pick<Deps, 'db' | 'urls'>,
   filter: ProjectTasksFilter,
   page: PageRequest,
-): Promise<Page<JsonObject>> {
+): Promise<Page<PublicTask>> {
   const { items, next } = await listProjectTasks(deps.db, filter, page);
   return { items: items.map((task) => presentTask(deps, task)), next };
 }

@@ -1,12 +1,10 @@
-import { toColumns } from '../../db/database.ts';
+import type { PublicTask } from '../../answers/task.ts';
 import type { TaskView } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
-import type { JsonObject } from '../../domain/json.ts';
-import { taskErrorTable } from '../../domain/task.ts';
+import { taskErrorTable, type TaskErrorCode } from '../../domain/task.ts';
 
 /** The task in the format of the API. Polling and the callback return the same text, URLs included (rules "Media tasks"). */
-export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): JsonObject {
-  const failure = task.errorCode === null ? null : taskErrorTable[task.errorCode];
+export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): PublicTask {
   return {
     task_id: task.id,
     object: 'task',
@@ -25,11 +23,23 @@ export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): JsonO
     output:
       task.output?.map(({ file_id: fileId, ...about }) => ({ url: urls.sign(fileId, about.expires_at), ...about })) ??
       null,
-    // The code of a later release is not in the table: this throws, rather than show a failed task without an error.
-    error: failure === null ? null : { code: task.errorCode, message: failure.message, retryable: failure.retryable },
+    error: task.errorCode && failureOf(task.errorCode),
     credits: { ...task.credits },
-    callback: task.callback && toColumns(task.callback),
+    callback: task.callback && callbackOf(task.callback),
     attempts: task.attempts,
     request_id: task.requestId,
   };
 }
+
+/** The code of a later release is not in the table: this throws, rather than show a failed task without an error. */
+function failureOf(code: TaskErrorCode): PublicTask['error'] {
+  const { message, retryable } = taskErrorTable[code];
+  return { code, message, retryable };
+}
+
+const callbackOf = (callback: NonNullable<TaskView['callback']>): PublicTask['callback'] => ({
+  state: callback.state,
+  attempts: callback.attempts,
+  last_status: callback.lastStatus,
+  next_attempt_at: callback.nextAttemptAt,
+});

@@ -10,9 +10,11 @@ import { verbRoute, type VerbRouteDeps } from './verb-route.ts';
  * Every route of the admin API: the verbs that are not local to the command line, the sessions of the console, its playground, and the
  * OpenAPI document.
  */
-export const createAdminRoutes = (deps: AccessDeps & VerbRouteDeps): Route[] => [
-  ...sessionRoutes(deps),
-  playgroundRoute(deps),
-  adminOpenapiRoute(),
-  ...allVerbs().flatMap(({ verb }) => ('local' in verb.route ? [] : [verbRoute(verb, verb.route, deps)])),
-];
+export function createAdminRoutes(deps: AccessDeps & VerbRouteDeps): Route[] {
+  const routes = [
+    ...sessionRoutes(deps),
+    playgroundRoute(deps),
+    ...allVerbs().flatMap(({ verb }) => ('local' in verb.route ? [] : [verbRoute(verb, verb.route, deps)])),
+  ];
+  return [...routes, adminOpenapiRoute(routes)];
+}

@@ -7,7 +7,7 @@ import { validate } from '../validate.ts';
 import { adminPrefix } from './admin-prefix.ts';
 import { refusalOf } from './refusal-of.ts';
 
-const Asked = z.strictObject({
+export const PlaygroundRequest = z.strictObject({
   project_id: z.string().min(1).max(100),
   budget_daily: z.int().min(1).max(1_000_000).default(1_000),
 });
@@ -21,7 +21,7 @@ export const playgroundRoute = (deps: Pick<Deps, 'db' | 'config'>): Route => ({
   dialect: 'openai',
   body: 'json',
   async handler(ctx) {
-    const { project_id: projectId, budget_daily: budgetDaily } = validate(Asked, ctx.request.body);
+    const { project_id: projectId, budget_daily: budgetDaily } = validate(PlaygroundRequest, ctx.request.body);
     const given = { access: adminOf(ctx), projectId, budgetDaily };
     const key = await issuePlaygroundKey(deps, given).catch((error: unknown) => {
       throw refusalOf(error);

@@ -20,7 +20,7 @@ export function sessionRoutes(deps: AccessDeps): Route[] {
   ];
 }
 
-const SignIn = z.strictObject({ token: z.string().min(1).max(200) });
+export const SignIn = z.strictObject({ token: z.string().min(1).max(200) });
 
 /** `POST /session`. Another site must not sign a visitor in either. */
 const signIn =

@@ -6,7 +6,7 @@ import { given } from '../dialects/chat-fields.ts';
 import { openaiError } from '../dialects/openai.ts';
 import type { HttpDeps } from '../http-deps.ts';
 import { logCause, toRefusal } from '../middleware/answer-errors.ts';
-import type { Task } from '../openapi/answers/task.ts';
+import type { Task } from '../../answers/task.ts';
 
 /** The result of a tool: its value, and the same as text for clients that read no structured content. */
 export const valueResult = (value: Record<string, unknown>): CallToolResult => ({

@@ -7,7 +7,7 @@ import type { TaskType } from '../../domain/task.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import type { HttpDeps } from '../http-deps.ts';
 import { demandScope } from '../middleware/key-permissions.ts';
-import { Quote, Task } from '../openapi/answers/task.ts';
+import { Quote, Task } from '../../answers/task.ts';
 import { createTask } from '../routes/media.ts';
 import { waitForEnd, type WaitDeps } from '../routes/task-wait.ts';
 import { MediaModels, mediaModels } from './media-models.ts';

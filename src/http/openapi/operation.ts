@@ -5,15 +5,19 @@ import type { JsonObject } from '../../domain/json.ts';
 import type { NamedSchemas } from './json-schema.ts';
 
 /** What the document says about one route beyond its row of the route table. */
-export interface Operation {
+export interface Operation<TagName extends string = Tag> {
+  /** The name for generated clients. Absent: made from the route. */
+  id?: string;
   /** A few words, the title of the operation. */
   summary: string;
   /** Markdown. */
   description?: string;
-  tag: Tag;
+  tag: TagName;
   /** Every parameter in the path and in the query, and headers that only this route reads. */
   parameters?: readonly Parameter[];
   body?: (catalog: Catalog, named: NamedSchemas) => Body;
+  /** False if the body may be absent. */
+  bodyRequired?: boolean;
   /** By status, without the refusals. */
   answers: Readonly<Record<number, Answer>>;
   /** The refusals of this route beyond those of every route of its kind. */

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../domain/errors.ts';
-import type { DescribedRoute } from './document.ts';
+import type { DescribedRoute } from './describe-routes.ts';
 
 /** The refusals that every route of this kind can answer, whatever its handler does. */
 export const errorsOfRoute = ({ auth, body }: Pick<DescribedRoute, 'auth' | 'body'>): ErrorCode[] => [
@@ -19,7 +19,13 @@ const everywhere: readonly ErrorCode[] = [
 
 const byAuth = {
   api_key: ['ambiguous_credentials', 'invalid_api_key', 'scope_not_allowed', 'ip_not_allowed', 'rate_limit_exceeded'],
-  admin: ['ambiguous_credentials', 'invalid_admin_token', 'role_not_allowed', 'rate_limit_exceeded'],
+  admin: [
+    'ambiguous_credentials',
+    'invalid_admin_token',
+    'role_not_allowed',
+    'cross_site_request',
+    'rate_limit_exceeded',
+  ],
   job_token: ['ambiguous_credentials', 'invalid_job_token', 'rate_limit_exceeded'],
   metrics_token: ['ambiguous_credentials', 'invalid_metrics_token', 'rate_limit_exceeded'],
   signed: [],

@@ -1,4 +1,5 @@
-import { listLedgerEntries, type PublicEntry } from '../../commands/projects/list-ledger-entries.ts';
+import type { PublicEntry } from '../../answers/ledger-entry.ts';
+import { listLedgerEntries } from '../../commands/projects/list-ledger-entries.ts';
 import { clientRotations, rotateKey } from '../../commands/projects/rotate-key.ts';
 import { showKey } from '../../commands/projects/show-key.ts';
 import { summarizeUsage } from '../../commands/projects/summarize-usage.ts';
@@ -65,7 +66,7 @@ const showLedger =
     // No entry is about both.
     const isNone = taskId !== undefined && requestId !== undefined && taskId !== requestId;
     const page = isNone ? { items: [], next: null } : await listLedgerEntries(deps, filter, asked);
-    const list = codec.write({ ...page, items: page.items.map((entry) => ({ ...entry })) });
+    const list = codec.write(page);
     ctx.vary('Accept');
     if (ctx.accepts('json', 'text/csv') !== 'text/csv') {
       ctx.body = list;

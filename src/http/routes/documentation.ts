@@ -9,7 +9,8 @@ import { errorPage, errorsPage, isErrorCode } from '../docs/error-pages.ts';
 import { llmsText } from '../docs/llms-text.ts';
 import { referencePage } from '../docs/reference-page.ts';
 import { answerRepresentation } from '../etag.ts';
-import { openapiDocument, type DescribedRoute } from '../openapi/document.ts';
+import type { DescribedRoute } from '../openapi/describe-routes.ts';
+import { openapiDocument } from '../openapi/document.ts';
 import { answerCoded, perCatalog, renderCoded, renderJson } from '../representations.ts';
 import type { Route } from '../route.ts';
 

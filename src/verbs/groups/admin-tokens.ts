@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { listOf } from '../../answers/list.ts';
 import { createAdminToken } from '../../commands/admin/create-admin-token.ts';
 import { revokeAdminToken } from '../../commands/admin/revoke-admin-token.ts';
 import { listAdminTokens, type AdminTokenRow } from '../../db/admin-tokens.ts';
 import { roles } from '../../domain/role.ts';
+import { AdminToken, CreatedAdminToken, RevokedAdminToken } from '../answers/admin-tokens.ts';
 import { group, option, verb } from '../define-verb.ts';
 import { moment, shortText } from '../input.ts';
 import { pageInput, sortInput } from '../page-input.ts';
@@ -23,7 +25,9 @@ const create = verb({
       'expire at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d (default: never)',
     ),
   },
+  example: { role: 'operator', name: 'ada', expires: '90d' },
   route: { method: 'POST', path: '/admin-tokens', role: 'owner' },
+  answer: CreatedAdminToken,
   needs: 'secrets',
   async run(deps, { role, name, expires: expiresAt }, actor) {
     const { tokenId, token } = await createAdminToken(deps, { role, name, expiresAt, actor });
@@ -38,6 +42,7 @@ const list = verb({
   summary: 'list the tokens for the admin API, without the tokens themselves',
   input: { ...sortInput, ...pageInput('admin-tokens') },
   route: { method: 'GET', path: '/admin-tokens', role: 'owner' },
+  answer: listOf(AdminToken),
   needs: 'database',
   async run({ db }, { sort, ...page }) {
     const toLine = ({ tokenId: token_id, name, role, state, prefix, last4, ...row }: AdminTokenRow) => ({
@@ -49,6 +54,7 @@ const list = verb({
     return listReport(await listAdminTokens(db, { sort }, page), toLine, {
       list: 'admin-tokens',
       nothing: 'There are no admin tokens.',
+      toDocument: jsonRow,
     });
   },
 });
@@ -57,6 +63,8 @@ const revoke = verb({
   summary: 'revoke a token immediately and permanently, and end its sessions',
   input: { id: shortText.describe('token id, such as atk_…') },
   route: { method: 'POST', path: '/admin-tokens/:id/revoke', role: 'owner' },
+  answer: RevokedAdminToken,
+  refusals: ['not_found'],
   needs: 'database',
   async run(deps, { id: asked }, actor) {
     const revoked = await revokeAdminToken(deps, { tokenId: asked, actor });

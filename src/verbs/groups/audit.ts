@@ -1,9 +1,11 @@
+import { listOf } from '../../answers/list.ts';
 import { auditPosition, listAudit } from '../../db/list-audit.ts';
+import { AuditEntry } from '../answers/audit.ts';
 import { group, option, verb } from '../define-verb.ts';
 import { shortText } from '../input.ts';
 import { pageInput } from '../page-input.ts';
 import { time } from '../plain-text.ts';
-import { listReport } from '../report.ts';
+import { jsonRow, listReport } from '../report.ts';
 
 /** `tollgate audit …`: the changes that operators made. */
 export const audit = group('the log of changes by operators', () => ({ list }));
@@ -17,12 +19,13 @@ const list = verb({
     ...pageInput('audit', 50, auditPosition),
   },
   route: { method: 'GET', path: '/audit', role: 'viewer' },
+  answer: listOf(AuditEntry),
   needs: 'database',
   async run({ db }, { subject, by: actor, action, ...page }) {
     return listReport(
       await listAudit(db, { subject, actor, action }, page),
       ({ id, at, detail, ...row }) => ({ id, at: time(at), ...row, detail: shortened(JSON.stringify(detail)) }),
-      { list: 'audit', nothing: 'There are no changes yet.' },
+      { list: 'audit', nothing: 'There are no changes yet.', toDocument: jsonRow },
     );
   },
 });

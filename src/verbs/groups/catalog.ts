@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../../answers/list.ts';
 import { applyCatalog } from '../../commands/catalog/apply-catalog.ts';
 import { compareWithPriceList } from '../../commands/catalog/compare-prices.ts';
 import { readCatalog } from '../../commands/catalog/load-catalog.ts';
@@ -9,10 +10,13 @@ import type { CatalogEntry } from '../../domain/catalog.ts';
 import { modelMargins, type Margin } from '../../domain/margins.ts';
 import { describeCombination } from '../../domain/offered-combinations.ts';
 import type { ComparedMapping } from '../../domain/price-comparison.ts';
+import { AppliedCatalog, CatalogCheck, CatalogEntry as Entry, ComparedPrices } from '../answers/catalog.ts';
 import { group, option, readFrom, verb } from '../define-verb.ts';
 import { shortText } from '../input.ts';
 import { clean, table, usd } from '../plain-text.ts';
-import { listReport, wholeList, type Report } from '../report.ts';
+import { listReport, wholeList, type ListReport } from '../report.ts';
+
+const Entries = listOf(Entry);
 
 /** `tollgate catalog …`: the models on offer. */
 export const catalog = group('the models on offer, with their prices', () => ({ check, compare, apply, list, show }));
@@ -32,7 +36,9 @@ const check = verb({
   summary:
     'report the errors of a catalog and what each model earns; exits 1 if a request costs more than the client pays',
   input: { catalog: content },
+  example: { catalog: 'models: []' },
   route: { method: 'POST', path: '/catalog/check', role: 'viewer' },
+  answer: CatalogCheck,
   needs: 'catalogSettings',
   run({ config }, { catalog: texts }) {
     const { creditValueMicroUsd } = config.accounting;
@@ -113,6 +119,7 @@ const compare = verb({
     prices: option('<file>', path.describe('model_prices_and_context_window.json')),
   },
   route: { local: 'compares two files of this machine' },
+  answer: ComparedPrices,
   needs: 'catalogSettings',
   async run({ config }, { file: path = config.catalog.file, prices }) {
     const mappings = await compareWithPriceList({ catalog: path, prices });
@@ -167,7 +174,9 @@ const dollars = (microUsd: number): string => String(Number((microUsd / 1e6).toP
 const apply = verb({
   summary: 'check a catalog, then replace the models with it',
   input: { catalog: content },
+  example: { catalog: 'models: []' },
   route: { method: 'PUT', path: '/catalog', role: 'operator' },
+  answer: AppliedCatalog,
   needs: 'database',
   async run(deps, { catalog: texts }, actor) {
     const applied = await applyCatalog(deps, { texts, actor });
@@ -184,6 +193,7 @@ const list = verb({
   summary: 'list the models of the catalog',
   input: {},
   route: { method: 'GET', path: '/catalog', role: 'viewer' },
+  answer: Entries,
   needs: 'database',
   run: ({ db }) => listEntries(db),
 });
@@ -192,6 +202,9 @@ const show = verb({
   summary: 'list the models of the catalog, or show one model in full',
   input: { model: shortText.optional().describe('id of a model') },
   route: { method: 'GET', path: '/catalog/:model', role: 'viewer' },
+  answer: Entry,
+  localAnswer: Entries,
+  refusals: ['not_found'],
   needs: 'database',
   async run({ db }, { model }) {
     if (model === undefined) return listEntries(db);
@@ -201,7 +214,7 @@ const show = verb({
   },
 });
 
-const listEntries = async (db: Database): Promise<Report> =>
+const listEntries = async (db: Database): Promise<ListReport<z.input<typeof Entry>>> =>
   listReport(wholeList(await listModels(db)), toLine, {
     list: 'catalog',
     nothing: 'The catalog is empty.',

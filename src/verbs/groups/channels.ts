@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../../answers/list.ts';
 import { adapterFamilies } from '../../channels/registry.ts';
 import { addChannel } from '../../commands/channels/add-channel.ts';
 import { OperatorError } from '../../commands/operator-error.ts';
@@ -8,11 +9,13 @@ import { testChannel, type ChannelTest } from '../../commands/channels/test-chan
 import { listModels } from '../../db/models.ts';
 import { listChannelStates, type ChannelReason, type ChannelState } from '../../db/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
+import { channelStateWords } from '../../domain/channel-state.ts';
+import { Channel as ListedChannel, ChannelSettings, SwitchedChannel, TestedChannel } from '../answers/channels.ts';
 import { group, option, readFrom, verb } from '../define-verb.ts';
 import { count, names, onOff, shortText } from '../input.ts';
 import { clean, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport, wholeList, type Report } from '../report.ts';
-import { verify } from './verify-channel.ts';
+import { freeCall, verify } from './verify-channel.ts';
 
 /** `tollgate channels …`: the configured upstream providers. */
 export const channels = group('the configured upstream providers', () => ({
@@ -29,6 +32,7 @@ const list = verb({
   summary: 'list channels by priority, with the state of each and the reason for it',
   input: {},
   route: { method: 'GET', path: '/channels', role: 'viewer' },
+  answer: listOf(ListedChannel),
   needs: 'database',
   async run({ db }) {
     const rows = (await listChannelStates(db)).map((row) => ({ ...row, state: stateOf(row) }));
@@ -40,9 +44,9 @@ const list = verb({
         groups: row.groups.join(','),
         enabled: row.enabled ? 'yes' : 'no',
         list_check: row.listCheck ? 'on' : 'off',
-        state: [stateWords[row.state], ...reasons.map(reasonText)].join('; '),
+        state: [channelStateWords[row.state], ...reasons.map(reasonText)].join('; '),
       }),
-      { list: 'channels', nothing: 'There are no channels.' },
+      { list: 'channels', nothing: 'There are no channels.', toDocument: jsonRow },
     );
   },
 });
@@ -55,20 +59,9 @@ function stateOf({ enabled, reasons }: ChannelState): 'ready' | 'disabled' | Cha
 
 const stateOrder = ['resting', 'open', 'alarm', 'not_drawn', 'half_open'] as const;
 
-/** The states in the words of docs/ARCHITECTURE.md. Scripts read the older words of `--json`. */
-const stateWords = {
-  ready: 'available',
-  disabled: 'disabled',
-  resting: 'cooling down',
-  open: 'tripped',
-  alarm: 'alarm',
-  half_open: 'probing',
-  not_drawn: 'not drawn',
-} as const;
-
 function reasonText({ kind, model, reason, since, until, failures, opens }: ChannelReason): string {
   const parts = [
-    `${stateWords[kind]} for ${model === '*' ? 'all models' : model}`,
+    `${channelStateWords[kind]} for ${model === '*' ? 'all models' : model}`,
     since === null ? '' : `since ${time(since) ?? ''}`,
     until === null ? '' : `until ${time(until) ?? ''}`,
     kind === 'open' || kind === 'half_open' ? `tripped ${opens} times, ${failures} failures since` : '',
@@ -116,7 +109,16 @@ const add = verb({
     ),
     listCheck: option('<on|off>', onOff.default(true)).describe(`${listCheckHelp} (default: on)`),
   },
+  example: {
+    name: 'openai-main',
+    adapter: 'openai',
+    base_url: 'https://api.openai.com/v1',
+    credential: 'sk-proj-example',
+    groups: ['default'],
+  },
   route: { method: 'POST', path: '/channels', role: 'owner' },
+  answer: ChannelSettings,
+  refusals: ['action_refused'],
   needs: 'secrets',
   async run(deps, input, actor) {
     const { channelId } = await addChannel(deps, { ...input, credential: sendable(input.credential), actor });
@@ -141,12 +143,15 @@ const set = verb({
     ),
     listCheck: option('<on|off>', onOff.exactOptional()).describe(listCheckHelp),
   },
+  example: { priority: 2, weight: 10 },
   route: {
     method: 'PATCH',
     path: '/channels/:channel',
     role: 'operator',
     ownerInput: ['credential', 'baseUrl', 'adapter'],
   },
+  answer: ChannelSettings,
+  refusals: ['not_found', 'action_refused'],
   needs: 'secrets',
   async run(deps, { channel: named, credential: key, ...plain }, actor) {
     const changes = { ...plain, ...(key !== undefined && { credential: sendable(key) }) };
@@ -170,7 +175,7 @@ async function changed(
   sentence: string,
   channelId: string,
   { name, adapter, baseUrl: base_url, groups, priority, weight, listCheck: list_check = true }: Channel,
-): Promise<Report> {
+): Promise<Report<z.input<typeof ChannelSettings>>> {
   const known = (await listModels(db)).flatMap((entry) => entry.private.groups);
   const idle = groups.filter((group) => !known.includes(group));
   const about = { channel_id: channelId, name, adapter, base_url, groups, priority, weight, list_check };
@@ -184,25 +189,17 @@ const test = verb({
   summary: 'call a provider in a way that costs nothing; exits 1 unless the call succeeds',
   input: { channel },
   route: { method: 'POST', path: '/channels/:channel/test', role: 'operator' },
+  answer: TestedChannel,
+  refusals: ['not_found', 'action_refused'],
   needs: 'upstreams',
   async run(deps, { channel: named }) {
     const tested = await testChannel(deps, named);
-    const { channelId, name, adapter, answer, tookMs } = tested;
-    const trouble = answer.kind === 'ok' || answer.kind === 'not_offered' ? null : answer;
+    const { channelId, name, adapter } = tested;
+    const call = freeCall(tested);
     return {
-      document: {
-        channel_id: channelId,
-        name,
-        adapter,
-        ok: answer.kind === 'ok',
-        offered: answer.kind !== 'not_offered',
-        reason: trouble?.errorClass ?? null,
-        status: trouble?.status ?? null,
-        detail: trouble?.detail ?? null,
-        took_ms: tookMs,
-      },
+      document: { channel_id: channelId, name, adapter, ...call },
       text: clean(testText(tested)),
-      refused: answer.kind !== 'ok',
+      refused: !call.ok,
     };
   },
 });
@@ -220,6 +217,8 @@ const setEnabled = (enabled: boolean, summary: string) =>
     summary,
     input: { channel },
     route: { method: 'POST', path: `/channels/:channel/${enabled ? 'enable' : 'disable'}`, role: 'operator' },
+    answer: SwitchedChannel,
+    refusals: ['not_found'],
     needs: 'database',
     async run(deps, { channel: named }, actor) {
       const switched = await setChannelEnabled(deps, { channel: named, enabled, actor });

@@ -1,5 +1,6 @@
 import { addCredits, showCredits, type Credits } from '../../commands/projects/add-credits.ts';
 import { adjustCredits } from '../../commands/projects/adjust-credits.ts';
+import { AdjustedCredits, Credits as Account } from '../answers/credits.ts';
 import { group, option, verb } from '../define-verb.ts';
 import { count, shortText } from '../input.ts';
 import { facts } from '../plain-text.ts';
@@ -17,7 +18,10 @@ const add = verb({
     amount: option('<credits>', count()).describe('whole number of credits'),
     reference: option('<text>', shortText).describe('payment reference; a second call with the same one adds nothing'),
   },
+  example: { project: 'prj_01ky4m8r5t0v2x6z9b3d7f1h4k', amount: 5_000, reference: 'invoice-17' },
   route: { method: 'POST', path: '/credits', role: 'operator' },
+  answer: Account,
+  refusals: ['not_found', 'action_refused'],
   needs: 'database',
   async run(deps, { project: projectId, amount, reference }, actor) {
     const account = await addCredits(deps, { projectId, amount, reference, actor });
@@ -35,7 +39,10 @@ const adjust = verb({
     reason: option('<text>', shortText).describe('why; a second call with the same reason gives nothing back'),
     amount: option('<credits>', count().optional()).describe('give back only this many (default: all that remain)'),
   },
+  example: { task: 'task_01ky4m8r5t0v2x6z9b3d7f1h4k', reason: 'ticket 4711: the picture was blank' },
   route: { method: 'POST', path: '/credits/adjust', role: 'operator' },
+  answer: AdjustedCredits,
+  refusals: ['not_found', 'action_refused'],
   needs: 'database',
   async run(deps, { task: requestId, reason, amount = null }, actor) {
     const { projectId, given, charged, givenInAll, balance } = await adjustCredits(deps, {
@@ -57,6 +64,8 @@ const show = verb({
   summary: 'show the balance of a project, and how much of it is reserved',
   input: { project },
   route: { method: 'GET', path: '/credits', role: 'viewer' },
+  answer: Account,
+  refusals: ['not_found'],
   needs: 'database',
   async run(deps, { project: projectId }) {
     const document = toDocument(await showCredits(deps, projectId));

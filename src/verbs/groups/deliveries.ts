@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { listOf } from '../../answers/list.ts';
 import { presentDelivery } from '../../commands/callbacks/list-deliveries.ts';
-import { deliveryStates } from '../../db/deliveries.ts';
+import { deliveryStates } from '../../domain/delivery-state.ts';
 import { listAllDeliveries, type ListedDelivery } from '../../db/list-deliveries.ts';
+import { ListedDelivery as Listed } from '../answers/callbacks.ts';
 import { group, option, verb } from '../define-verb.ts';
 import { shortText } from '../input.ts';
 import { pageInput } from '../page-input.ts';
@@ -20,6 +22,7 @@ const list = verb({
     ...pageInput('all-deliveries'),
   },
   route: { method: 'GET', path: '/deliveries', role: 'viewer' },
+  answer: listOf(Listed),
   needs: 'database',
   async run({ db }, { project: projectId, task: taskId, state, ...page }) {
     const toLine = (delivery: ListedDelivery & { taskId: string; projectId: string }) => ({
@@ -35,7 +38,11 @@ const list = verb({
     return listReport(await listAllDeliveries(db, { projectId, taskId, state }, page), toLine, {
       list: 'all-deliveries',
       nothing: 'There are no callbacks.',
-      toDocument: presentDelivery,
+      toDocument: (delivery) => ({
+        ...presentDelivery(delivery),
+        task_id: delivery.taskId,
+        project_id: delivery.projectId,
+      }),
     });
   },
 });

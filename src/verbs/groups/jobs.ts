@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { listOf } from '../../answers/list.ts';
 import { runJob, type JobResult } from '../../commands/jobs/run-job.ts';
 import { listAllJobRuns, type JobRun } from '../../db/jobs.ts';
 import { jobNames, type JobName } from '../../domain/job.ts';
+import { EndedRun, JobRun as Run, RunningJob } from '../answers/jobs.ts';
 import { group, option, verb } from '../define-verb.ts';
 import { pageInput } from '../page-input.ts';
 import { facts, time } from '../plain-text.ts';
-import { listReport, type Report } from '../report.ts';
+import { jsonRow, listReport, type Report } from '../report.ts';
 
 /** `tollgate jobs …`: the scheduled jobs and their runs. */
 export const jobs = group('the scheduled jobs', () => ({ list, run }));
@@ -18,6 +20,7 @@ const list = verb({
     ...pageInput('jobs'),
   },
   route: { method: 'GET', path: '/jobs', role: 'viewer' },
+  answer: listOf(Run),
   needs: 'database',
   async run({ db }, { name, ...page }) {
     const toLine = ({ runId: run_id, name: job, trigger, state, summary, ...at }: JobRun) => ({
@@ -29,6 +32,7 @@ const list = verb({
     return listReport(await listAllJobRuns(db, { name }, page), toLine, {
       list: 'jobs',
       nothing: 'No job has run yet.',
+      toDocument: jsonRow,
     });
   },
 });
@@ -37,6 +41,8 @@ const run = verb({
   summary: 'run a job now, in this process, unless it is already running',
   input: { name: z.enum(jobNames).describe(jobNames.join(', ')) },
   route: { method: 'POST', path: '/jobs/:name/run', role: 'operator' },
+  answer: EndedRun,
+  pendingAnswer: RunningJob,
   needs: 'worker',
   async run({ answerWithinSeconds, ...deps }, { name }, actor) {
     const running = runJob(deps, { name, trigger: 'operator', actor });
@@ -50,7 +56,7 @@ const run = verb({
   },
 });
 
-function resultOf(name: JobName, result: JobResult): Report {
+function resultOf(name: JobName, result: JobResult): Report<z.input<typeof EndedRun>> {
   if (!result.ran) {
     return {
       document: { name, ran: false, reason: 'already_running', run_id: result.runId },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../../answers/list.ts';
 import { createKey } from '../../commands/projects/create-key.ts';
 import { revokeKey } from '../../commands/projects/revoke-key.ts';
 import { rotateKey } from '../../commands/projects/rotate-key.ts';
@@ -6,6 +7,7 @@ import { setKey } from '../../commands/projects/set-key.ts';
 import { listModels } from '../../db/models.ts';
 import { keyStates, listKeys, type KeyRow } from '../../db/keys.ts';
 import type { Deps } from '../../deps.ts';
+import { CreatedKey, Key, KeyLimits, RevokedKey, RotatedKey } from '../answers/keys.ts';
 import { flag, group, option, verb } from '../define-verb.ts';
 import { cleared, count, ipRanges, metadataPairs, moment, names, scopeNames, shortText, smallCount } from '../input.ts';
 import { pageInput, sortInput } from '../page-input.ts';
@@ -49,7 +51,16 @@ const create = verb({
       'expire at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d (default: never)',
     ),
   },
+  example: {
+    project: 'prj_01ky4m8r5t0v2x6z9b3d7f1h4k',
+    name: 'web',
+    scopes: ['chat', 'media'],
+    rpm: 600,
+    budget_monthly: 50_000,
+  },
   route: { method: 'POST', path: '/keys', role: 'owner' },
+  answer: CreatedKey,
+  refusals: ['not_found'],
   needs: 'secrets',
   async run(deps, { project: projectId, inFlight, expires: expiresAt, ip, ...limits }, actor) {
     const { keyId, apiKey } = await createKey(deps, {
@@ -77,6 +88,7 @@ const list = verb({
     ...pageInput('keys', 1_000),
   },
   route: { method: 'GET', path: '/keys', role: 'viewer' },
+  answer: listOf(Key),
   needs: 'database',
   async run({ db }, { project: projectId, state, sort, ...page }) {
     const toLine = (row: KeyRow) => ({
@@ -99,7 +111,7 @@ const list = verb({
       last_used_at: time(row.lastUsedAt),
     });
     const rows = await listKeys(db, { projectId, state, sort }, page);
-    return listReport(rows, toLine, { list: 'keys', nothing: 'There are no keys.' });
+    return listReport(rows, toLine, { list: 'keys', nothing: 'There are no keys.', toDocument: jsonRow });
   },
 });
 
@@ -132,7 +144,10 @@ const set = verb({
       'expire at 2030-01-31, 2030-01-31T12:00:00Z, after 12h, 30d, or none',
     ),
   },
+  example: { rpm: null, budget_daily: 2_000, expires: '2030-01-31' },
   route: { method: 'PATCH', path: '/keys/:id', role: 'operator' },
+  answer: KeyLimits,
+  refusals: ['not_found', 'action_refused'],
   needs: 'database',
   async run(deps, { id: keyId, inFlight, expires, ip, metadata, ...same }, actor) {
     const limits = await setKey(deps, {
@@ -181,6 +196,8 @@ const rotate = verb({
   summary: 'give a key a new secret and show it once; the old secret works for 24 more hours',
   input: { id, now: flag().describe('end the old secret immediately, because it has leaked') },
   route: { method: 'POST', path: '/keys/:id/rotate', role: 'owner' },
+  answer: RotatedKey,
+  refusals: ['not_found', 'action_refused'],
   needs: 'secrets',
   async run(deps, { id: keyId, now }, actor) {
     const rotated = await rotateKey(deps, { keyId, now, actor });
@@ -194,6 +211,8 @@ const revoke = verb({
   summary: 'revoke a key immediately and permanently',
   input: { id },
   route: { method: 'POST', path: '/keys/:id/revoke', role: 'operator' },
+  answer: RevokedKey,
+  refusals: ['not_found'],
   needs: 'database',
   async run(deps, { id: asked }, actor) {
     const revoked = await revokeKey(deps, { keyId: asked, actor });

@@ -1,10 +1,13 @@
-import { listLedgerEntries, type PublicEntry } from '../../commands/projects/list-ledger-entries.ts';
+import { listOf } from '../../answers/list.ts';
+import { LedgerEntry, type PublicEntry } from '../../answers/ledger-entry.ts';
+import { listLedgerEntries } from '../../commands/projects/list-ledger-entries.ts';
 import { verifyLedger } from '../../db/verify-ledger.ts';
+import { LedgerReport } from '../answers/ledger.ts';
 import { flag, group, option, verb } from '../define-verb.ts';
 import { shortText } from '../input.ts';
 import { pageInput } from '../page-input.ts';
 import { table, time } from '../plain-text.ts';
-import { listReport } from '../report.ts';
+import { jsonRow, listReport } from '../report.ts';
 
 /** `tollgate ledger …`: the entries, and the proof that the books balance. */
 export const ledger = group('the ledger of all credits', () => ({ list, verify }));
@@ -18,12 +21,14 @@ const list = verb({
     ...pageInput('ledger'),
   },
   route: { method: 'GET', path: '/ledger', role: 'viewer' },
+  answer: listOf(LedgerEntry),
   needs: 'database',
   async run(deps, { project: projectId, key: keyId, task: requestId, ...page }) {
     const toLine = (entry: PublicEntry) => ({ ...entry, at: time(entry.at) });
     return listReport(await listLedgerEntries(deps, { projectId, keyId, requestId }, page), toLine, {
       list: 'ledger',
       nothing: 'There are no entries.',
+      toDocument: jsonRow,
     });
   },
 });
@@ -32,6 +37,7 @@ const verify = verb({
   summary: 'add up all entries and check every invariant; exits 1 when one is violated',
   input: { full: flag().describe('start at the first entry, not at the last checkpoint') },
   route: { method: 'POST', path: '/ledger/verify', role: 'operator' },
+  answer: LedgerReport,
   needs: 'database',
   async run({ db, config }, { full }) {
     // A reservation may stay held past its expiry until the running sweep and the next one have finished.

@@ -1,4 +1,5 @@
 import { readOverview, type Earned } from '../../commands/overview/read-overview.ts';
+import { Overview } from '../answers/overview.ts';
 import { group, verb } from '../define-verb.ts';
 import { table, time, usd } from '../plain-text.ts';
 import { jsonRow } from '../report.ts';
@@ -10,6 +11,7 @@ const show = verb({
   summary: 'show the traffic and the margin of today against yesterday, and every alarm with what to do',
   input: {},
   route: { method: 'GET', path: '/overview', role: 'viewer' },
+  answer: Overview,
   needs: 'database',
   async run(deps) {
     const { alarms, hours, today, yesterday, ...about } = await readOverview(deps);

@@ -1,9 +1,17 @@
 import { z } from 'zod';
+import { listOf } from '../../answers/list.ts';
 import { createProject } from '../../commands/projects/create-project.ts';
 import { rotateProjectSecret, showProjectSecret, type ProjectSecret } from '../../commands/projects/project-secret.ts';
 import { setProjectEnabled } from '../../commands/projects/set-project-enabled.ts';
 import { recordAudit } from '../../db/audit.ts';
-import { listProjects, type ProjectRow } from '../../db/projects.ts';
+import { listProjects, type ProjectRow, type ProjectStatus } from '../../db/projects.ts';
+import {
+  CreatedProject,
+  Project,
+  projectStatuses,
+  ProjectSecret as Secret,
+  SwitchedProject,
+} from '../answers/projects.ts';
 import { flag, group, option, verb } from '../define-verb.ts';
 import { shortText } from '../input.ts';
 import { pageInput, sortInput } from '../page-input.ts';
@@ -22,7 +30,9 @@ export const projects = group('projects, which own credits and keys', () => ({
 const create = verb({
   summary: 'create a project with an empty account and show its callback secret',
   input: { name: option('<name>', shortText).describe('display name') },
+  example: { name: 'Northern lights' },
   route: { method: 'POST', path: '/projects', role: 'owner' },
+  answer: CreatedProject,
   needs: 'secrets',
   async run(deps, { name }, actor) {
     const { projectId, webhookSecret } = await createProject(deps, { name, actor });
@@ -33,17 +43,19 @@ const create = verb({
 const list = verb({
   summary: 'list projects with their credits',
   input: {
-    status: option('<status>', z.enum(['active', 'disabled']).optional()).describe('show only these projects'),
+    status: option('<status>', z.enum(projectStatuses).optional()).describe('show only these projects'),
     ...sortInput,
     ...pageInput('projects', 1_000),
   },
   route: { method: 'GET', path: '/projects', role: 'viewer' },
+  answer: listOf(Project),
   needs: 'database',
   async run({ db }, { status, sort, ...page }) {
     const toLine = (row: ProjectRow) => ({ ...jsonRow(row), created_at: time(row.createdAt) });
     return listReport(await listProjects(db, { status, sort }, page), toLine, {
       list: 'projects',
       nothing: 'There are no projects.',
+      toDocument: jsonRow,
     });
   },
 });
@@ -55,10 +67,12 @@ const setEnabled = (enabled: boolean, summary: string) =>
     summary,
     input: { id },
     route: { method: 'POST', path: `/projects/:id/${enabled ? 'enable' : 'disable'}`, role: 'operator' },
+    answer: SwitchedProject,
+    refusals: ['not_found'],
     needs: 'database',
     async run(deps, { id: asked }, actor) {
       const { projectId, changed } = await setProjectEnabled(deps, { projectId: asked, enabled, actor });
-      const status = enabled ? 'active' : 'disabled';
+      const status: ProjectStatus = enabled ? 'active' : 'disabled';
       return {
         document: { project_id: projectId, status, changed },
         text: changed ? `${projectId} is now ${status}.` : `${projectId} is already ${status}. Nothing changed.`,
@@ -70,6 +84,8 @@ const showSecret = verb({
   summary: 'show the callback secret, and the previous one while both sign',
   input: { id },
   route: { method: 'GET', path: '/projects/:id/secret', role: 'owner' },
+  answer: Secret,
+  refusals: ['not_found', 'action_refused'],
   needs: 'secrets',
   async run(deps, { id: projectId }, actor) {
     const secret = await showProjectSecret(deps, projectId);
@@ -86,6 +102,8 @@ const rotateSecret = verb({
     force: flag().describe('rotate again during that overlap, which ends the older secret immediately'),
   },
   route: { method: 'POST', path: '/projects/:id/secret/rotate', role: 'owner' },
+  answer: Secret,
+  refusals: ['not_found', 'action_refused'],
   needs: 'secrets',
   async run(deps, { id: projectId, force }, actor) {
     const secret = await rotateProjectSecret(deps, { projectId, force, actor });

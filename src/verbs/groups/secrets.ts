@@ -1,4 +1,5 @@
 import { resealSecrets } from '../../commands/projects/reseal-secrets.ts';
+import { ResealedSecrets } from '../answers/secrets.ts';
 import { group, verb } from '../define-verb.ts';
 import { table } from '../plain-text.ts';
 
@@ -9,6 +10,7 @@ const reseal = verb({
   summary: 'encrypt every secret again with the first key of MASTER_KEYS, so that older keys can be removed',
   input: {},
   route: { method: 'POST', path: '/secrets/reseal', role: 'owner' },
+  answer: ResealedSecrets,
   needs: 'secrets',
   async run(deps, _input, actor) {
     const counts = await resealSecrets(deps, { actor });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { UnknownToOperator } from '../../commands/operator-error.ts';
 import { readSummary, type SummaryRow } from '../../db/summaries.ts';
+import { Summary } from '../answers/summary.ts';
 import { option, verb } from '../define-verb.ts';
 import { table, time, usd } from '../plain-text.ts';
 import { jsonRow } from '../report.ts';
@@ -15,6 +16,8 @@ export const summary = verb({
     ).describe('month in UTC'),
   },
   route: { method: 'GET', path: '/summary', role: 'viewer' },
+  answer: Summary,
+  refusals: ['not_found'],
   needs: 'database',
   async run({ db }, { month }) {
     const found = await readSummary(db, month);

@@ -6,6 +6,8 @@ import type { Database } from '../../db/database.ts';
 import type { Config } from '../../config/load-config.ts';
 import { findResolution } from '../../db/resolutions.ts';
 import { findTask, type TaskView } from '../../db/tasks.ts';
+import type { z } from 'zod';
+import { TaskTimeline, type TaskRow } from '../answers/tasks.ts';
 import { verb } from '../define-verb.ts';
 import { shortText } from '../input.ts';
 import { facts, table, time } from '../plain-text.ts';
@@ -16,6 +18,8 @@ export const timeline = verb({
   summary: 'show what happened to a task, without its prompt and its results',
   input: { id: shortText.describe('task id, such as task_…') },
   route: { method: 'GET', path: '/tasks/:id', role: 'viewer' },
+  answer: TaskTimeline,
+  refusals: ['not_found'],
   needs: 'database',
   async run(deps, { id: taskId }) {
     const task = await knownTask(deps.db, taskId);
@@ -68,7 +72,7 @@ export async function knownTask(db: Database, id: string): Promise<TaskView> {
 }
 
 /** A task without its input and output. */
-export const taskRow = (task: TaskView) => ({
+export const taskRow = (task: TaskView): z.input<typeof TaskRow> => ({
   task_id: task.id,
   project_id: task.projectId,
   type: task.type,

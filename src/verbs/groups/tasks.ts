@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../../answers/list.ts';
 import { forceCancelTask } from '../../commands/tasks/force-cancel-task.ts';
 import { presentTask } from '../../commands/tasks/present-task.ts';
 import { anyRedeliveries, redeliverCallback } from '../../commands/callbacks/redeliver-callback.ts';
@@ -9,6 +10,7 @@ import { listAttemptDetails } from '../../db/attempt-details.ts';
 import { listTasks } from '../../db/list-tasks.ts';
 import type { TaskView } from '../../db/tasks.ts';
 import { taskStatuses, taskTypes } from '../../domain/task.ts';
+import { CanceledTask, RedeliveredTask, ResolvedTask, TaskContent, TaskRow } from '../answers/tasks.ts';
 import { flag, group, option, verb } from '../define-verb.ts';
 import { moment, shortText, unixSecondsOf } from '../input.ts';
 import { pageInput } from '../page-input.ts';
@@ -33,6 +35,7 @@ const list = verb({
     ...pageInput('tasks'),
   },
   route: { method: 'GET', path: '/tasks', role: 'viewer' },
+  answer: listOf(TaskRow),
   needs: 'database',
   async run({ db }, { project, status, type, model, key, unknown: unknownOnly, createdAfter, createdBefore, ...page }) {
     const filter = {
@@ -67,6 +70,8 @@ const show = verb({
   summary: 'show a task as its client sees it, and every provider call made for it',
   input: { id },
   route: { method: 'GET', path: '/tasks/:id/content', role: 'operator' },
+  answer: TaskContent,
+  refusals: ['not_found'],
   needs: 'secrets',
   async run(deps, { id: taskId }, actor) {
     const task = await knownTask(deps.db, taskId);
@@ -110,7 +115,10 @@ const resolve = verb({
     outcome: option('<outcome>', z.enum(['bought', 'not_bought'])).describe('whether the provider billed the job'),
     reference: option('<text>', shortText).describe('evidence, such as an invoice or a ticket'),
   },
+  example: { outcome: 'not_bought', reference: 'ticket 4711' },
   route: { method: 'POST', path: '/tasks/:id/resolve', role: 'operator' },
+  answer: ResolvedTask,
+  refusals: ['not_found', 'action_refused'],
   needs: 'database',
   async run(deps, { id: taskId, outcome, reference }, actor) {
     const { changed } = await resolveTask(deps, { taskId, outcome, reference, actor });
@@ -125,6 +133,8 @@ const cancel = verb({
   summary: 'end a task and refund it, whatever state its provider job is in',
   input: { id },
   route: { method: 'POST', path: '/tasks/:id/cancel', role: 'operator' },
+  answer: CanceledTask,
+  refusals: ['not_found'],
   needs: 'upstreams',
   async run(deps, { id: asked }, actor) {
     const canceled = await forceCancelTask(deps, { taskId: asked, actor });
@@ -143,11 +153,13 @@ const redeliver = verb({
   summary: 'send the callback of an ended task again, under a new id',
   input: { id },
   route: { method: 'POST', path: '/tasks/:id/redeliver', role: 'operator' },
+  answer: RedeliveredTask,
+  refusals: ['not_found', 'task_content_erased', 'task_without_callback', 'task_not_ended'],
   needs: 'upstreams',
   async run(deps, { id: taskId }, actor) {
     const { callback } = await redeliverCallback(deps, await knownTask(deps.db, taskId), anyRedeliveries, actor);
     return {
-      document: { task_id: taskId, callback },
+      document: { task_id: taskId, callback: callback && jsonRow(callback) },
       text: `The callback of ${taskId} is being sent again (${callback?.state ?? 'pending'}).`,
     };
   },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Usage } from '../../answers/usage.ts';
 import { summarizeUsage } from '../../commands/projects/summarize-usage.ts';
 import { usageGroups } from '../../domain/usage-group.ts';
 import { isTimeZone, usageRange } from '../../domain/usage-range.ts';
@@ -23,13 +24,11 @@ export const usage = verb({
     ).describe('zone that cuts the days (default: UTC)'),
   },
   route: { method: 'GET', path: '/usage', role: 'viewer' },
+  answer: Usage,
   needs: 'database',
   async run(deps, { project: projectId, key: keyId, from, to, groupBy: groups, tz: timeZone }) {
     const range = usageRange({ from: unixSecondsOf(from), to: unixSecondsOf(to) }, Date.now());
     const document = await summarizeUsage(deps, { projectId, keyId, ...range, timeZone, groups });
-    return { document, text: table(rowsOf(document), 'There was no request.') };
+    return { document, text: table(document.data, 'There was no request.') };
   },
 });
-
-const rowsOf = (document: object) =>
-  z.object({ data: z.array(z.record(z.string(), z.unknown())) }).parse(document).data;

@@ -1,5 +1,7 @@
+import type { ChannelTest } from '../../commands/channels/test-channel.ts';
 import type { LiveCheck, VerifiedMapping } from '../../commands/channels/verify/verify-channel.ts';
 import { OperatorError } from '../../commands/operator-error.ts';
+import { VerifiedChannel } from '../answers/channels.ts';
 import { flag, option, verb } from '../define-verb.ts';
 import { count, shortText } from '../input.ts';
 import { clean, table, usd } from '../plain-text.ts';
@@ -16,6 +18,8 @@ export const verify = verb({
     ),
   },
   route: { method: 'POST', path: '/channels/:channel/verify', role: 'operator' },
+  answer: VerifiedChannel,
+  refusals: ['not_found', 'action_refused'],
   needs: 'worker',
   async run(deps, { channel, live, maxCost }) {
     if (live && maxCost === undefined) {
@@ -26,14 +30,6 @@ export const verify = verb({
     const { verifyChannel } = await import('../../commands/channels/verify/verify-channel.ts');
     const verified = await verifyChannel(deps, { channel, live: live ? { maxCost: maxCost ?? 0 } : null });
     const { test, list, mappings, spent, ok } = verified;
-    const { answer } = test;
-    const trouble = answer.kind === 'ok' || answer.kind === 'not_offered' ? null : answer;
-    const reachable =
-      answer.kind === 'ok'
-        ? `${test.name} answers and accepts the credential (${test.tookMs} ms).`
-        : trouble
-          ? `${test.name} failed: ${trouble.errorClass}. ${trouble.detail}`
-          : `The adapter ${test.adapter} has no call that costs nothing, so only --live tests the credential.`;
     const results = mappings.map(resultOf);
     const counted = (...of: string[]) => results.filter((result) => of.includes(result)).length;
     return {
@@ -42,21 +38,14 @@ export const verify = verb({
         name: test.name,
         adapter: test.adapter,
         ok,
-        call: {
-          ok: answer.kind === 'ok',
-          offered: answer.kind !== 'not_offered',
-          reason: trouble?.errorClass ?? null,
-          status: trouble?.status ?? null,
-          detail: trouble?.detail ?? null,
-          took_ms: test.tookMs,
-        },
+        call: freeCall(test),
         list,
         live,
         spent_micro_usd: spent,
         data: mappings.map(({ live: check, ...mapping }) => ({ ...mapping, live: check && liveDocument(check) })),
       },
       text: [
-        clean(reachable),
+        clean(callText(test)),
         listText(list),
         '',
         table(mappings.map(toLine), 'No model of the catalog is served by this channel.'),
@@ -69,6 +58,26 @@ export const verify = verb({
   },
 });
 
+/** What the adapter's free call came to. */
+export function freeCall({ answer, tookMs }: ChannelTest) {
+  const trouble = answer.kind === 'ok' || answer.kind === 'not_offered' ? null : answer;
+  return {
+    ok: answer.kind === 'ok',
+    offered: answer.kind !== 'not_offered',
+    reason: trouble?.errorClass ?? null,
+    status: trouble?.status ?? null,
+    detail: trouble?.detail ?? null,
+    took_ms: tookMs,
+  };
+}
+
+function callText({ name, adapter, answer, tookMs }: ChannelTest): string {
+  if (answer.kind === 'ok') return `${name} answers and accepts the credential (${tookMs} ms).`;
+  if (answer.kind === 'not_offered')
+    return `The adapter ${adapter} has no call that costs nothing, so only --live tests the credential.`;
+  return `${name} failed: ${answer.errorClass}. ${answer.detail}`;
+}
+
 const listText = ({ state, names, detail }: { state: string; names: number; detail: string | null }): string =>
   ({
     complete: `The provider lists ${names} models.`,
@@ -79,8 +88,8 @@ const listText = ({ state, names, detail }: { state: string; names: number; deta
 
 function liveDocument(check: LiveCheck) {
   if (check.outcome === 'not_asked') return check;
-  const { tookMs: took_ms, costMicroUsd: cost_micro_usd, ...rest } = check;
-  return { ...rest, took_ms, cost_micro_usd };
+  const { tookMs: took_ms, costMicroUsd: cost_micro_usd, outputs, ...rest } = check;
+  return { ...rest, outputs: [...outputs], took_ms, cost_micro_usd };
 }
 
 const toLine = ({ model, upstream, listed, drawn, verified, live, ok }: VerifiedMapping) => ({

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { eventTypes } from '../../commands/callbacks/sample-task.ts';
 import { sendTestCallback } from '../../commands/callbacks/send-test-callback.ts';
+import { PassedCallbacks, TestCallback } from '../answers/callbacks.ts';
 import { group, option, verb } from '../define-verb.ts';
 import { shortText } from '../input.ts';
 import { loopbackUrl } from '../loopback-url.ts';
@@ -20,6 +21,7 @@ const listen = verb({
     ),
   },
   route: { local: 'sends to a server of this machine' },
+  answer: PassedCallbacks,
   needs: 'listener',
   async run({ listen: passOn }, { forward: targets, apiKey, url: baseUrl }) {
     const { accepted, refused } = await passOn({ targets, apiKey, baseUrl });
@@ -39,7 +41,10 @@ const sendTest = verb({
     ),
     event: option('<type>', z.enum(eventTypes).default('task.succeeded')).describe('type of the event'),
   },
+  example: { url: 'https://shop.example/hooks/tollgate', event: 'task.failed' },
   route: { method: 'POST', path: '/projects/:project/test-callback', role: 'operator' },
+  answer: TestCallback,
+  refusals: ['not_found', 'action_refused'],
   needs: 'worker',
   async run(deps, { project: projectId, url, event: type }) {
     const { eventId, status, error } = await sendTestCallback(deps, { projectId, url, type });

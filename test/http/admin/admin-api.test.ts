@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
+import { jobNames } from '../../../src/domain/job.ts';
 import { includesRole, roles, type Role } from '../../../src/domain/role.ts';
+import { bodyFields } from '../../../src/http/admin/verb-route.ts';
+import { operationName } from '../../../src/http/openapi/describe-routes.ts';
 import { cli, createProgram } from '../../../src/main/cli.ts';
 import type { VerbRoute } from '../../../src/verbs/define-verb.ts';
 import { allVerbs } from '../../../src/verbs/table.ts';
 import { commandLine } from '../../support/command-line.ts';
+import { describedAdminRoutes } from '../openapi/described-routes.ts';
 import { goodKey } from '../support.ts';
 import { codeOf, startAdminHome, type AdminHome, type Asked } from './admin-home.ts';
 
@@ -270,6 +274,31 @@ describe('the OpenAPI document of the admin API', () => {
     expect(paths['/api/admin/v1/credits']?.['post']?.requestBody).toMatchObject({
       content: { 'application/json': { schema: { required: ['project', 'amount', 'reference'] } } },
     });
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(described.sort()).toEqual(describedAdminRoutes().map(operationName).sort());
+  });
+
+  it('has an example of each body that needs one, which its verb accepts', () => {
+    for (const { name, verb } of allVerbs()) {
+      const { route, example } = verb;
+      if ('local' in route || route.method === 'GET') continue;
+      const inPath = Object.fromEntries([...route.path.matchAll(/:(\w+)/g)].map(([, param = '']) => [param, 'some']));
+      const given = [...bodyFields(verb, route)].flatMap(([field, input]) => {
+        const value = example?.[field];
+        return value === undefined ? [] : [[input, value] as const];
+      });
+      const isAccepted = verb.prepare({
+        ...Object.fromEntries(given),
+        ...(name === 'jobs run' ? { name: jobNames[0] } : inPath),
+      });
+      expect({ name, fields: given.length, isAccepted }).toMatchObject({
+        name,
+        fields: Object.keys(example ?? {}).length,
+        isAccepted: { ok: true },
+      });
+    }
   });
 });
 

@@ -1,4 +1,5 @@
 import { loadConfig } from '../../../src/config/load-config.ts';
+import { createAdminRoutes } from '../../../src/http/admin/admin-routes.ts';
 import { createRoutes, type RouteDeps } from '../../../src/http/routes.ts';
 import type { Route } from '../../../src/http/route.ts';
 import { quickSettings } from '../../support/gateway-settings.ts';
@@ -9,3 +10,7 @@ export function describedRoutes(): readonly Route[] {
   const config = loadConfig({ DATABASE_URL: 'postgresql://unused', KEY_PEPPERS, MASTER_KEYS });
   return createRoutes({ config } as RouteDeps);
 }
+
+/** The routes of the admin API, as those of the clients. */
+export const describedAdminRoutes = (): readonly Route[] =>
+  createAdminRoutes({} as Parameters<typeof createAdminRoutes>[0]);

@@ -3,8 +3,9 @@ import type { CatalogEntry } from '../../../src/domain/catalog.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
 import { isOffered } from '../../../src/domain/model-list.ts';
 import { loadCatalog } from '../../../src/commands/catalog/load-catalog.ts';
+import { adminDocument } from '../../../src/http/admin/admin-document.ts';
 import { openapiDocument } from '../../../src/http/openapi/document.ts';
-import { describedRoutes } from './described-routes.ts';
+import { describedAdminRoutes, describedRoutes } from './described-routes.ts';
 
 /** The offered models of the shipped catalog. */
 export async function shippedModels(): Promise<CatalogEntry[]> {
@@ -13,8 +14,19 @@ export async function shippedModels(): Promise<CatalogEntry[]> {
 }
 
 /**
- * The document that is committed: without a catalog, because the models of a gateway are not part of its version. It is pure JSON, as a
- * client reads it.
+ * The documents that are committed, by the name of their files. That of the clients is without a catalog, because the models of a gateway are
+ * not part of its version. They are pure JSON, as a client reads them.
  */
-export const committedDocument = (): JsonObject =>
-  JSON.parse(JSON.stringify(openapiDocument(describedRoutes(), []))) as JsonObject;
+export const committedDocuments = (): { openapi: JsonObject; 'admin-openapi': JsonObject } =>
+  JSON.parse(
+    JSON.stringify({
+      openapi: openapiDocument(describedRoutes(), []),
+      'admin-openapi': adminDocument(describedAdminRoutes()),
+    }),
+  ) as ReturnType<typeof committedDocuments>;
+
+export const documentNames = ['openapi', 'admin-openapi'] as const;
+
+/** The document that later versions must not break: that of the last release. */
+export const lastVersionOf = (name: (typeof documentNames)[number]): URL =>
+  new URL(`last-version.${name}.json`, import.meta.url);

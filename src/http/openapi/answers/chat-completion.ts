@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time } from './task.ts';
+import { time } from '../../../answers/time.ts';
 
 const ToolCall = z.object({
   id: z.string(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time } from './task.ts';
+import { time } from '../../../answers/time.ts';
 
 /** A stored upload. */
 export const UploadedFile = z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TaskFailure } from './task.ts';
+import { TaskFailure } from '../../../answers/task.ts';
 
 const status = z.enum(['pending', 'processing', 'completed', 'failed']);
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time } from './task.ts';
+import { time } from '../../../answers/time.ts';
 
 /** A whole answer of `POST /v1/responses`. Fields of the request are repeated in it, as OpenAI does. */
 export const OpenaiResponse = z

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { Key, LedgerList, RotatedKey, Usage } from '../answers/account.ts';
+import { LedgerList } from '../../../answers/ledger-entry.ts';
+import { Usage } from '../../../answers/usage.ts';
+import { Key, RotatedKey } from '../answers/account.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
 import { pageParameters } from './shared.ts';
 

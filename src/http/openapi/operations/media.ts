@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
 import { json } from '../operation.ts';
-import { Quote, Task } from '../answers/task.ts';
+import { Quote, Task } from '../../../answers/task.ts';
 import { UploadedFile } from '../answers/file.ts';
 import { createBody } from '../media-bodies.ts';
 import { modelExamples } from '../model-examples.ts';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { metadataLimits } from '../../../domain/task-options.ts';
 import { taskStatuses, taskTypes } from '../../../domain/task.ts';
-import { AttemptList, DeletedTask, DeliveryList, Task, TaskList } from '../answers/task.ts';
+import { DeliveryList } from '../../../answers/delivery.ts';
+import { AttemptList, DeletedTask, Task, TaskList } from '../../../answers/task.ts';
 import { EventText } from '../answers/chat-completion.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
 import { notHeld, notModified, pageParameters, validated, wait } from './shared.ts';

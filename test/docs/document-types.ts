@@ -2,36 +2,35 @@ import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import { format } from 'prettier';
 import type { JsonObject, JsonValue } from '../../src/domain/json.ts';
 
-/** What `tollgate-js` calls. */
-const clientPaths = [
-  '/api/v1/images/generate',
-  '/api/v1/video/generate',
-  '/api/v1/tasks/{task_id}',
-  '/api/v1/tasks/{task_id}/events',
-  '/api/v1/tasks/{task_id}/cancel',
-];
-
-/** The types of `packages/tollgate-js`, made from the document's part that the client uses. */
-export async function clientTypes(document: JsonObject): Promise<string> {
-  const types = astToString(await openapiTS(partOf(document) as unknown as OpenAPI3));
+/**
+ * The TypeScript types of an OpenAPI document, or of these paths and the schemas that they refer to, without the refusals, which the clients
+ * read themselves. Each named schema is also an export of its own.
+ */
+export async function typesOf(document: JsonObject, paths = Object.keys(document.paths as JsonObject)) {
+  const types = astToString(
+    await openapiTS(partOf(document, paths) as unknown as OpenAPI3, {
+      rootTypes: true,
+      rootTypesNoSchemaPrefix: true,
+      rootTypesKeepCasing: true,
+    }),
+  );
   const text = `// Written by \`npm run docs:api\` from the OpenAPI document.\n${types}`;
   return format(text, { parser: 'typescript', printWidth: 120, singleQuote: true });
 }
 
-/** The document with the client's paths and the schemas that these refer to, without the refusals, which the client reads itself. */
-function partOf(document: JsonObject): JsonObject {
-  const paths = withoutRefusals(pick(document.paths as JsonObject, clientPaths));
+function partOf(document: JsonObject, names: readonly string[]): JsonObject {
+  const paths = withoutRefusals(pick(document.paths as JsonObject, names));
   const { schemas } = document.components as { schemas: JsonObject };
-  const names = new Set<string>();
+  const used = new Set<string>();
   const collect = (value: JsonValue | undefined): void => {
     for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
-      if (names.has(name)) continue;
-      names.add(name);
+      if (used.has(name)) continue;
+      used.add(name);
       collect(schemas[name]);
     }
   };
   collect(paths);
-  return { ...pick(document, ['openapi', 'info']), paths, components: { schemas: pick(schemas, [...names].sort()) } };
+  return { ...pick(document, ['openapi', 'info']), paths, components: { schemas: pick(schemas, [...used].sort()) } };
 }
 
 /** Statuses are the only keys of three digits in the paths. */

@@ -1,10 +1,9 @@
 import { z } from 'zod';
+import { deliveryStates } from '../domain/delivery-state.ts';
+import type { JsonObject } from '../domain/json.ts';
+import { taskErrorTable, taskStatuses, taskTypes } from '../domain/task.ts';
 import { listOf } from './list.ts';
-import { taskErrorTable, taskStatuses, taskTypes } from '../../../domain/task.ts';
-
-/** Unix seconds. */
-export const time = z.int().meta({ description: 'Unix seconds.', examples: [1_795_478_400] });
-const timeOrNull = time.nullable();
+import { time, timeOrNull } from './time.ts';
 
 const Output = z
   .object({
@@ -25,6 +24,13 @@ export const TaskFailure = z.object({
   code: z.enum(codes),
   message: z.string(),
   retryable: z.boolean().describe('Whether the same request may succeed later.'),
+});
+
+export const TaskCredits = z.object({
+  quoted: z.int(),
+  reserved: z.int(),
+  charged: z.int(),
+  refunded: z.int(),
 });
 
 /** A task as a poll, a create and a callback show it. */
@@ -49,10 +55,10 @@ export const Task = z
       .describe('The request as it is priced and sent, defaults included. Null once the content was erased.'),
     output: z.array(Output).nullable(),
     error: TaskFailure.nullable().describe('Why the task did not succeed.'),
-    credits: z.object({ quoted: z.int(), reserved: z.int(), charged: z.int(), refunded: z.int() }),
+    credits: TaskCredits,
     callback: z
       .object({
-        state: z.enum(['pending', 'delivered', 'exhausted', 'gone', 'blocked']),
+        state: z.enum(deliveryStates),
         attempts: z.int(),
         last_status: z.int().nullable(),
         next_attempt_at: timeOrNull,
@@ -63,6 +69,8 @@ export const Task = z
     request_id: z.string().describe('The `x-request-id` of the create.'),
   })
   .meta({ id: 'Task' });
+/** A task, which is JSON throughout. */
+export type PublicTask = Omit<z.input<typeof Task>, 'input'> & { input: JsonObject | null };
 
 /** The answer of a create with `dry_run`. */
 export const Quote = z
@@ -103,30 +111,3 @@ export const AttemptList = z
 export const DeletedTask = z
   .object({ task_id: z.string(), object: z.literal('task'), deleted: z.literal(true) })
   .meta({ id: 'DeletedTask' });
-
-const Delivery = z
-  .object({
-    delivery_id: z.string(),
-    object: z.literal('delivery'),
-    event_id: z.string().describe('The `webhook-id`, the same for all tries.'),
-    state: z.enum(['pending', 'delivered', 'exhausted', 'gone', 'blocked']),
-    attempts: z.int(),
-    last_status: z.int().nullable(),
-    created_at: time,
-    ended_at: timeOrNull,
-    next_attempt_at: timeOrNull,
-    tries: z
-      .array(
-        z.object({
-          n: z.int(),
-          started_at: time,
-          ended_at: timeOrNull,
-          status: z.int().nullable().describe("The receiver's HTTP status, if it answered."),
-          error: z.string().nullable().describe('The class of the failure.'),
-        }),
-      )
-      .describe('Kept for 30 days.'),
-  })
-  .meta({ id: 'Delivery' });
-
-export const DeliveryList = listOf(Delivery).meta({ id: 'DeliveryList' });

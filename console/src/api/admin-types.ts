@@ -1,0 +1,4235 @@
+// Written by `npm run docs:api` from the OpenAPI document.
+export interface paths {
+  '/api/admin/v1/projects': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list projects with their credits
+     * @description `tollgate projects list`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_projects_list'];
+    put?: never;
+    /**
+     * create a project with an empty account and show its callback secret
+     * @description `tollgate projects create`.
+     *
+     *     Needs the role `owner`.
+     */
+    post: operations['post_projects_create'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/projects/{id}/disable': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * reject all keys of a project; its running tasks finish and are charged
+     * @description `tollgate projects disable`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_projects_disable'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/projects/{id}/enable': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * accept the keys of a project again
+     * @description `tollgate projects enable`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_projects_enable'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/projects/{id}/secret': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * show the callback secret, and the previous one while both sign
+     * @description `tollgate projects secret show`.
+     *
+     *     Needs the role `owner`.
+     */
+    get: operations['get_projects_secret_show'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/projects/{id}/secret/rotate': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * create a new callback secret; both secrets sign for 24 hours
+     * @description `tollgate projects secret rotate`.
+     *
+     *     Needs the role `owner`.
+     */
+    post: operations['post_projects_secret_rotate'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/keys': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list keys with their limits and usage, without secrets
+     * @description `tollgate keys list`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_keys_list'];
+    put?: never;
+    /**
+     * create a key and show its secret, this once
+     * @description `tollgate keys create`.
+     *
+     *     Needs the role `owner`.
+     */
+    post: operations['post_keys_create'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/keys/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    /**
+     * change the limits of a key; `none` removes a limit
+     * @description `tollgate keys set`.
+     *
+     *     Needs the role `operator`.
+     */
+    patch: operations['patch_keys_set'];
+    trace?: never;
+  };
+  '/api/admin/v1/keys/{id}/rotate': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * give a key a new secret and show it once; the old secret works for 24 more hours
+     * @description `tollgate keys rotate`.
+     *
+     *     Needs the role `owner`.
+     */
+    post: operations['post_keys_rotate'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/keys/{id}/revoke': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * revoke a key immediately and permanently
+     * @description `tollgate keys revoke`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_keys_revoke'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/credits': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * show the balance of a project, and how much of it is reserved
+     * @description `tollgate credits show`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_credits_show'];
+    put?: never;
+    /**
+     * add credits, once per reference
+     * @description `tollgate credits add`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_credits_add'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/credits/adjust': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * give back credits that a task or chat was charged, once per reason
+     * @description `tollgate credits adjust`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_credits_adjust'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/channels': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list channels by priority, with the state of each and the reason for it
+     * @description `tollgate channels list`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_channels_list'];
+    put?: never;
+    /**
+     * add a channel, which serves requests immediately
+     * @description `tollgate channels add`.
+     *
+     *     Needs the role `owner`.
+     */
+    post: operations['post_channels_add'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/channels/{channel}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    /**
+     * change a channel; a new credential or URL also resets its health
+     * @description `tollgate channels set`. The inputs credential, base_url, adapter need `owner`.
+     *
+     *     Needs the role `operator`.
+     */
+    patch: operations['patch_channels_set'];
+    trace?: never;
+  };
+  '/api/admin/v1/channels/{channel}/test': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * call a provider in a way that costs nothing; exits 1 unless the call succeeds
+     * @description `tollgate channels test`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_channels_test'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/channels/{channel}/verify': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * check the credential and every model of a channel for free; --live makes one real call per model; exits 1 on a failure
+     * @description `tollgate channels verify`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_channels_verify'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/channels/{channel}/enable': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * let a channel serve new requests
+     * @description `tollgate channels enable`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_channels_enable'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/channels/{channel}/disable': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * give a channel no new requests; accepted jobs continue
+     * @description `tollgate channels disable`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_channels_disable'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/catalog/check': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * report the errors of a catalog and what each model earns; exits 1 if a request costs more than the client pays
+     * @description `tollgate catalog check`.
+     *
+     *     Needs the role `viewer`.
+     */
+    post: operations['post_catalog_check'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/catalog': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list the models of the catalog
+     * @description `tollgate catalog list`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_catalog_list'];
+    /**
+     * check a catalog, then replace the models with it
+     * @description `tollgate catalog apply`.
+     *
+     *     Needs the role `operator`.
+     */
+    put: operations['put_catalog_apply'];
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/catalog/{model}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list the models of the catalog, or show one model in full
+     * @description `tollgate catalog show`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_catalog_show'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/tasks': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list admitted tasks, newest first
+     * @description `tollgate tasks list`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_tasks_list'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/tasks/{id}/content': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * show a task as its client sees it, and every provider call made for it
+     * @description `tollgate tasks show`.
+     *
+     *     Needs the role `operator`.
+     */
+    get: operations['get_tasks_show'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/tasks/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * show what happened to a task, without its prompt and its results
+     * @description `tollgate tasks timeline`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_tasks_timeline'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/tasks/{id}/resolve': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * record what became of a task with an unknown outcome; the task itself does not change
+     * @description `tollgate tasks resolve`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_tasks_resolve'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/tasks/{id}/cancel': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * end a task and refund it, whatever state its provider job is in
+     * @description `tollgate tasks cancel`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_tasks_cancel'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/tasks/{id}/redeliver': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * send the callback of an ended task again, under a new id
+     * @description `tollgate tasks redeliver`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_tasks_redeliver'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/deliveries': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list callbacks with their tries, newest first
+     * @description `tollgate deliveries list`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_deliveries_list'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/projects/{project}/test-callback': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * send a signed sample of a callback to a URL, once; exits 1 unless it is accepted
+     * @description `tollgate webhooks send-test`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_webhooks_send_test'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/jobs': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list the runs of all jobs, newest first
+     * @description `tollgate jobs list`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_jobs_list'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/jobs/{name}/run': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * run a job now, in this process, unless it is already running
+     * @description `tollgate jobs run`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_jobs_run'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/ledger': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list the entries of a project, newest first
+     * @description `tollgate ledger list`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_ledger_list'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/ledger/verify': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * add up all entries and check every invariant; exits 1 when one is violated
+     * @description `tollgate ledger verify`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_ledger_verify'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/secrets/reseal': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * encrypt every secret again with the first key of MASTER_KEYS, so that older keys can be removed
+     * @description `tollgate secrets reseal`.
+     *
+     *     Needs the role `owner`.
+     */
+    post: operations['post_secrets_reseal'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/usage': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * add up the requests, credits and tokens of a project, newest day first
+     * @description `tollgate usage`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_usage'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/summary': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * show revenue and cost of a month, as last computed by the maintenance job
+     * @description `tollgate summary`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_summary'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/overview': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * show the traffic and the margin of today against yesterday, and every alarm with what to do
+     * @description `tollgate overview show`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_overview_show'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/audit': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list changes by operators, newest first
+     * @description `tollgate audit list`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_audit_list'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/admin-tokens': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list the tokens for the admin API, without the tokens themselves
+     * @description `tollgate admin-tokens list`.
+     *
+     *     Needs the role `owner`.
+     */
+    get: operations['get_admin_tokens_list'];
+    put?: never;
+    /**
+     * create a token for the admin API and show it, this once
+     * @description `tollgate admin-tokens create`.
+     *
+     *     Needs the role `owner`.
+     */
+    post: operations['post_admin_tokens_create'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/admin-tokens/{id}/revoke': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * revoke a token immediately and permanently, and end its sessions
+     * @description `tollgate admin-tokens revoke`.
+     *
+     *     Needs the role `owner`.
+     */
+    post: operations['post_admin_tokens_revoke'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/session': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * show who is signed in
+     * @description Needs the role `viewer`.
+     */
+    get: operations['get_api_admin_v1_session'];
+    put?: never;
+    /**
+     * sign in to the console with a token
+     * @description Needs no token.
+     */
+    post: operations['post_api_admin_v1_session'];
+    /**
+     * sign out
+     * @description Needs the role `viewer`.
+     */
+    delete: operations['delete_api_admin_v1_session'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/playground/key': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * get a short-lived API key for the playground
+     * @description An operator has one such key for each project. A second request gives it a new secret.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_api_admin_v1_playground_key'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/openapi.json': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * show this document
+     * @description Needs no token.
+     */
+    get: operations['get_api_admin_v1_openapi_json'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+  schemas: {
+    AdjustedCredits: {
+      /**
+       * @description The task, or the request of a chat.
+       * @example task_01ky4m8r5t0v2x6z9b3d7f1h4k
+       */
+      task_id: string;
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      /** @description The credits that this request gave back. 0 if it was repeated. */
+      given: number;
+      charged: number;
+      given_in_all: number;
+      balance: number;
+    };
+    AdminToken: {
+      /** @example atk_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      token_id: string;
+      name: string;
+      /** @enum {string} */
+      role: 'viewer' | 'operator' | 'owner';
+      /** @enum {string} */
+      state: 'active' | 'expired' | 'revoked';
+      /** @description The first characters of the token. */
+      prefix: string;
+      last4: string;
+      created_by: string;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+      expires_at: number | null;
+      revoked_at: number | null;
+      last_used_at: number | null;
+    };
+    Alarm: {
+      /** @enum {string} */
+      kind: 'channel' | 'unknown_outcome' | 'callbacks' | 'job';
+      /** @description The name of the channel or job. Empty for a count. */
+      subject: string;
+      message: string;
+      /** @description What to do. */
+      remedy: string;
+      since: number | null;
+    };
+    AppliedCatalog: {
+      added: string[];
+      changed: string[];
+      removed: string[];
+      warnings: string[];
+    };
+    AttemptDetail: {
+      n: number;
+      channel: string;
+      /** @description Null while it runs. */
+      outcome: ('ok' | 'refused' | 'transient' | 'unknown' | 'canceled') | null;
+      error_class: string | null;
+      /** @description The provider's HTTP status, if it answered. */
+      status: number | null;
+      /** @description The provider's own words, which may quote the prompt. */
+      detail: string | null;
+      code: string | null;
+      /** @description The provider's reference of the job. */
+      operation: {
+        [key: string]: unknown;
+      } | null;
+      /** @description By the catalog. 0 if the call bought nothing. */
+      cost_micro_usd: number;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      started_at: number;
+      submitted_at: number | null;
+      ended_at: number | null;
+      took_ms: number | null;
+      /** @description While the job is parked: when the provider is asked again. */
+      next_poll_at: number | null;
+    };
+    AuditEntry: {
+      id: number;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      at: number;
+      actor: string;
+      /** @example keys.revoke */
+      action: string;
+      /** @description What was changed: a project, key, channel, task or token. */
+      subject: string;
+      detail: {
+        [key: string]: unknown;
+      };
+    };
+    CanceledTask: {
+      /** @example task_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      task_id: string;
+      /** @enum {string} */
+      status: 'queued' | 'processing' | 'succeeded' | 'failed' | 'canceled';
+      /** @description False if the task had ended before, so that nothing changed. */
+      ended: boolean;
+      /** @description Credits that this request refunded. */
+      refunded: number;
+      /** @description Otherwise its workflow finds out later that the task has ended. */
+      workflow_told: boolean;
+    };
+    CatalogCheck: {
+      /** @description False if a request costs more than the client pays. */
+      ok: boolean;
+      models: number;
+      credit_value_micro_usd: number;
+      losses: number;
+      data: {
+        model: string;
+        /** @enum {string} */
+        type: 'image' | 'video' | 'chat';
+        status: string;
+        /** @description Why the model may lose, by family. */
+        loss_ok: {
+          [key: string]: string;
+        };
+        margins: components['schemas']['Margin'][];
+        losses: components['schemas']['Margin'][];
+      }[];
+      warnings: string[];
+    };
+    CatalogEntry: {
+      id: string;
+      /** @constant */
+      object: 'model';
+      /** @enum {string} */
+      type: 'image' | 'video' | 'chat';
+      owned_by: string;
+      display_name: string;
+      group: string;
+      capability: string;
+      description: string | null;
+      status: string;
+      pricing: {
+        /** @enum {string} */
+        unit: 'request' | 'tokens';
+        credits_per_request: number;
+        credits_per_1k_input_tokens: number;
+        credits_per_1k_output_tokens: number;
+        min_credits_per_request: number;
+      };
+      parameters: {
+        prompt?: boolean;
+        image?: boolean;
+        video_url?: boolean;
+        audio_url?: boolean;
+        reference_images?: boolean;
+        negative_prompt?: boolean;
+        messages?: boolean;
+        stream?: boolean;
+        temperature?: boolean;
+        max_tokens?: boolean;
+        variants?: boolean;
+        generate_audio?: boolean;
+        img_size?: string[];
+        aspect_ratio?: string[];
+        duration?: number[];
+        resolution?: string[];
+        pricingRules?: {
+          match: {
+            /** @enum {string} */
+            key: 'img_size' | 'duration';
+            value: string | number;
+          };
+          credits: number;
+        }[];
+        fields?: {
+          key: string;
+          label: string;
+          /** @enum {string} */
+          type: 'enum' | 'number' | 'boolean';
+          options?: (string | number)[];
+          min?: number;
+          max?: number;
+          step?: number;
+          default?: string | number | boolean;
+          description?: string;
+        }[];
+        examples?: {
+          label: string;
+          values: {
+            [key: string]: unknown;
+          };
+        }[];
+      } & {
+        [key: string]: unknown;
+      };
+      catalogVisible?: boolean;
+      private: {
+        public: boolean;
+        retired?: string;
+        loss_ok?: string;
+        groups: string[];
+        variant_field: string | null;
+        reference_images_max: number;
+        image_tokens: number;
+        context_tokens: number | null;
+        max_tokens?: {
+          min: number;
+          default: number;
+        };
+        max_output_tokens?: number;
+        aliases: {
+          [key: string]: {
+            [key: string]: unknown;
+          };
+        };
+        upstream: {
+          [key: string]: {
+            model: string;
+            model_by?: {
+              key: string;
+              values: {
+                [key: string]: string;
+              };
+            };
+            path_by_input?: {
+              video_url?: string;
+              reference_images?: string;
+              image?: string;
+              none?: string;
+            };
+            cost:
+              | {
+                  when?: {
+                    [key: string]: (string | number | boolean) | (string | number | boolean)[];
+                  };
+                  per_request?: number;
+                  per_second?: number;
+                  per_image?: number;
+                }[]
+              | {
+                  per_million: {
+                    above_input_tokens?: number;
+                    input: number;
+                    output: number;
+                    cached_input?: number;
+                    cache_write?: number;
+                    cache_write_1h?: number;
+                    reasoning?: number;
+                  }[];
+                };
+            verified?: {
+              source: string;
+              /** Format: date */
+              on: string;
+            };
+            price_key?: string;
+            price_differs?: string;
+            loss_ok?: string;
+            parameters: {
+              [key: string]:
+                | (
+                    | {
+                        name: string;
+                        values?: {
+                          [key: string]: unknown;
+                        };
+                      }
+                    | {
+                        name: string;
+                        values?: {
+                          [key: string]: unknown;
+                        };
+                      }[]
+                  )
+                | null;
+            };
+            sends?: {
+              when: {
+                [key: string]: (string | number | boolean) | (string | number | boolean)[];
+              };
+              fields: {
+                [key: string]: unknown;
+              };
+            }[];
+            fixed?: {
+              [key: string]: unknown;
+            };
+            pass_through?: string[];
+            only?: {
+              [key: string]: (string | number | boolean)[];
+            };
+            refuses?: {
+              [key: string]: (string | number | boolean) | (string | number | boolean)[];
+            }[];
+            no_forced_tools?: boolean;
+            /** @enum {string} */
+            thinking?: 'adaptive' | 'budget';
+            /** @enum {string} */
+            api?: 'responses';
+            keeps_reasoning?: boolean;
+            inputs?: {
+              image?: string;
+              reference_images?: string;
+              video_url?: string;
+              audio_url?: string;
+            };
+          };
+        };
+      };
+    };
+    Channel: {
+      /** @example chn_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      channel_id: string;
+      name: string;
+      /** @description The provider family. */
+      adapter: string;
+      base_url: string;
+      /** @description Serves the models in these groups of the catalog. */
+      groups: string[];
+      /** @description Lower numbers are tried first. */
+      priority: number;
+      /** @description The share among channels of one priority. 0 is never drawn. */
+      weight: number;
+      /** @description Whether a model that the provider's list lacks is not drawn. */
+      list_check: boolean;
+      enabled: boolean;
+      /**
+       * @description The most serious of its `reasons`.
+       * @enum {string}
+       */
+      state: 'ready' | 'disabled' | 'open' | 'half_open' | 'resting' | 'alarm' | 'not_drawn';
+      /** @description Why it, or one of its models, is not available or needs an operator. */
+      reasons: components['schemas']['ChannelReason'][];
+    };
+    ChannelReason: {
+      /**
+       * @description `open`: the circuit breaker is tripped. `half_open`: the next call is the probe. `resting`: it cools down after a 429 or an account error, or the provider does not know the model. `alarm`: it needs an operator, until a call succeeds. `not_drawn`: the provider's list lacks the model.
+       * @enum {string}
+       */
+      kind: 'open' | 'half_open' | 'resting' | 'alarm' | 'not_drawn';
+      /** @description `*` for all models. */
+      model: string;
+      reason: string | null;
+      since: number | null;
+      until: number | null;
+      /** @description Failures in a row since the last trip. */
+      failures: number;
+      /** @description Trips since the last success. Each one lasts longer. */
+      opens: number;
+    };
+    ChannelSettings: {
+      /** @example chn_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      channel_id: string;
+      name: string;
+      /** @description The provider family. */
+      adapter: string;
+      base_url: string;
+      /** @description Serves the models in these groups of the catalog. */
+      groups: string[];
+      /** @description Lower numbers are tried first. */
+      priority: number;
+      /** @description The share among channels of one priority. 0 is never drawn. */
+      weight: number;
+      /** @description Whether a model that the provider's list lacks is not drawn. */
+      list_check: boolean;
+      /** @description What is allowed but may be a mistake. */
+      warnings?: string[];
+    };
+    CreatedAdminToken: {
+      /** @example atk_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      token_id: string;
+      /**
+       * @description The token, which is shown only here.
+       * @example adm_…
+       */
+      token: string;
+    };
+    CreatedKey: {
+      /** @example key_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      key_id: string;
+      /**
+       * @description The secret, which is shown only here.
+       * @example sk-…
+       */
+      api_key: string;
+      /** @description What is allowed but may be a mistake. */
+      warnings?: string[];
+    };
+    CreatedProject: {
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      /**
+       * @description Signs the callbacks.
+       * @example whsec_…
+       */
+      webhook_secret: string;
+    };
+    Credits: {
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      /** @description Credits that nothing holds. */
+      balance: number;
+      /** @description Credits that running requests hold. */
+      reserved: number;
+    };
+    Delivery: {
+      delivery_id: string;
+      /** @constant */
+      object: 'delivery';
+      /** @description The `webhook-id`, the same for all tries. */
+      event_id: string;
+      /** @enum {string} */
+      state: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked';
+      attempts: number;
+      last_status: number | null;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+      ended_at: number | null;
+      next_attempt_at: number | null;
+      /** @description Kept for 30 days. */
+      tries: {
+        n: number;
+        /**
+         * @description Unix seconds.
+         * @example 1795478400
+         */
+        started_at: number;
+        ended_at: number | null;
+        /** @description The receiver's HTTP status, if it answered. */
+        status: number | null;
+        /** @description The class of the failure. */
+        error: string | null;
+      }[];
+    };
+    EndedRun: {
+      /** @example run_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      run_id: string;
+      /** @enum {string} */
+      name: 'process-pending-callbacks' | 'check-stale-media-tasks' | 'check-api-channels' | 'scheduled-maintenance';
+      /** @constant */
+      ran: true;
+      /** @enum {string} */
+      state: 'succeeded' | 'failed';
+      /** @description Counts of what the run did, by name. */
+      summary: {
+        [key: string]: unknown;
+      };
+    };
+    JobRun: {
+      /** @example run_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      run_id: string;
+      /** @enum {string} */
+      name: 'process-pending-callbacks' | 'check-stale-media-tasks' | 'check-api-channels' | 'scheduled-maintenance';
+      /** @enum {string} */
+      trigger: 'schedule' | 'endpoint' | 'loop' | 'operator';
+      /**
+       * @description `requested`: a worker is about to run it. `lost`: the process that ran it has ended.
+       * @enum {string}
+       */
+      state: 'requested' | 'running' | 'succeeded' | 'failed' | 'lost';
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      requested_at: number;
+      started_at: number | null;
+      ended_at: number | null;
+      summary: {
+        [key: string]: unknown;
+      } | null;
+    };
+    Key: {
+      /** @example key_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      key_id: string;
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      /** @enum {string} */
+      state: 'active' | 'expired' | 'revoked';
+      /** @description The first characters of the newest secret. */
+      prefix: string | null;
+      last4: string | null;
+      name: string;
+      metadata: {
+        [key: string]: string;
+      };
+      scopes: ('chat' | 'media' | 'read')[];
+      /** @description The addresses that may use the key, as CIDRs. Null: any. */
+      ip_ranges: string[] | null;
+      /** @description Null: every model. */
+      models: string[] | null;
+      /** @description POST requests in any 60 seconds. */
+      rpm: number | null;
+      /** @description Tasks and chats that may run at once. */
+      in_flight_max: number | null;
+      /** @description Credits over its lifetime. */
+      budget: number | null;
+      /** @description Credits each day, UTC. */
+      budget_daily: number | null;
+      /** @description Credits each month, UTC. */
+      budget_monthly: number | null;
+      expires_at: number | null;
+      /** @description Tasks and chats that run. */
+      in_flight: number;
+      spent: number;
+      reserved: number;
+      /** @description Spent and reserved by the requests of this day, UTC. */
+      used_today: number;
+      used_this_month: number;
+      revoked_at: number | null;
+      last_used_at: number | null;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+    };
+    KeyLimits: {
+      /** @example key_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      key_id: string;
+      name: string;
+      metadata: {
+        [key: string]: string;
+      };
+      scopes: ('chat' | 'media' | 'read')[];
+      /** @description The addresses that may use the key, as CIDRs. Null: any. */
+      ip_ranges: string[] | null;
+      /** @description Null: every model. */
+      models: string[] | null;
+      /** @description POST requests in any 60 seconds. */
+      rpm: number | null;
+      /** @description Tasks and chats that may run at once. */
+      in_flight_max: number | null;
+      /** @description Credits over its lifetime. */
+      budget: number | null;
+      /** @description Credits each day, UTC. */
+      budget_daily: number | null;
+      /** @description Credits each month, UTC. */
+      budget_monthly: number | null;
+      expires_at: number | null;
+      /** @description What is allowed but may be a mistake. */
+      warnings?: string[];
+    };
+    LedgerEntry: {
+      entry_id: string;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      at: number;
+      /** @enum {string} */
+      kind: 'topup' | 'settle' | 'refund' | 'adjust';
+      /** @description Negative if the entry takes credits. */
+      credits: number;
+      /** @description The balance before plus `credits`, reserved credits included. */
+      balance_after: number;
+      task_id: string | null;
+      /** @description The `x-request-id` of a chat. */
+      request_id: string | null;
+      key_id: string | null;
+      /** @description The operator's reference of a top-up or reason of an adjustment. */
+      reference: string | null;
+    };
+    LedgerReport: {
+      ok: boolean;
+      /** @description The checkpoint whose sums were trusted. Null if all entries were added up. */
+      since: {
+        checkpoint_id: number;
+        through_entry_id: number;
+        /** Format: date-time */
+        covers_until: string;
+      } | null;
+      /** @description By name, `C1` and so on. */
+      invariants: {
+        [key: string]: {
+          /** @description The sentence that is true if there is no breach. */
+          promise: string;
+          breaches: number;
+          /** @description Ids of up to ten that break the invariant. */
+          examples: string[];
+        };
+      };
+    };
+    ListedDelivery: {
+      delivery_id: string;
+      /** @constant */
+      object: 'delivery';
+      /** @description The `webhook-id`, the same for all tries. */
+      event_id: string;
+      /** @enum {string} */
+      state: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked';
+      attempts: number;
+      last_status: number | null;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+      ended_at: number | null;
+      next_attempt_at: number | null;
+      /** @description Kept for 30 days. */
+      tries: {
+        n: number;
+        /**
+         * @description Unix seconds.
+         * @example 1795478400
+         */
+        started_at: number;
+        ended_at: number | null;
+        /** @description The receiver's HTTP status, if it answered. */
+        status: number | null;
+        /** @description The class of the failure. */
+        error: string | null;
+      }[];
+      /** @example task_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      task_id: string;
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+    };
+    Margin: {
+      /**
+       * @description Of the requests of one `unit`, by their cost.
+       * @enum {string}
+       */
+      request: 'cheapest' | 'dearest' | 'minimum';
+      /** @enum {string} */
+      unit: 'request' | '1,000 input tokens' | '1,000 output tokens';
+      /** @description Null for the minimum of a chat, which no family decides. */
+      family: string | null;
+      /** @description The parameters that decide about the price and the cost. */
+      asked: {
+        [key: string]: unknown;
+      };
+      credits: number;
+      /** @description Micro-USD. */
+      price_micro_usd: number;
+      /** @description Micro-USD. */
+      cost_micro_usd: number;
+      /** @description Micro-USD. */
+      margin_micro_usd: number;
+    };
+    Overview: {
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      at: number;
+      /** @description Set if there were more requests than are read: only later ones are counted. */
+      counted_since: number | null;
+      today: components['schemas']['Traffic'];
+      yesterday: components['schemas']['Traffic'];
+      /** @description Every hour from the beginning of yesterday to now. */
+      hours: {
+        /**
+         * @description Unix seconds.
+         * @example 1795478400
+         */
+        at: number;
+        requests: number;
+        succeeded: number;
+        failed: number;
+        /** @description Charged, less what was given back. */
+        credits: number;
+        cost_micro_usd: number;
+        margin_micro_usd: number;
+        /** @description Of the requests that succeeded. Null if none did. */
+        p50_ms: number | null;
+        p95_ms: number | null;
+      }[];
+      alarms: components['schemas']['Alarm'][];
+    };
+    PlaygroundKey: {
+      key_id: string;
+      /** @description The secret, which is shown only here. */
+      api_key: string;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      expires_at: number;
+      /** @description Credits that the key may spend each day, UTC. */
+      budget_daily: number;
+    };
+    Project: {
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      name: string;
+      /** @enum {string} */
+      status: 'active' | 'disabled';
+      /** @description Credits that nothing holds. */
+      balance: number;
+      /** @description Credits that running requests hold. */
+      reserved: number;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+    };
+    ProjectSecret: {
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      /**
+       * @description Signs the callbacks.
+       * @example whsec_…
+       */
+      webhook_secret: string;
+      /** @description Also signs until `previous_until`. Null if only one signs. */
+      previous_secret: string | null;
+      previous_until: number | null;
+    };
+    RedeliveredTask: {
+      /** @example task_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      task_id: string;
+      /** @description The delivery to `callback_url`. Null without one. */
+      callback: {
+        /** @enum {string} */
+        state: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked';
+        attempts: number;
+        last_status: number | null;
+        next_attempt_at: number | null;
+      } | null;
+    };
+    RefusedRun: {
+      /** @enum {string} */
+      name: 'process-pending-callbacks' | 'check-stale-media-tasks' | 'check-api-channels' | 'scheduled-maintenance';
+      /** @constant */
+      ran: false;
+      /** @constant */
+      reason: 'already_running';
+      /**
+       * @description The run that is under way.
+       * @example run_01ky4m8r5t0v2x6z9b3d7f1h4k
+       */
+      run_id: string;
+    };
+    ResealedSecrets: {
+      channel_credential: {
+        resealed: number;
+        /** @description These had the first key already. */
+        current: number;
+        /** @description The ids of those that no configured key decrypts. */
+        unreadable: string[];
+      };
+      callback_secret: {
+        resealed: number;
+        /** @description These had the first key already. */
+        current: number;
+        /** @description The ids of those that no configured key decrypts. */
+        unreadable: string[];
+      };
+      callback_secret_previous: {
+        resealed: number;
+        /** @description These had the first key already. */
+        current: number;
+        /** @description The ids of those that no configured key decrypts. */
+        unreadable: string[];
+      };
+    };
+    ResolvedTask: {
+      /** @example task_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      task_id: string;
+      /** @enum {string} */
+      outcome: 'bought' | 'not_bought';
+      /** @description The evidence, such as an invoice. */
+      reference: string;
+      /** @description False if everything was as asked before, so that nothing changed. */
+      changed: boolean;
+    };
+    RevokedAdminToken: {
+      /** @example atk_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      token_id: string;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      revoked_at: number;
+      /** @description False if everything was as asked before, so that nothing changed. */
+      changed: boolean;
+    };
+    RevokedKey: {
+      /** @example key_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      key_id: string;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      revoked_at: number;
+      /** @description False if everything was as asked before, so that nothing changed. */
+      changed: boolean;
+    };
+    RotatedKey: {
+      /** @example key_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      key_id: string;
+      /**
+       * @description The secret, which is shown only here.
+       * @example sk-…
+       */
+      api_key: string;
+      /**
+       * @description Unix seconds: until then the previous secret works as well.
+       * @example 1795478400
+       */
+      previous_until: number;
+    };
+    RunningJob: {
+      run_id: string | null;
+      /** @enum {string} */
+      name: 'process-pending-callbacks' | 'check-stale-media-tasks' | 'check-api-channels' | 'scheduled-maintenance';
+    };
+    Session: {
+      name: string;
+      /** @enum {string} */
+      role: 'viewer' | 'operator' | 'owner';
+      /** @description Null for a token that never expires. */
+      expires_at: number | null;
+    };
+    Summary: {
+      /** @example 2030-01 */
+      month: string;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      built_at: number;
+      /** @description Null while the month is rebuilt every day. */
+      frozen_at: number | null;
+      credit_value_micro_usd: number;
+      data: components['schemas']['SummaryRow'][];
+      totals: {
+        requests: number;
+        successes: number;
+        failures: number;
+        credits_charged: number;
+        cost_micro_usd: number;
+        margin_micro_usd: number;
+        input_tokens: number;
+        output_tokens: number;
+      };
+    };
+    SummaryRow: {
+      project_id: string;
+      /** @description Empty for credits that belong to no model. */
+      model: string;
+      channel_id: string;
+      /** @description Null if the channel was deleted or there was none. */
+      channel: string | null;
+      requests: number;
+      successes: number;
+      failures: number;
+      credits_charged: number;
+      cost_micro_usd: number;
+      margin_micro_usd: number;
+      input_tokens: number;
+      output_tokens: number;
+    };
+    SwitchedChannel: {
+      /** @example chn_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      channel_id: string;
+      name: string;
+      enabled: boolean;
+      /** @description False if everything was as asked before, so that nothing changed. */
+      changed: boolean;
+    };
+    SwitchedProject: {
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      /** @enum {string} */
+      status: 'active' | 'disabled';
+      /** @description False if everything was as asked before, so that nothing changed. */
+      changed: boolean;
+    };
+    TaskContent: {
+      task_id: string;
+      /** @constant */
+      object: 'task';
+      /** @enum {string} */
+      type: 'image' | 'video';
+      model: string;
+      /**
+       * @description The last three are final. An ended task never changes again.
+       * @enum {string}
+       */
+      status: 'queued' | 'processing' | 'succeeded' | 'failed' | 'canceled';
+      /** @description Percent, as far as the provider tells. */
+      progress: number | null;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+      started_at: number | null;
+      completed_at: number | null;
+      /** @description When the results are deleted. Unix seconds. */
+      expires_at: number | null;
+      deadline_seconds: number;
+      max_credits: number | null;
+      metadata: {
+        [key: string]: string;
+      };
+      /** @description The request as it is priced and sent, defaults included. Null once the content was erased. */
+      input: {
+        [key: string]: unknown;
+      } | null;
+      output: components['schemas']['TaskOutput'][] | null;
+      /** @description Why the task did not succeed. */
+      error: {
+        /** @enum {string} */
+        code:
+          | 'upstream_failed'
+          | 'upstream_invalid_response'
+          | 'upstream_outcome_unknown'
+          | 'task_timeout'
+          | 'content_policy_violation'
+          | 'no_channel_available'
+          | 'output_unavailable'
+          | 'canceled';
+        message: string;
+        /** @description Whether the same request may succeed later. */
+        retryable: boolean;
+      } | null;
+      credits: {
+        quoted: number;
+        reserved: number;
+        charged: number;
+        refunded: number;
+      };
+      /** @description The delivery to `callback_url`. Null without one. */
+      callback: {
+        /** @enum {string} */
+        state: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked';
+        attempts: number;
+        last_status: number | null;
+        next_attempt_at: number | null;
+      } | null;
+      /** @description Calls to providers. */
+      attempts: number;
+      /** @description The `x-request-id` of the create. */
+      request_id: string;
+      attempts_detail: components['schemas']['AttemptDetail'][];
+      /** @description What an operator found out about an unknown outcome. */
+      resolution: {
+        /** @enum {string} */
+        outcome: 'bought' | 'not_bought';
+        /** @description The evidence, such as an invoice. */
+        reference: string;
+      } | null;
+    };
+    TaskOutput: {
+      /** @description A signed URL, which needs no key. It is valid until `expires_at`. */
+      url: string;
+      mime_type: string;
+      bytes: number;
+      width: number | null;
+      height: number | null;
+      /** @description Seconds. Null for pictures. */
+      duration: number | null;
+      /** @description Lower-case hexadecimal. */
+      sha256: string;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      expires_at: number;
+    };
+    TaskRow: {
+      /** @example task_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      task_id: string;
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      /** @enum {string} */
+      type: 'image' | 'video';
+      model: string;
+      /** @enum {string} */
+      status: 'queued' | 'processing' | 'succeeded' | 'failed' | 'canceled';
+      error_code:
+        | (
+            | 'upstream_failed'
+            | 'upstream_invalid_response'
+            | 'upstream_outcome_unknown'
+            | 'task_timeout'
+            | 'content_policy_violation'
+            | 'no_channel_available'
+            | 'output_unavailable'
+            | 'canceled'
+          )
+        | null;
+      /** @description A provider may have billed it. */
+      outcome_unknown: boolean;
+      /** @description Calls to providers. */
+      attempts: number;
+      credits: {
+        quoted: number;
+        reserved: number;
+        charged: number;
+        refunded: number;
+      };
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+      started_at: number | null;
+      completed_at: number | null;
+      /** @example req_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      request_id: string;
+    };
+    TaskTimeline: {
+      /** @example task_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      task_id: string;
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      /** @enum {string} */
+      type: 'image' | 'video';
+      model: string;
+      /** @enum {string} */
+      status: 'queued' | 'processing' | 'succeeded' | 'failed' | 'canceled';
+      error_code:
+        | (
+            | 'upstream_failed'
+            | 'upstream_invalid_response'
+            | 'upstream_outcome_unknown'
+            | 'task_timeout'
+            | 'content_policy_violation'
+            | 'no_channel_available'
+            | 'output_unavailable'
+            | 'canceled'
+          )
+        | null;
+      /** @description A provider may have billed it. */
+      outcome_unknown: boolean;
+      /** @description Calls to providers. */
+      attempts: number;
+      credits: {
+        quoted: number;
+        reserved: number;
+        charged: number;
+        refunded: number;
+      };
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+      started_at: number | null;
+      completed_at: number | null;
+      /** @example req_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      request_id: string;
+      /** @description Without the providers' own words. */
+      attempts_detail: components['schemas']['AttemptDetail'][];
+      /** @description What an operator found out about an unknown outcome. */
+      resolution: {
+        /** @enum {string} */
+        outcome: 'bought' | 'not_bought';
+        /** @description The evidence, such as an invoice. */
+        reference: string;
+      } | null;
+      /** @description In the Temporal UI, if its address is known. */
+      workflow_url: string | null;
+      deliveries: components['schemas']['Delivery'][];
+      ledger: components['schemas']['LedgerEntry'][];
+    };
+    TestCallback: {
+      /** @description The `webhook-id`. */
+      event_id: string;
+      /** @enum {string} */
+      type: 'task.succeeded' | 'task.failed' | 'task.canceled';
+      url: string;
+      /** @description The receiver's HTTP status, if it answered. */
+      status: number | null;
+      /** @description Why there was no answer. */
+      error: string | null;
+      ok: boolean;
+    };
+    TestedChannel: {
+      /** @example chn_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      channel_id: string;
+      name: string;
+      adapter: string;
+      ok: boolean;
+      /** @description False if the adapter has no call that costs nothing. */
+      offered: boolean;
+      /** @description The class of the failure. */
+      reason: string | null;
+      /** @description The provider's HTTP status, if it answered. */
+      status: number | null;
+      /** @description The provider's own words. */
+      detail: string | null;
+      took_ms: number;
+    };
+    Traffic: {
+      requests: number;
+      succeeded: number;
+      failed: number;
+      /** @description Charged, less what was given back. */
+      credits: number;
+      cost_micro_usd: number;
+      margin_micro_usd: number;
+      /** @description Of the requests that succeeded. Null if none did. */
+      p50_ms: number | null;
+      p95_ms: number | null;
+    };
+    Usage: {
+      /** @constant */
+      object: 'list';
+      data: {
+        requests: number;
+        succeeded: number;
+        failed: number;
+        /** @description Charged, less what was given back. */
+        credits: number;
+        input_tokens: number;
+        output_tokens: number;
+        day: string | null;
+        model: string | null;
+        key_id: string | null;
+      }[];
+      total: {
+        requests: number;
+        succeeded: number;
+        failed: number;
+        /** @description Charged, less what was given back. */
+        credits: number;
+        input_tokens: number;
+        output_tokens: number;
+      };
+    };
+    VerifiedChannel: {
+      /** @example chn_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      channel_id: string;
+      name: string;
+      adapter: string;
+      ok: boolean;
+      call: {
+        ok: boolean;
+        /** @description False if the adapter has no call that costs nothing. */
+        offered: boolean;
+        /** @description The class of the failure. */
+        reason: string | null;
+        /** @description The provider's HTTP status, if it answered. */
+        status: number | null;
+        /** @description The provider's own words. */
+        detail: string | null;
+        took_ms: number;
+      };
+      /** @description The provider's list of models. */
+      list: {
+        /** @enum {string} */
+        state: 'complete' | 'incomplete' | 'not_offered' | 'failed';
+        names: number;
+        detail: string | null;
+      };
+      /** @description Whether real calls were made. */
+      live: boolean;
+      /** @description What the real calls cost at most. */
+      spent_micro_usd: number;
+      data: {
+        model: string;
+        /** @enum {string} */
+        type: 'chat' | 'image' | 'video';
+        /** @description The provider's names of the model. */
+        upstream: string[];
+        /** @description Null if there is no complete list. */
+        listed: boolean | null;
+        /** @description False while the channel is not drawn for this model. */
+        drawn: boolean;
+        /** @description Where and when the mapping was last checked against the provider's documents. */
+        verified: {
+          source: string;
+          on: string;
+        } | null;
+        live:
+          | (
+              | {
+                  /** @description The parameters of the cheapest request. */
+                  request: {
+                    [key: string]: unknown;
+                  };
+                  /** @constant */
+                  outcome: 'not_asked';
+                  /** @description Why. */
+                  detail: string;
+                }
+              | {
+                  /** @description The parameters of the cheapest request. */
+                  request: {
+                    [key: string]: unknown;
+                  };
+                  /** @enum {string} */
+                  outcome: 'ok' | 'failed';
+                  reason: string | null;
+                  detail: string | null;
+                  took_ms: number;
+                  /** @description The tokens of a chat. */
+                  usage: {
+                    input: number;
+                    output: number;
+                  } | null;
+                  outputs: {
+                    width: number | null;
+                    height: number | null;
+                    duration: number | null;
+                    bytes: number;
+                  }[];
+                  cost_micro_usd: number;
+                }
+            )
+          | null;
+        ok: boolean;
+      }[];
+    };
+  };
+  responses: never;
+  parameters: never;
+  requestBodies: never;
+  headers: never;
+  pathItems: never;
+}
+export type AdjustedCredits = components['schemas']['AdjustedCredits'];
+export type AdminToken = components['schemas']['AdminToken'];
+export type Alarm = components['schemas']['Alarm'];
+export type AppliedCatalog = components['schemas']['AppliedCatalog'];
+export type AttemptDetail = components['schemas']['AttemptDetail'];
+export type AuditEntry = components['schemas']['AuditEntry'];
+export type CanceledTask = components['schemas']['CanceledTask'];
+export type CatalogCheck = components['schemas']['CatalogCheck'];
+export type CatalogEntry = components['schemas']['CatalogEntry'];
+export type Channel = components['schemas']['Channel'];
+export type ChannelReason = components['schemas']['ChannelReason'];
+export type ChannelSettings = components['schemas']['ChannelSettings'];
+export type CreatedAdminToken = components['schemas']['CreatedAdminToken'];
+export type CreatedKey = components['schemas']['CreatedKey'];
+export type CreatedProject = components['schemas']['CreatedProject'];
+export type Credits = components['schemas']['Credits'];
+export type Delivery = components['schemas']['Delivery'];
+export type EndedRun = components['schemas']['EndedRun'];
+export type JobRun = components['schemas']['JobRun'];
+export type Key = components['schemas']['Key'];
+export type KeyLimits = components['schemas']['KeyLimits'];
+export type LedgerEntry = components['schemas']['LedgerEntry'];
+export type LedgerReport = components['schemas']['LedgerReport'];
+export type ListedDelivery = components['schemas']['ListedDelivery'];
+export type Margin = components['schemas']['Margin'];
+export type Overview = components['schemas']['Overview'];
+export type PlaygroundKey = components['schemas']['PlaygroundKey'];
+export type Project = components['schemas']['Project'];
+export type ProjectSecret = components['schemas']['ProjectSecret'];
+export type RedeliveredTask = components['schemas']['RedeliveredTask'];
+export type RefusedRun = components['schemas']['RefusedRun'];
+export type ResealedSecrets = components['schemas']['ResealedSecrets'];
+export type ResolvedTask = components['schemas']['ResolvedTask'];
+export type RevokedAdminToken = components['schemas']['RevokedAdminToken'];
+export type RevokedKey = components['schemas']['RevokedKey'];
+export type RotatedKey = components['schemas']['RotatedKey'];
+export type RunningJob = components['schemas']['RunningJob'];
+export type Session = components['schemas']['Session'];
+export type Summary = components['schemas']['Summary'];
+export type SummaryRow = components['schemas']['SummaryRow'];
+export type SwitchedChannel = components['schemas']['SwitchedChannel'];
+export type SwitchedProject = components['schemas']['SwitchedProject'];
+export type TaskContent = components['schemas']['TaskContent'];
+export type TaskOutput = components['schemas']['TaskOutput'];
+export type TaskRow = components['schemas']['TaskRow'];
+export type TaskTimeline = components['schemas']['TaskTimeline'];
+export type TestCallback = components['schemas']['TestCallback'];
+export type TestedChannel = components['schemas']['TestedChannel'];
+export type Traffic = components['schemas']['Traffic'];
+export type Usage = components['schemas']['Usage'];
+export type VerifiedChannel = components['schemas']['VerifiedChannel'];
+export type $defs = Record<string, never>;
+export interface operations {
+  get_projects_list: {
+    parameters: {
+      query?: {
+        /** @description show only these projects */
+        status?: 'active' | 'disabled';
+        /** @description begin with the newest or the oldest (default: newest) */
+        sort?: 'newest' | 'oldest';
+        /** @description show at most this many rows (default: 1000) */
+        limit?: string | number;
+        /** @description continue after the last row of an earlier list */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['Project'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['Project'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_projects_create: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description display name */
+          name: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['CreatedProject'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['CreatedProject'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_projects_disable: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description project id, such as prj_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['SwitchedProject'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['SwitchedProject'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_projects_enable: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description project id, such as prj_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['SwitchedProject'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['SwitchedProject'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_projects_secret_show: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description project id, such as prj_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ProjectSecret'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['ProjectSecret'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_projects_secret_rotate: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description project id, such as prj_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        'application/json': {
+          /** @description rotate again during that overlap, which ends the older secret immediately */
+          force?: boolean | ('true' | 'false');
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ProjectSecret'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['ProjectSecret'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_keys_list: {
+    parameters: {
+      query?: {
+        /** @description show only this project */
+        project?: string;
+        /** @description show only keys in this state */
+        state?: 'active' | 'expired' | 'revoked';
+        /** @description begin with the newest or the oldest (default: newest) */
+        sort?: 'newest' | 'oldest';
+        /** @description show at most this many rows (default: 1000) */
+        limit?: string | number;
+        /** @description continue after the last row of an earlier list */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['Key'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['Key'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_keys_create: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description project that pays */
+          project: string;
+          /**
+           * @description display name
+           * @default
+           */
+          name?: string;
+          /** @description notes of yours, as team=ads,env=test or JSON */
+          metadata?:
+            | string
+            | {
+                [key: string]: unknown;
+              };
+          /** @description what the key may do: some of chat,media,read (default: all) */
+          scopes?: string | string[];
+          /** @description accept the key only from these addresses, as 203.0.113.0/24,2001:db8::1 (default: any) */
+          ip?: (string | string[]) | null;
+          /** @description allow only these models, as a,b (default: all) */
+          models?: (string | string[]) | null;
+          /** @description allow this many POST requests in any 60 seconds, or none (default: KEY_RPM_DEFAULT, else unlimited) */
+          rpm?: ('none' | null) | (string | number);
+          /** @description allow this many credits over its lifetime (default: unlimited) */
+          budget?: string | number | null;
+          /** @description allow this many credits each day, UTC (default: unlimited) */
+          budget_daily?: string | number | null;
+          /** @description allow this many credits each month, UTC (default: unlimited) */
+          budget_monthly?: string | number | null;
+          /** @description allow this many tasks and chats in flight, or none (default: KEY_IN_FLIGHT_DEFAULT, else the limit of its project) */
+          in_flight?: ('none' | null) | (string | number);
+          /** @description expire at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d (default: never) */
+          expires?: (string | number) | null;
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['CreatedKey'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['CreatedKey'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  patch_keys_set: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description key id, such as key_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        'application/json': {
+          /** @description display name */
+          name?: string;
+          /** @description notes of yours, as team=ads,env=test or JSON, or none */
+          metadata?:
+            | ('none' | null)
+            | (
+                | string
+                | {
+                    [key: string]: unknown;
+                  }
+              );
+          /** @description what the key may do: some of chat,media,read */
+          scopes?: string | string[];
+          /** @description accept the key only from these addresses, as 203.0.113.0/24,2001:db8::1; none accepts it from any */
+          ip?: ('none' | null) | (string | string[]);
+          /** @description allow only these models, as a,b; none allows all */
+          models?: ('none' | null) | (string | string[]);
+          /** @description allow this many POST requests in any 60 seconds, or none */
+          rpm?: ('none' | null) | (string | number);
+          /** @description allow this many credits over its lifetime, including those already spent, or none */
+          budget?: ('none' | null) | (string | number);
+          /** @description allow this many credits each day, UTC, or none */
+          budget_daily?: ('none' | null) | (string | number);
+          /** @description allow this many credits each month, UTC, or none */
+          budget_monthly?: ('none' | null) | (string | number);
+          /** @description allow this many tasks and chats in flight, or none */
+          in_flight?: ('none' | null) | (string | number);
+          /** @description expire at 2030-01-31, 2030-01-31T12:00:00Z, after 12h, 30d, or none */
+          expires?: ('none' | null) | (string | number);
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['KeyLimits'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['KeyLimits'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_keys_rotate: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description key id, such as key_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        'application/json': {
+          /** @description end the old secret immediately, because it has leaked */
+          now?: boolean | ('true' | 'false');
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['RotatedKey'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['RotatedKey'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_keys_revoke: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description key id, such as key_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['RevokedKey'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['RevokedKey'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_credits_show: {
+    parameters: {
+      query: {
+        /** @description project that owns the account */
+        project: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Credits'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['Credits'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_credits_add: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description project that owns the account */
+          project: string;
+          /** @description whole number of credits */
+          amount: string | number;
+          /** @description payment reference; a second call with the same one adds nothing */
+          reference: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Credits'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['Credits'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_credits_adjust: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description task id (task_…) or request id of a chat (req_…) */
+          task: string;
+          /** @description why; a second call with the same reason gives nothing back */
+          reason: string;
+          /** @description give back only this many (default: all that remain) */
+          amount?: string | number;
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['AdjustedCredits'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['AdjustedCredits'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_channels_list: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['Channel'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['Channel'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_channels_add: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description name for operators; clients never see it */
+          name: string;
+          /** @description provider family: fal, openai, gemini, anthropic, replicate, seedance, kling, xai, dashscope, minimax, runway, tollgate */
+          adapter: string;
+          /** @description URL that the paths of the adapter are appended to */
+          base_url: string;
+          /** @description API key of the provider; - reads it from stdin and so keeps it out of the shell history */
+          credential: string;
+          /** @description serve the models in these groups of the catalog, as a,b */
+          groups: string | string[];
+          /** @description lower numbers are tried first (default: 1) */
+          priority?: string | number;
+          /** @description share among channels of one priority; 0 is never drawn (default: 1) */
+          weight?: string | number;
+          /** @description on: a model that the provider's model list lacks is not drawn; off: the list decides nothing (default: on) */
+          list_check?: boolean | ('on' | 'off');
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ChannelSettings'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['ChannelSettings'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  patch_channels_set: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description name or id of the channel */
+        channel: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        'application/json': {
+          /** @description name for operators */
+          name?: string;
+          /** @description provider family: fal, openai, gemini, anthropic, replicate, seedance, kling, xai, dashscope, minimax, runway, tollgate */
+          adapter?: string;
+          /** @description URL that the paths of the adapter are appended to */
+          base_url?: string;
+          /** @description API key of the provider; - reads it from stdin and so keeps it out of the shell history */
+          credential?: string;
+          /** @description serve the models in these groups only, as a,b */
+          groups?: string | string[];
+          /** @description lower numbers are tried first */
+          priority?: string | number;
+          /** @description share among channels of one priority; 0 is never drawn */
+          weight?: string | number;
+          /** @description on: a model that the provider's model list lacks is not drawn; off: the list decides nothing */
+          list_check?: boolean | ('on' | 'off');
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ChannelSettings'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['ChannelSettings'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_channels_test: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description name or id of the channel */
+        channel: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['TestedChannel'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['TestedChannel'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_channels_verify: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description name or id of the channel */
+        channel: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        'application/json': {
+          /** @description make the cheapest real call of each model, which the provider bills */
+          live?: boolean | ('true' | 'false');
+          /** @description with --live: the most that all calls may cost together */
+          max_cost?: string | number;
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['VerifiedChannel'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['VerifiedChannel'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_channels_enable: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description name or id of the channel */
+        channel: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['SwitchedChannel'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['SwitchedChannel'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_channels_disable: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description name or id of the channel */
+        channel: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['SwitchedChannel'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['SwitchedChannel'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_catalog_check: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description YAML file with the catalog, or a folder with several */
+          catalog:
+            | string
+            | {
+                file?: string;
+                text: string;
+              }[];
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['CatalogCheck'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['CatalogCheck'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_catalog_list: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['CatalogEntry'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['CatalogEntry'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  put_catalog_apply: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description YAML file with the catalog, or a folder with several */
+          catalog:
+            | string
+            | {
+                file?: string;
+                text: string;
+              }[];
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['AppliedCatalog'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['AppliedCatalog'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_catalog_show: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description id of a model */
+        model: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['CatalogEntry'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['CatalogEntry'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_tasks_list: {
+    parameters: {
+      query?: {
+        /** @description show only this project */
+        project?: string;
+        /** @description show only this state */
+        status?: 'queued' | 'processing' | 'succeeded' | 'failed' | 'canceled';
+        /** @description show only unresolved tasks with an unknown outcome, which a provider may have billed */
+        unknown?: boolean | ('true' | 'false');
+        /** @description show only images or videos */
+        type?: 'image' | 'video';
+        /** @description show only this model */
+        model?: string;
+        /** @description show only the tasks of this key */
+        key?: string;
+        /** @description show only tasks created at this time or later */
+        created_after?: string | number;
+        /** @description show only tasks created before this time */
+        created_before?: string | number;
+        /** @description show at most this many rows (default: 50) */
+        limit?: string | number;
+        /** @description continue after the last row of an earlier list */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['TaskRow'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['TaskRow'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_tasks_show: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description task id, such as task_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['TaskContent'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['TaskContent'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_tasks_timeline: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description task id, such as task_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['TaskTimeline'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['TaskTimeline'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_tasks_resolve: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description task id, such as task_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /**
+           * @description whether the provider billed the job
+           * @enum {string}
+           */
+          outcome: 'bought' | 'not_bought';
+          /** @description evidence, such as an invoice or a ticket */
+          reference: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ResolvedTask'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['ResolvedTask'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_tasks_cancel: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description task id, such as task_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['CanceledTask'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['CanceledTask'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_tasks_redeliver: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description task id, such as task_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['RedeliveredTask'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['RedeliveredTask'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_deliveries_list: {
+    parameters: {
+      query?: {
+        /** @description show only this project */
+        project?: string;
+        /** @description show only this task */
+        task?: string;
+        /** @description show only callbacks in this state */
+        state?: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked';
+        /** @description show at most this many rows (default: 50) */
+        limit?: string | number;
+        /** @description continue after the last row of an earlier list */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['ListedDelivery'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['ListedDelivery'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_webhooks_send_test: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description project whose secret signs */
+        project: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description URL that a task could have as its callback_url */
+          url: string;
+          /**
+           * @description type of the event
+           * @default task.succeeded
+           * @enum {string}
+           */
+          event?: 'task.succeeded' | 'task.failed' | 'task.canceled';
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['TestCallback'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['TestCallback'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_jobs_list: {
+    parameters: {
+      query?: {
+        /** @description show only this job */
+        name?: 'process-pending-callbacks' | 'check-stale-media-tasks' | 'check-api-channels' | 'scheduled-maintenance';
+        /** @description show at most this many rows (default: 50) */
+        limit?: string | number;
+        /** @description continue after the last row of an earlier list */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['JobRun'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['JobRun'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_jobs_run: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description process-pending-callbacks, check-stale-media-tasks, check-api-channels, scheduled-maintenance */
+        name: 'process-pending-callbacks' | 'check-stale-media-tasks' | 'check-api-channels' | 'scheduled-maintenance';
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['EndedRun'] | components['schemas']['RefusedRun'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['EndedRun'] | components['schemas']['RefusedRun'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+      /** @description The work continues. */
+      202: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['RunningJob'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['RunningJob'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_ledger_list: {
+    parameters: {
+      query: {
+        /** @description project that owns the account */
+        project: string;
+        /** @description show only the entries of this key */
+        key?: string;
+        /** @description show only this task (task_…) or chat (req_…) */
+        task?: string;
+        /** @description show at most this many rows (default: 50) */
+        limit?: string | number;
+        /** @description continue after the last row of an earlier list */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['LedgerEntry'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['LedgerEntry'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_ledger_verify: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        'application/json': {
+          /** @description start at the first entry, not at the last checkpoint */
+          full?: boolean | ('true' | 'false');
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['LedgerReport'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['LedgerReport'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_secrets_reseal: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ResealedSecrets'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['ResealedSecrets'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_usage: {
+    parameters: {
+      query: {
+        /** @description project that paid */
+        project: string;
+        /** @description count only this key */
+        key?: string;
+        /** @description begin here (default: 30 days before the end) */
+        from?: string | number;
+        /** @description end before this time (default: now) */
+        to?: string | number;
+        /** @description add up by some of day,model,key (default: all) */
+        group_by?: string | string[];
+        /** @description zone that cuts the days (default: UTC) */
+        tz?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Usage'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['Usage'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_summary: {
+    parameters: {
+      query: {
+        /** @description month in UTC */
+        month: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Summary'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['Summary'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_overview_show: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Overview'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['Overview'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_audit_list: {
+    parameters: {
+      query?: {
+        /** @description show only this project, key, channel or task */
+        subject?: string;
+        /** @description show only the changes of this actor */
+        by?: string;
+        /** @description show only this kind of change, such as keys.revoke */
+        action?: string;
+        /** @description show at most this many rows (default: 50) */
+        limit?: string | number;
+        /** @description continue after the last row of an earlier list */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['AuditEntry'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['AuditEntry'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_admin_tokens_list: {
+    parameters: {
+      query?: {
+        /** @description begin with the newest or the oldest (default: newest) */
+        sort?: 'newest' | 'oldest';
+        /** @description show at most this many rows (default: 50) */
+        limit?: string | number;
+        /** @description continue after the last row of an earlier list */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['AdminToken'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['AdminToken'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_admin_tokens_create: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /**
+           * @description viewer reads; operator also changes and reads prompts; owner also handles credentials, keys and tokens
+           * @enum {string}
+           */
+          role: 'viewer' | 'operator' | 'owner';
+          /**
+           * @description who uses it, for the audit log
+           * @default
+           */
+          name?: string;
+          /** @description expire at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d (default: never) */
+          expires?: (string | number) | null;
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['CreatedAdminToken'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['CreatedAdminToken'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_admin_tokens_revoke: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description token id, such as atk_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['RevokedAdminToken'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['RevokedAdminToken'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_api_admin_v1_session: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Who is signed in, or whose token was sent. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Session'];
+        };
+      };
+    };
+  };
+  post_api_admin_v1_session: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          token: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Who is signed in. */
+      200: {
+        headers: {
+          /** @description The cookie of the session, which scripts cannot read. */
+          'Set-Cookie': string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Session'];
+        };
+      };
+    };
+  };
+  delete_api_admin_v1_session: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The session has ended. */
+      200: {
+        headers: {
+          /** @description The cookie of the session, which scripts cannot read. */
+          'Set-Cookie': string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @description False if there was none. */
+            ended: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_api_admin_v1_playground_key: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          project_id: string;
+          /** @default 1000 */
+          budget_daily?: number;
+        };
+      };
+    };
+    responses: {
+      /** @description The key. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['PlaygroundKey'];
+        };
+      };
+    };
+  };
+  get_api_admin_v1_openapi_json: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            openapi: string;
+            paths: {
+              [key: string]: unknown;
+            };
+          } & {
+            [key: string]: unknown;
+          };
+        };
+      };
+    };
+  };
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../domain/json.ts';
+import { verbTable } from '../../verbs/table.ts';
+import { errorBodies, openaiError } from '../openapi/answers/errors.ts';
+import { describeRoutes, type DescribedRoute } from '../openapi/describe-routes.ts';
+import { version } from '../version.ts';
+import { adminOperations } from './admin-operations.ts';
+
+/** The OpenAPI 3.1 document of the admin API: its routes with their inputs, answers, refusals and roles. */
+export function adminDocument(routes: readonly DescribedAdminRoute[]): JsonObject {
+  const { paths, schemas } = describeRoutes(routes, {
+    operations: adminOperations(),
+    catalog: [],
+    accessText,
+    errors: { ...errorBodies, openai: AdminError },
+    security: ({ auth }) => (auth === 'none' ? [] : undefined),
+  });
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Tollgate admin API', version, description: introduction },
+    // Where the document was read.
+    servers: [{ url: '/' }],
+    tags: [...Object.entries(verbTable).map(([name, entry]) => tagOf(name, entry)), ...ownTags],
+    security: [{ token: [] }, { session: [] }],
+    paths,
+    components: { securitySchemes, schemas },
+  };
+}
+
+export type DescribedAdminRoute = DescribedRoute & { role?: string };
+
+const introduction = [
+  'Everything that the command `tollgate` can do. The answer of a verb is the document that `--json` prints; with `Accept: application/vnd.tollgate.report+json` it is that document beside the text for people.',
+  'Send a token as `Authorization: Bearer adm_…`. The role `operator` includes `viewer`, and `owner` includes both.',
+].join('\n\n');
+
+const securitySchemes = {
+  token: { type: 'http', scheme: 'bearer', description: 'An admin token, `adm_…`.' },
+  session: { type: 'apiKey', in: 'cookie', name: 'tollgate_session', description: 'A session of the console.' },
+};
+
+const tagOf = (name: string, entry: { description: string } | { summary: string }): JsonObject => ({
+  name,
+  description: 'summary' in entry ? entry.summary : entry.description,
+});
+
+const ownTags = [
+  { name: 'console', description: 'What only the console needs: its sessions and its playground.' },
+  { name: 'documentation', description: 'This document.' },
+];
+
+const accessText = ({ role }: DescribedAdminRoute): string =>
+  role === undefined ? 'Needs no token.' : `Needs the role \`${role}\`.`;
+
+const Problem = z.object({
+  file: z.string().optional(),
+  model: z.string(),
+  path: z.string(),
+  message: z.string(),
+});
+
+const AdminError = z
+  .object({
+    error: openaiError.extend({
+      problems: z.array(Problem).optional().describe('Everything that is wrong with a catalog.'),
+    }),
+  })
+  .meta({ id: 'Error' });

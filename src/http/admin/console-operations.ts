@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { time, timeOrNull } from '../../answers/time.ts';
+import { roles } from '../../domain/role.ts';
+import { bodySchema, type NamedSchemas } from '../openapi/json-schema.ts';
+import { json, type Operation } from '../openapi/operation.ts';
+import { adminPrefix } from './admin-prefix.ts';
+import { PlaygroundRequest } from './playground-route.ts';
+import { SignIn } from './session-routes.ts';
+
+const Session = z
+  .object({
+    name: z.string(),
+    role: z.enum(roles),
+    expires_at: timeOrNull.describe('Null for a token that never expires.'),
+  })
+  .meta({ id: 'Session' });
+
+const PlaygroundKey = z
+  .object({
+    key_id: z.string(),
+    api_key: z.string().describe('The secret, which is shown only here.'),
+    expires_at: time,
+    budget_daily: z.int().describe('Credits that the key may spend each day, UTC.'),
+  })
+  .meta({ id: 'PlaygroundKey' });
+
+const bodyOf = (schema: z.ZodType) => (_catalog: unknown, named: NamedSchemas) => ({
+  'application/json': { schema: bodySchema(schema, named) },
+});
+
+const session = `${adminPrefix}/session`;
+const setsCookie = { 'Set-Cookie': 'The cookie of the session, which scripts cannot read.' };
+
+/** The routes that are not verbs. */
+export const consoleOperations: Record<string, Operation<string>> = {
+  [`POST ${session}`]: {
+    summary: 'sign in to the console with a token',
+    tag: 'console',
+    body: bodyOf(SignIn),
+    answers: { 200: { description: 'Who is signed in.', content: json(Session), headers: setsCookie } },
+    errors: ['invalid_admin_token', 'cross_site_request', 'rate_limit_exceeded'],
+  },
+  [`GET ${session}`]: {
+    summary: 'show who is signed in',
+    tag: 'console',
+    answers: { 200: { description: 'Who is signed in, or whose token was sent.', content: json(Session) } },
+  },
+  [`DELETE ${session}`]: {
+    summary: 'sign out',
+    tag: 'console',
+    answers: {
+      200: {
+        description: 'The session has ended.',
+        content: json(z.object({ ended: z.boolean().describe('False if there was none.') })),
+        headers: setsCookie,
+      },
+    },
+  },
+  [`POST ${adminPrefix}/playground/key`]: {
+    summary: 'get a short-lived API key for the playground',
+    description: 'An operator has one such key for each project. A second request gives it a new secret.',
+    tag: 'console',
+    body: bodyOf(PlaygroundRequest),
+    answers: { 200: { description: 'The key.', content: json(PlaygroundKey) } },
+    errors: ['not_found', 'action_refused'],
+  },
+  [`GET ${adminPrefix}/openapi.json`]: {
+    summary: 'show this document',
+    tag: 'documentation',
+    answers: {
+      200: {
+        description: 'The document.',
+        content: json(z.looseObject({ openapi: z.string(), paths: z.record(z.string(), z.unknown()) })),
+      },
+    },
+  },
+};

@@ -1,0 +1,160 @@
+import type { z } from 'zod';
+import { errorTable, type ErrorCode } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { statusOf } from '../error-status.ts';
+import type { Route } from '../route.ts';
+import { vendors } from '../vendor.ts';
+import { withCodes } from './answers/errors.ts';
+import { answerSchema, bodySchema, type NamedSchemas } from './json-schema.ts';
+import type { Answer, Catalog, Operation, Parameter } from './operation.ts';
+import { errorsOfRoute } from './route-errors.ts';
+
+/** What a document needs to know of a route. */
+export type DescribedRoute = Pick<Route, 'method' | 'path' | 'auth' | 'scopes' | 'dialect' | 'dialectBy' | 'body'>;
+
+/** `/api/v1/tasks/{task_id}` for `/api/v1/tasks/:task_id`. */
+export const templateOf = (path: string): string =>
+  path
+    .replaceAll('\\:', '\0')
+    .replace(/:(\w+)/g, '{$1}')
+    .replaceAll('\0', ':');
+
+export const operationName = ({ method, path }: Pick<Route, 'method' | 'path'>): string =>
+  `${method} ${templateOf(path)}`;
+
+/** What the documents of the APIs do not share. */
+export interface Surroundings {
+  /** By `operationName`, in the order of the document. */
+  operations: Readonly<Record<string, Operation<string>>>;
+  /** The offered models. */
+  catalog: Catalog;
+  /** Who may call a route, as a sentence. */
+  accessText: (route: DescribedRoute) => string;
+  /** The `security` of a route; undefined if it is that of the document. */
+  security: (route: DescribedRoute) => JsonObject[] | undefined;
+  /** The body of an error, by dialect. */
+  errors: Readonly<Record<DescribedRoute['dialect'], z.ZodType>>;
+}
+
+/** The `paths` of a document and its `components.schemas`. A route without a description is left out; a test finds it. */
+export function describeRoutes(
+  routes: readonly DescribedRoute[],
+  surroundings: Surroundings,
+): { paths: JsonObject; schemas: JsonObject } {
+  const named: NamedSchemas = new Map();
+  const byName = new Map(routes.map((route) => [operationName(route), route]));
+  const paths: Record<string, JsonObject> = {};
+  for (const [name, operation] of Object.entries(surroundings.operations)) {
+    const route = byName.get(name);
+    if (!route) continue;
+    const path = (paths[templateOf(route.path)] ??= {});
+    path[route.method.toLowerCase()] = describe(route, operation, surroundings, named);
+  }
+  const schemas = Object.fromEntries([...named].sort(([left], [right]) => (left < right ? -1 : 1)));
+  return { paths, schemas };
+}
+
+function describe(
+  route: DescribedRoute,
+  operation: Operation<string>,
+  surroundings: Surroundings,
+  named: NamedSchemas,
+): JsonObject {
+  const { summary, tag, parameters = [], body, answers, errors = [] } = operation;
+  const { catalog } = surroundings;
+  const security = surroundings.security(route);
+  return {
+    operationId: operation.id ?? operationId(operationName(route)),
+    summary,
+    description: [operation.description, surroundings.accessText(route)].filter(Boolean).join('\n\n'),
+    tags: [tag],
+    ...(parameters.length > 0 && {
+      parameters: parameters.map((parameter) => describeParameter(parameter, catalog, named)),
+    }),
+    ...(body && { requestBody: { required: operation.bodyRequired ?? true, content: body(catalog, named) } }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer, named)] as const),
+      ),
+      ...describeErrors(route, [...errorsOfRoute(route), ...errors], surroundings, named),
+    },
+    ...(security && { security }),
+  };
+}
+
+/** `get_api_v1_tasks_task_id_attempts`. */
+const operationId = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/_$/, '');
+
+function describeParameter(parameter: Parameter, catalog: Catalog, named: NamedSchemas): JsonObject {
+  const example = parameter.example?.(catalog);
+  return {
+    name: parameter.name,
+    in: parameter.in,
+    description: parameter.description,
+    required: parameter.required ?? parameter.in === 'path',
+    ...(parameter.style && { style: parameter.style, explode: true }),
+    schema: bodySchema(parameter.schema, named),
+    ...(example !== undefined && { example }),
+  };
+}
+
+const describeAnswer = ({ description, content, headers, sometimes }: Answer, named: NamedSchemas): JsonObject => ({
+  description,
+  ...((headers ?? sometimes) && {
+    headers: { ...describeHeaders(headers, { required: true }), ...describeHeaders(sometimes) },
+  }),
+  ...(content && {
+    content: Object.fromEntries(
+      Object.entries(content).map(([type, schema]) => [type, { schema: answerSchema(schema, named) }] as const),
+    ),
+  }),
+});
+
+const describeHeaders = (headers: Answer['headers'] = {}, about: JsonObject = {}): JsonObject =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, ...about, schema: { type: 'string' } }]),
+  );
+
+/** The refusals by status, with the codes of each. */
+function describeErrors(
+  route: DescribedRoute,
+  codes: readonly ErrorCode[],
+  { errors }: Surroundings,
+  named: NamedSchemas,
+): JsonObject {
+  const byStatus = new Map<number, Set<ErrorCode>>();
+  for (const code of codes) {
+    const known = byStatus.get(statusOf[code]) ?? new Set();
+    byStatus.set(statusOf[code], known.add(code));
+  }
+  return Object.fromEntries(
+    [...byStatus]
+      .sort(([left], [right]) => left - right)
+      .map(([status, known]) => {
+        const sorted = [...known].sort();
+        return [
+          status,
+          {
+            description: sorted.map((code) => `\`${code}\`: ${errorTable[code].message}`).join('\n\n'),
+            content: { 'application/json': { schema: errorSchema(route, sorted, errors, named) } },
+          },
+        ] as const;
+      }),
+  );
+}
+
+function errorSchema(
+  { dialect, dialectBy }: DescribedRoute,
+  codes: readonly ErrorCode[],
+  errors: Surroundings['errors'],
+  named: NamedSchemas,
+): JsonObject {
+  const schemas = (dialectBy ? vendors : [dialect]).map((name) => ({
+    allOf: [answerSchema(errors[name], named), withCodes(name, codes)],
+  }));
+  return schemas.length > 1 ? { anyOf: schemas } : { ...schemas[0] };
+}

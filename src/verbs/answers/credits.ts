@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { projectId, taskId } from './ids.ts';
+
+export const Credits = z
+  .object({
+    project_id: projectId,
+    balance: z.int().describe('Credits that nothing holds.'),
+    reserved: z.int().describe('Credits that running requests hold.'),
+  })
+  .meta({ id: 'Credits' });
+
+export const AdjustedCredits = z
+  .object({
+    task_id: taskId.describe('The task, or the request of a chat.'),
+    project_id: projectId,
+    given: z.int().describe('The credits that this request gave back. 0 if it was repeated.'),
+    charged: z.int(),
+    given_in_all: z.int(),
+    balance: z.int(),
+  })
+  .meta({ id: 'AdjustedCredits' });

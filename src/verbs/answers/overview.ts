@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { time, timeOrNull } from '../../answers/time.ts';
+
+const traffic = {
+  requests: z.int(),
+  succeeded: z.int(),
+  failed: z.int(),
+  credits: z.int().describe('Charged, less what was given back.'),
+  cost_micro_usd: z.int(),
+  margin_micro_usd: z.int(),
+  p50_ms: z.number().nullable().describe('Of the requests that succeeded. Null if none did.'),
+  p95_ms: z.number().nullable(),
+};
+
+const Traffic = z.object(traffic).meta({ id: 'Traffic' });
+
+const Alarm = z
+  .object({
+    kind: z.enum(['channel', 'unknown_outcome', 'callbacks', 'job']),
+    subject: z.string().describe('The name of the channel or job. Empty for a count.'),
+    message: z.string(),
+    remedy: z.string().describe('What to do.'),
+    since: timeOrNull,
+  })
+  .meta({ id: 'Alarm' });
+
+export const Overview = z
+  .object({
+    at: time,
+    counted_since: timeOrNull.describe('Set if there were more requests than are read: only later ones are counted.'),
+    today: Traffic,
+    yesterday: Traffic,
+    hours: z.array(z.object({ at: time, ...traffic })).describe('Every hour from the beginning of yesterday to now.'),
+    alarms: z.array(Alarm),
+  })
+  .meta({ id: 'Overview' });
