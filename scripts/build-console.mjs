@@ -52,7 +52,14 @@ function sourcesHash() {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
-  const others = ['console/index.html', 'console/vite.config.ts', 'console/tsconfig.json', 'package-lock.json'];
+  const others = [
+    'console/index.html',
+    'console/vite.config.ts',
+    'console/tsconfig.json',
+    'package-lock.json',
+    // Imported by the console.
+    'src/domain/channel-state.ts',
+  ];
   for (const file of [...files, ...others.map((name) => join(project, name))])
     hash.update(file).update(readFileSync(file));
   return hash.digest('hex');

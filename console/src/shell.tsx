@@ -19,7 +19,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Outlet, useLocation } from '@tanstack/react-router';
 import { change } from './api/admin.ts';
 import { sessionQuery } from './api/session.ts';
-import type { Session } from './api/types.ts';
+import type { Session } from './api/admin-types.ts';
 import { Login } from './pages/login.tsx';
 import {
   AuditIcon,
@@ -138,7 +138,7 @@ function ThemeButton() {
 function Account({ session }: { session: Session }) {
   const queryClient = useQueryClient();
   const leave = useMutation({
-    mutationFn: () => change('DELETE', '/session'),
+    mutationFn: () => change('delete', '/session', {}),
     onSuccess: () => {
       queryClient.setQueryData(sessionQuery.queryKey, null);
       queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Response } from 'playwright-core';
 import { createAdminToken } from '../../src/commands/admin/create-admin-token.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { buildConsole } from '../../scripts/build-console.mjs';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
+import { undocumented } from '../support/undocumented.ts';
 import { startBrowser } from './browser.ts';
 import { inspect } from './walk.ts';
 
@@ -14,6 +15,8 @@ let project: TestProject;
 let token: string;
 /** What the browser reported: errors of scripts, and everything that the policy of the page refused. */
 const complaints: string[] = [];
+/** What each answer of both APIs has beyond their documents, from which the types of the console are made, or lacks. */
+const answers: Promise<string | null>[] = [];
 /** The bytes of script that the first page took, compressed. */
 let scriptBytes = 0;
 
@@ -34,6 +37,7 @@ beforeAll(async () => {
     if (response.url().endsWith('.js')) scriptBytes += Number(response.headers()['content-length'] ?? 0);
     if (response.status() >= 400 && !expectedRefusals.test(response.url()))
       complaints.push(`${response.status()} ${response.url()}`);
+    if (response.url().includes('/api/')) answers.push(undocumentedIn(response));
   });
 });
 afterAll(async () => {
@@ -43,6 +47,19 @@ afterAll(async () => {
 
 /** Whether somebody is signed in, and whether the month has a summary. */
 const expectedRefusals = /\/(session|summary\?month=[\d-]+)$/;
+
+async function undocumentedIn(response: Response): Promise<string | null> {
+  const headers = new Headers(await response.allHeaders());
+  // A page that is left no longer has the bodies of its answers.
+  const text = /json/.test(headers.get('content-type') ?? '') ? await response.text().catch(() => null) : null;
+  return undocumented({
+    method: response.request().method(),
+    url: response.url(),
+    status: response.status(),
+    headers,
+    text,
+  });
+}
 
 const open = async (path: string): Promise<void> => {
   await page.goto(`${gateway.baseUrl}/console${path}`);
@@ -151,5 +168,11 @@ describe('the console', () => {
 
   it('runs without an error of a script, and loads nothing that its policy refuses', () => {
     expect(complaints).toEqual([]);
+  });
+
+  it('is answered as the OpenAPI documents say', async () => {
+    const found = await Promise.all(answers);
+    expect(found.length).toBeGreaterThan(50);
+    expect(found.filter((sentence) => sentence !== null)).toEqual([]);
   });
 });

@@ -1,17 +1,73 @@
-import { newIdempotencyKey, send, sendJson, type Call } from './request.ts';
+import type { paths } from './admin-types.ts';
+import { newIdempotencyKey, query, sendJson, type Call } from './request.ts';
 
 const base = '/api/admin/v1';
 
+type Method = Lowercase<NonNullable<Call['method']>>;
+
+/** The paths of the admin API that take a method, without its prefix. */
+export type PathOf<M extends Method> = {
+  [Path in keyof paths]: Path extends `${typeof base}${infer Rest}`
+    ? paths[Path] extends Record<M, { responses: unknown }>
+      ? Rest
+      : never
+    : never;
+}[keyof paths];
+
+type Operation<M extends Method, Path extends string> = `${typeof base}${Path}` extends keyof paths
+  ? paths[`${typeof base}${Path}`][M]
+  : never;
+
+/** What a request is answered if it is not refused. */
+export type Answer<M extends Method, Path extends PathOf<M>> =
+  Operation<M, Path> extends { responses: infer Responses } ? JsonOf<Responses[keyof Responses]> : never;
+type JsonOf<Response> = Response extends { content: { 'application/json': infer Json } } ? Json : never;
+
+/** The inputs of a request in its path and its query. */
+type Inputs<M extends Method, Path extends PathOf<M>> =
+  Operation<M, Path> extends { parameters: { path?: infer InPath; query?: infer InQuery } }
+    ? Known<InPath> & Known<InQuery>
+    : never;
+type Known<Parameters> = [NonNullable<Parameters>] extends [never] ? unknown : NonNullable<Parameters>;
+
+type Body<M extends Method, Path extends PathOf<M>> =
+  Operation<M, Path> extends { requestBody?: infer Given }
+    ? NonNullable<Given> extends { content: { 'application/json': infer Json } }
+      ? Json
+      : undefined
+    : undefined;
+
 /** Reads a resource of the admin API. */
-export const read = <T>(path: string, signal?: AbortSignal): Promise<T> => sendJson<T>(`${base}${path}`, { signal });
+export const read = <Path extends PathOf<'get'>>(
+  path: Path,
+  inputs: Inputs<'get', Path>,
+  signal?: AbortSignal,
+): Promise<Answer<'get', Path>> => sendJson(addressOf(path, { ...inputs }), { signal });
 
 /** Changes something by the admin API. Each call has an idempotency key of its own, so one press of a button acts once. */
-export async function change<T>(method: NonNullable<Call['method']>, path: string, body: unknown = {}): Promise<T> {
-  const isDelete = method === 'DELETE';
-  const response = await send(`${base}${path}`, {
-    method,
-    ...(!isDelete && { body }),
+export async function change<M extends Exclude<Method, 'get'>, Path extends PathOf<M>>(
+  method: M,
+  path: Path,
+  inputs: Inputs<M, Path>,
+  body?: Body<M, Path>,
+): Promise<Answer<M, Path>> {
+  const isDelete = method === 'delete';
+  return sendJson(addressOf(path, { ...inputs }), {
+    method: toUpperCase(method),
+    ...(!isDelete && { body: body ?? {} }),
     headers: isDelete ? {} : { 'idempotency-key': newIdempotencyKey() },
   });
-  return (await response.json()) as T;
+}
+
+const toUpperCase = <M extends Method>(method: M) => method.toUpperCase() as Uppercase<M>;
+
+/** The inputs that the path names stand in it, all others in the query. Those with empty values are left out. */
+export function addressOf(path: string, inputs: Readonly<Record<string, unknown>>): string {
+  const others = new Map(Object.entries(inputs));
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = others.get(name);
+    others.delete(name);
+    return typeof value === 'string' ? encodeURIComponent(value) : '';
+  });
+  return `${base}${filled}${query(Object.fromEntries(others))}`;
 }

@@ -1,15 +1,7 @@
 import { queryOptions, type QueryClient } from '@tanstack/react-query';
 import { change } from './admin.ts';
 import { ApiError, newIdempotencyKey, send, sendJson, type Call } from './request.ts';
-import type { Model, Task } from './types.ts';
-
-/** A short-lived key by which the console calls the client API. It lives in the memory of this page only. */
-export interface PlaygroundKey {
-  key_id: string;
-  api_key: string;
-  expires_at: number;
-  budget_daily: number;
-}
+import type { Model, Task } from './client-types.ts';
 
 export interface Wallet {
   projectId: string;
@@ -17,11 +9,11 @@ export interface Wallet {
   budgetDaily: number;
 }
 
+/** A short-lived key by which the console calls the client API. It lives in the memory of this page only. */
 const keyQuery = ({ projectId, budgetDaily }: Wallet) =>
   queryOptions({
     queryKey: ['playground-key', projectId, budgetDaily],
-    queryFn: () =>
-      change<PlaygroundKey>('POST', '/playground/key', { project_id: projectId, budget_daily: budgetDaily }),
+    queryFn: () => change('post', '/playground/key', {}, { project_id: projectId, budget_daily: budgetDaily }),
     staleTime: 11 * 3_600_000,
     gcTime: Infinity,
   });
@@ -58,11 +50,6 @@ export const modelsQuery = (api: ClientApi, { projectId }: Wallet) =>
     queryFn: async () => (await api.json<{ data: Model[] }>('/api/v1/models')).data,
     staleTime: 300_000,
   });
-
-export interface Quote {
-  credits: { quoted: number };
-  balance: { available: number; sufficient: boolean };
-}
 
 export const createPath = (type: Model['type']): string =>
   type === 'image' ? '/api/v1/images/generate' : '/api/v1/video/generate';

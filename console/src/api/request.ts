@@ -52,7 +52,7 @@ export const sendJson = async <T>(path: string, call?: Call): Promise<T> =>
   (await send(path, call)).json() as Promise<T>;
 
 /** A query string of the given values, without those that are empty. Begins with `?`, or is empty. */
-export function query(values: Record<string, string | number | boolean | null | undefined>): string {
+export function query(values: Readonly<Record<string, unknown>>): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== '');
   return given.length === 0
     ? ''

@@ -1,13 +1,15 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { read } from './admin.ts';
 import { ApiError } from './request.ts';
-import type { Role, Session } from './types.ts';
+import type { Session } from './admin-types.ts';
+
+export type Role = Session['role'];
 
 /** The session of this browser; null if nobody is signed in. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: () =>
-    read<Session>('/session').catch((error: unknown) => {
+    read('/session', {}).catch((error: unknown) => {
       if (error instanceof ApiError && error.status === 401) return null;
       throw error;
     }),

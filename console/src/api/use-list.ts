@@ -1,20 +1,36 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
-import { read } from './admin.ts';
-import { query } from './request.ts';
-import type { List } from './types.ts';
+import { addressOf, type Answer, type PathOf } from './admin.ts';
+import { sendJson } from './request.ts';
 
-/** The rows of a list of the admin API, page by page. `filters` with empty values are left out. */
-export function useList<T>(path: string, filters: Record<string, string | undefined> = {}, limit = 50) {
+/** What every page of a list has. */
+interface ListPage {
+  next_cursor: string | null;
+}
+
+type ListPath = {
+  [Path in PathOf<'get'>]: Answer<'get', Path> extends ListPage ? Path : never;
+}[PathOf<'get'>];
+type RowOf<Path extends ListPath> = Answer<'get', Path>['data'][number];
+
+/**
+ * The rows of a list of the admin API, page by page. `filters` with empty values are left out. Their values come from the address of the page,
+ * so the server checks them.
+ */
+export function useList<Path extends ListPath>(
+  path: Path,
+  filters: Readonly<Record<string, string | undefined>> = {},
+  limit = 50,
+) {
   const list = useInfiniteQuery({
     queryKey: [path, filters, limit],
     queryFn: ({ pageParam, signal }) =>
-      read<List<T>>(`${path}${query({ ...filters, limit, after: pageParam })}`, signal),
+      sendJson<Answer<'get', Path> & ListPage>(addressOf(path, { ...filters, limit, after: pageParam }), { signal }),
     initialPageParam: '',
-    getNextPageParam: (page) => (page.has_more ? page.next_cursor : null),
+    getNextPageParam: (page: ListPage) => page.next_cursor,
     placeholderData: keepPreviousData,
   });
   return {
-    data: list.data?.pages.flatMap(({ data }) => data),
+    data: list.data?.pages.flatMap(({ data }): RowOf<Path>[] => data),
     error: list.error,
     refetch: list.refetch,
     isFetching: list.isFetching,

@@ -1,6 +1,6 @@
 import { Code, Group } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import type { AuditEntry } from '../api/types.ts';
+import type { AuditEntry } from '../api/admin-types.ts';
 import { useList } from '../api/use-list.ts';
 import { DataTable, type Columns } from '../ui/data-table.tsx';
 import { TextFilter } from '../ui/filters.tsx';
@@ -11,7 +11,7 @@ import { When } from '../ui/values.tsx';
 export default function Audit() {
   const search = useSearch({ from: '/audit' });
   const navigate = useNavigate();
-  const entries = useList<AuditEntry>('/audit', search);
+  const entries = useList('/audit', search);
   const filter = (name: keyof typeof search) => (value: string | undefined) =>
     void navigate({ to: '/audit', search: { ...search, [name]: value }, replace: true });
   return (

@@ -1,12 +1,5 @@
-import type { Channel } from '../api/types.ts';
+import { channelStateWords } from '../../../src/domain/channel-state.ts';
+import type { Channel } from '../api/admin-types.ts';
 
-/** The states in the words of the documentation. */
-export const stateWords: Record<Channel['state'], string> = {
-  ready: 'available',
-  disabled: 'disabled',
-  resting: 'cooling down',
-  open: 'tripped',
-  alarm: 'alarm',
-  half_open: 'probing',
-  not_drawn: 'not drawn',
-};
+/** The states in the words of the documentation, as the command line has them. */
+export const stateWords: Record<Channel['state'], string> = channelStateWords;

@@ -3,7 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { change, read } from '../api/admin.ts';
 import { useMay } from '../api/session.ts';
-import type { Channel, ChannelReason, List, TestedChannel } from '../api/types.ts';
+import type { Channel, ChannelReason, TestedChannel } from '../api/admin-types.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
 import { ChoiceFilter } from '../ui/filters.tsx';
@@ -30,7 +30,7 @@ export default function Channels() {
   const mayAct = useMay('operator');
   const channels = useQuery({
     queryKey: ['channels'],
-    queryFn: () => read<List<Channel>>('/channels'),
+    queryFn: () => read('/channels', {}),
     refetchInterval: 10_000,
   });
   const data = useMemo(() => channels.data?.data ?? [], [channels.data]);
@@ -166,7 +166,7 @@ function Reason({ reason: { kind, model, reason, until } }: { reason: ChannelRea
 
 function Actions({ channel }: { channel: Channel }) {
   const test = useMutation({
-    mutationFn: () => change<TestedChannel>('POST', `/channels/${channel.channel_id}/test`),
+    mutationFn: () => change('post', '/channels/{channel}/test', { channel: channel.channel_id }),
   });
   return (
     <div>
@@ -234,26 +234,36 @@ function ChannelMenu({ channel }: { channel: Channel }) {
       </Menu>
       {action === 'weight' && <WeightDialog channel={channel} onClose={close} />}
       {action === 'verify' && <VerifyDialog channel={channel} onClose={close} />}
-      <ActionDialog
-        opened={action === 'disable'}
-        onClose={close}
-        title={`Disable ${channel.name}`}
-        about="It receives no new request from now on. Jobs that it has accepted continue to their end."
-        act="Disable"
-        danger
-        run={() => change('POST', `/channels/${channel.channel_id}/disable`)}
-        done={() => `${channel.name} is disabled.`}
-      />
-      <ActionDialog
-        opened={action === 'enable'}
-        onClose={close}
-        title={`Enable ${channel.name}`}
-        about="It receives new requests from now on."
-        act="Enable"
-        run={() => change('POST', `/channels/${channel.channel_id}/enable`)}
-        done={() => `${channel.name} is enabled.`}
-      />
+      <SwitchDialog channel={channel} to={action} onClose={close} />
     </>
+  );
+}
+
+const switches = {
+  disable: {
+    act: 'Disable',
+    about: 'It receives no new request from now on. Jobs that it has accepted continue to their end.',
+  },
+  enable: { act: 'Enable', about: 'It receives new requests from now on.' },
+};
+
+/** Asks before a channel is switched off or on. Open while `to` is one of the two. */
+function SwitchDialog({ channel, to, onClose }: { channel: Channel; to: Action | null; onClose: () => void }) {
+  const way = to === 'disable' || to === 'enable' ? to : null;
+  // While the dialog fades out, it keeps its words.
+  const shown = way ?? (channel.enabled ? 'disable' : 'enable');
+  const { act, about } = switches[shown];
+  return (
+    <ActionDialog
+      opened={way !== null}
+      onClose={onClose}
+      title={`${act} ${channel.name}`}
+      about={about}
+      act={act}
+      danger={shown === 'disable'}
+      run={() => change('post', `/channels/{channel}/${shown}`, { channel: channel.channel_id })}
+      done={() => `${channel.name} is ${shown}d.`}
+    />
   );
 }
 
@@ -268,7 +278,7 @@ function WeightDialog({ channel, onClose }: { channel: Channel; onClose: () => v
       about="Channels with the lowest priority number are tried first. Among equals, the weights decide how the requests are shared."
       act="Save"
       disabled={typeof priority !== 'number' || typeof weight !== 'number'}
-      run={() => change('PATCH', `/channels/${channel.channel_id}`, { priority, weight })}
+      run={() => change('patch', '/channels/{channel}', { channel: channel.channel_id }, { priority, weight })}
       done={() => `${channel.name} is changed.`}
     >
       <NumberInput label="Priority" value={priority} onChange={setPriority} min={0} max={10_000} allowDecimal={false} />

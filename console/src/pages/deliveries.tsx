@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { change } from '../api/admin.ts';
 import { useMay } from '../api/session.ts';
-import type { Delivery } from '../api/types.ts';
+import type { ListedDelivery } from '../api/admin-types.ts';
 import { useList } from '../api/use-list.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
@@ -19,8 +19,8 @@ export default function Deliveries() {
   const search = useSearch({ from: '/deliveries' });
   const navigate = useNavigate();
   const mayAct = useMay('operator');
-  const [again, setAgain] = useState<Delivery | null>(null);
-  const deliveries = useList<Delivery>('/deliveries', search);
+  const [again, setAgain] = useState<ListedDelivery | null>(null);
+  const deliveries = useList('/deliveries', search);
   const filter = (name: keyof typeof search) => (value: string | undefined) =>
     void navigate({ to: '/deliveries', search: { ...search, [name]: value }, replace: true });
   return (
@@ -52,14 +52,14 @@ export default function Deliveries() {
         title="Send the callback again"
         about="The receiver gets the task once more, under a new webhook-id."
         act="Send"
-        run={() => change('POST', `/tasks/${again?.task_id ?? ''}/redeliver`)}
+        run={() => change('post', '/tasks/{id}/redeliver', { id: again?.task_id ?? '' })}
         done={() => 'The callback is on its way.'}
       />
     </Page>
   );
 }
 
-const columnsOf = (redeliver: ((delivery: Delivery) => void) | null): Columns<Delivery> => [
+const columnsOf = (redeliver: ((delivery: ListedDelivery) => void) | null): Columns<ListedDelivery> => [
   {
     accessorKey: 'task_id',
     header: 'Task',
@@ -83,9 +83,7 @@ const columnsOf = (redeliver: ((delivery: Delivery) => void) | null): Columns<De
     id: 'next',
     header: 'Next try',
     enableSorting: false,
-    cell: ({ row: { original } }) => (
-      <When at={original.state === 'pending' ? (original.next_attempt_at ?? original.next_at ?? null) : null} />
-    ),
+    cell: ({ row: { original } }) => <When at={original.state === 'pending' ? original.next_attempt_at : null} />,
   },
   ...(redeliver === null
     ? []
@@ -94,7 +92,7 @@ const columnsOf = (redeliver: ((delivery: Delivery) => void) | null): Columns<De
           id: 'actions',
           header: 'Actions',
           enableSorting: false,
-          cell: ({ row: { original } }: { row: { original: Delivery } }) =>
+          cell: ({ row: { original } }: { row: { original: ListedDelivery } }) =>
             original.state === 'pending' ? null : (
               <Button
                 size="compact-sm"

@@ -2,7 +2,7 @@ import { Button, Card, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { change } from '../api/admin.ts';
 import { useMay } from '../api/session.ts';
-import type { JobRun } from '../api/types.ts';
+import type { JobRun } from '../api/admin-types.ts';
 import { useList } from '../api/use-list.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
@@ -16,13 +16,13 @@ const jobs = [
   { name: 'check-stale-media-tasks', about: 'Ends tasks that have passed their deadline and refunds them.' },
   { name: 'check-api-channels', about: 'Asks the providers whether they answer and which models they list.' },
   { name: 'scheduled-maintenance', about: 'Deletes what has expired and builds the summaries. Runs every night.' },
-];
+] as const;
 
 /** The scheduled jobs and their runs. */
 export default function Jobs() {
-  const runs = useList<JobRun>('/jobs');
+  const runs = useList('/jobs');
   const mayRun = useMay('operator');
-  const [asked, setAsked] = useState<string | null>(null);
+  const [asked, setAsked] = useState<JobRun['name'] | null>(null);
   return (
     <Page title="Jobs" about="Jobs run by themselves. Run one by hand after you have repaired something.">
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
@@ -64,13 +64,13 @@ export default function Jobs() {
         title={`Run ${asked ?? ''}`}
         about="The job runs now, unless a run of it is under way. It may take some seconds."
         act="Run now"
-        run={() => change<{ ran?: boolean; state?: string }>('POST', `/jobs/${asked ?? ''}/run`)}
-        done={({ ran, state }) =>
-          ran === false
-            ? 'It is already running.'
-            : state === undefined
-              ? 'It runs. The list shows its end.'
-              : `The run has ${state}.`
+        run={() => change('post', '/jobs/{name}/run', { name: asked ?? jobs[0].name })}
+        done={(result) =>
+          !('ran' in result)
+            ? 'It runs. The list shows its end.'
+            : result.ran
+              ? `The run has ${result.state}.`
+              : 'It is already running.'
         }
       />
     </Page>
@@ -104,8 +104,7 @@ const columns: Columns<JobRun> = [
   },
 ];
 
-function RunSummary({ run: { summary, error } }: { run: JobRun }) {
-  if (error) return <>{error}</>;
+function RunSummary({ run: { summary } }: { run: JobRun }) {
   const done = Object.entries(summary ?? {}).filter(([, value]) => value !== 0 && value !== null);
   if (done.length === 0) return <>Nothing was due</>;
   return (

@@ -4,7 +4,6 @@ import { useEffect, useState } from 'react';
 import { takeAddressToken } from '../api/address-token.ts';
 import { change } from '../api/admin.ts';
 import { sessionQuery } from '../api/session.ts';
-import type { Session } from '../api/types.ts';
 import { ErrorAlert } from '../ui/page.tsx';
 
 /** Signs in by a token, which the browser hands over once for a session cookie. */
@@ -12,7 +11,7 @@ export function Login() {
   const queryClient = useQueryClient();
   const [token, setToken] = useState('');
   const signIn = useMutation({
-    mutationFn: (given: string) => change<Session>('POST', '/session', { token: given.trim() }),
+    mutationFn: (given: string) => change('post', '/session', {}, { token: given.trim() }),
     onSuccess: (session) => queryClient.setQueryData(sessionQuery.queryKey, session),
   });
   const { mutate } = signIn;

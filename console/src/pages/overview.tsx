@@ -2,7 +2,7 @@ import { Alert, Badge, Card, Group, SimpleGrid, Stack, Text, Title } from '@mant
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import { read } from '../api/admin.ts';
-import type { Alarm, Overview as OverviewData, Totals } from '../api/types.ts';
+import type { Alarm, Traffic } from '../api/admin-types.ts';
 import { milliseconds, number, percent, time, usd, words } from '../ui/format.ts';
 import { AlertIcon, CheckIcon } from '../ui/icons.tsx';
 import { Empty, Loaded, Loading, Page } from '../ui/page.tsx';
@@ -15,7 +15,7 @@ const TrafficChart = lazy(() => import('./traffic-chart.tsx'));
 export default function Overview() {
   const overview = useQuery({
     queryKey: ['overview'],
-    queryFn: () => read<OverviewData>('/overview'),
+    queryFn: () => read('/overview', {}),
     refetchInterval: 15_000,
   });
   return (
@@ -51,8 +51,8 @@ export default function Overview() {
   );
 }
 
-function Figures({ today, yesterday }: { today: Totals; yesterday: Totals }) {
-  const share = ({ succeeded, requests }: Totals): number | null => (requests === 0 ? null : succeeded / requests);
+function Figures({ today, yesterday }: { today: Traffic; yesterday: Traffic }) {
+  const share = ({ succeeded, requests }: Traffic): number | null => (requests === 0 ? null : succeeded / requests);
   const success = share(today);
   const successBefore = share(yesterday);
   return (
@@ -145,9 +145,8 @@ function Alarms({ alarms }: { alarms: Alarm[] }) {
 }
 
 /** Where the alarm is looked after. */
-function AlarmLink({ kind }: { kind: string }) {
+function AlarmLink({ kind }: { kind: Alarm['kind'] }) {
   const to = places[kind];
-  if (to === undefined) return null;
   return (
     <PageLink to={to.to} search={to.search ?? {}} size="sm" c="inherit" underline="always">
       Open {words(to.name).toLowerCase()}
@@ -156,7 +155,7 @@ function AlarmLink({ kind }: { kind: string }) {
 }
 
 const places: Record<
-  string,
+  Alarm['kind'],
   { to: '/channels' | '/tasks' | '/jobs' | '/deliveries'; name: string; search?: Record<string, string> }
 > = {
   channel: { to: '/channels', name: 'channels' },

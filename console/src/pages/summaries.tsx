@@ -4,8 +4,8 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { read } from '../api/admin.ts';
 import { ApiError } from '../api/request.ts';
-import type { Summary, SummaryRow } from '../api/types.ts';
-import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
+import type { Summary, SummaryRow } from '../api/admin-types.ts';
+import { DataTable, figure, numeric, type Columns } from '../ui/data-table.tsx';
 import { saveCsv } from '../ui/csv.ts';
 import { number, percent, time, usd } from '../ui/format.ts';
 import { DownloadIcon } from '../ui/icons.tsx';
@@ -20,7 +20,7 @@ export default function Summaries() {
   const [by, setBy] = useState<GroupName>('model');
   const summary = useQuery({
     queryKey: ['summary', month],
-    queryFn: () => read<Summary>(`/summary?month=${month}`),
+    queryFn: () => read('/summary', { month }),
     retry: false,
   });
   const isMissing = summary.error instanceof ApiError && [404, 409].includes(summary.error.status);
@@ -127,12 +127,7 @@ const columnsOf = (by: GroupName): Columns<Line> => [
     header: titles[by],
     cell: ({ row: { original } }) => <span className="breakable">{original.name}</span>,
   },
-  {
-    accessorKey: 'requests',
-    header: 'Requests',
-    cell: ({ row: { original } }) => number(original.requests),
-    ...numeric,
-  },
+  figure('requests', 'Requests', { of: (line) => line.requests, show: number }),
   {
     id: 'success',
     header: 'Success',
@@ -140,24 +135,9 @@ const columnsOf = (by: GroupName): Columns<Line> => [
     cell: ({ row: { original } }) => (original.requests === 0 ? '–' : percent(original.successes / original.requests)),
     ...numeric,
   },
-  {
-    accessorKey: 'credits_charged',
-    header: 'Credits',
-    cell: ({ row: { original } }) => number(original.credits_charged),
-    ...numeric,
-  },
-  {
-    accessorKey: 'cost_micro_usd',
-    header: 'Cost',
-    cell: ({ row: { original } }) => usd(original.cost_micro_usd),
-    ...numeric,
-  },
-  {
-    accessorKey: 'margin_micro_usd',
-    header: 'Margin',
-    cell: ({ row: { original } }) => usd(original.margin_micro_usd),
-    ...numeric,
-  },
+  figure('credits', 'Credits', { of: (line) => line.credits_charged, show: number }),
+  figure('cost', 'Cost', { of: (line) => line.cost_micro_usd, show: usd }),
+  figure('margin', 'Margin', { of: (line) => line.margin_micro_usd, show: usd }),
 ];
 
 const csvRows = ({ data }: Summary): (string | number)[][] => [

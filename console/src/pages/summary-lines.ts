@@ -1,4 +1,4 @@
-import type { SummaryRow } from '../api/types.ts';
+import type { SummaryRow } from '../api/admin-types.ts';
 
 export type Group = 'model' | 'channel' | 'project' | 'all';
 

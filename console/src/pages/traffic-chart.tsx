@@ -1,7 +1,7 @@
 import '@mantine/charts/styles.css';
 import { BarChart } from '@mantine/charts';
 import { VisuallyHidden } from '@mantine/core';
-import type { Overview } from '../api/types.ts';
+import type { Overview } from '../api/admin-types.ts';
 import { number } from '../ui/format.ts';
 
 const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', weekday: 'short' });

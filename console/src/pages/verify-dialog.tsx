@@ -2,20 +2,14 @@ import { Group, Modal, ScrollArea, Stack, Table, Text, Button } from '@mantine/c
 import { useMutation } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { change } from '../api/admin.ts';
-import type { Channel } from '../api/types.ts';
+import type { Channel, VerifiedChannel } from '../api/admin-types.ts';
 import { ErrorAlert, Loading } from '../ui/page.tsx';
 import { Status } from '../ui/values.tsx';
-
-interface Verified {
-  ok: boolean;
-  call: { ok: boolean; offered: boolean; reason: string | null; detail: string | null };
-  data: { model: string; upstream: string[]; listed: boolean | null; drawn: boolean; ok: boolean | null }[];
-}
 
 /** Asks a provider, without buying anything, which models of the channel it has. */
 export function VerifyDialog({ channel, onClose }: { channel: Channel; onClose: () => void }) {
   const verify = useMutation({
-    mutationFn: () => change<Verified>('POST', `/channels/${channel.channel_id}/verify`),
+    mutationFn: () => change('post', '/channels/{channel}/verify', { channel: channel.channel_id }),
   });
   const { mutate } = verify;
   useEffect(() => mutate(), [mutate]);
@@ -35,7 +29,7 @@ export function VerifyDialog({ channel, onClose }: { channel: Channel; onClose: 
   );
 }
 
-function Result({ of: { call, data } }: { of: Verified }) {
+function Result({ of: { call, data } }: { of: VerifiedChannel }) {
   return (
     <>
       <Text size="sm">

@@ -142,3 +142,16 @@ const alignOf = (column: { meta?: unknown }): 'right' | undefined =>
 
 /** Spread into a column of numbers, which are read at their right end. */
 export const numeric = { meta: { align: 'right' } };
+
+/** A column of amounts. `show` is how each reads. */
+export const figure = <T extends RowData>(
+  id: string,
+  header: string,
+  { of, show }: { of: (row: T) => number; show: (amount: number) => string },
+): Columns<T>[number] => ({
+  id,
+  header,
+  accessorFn: of,
+  cell: ({ row: { original } }) => show(of(original)),
+  ...numeric,
+});

@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { change, read } from '../../api/admin.ts';
-import type { CatalogCheck, CatalogEntry, List as ListOf } from '../../api/types.ts';
+import type { CatalogCheck, CatalogEntry } from '../../api/admin-types.ts';
 import { percent, usd, words } from '../../ui/format.ts';
 import { ErrorAlert } from '../../ui/page.tsx';
 import { checkModels, worstShare } from './margins.ts';
@@ -16,9 +16,9 @@ export function EditModel({ entry, onClose }: { entry: CatalogEntry; onClose: ()
   const apply = useMutation({
     mutationFn: async () => {
       // A catalog is replaced as a whole, so the other models are sent along as they are now.
-      const { data } = await read<ListOf<CatalogEntry>>('/catalog');
+      const { data } = await read('/catalog', {});
       const models = data.map((other) => (other.id === entry.id ? (JSON.parse(text) as unknown) : other));
-      return change<{ changed: string[] }>('PUT', '/catalog', { catalog: JSON.stringify({ models }) });
+      return change('put', '/catalog', {}, { catalog: JSON.stringify({ models }) });
     },
     onSuccess: ({ changed }) => {
       notifications.show({

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { change } from '../../api/admin.ts';
-import type { CatalogCheck, CatalogEntry, Margin, Model } from '../../api/types.ts';
+import type { CatalogCheck, CatalogEntry, Margin } from '../../api/admin-types.ts';
 
 export type MarginsByModel = Map<string, Margin[]>;
 
 /** Checks the models as `catalog check` does, without changing anything. */
 export const checkModels = (entries: readonly unknown[]): Promise<CatalogCheck> =>
   // JSON is YAML, so the entries need no other form.
-  change<CatalogCheck>('POST', '/catalog/check', { catalog: JSON.stringify({ models: entries }) });
+  change('post', '/catalog/check', {}, { catalog: JSON.stringify({ models: entries }) });
 
 /** The margins of models as they are in the catalog now. */
 export const useMargins = (entries: readonly CatalogEntry[]) =>
@@ -30,7 +30,7 @@ export function worstShare(margins: readonly Margin[] | undefined): number | nul
 }
 
 /** What clients pay, in short. */
-export function priceOf({ pricing, parameters }: Pick<Model, 'pricing' | 'parameters'>): string {
+export function priceOf({ pricing, parameters }: Pick<CatalogEntry, 'pricing' | 'parameters'>): string {
   if (pricing.unit === 'tokens')
     return `${pricing.credits_per_1k_input_tokens} in, ${pricing.credits_per_1k_output_tokens} out per 1,000 tokens`;
   const prices = parameters.pricingRules?.map(({ credits }) => credits) ?? [pricing.credits_per_request];

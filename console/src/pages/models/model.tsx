@@ -4,8 +4,8 @@ import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { read } from '../../api/admin.ts';
 import { useMay } from '../../api/session.ts';
-import type { CatalogEntry, Channel, List, Margin } from '../../api/types.ts';
-import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
+import type { CatalogEntry, Channel, Margin } from '../../api/admin-types.ts';
+import { DataTable, figure, numeric, type Columns } from '../../ui/data-table.tsx';
 import { number, percent, usd, words } from '../../ui/format.ts';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status } from '../../ui/values.tsx';
@@ -19,7 +19,7 @@ export default function ModelPage() {
   const { modelId } = useParams({ from: '/models/$modelId' });
   const model = useQuery({
     queryKey: ['catalog', modelId],
-    queryFn: () => read<CatalogEntry>(`/catalog/${encodeURIComponent(modelId)}`),
+    queryFn: () => read('/catalog/{model}', { model: modelId }),
   });
   const mayEdit = useMay('operator');
   const [editing, setEditing] = useState(false);
@@ -102,19 +102,9 @@ const marginColumns: Columns<Margin> = [
         .map(([key, value]) => `${words(key)} ${String(value)}`)
         .join(', ') || '–',
   },
-  { accessorKey: 'credits', header: 'Credits', cell: ({ row: { original } }) => number(original.credits), ...numeric },
-  {
-    accessorKey: 'price_micro_usd',
-    header: 'Price',
-    cell: ({ row: { original } }) => usd(original.price_micro_usd),
-    ...numeric,
-  },
-  {
-    accessorKey: 'cost_micro_usd',
-    header: 'Cost',
-    cell: ({ row: { original } }) => usd(original.cost_micro_usd),
-    ...numeric,
-  },
+  figure('credits', 'Credits', { of: (margin) => margin.credits, show: number }),
+  figure('price', 'Price', { of: (margin) => margin.price_micro_usd, show: usd }),
+  figure('cost', 'Cost', { of: (margin) => margin.cost_micro_usd, show: usd }),
   {
     accessorKey: 'margin_micro_usd',
     header: 'Margin',
@@ -129,7 +119,7 @@ const marginColumns: Columns<Margin> = [
 ];
 
 function ServedBy({ entry }: { entry: CatalogEntry }) {
-  const channels = useQuery({ queryKey: ['channels'], queryFn: () => read<List<Channel>>('/channels') });
+  const channels = useQuery({ queryKey: ['channels'], queryFn: () => read('/channels', {}) });
   const serves = ({ groups, adapter }: Channel): boolean =>
     groups.some((group) => entry.private.groups.includes(group)) && adapter in entry.private.upstream;
   return (

@@ -17,7 +17,7 @@ import { useEffect, useRef, useState } from 'react';
 import { eventData, type ChatChunk } from '../../api/chat-stream.ts';
 import type { ClientApi } from '../../api/playground.ts';
 import { newIdempotencyKey } from '../../api/request.ts';
-import type { Model } from '../../api/types.ts';
+import type { Model } from '../../api/client-types.ts';
 import { credits, milliseconds } from '../../ui/format.ts';
 import { SendIcon, StopIcon } from '../../ui/icons.tsx';
 import { Empty, ErrorAlert } from '../../ui/page.tsx';

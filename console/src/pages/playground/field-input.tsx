@@ -1,6 +1,5 @@
 import { Input, NumberInput, SegmentedControl, Select, Switch } from '@mantine/core';
-import type { Field } from '../../api/types.ts';
-import type { Values } from './form-fields.ts';
+import type { Field, Values } from './form-fields.ts';
 
 interface FieldInputProps {
   field: Field;

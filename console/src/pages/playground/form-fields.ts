@@ -1,5 +1,8 @@
-import type { Field, Model } from '../../api/types.ts';
+import type { Model } from '../../api/client-types.ts';
 import { words } from '../../ui/format.ts';
+
+/** A field that the catalog describes. */
+export type Field = NonNullable<Model['parameters']['fields']>[number];
 
 /** The values of a form by the key of the field. `undefined` is a field that is not sent. */
 export type Values = Record<string, string | number | boolean | string[] | undefined>;

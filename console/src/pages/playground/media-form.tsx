@@ -2,9 +2,9 @@ import { Button, Card, Grid, Group, Stack, Text, Textarea } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { createPath, runTask, type ClientApi, type Quote } from '../../api/playground.ts';
+import { createPath, runTask, type ClientApi } from '../../api/playground.ts';
 import { ApiError } from '../../api/request.ts';
-import type { Model, Task } from '../../api/types.ts';
+import type { Model, Quote, Task } from '../../api/client-types.ts';
 import { credits, words } from '../../ui/format.ts';
 import { PlaygroundIcon } from '../../ui/icons.tsx';
 import { ErrorAlert } from '../../ui/page.tsx';

@@ -1,5 +1,6 @@
 import { Button, FileButton, Group, Stack, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
+import type { UploadedFile } from '../../api/client-types.ts';
 import type { ClientApi } from '../../api/playground.ts';
 import type { MediaInput, Values } from './form-fields.ts';
 
@@ -26,7 +27,7 @@ export function MediaInputField({ api, name, value, error, onChange }: MediaInpu
     mutationFn: async (file: File) => {
       const form = new FormData();
       form.append('file', file);
-      return api.json<{ id: string }>('/api/v1/images/upload', { method: 'POST', body: form });
+      return api.json<UploadedFile>('/api/v1/images/upload', { method: 'POST', body: form });
     },
     onSuccess: ({ id }) => onChange(isList ? [...(Array.isArray(value) ? value : []), id] : id),
   });

@@ -6,7 +6,8 @@ import { useMemo, useState } from 'react';
 import { read } from '../../api/admin.ts';
 import { clientApi, modelsQuery, type ClientApi, type Wallet } from '../../api/playground.ts';
 import { useMay } from '../../api/session.ts';
-import type { List, Model, Project } from '../../api/types.ts';
+import type { Project } from '../../api/admin-types.ts';
+import type { Model } from '../../api/client-types.ts';
 import { credits } from '../../ui/format.ts';
 import { Empty, ErrorAlert, Loading, Page } from '../../ui/page.tsx';
 import { Chat } from './chat.tsx';
@@ -18,7 +19,7 @@ export default function Playground() {
   const mayUse = useMay('operator');
   const projects = useQuery({
     queryKey: ['projects', 'active'],
-    queryFn: () => read<List<Project>>('/projects?status=active&limit=1000'),
+    queryFn: () => read('/projects', { status: 'active', limit: 1_000 }),
   });
   return (
     <Page

@@ -1,7 +1,7 @@
 import { Badge, Button, Card, Group, Progress, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { isFinal, sameOrigin } from '../../api/playground.ts';
-import type { Output, Task } from '../../api/types.ts';
+import type { Task, TaskOutput } from '../../api/client-types.ts';
 import { credits, milliseconds } from '../../ui/format.ts';
 import { DownloadIcon, PlaygroundIcon } from '../../ui/icons.tsx';
 import { Empty, ErrorAlert } from '../../ui/page.tsx';
@@ -91,7 +91,7 @@ function RunCard({ run: { task, error, prompt, startedAt, endedAt } }: { run: Ru
 }
 
 /** A picture or a video of a task, with a link that saves it. */
-export function OutputView({ output, about }: { output: Output; about: string }) {
+export function OutputView({ output, about }: { output: TaskOutput; about: string }) {
   const address = sameOrigin(output.url);
   const isVideo = output.mime_type.startsWith('video/');
   return (

@@ -1,7 +1,7 @@
 import { Checkbox, Group, NumberInput, SimpleGrid, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { change } from '../../api/admin.ts';
-import type { Key } from '../../api/types.ts';
+import type { Key } from '../../api/admin-types.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 
 interface KeyDialogProps {
@@ -53,13 +53,13 @@ export function KeyDialog({ projectId, existing, onClose, onSecret }: KeyDialogP
       }
       act={existing ? 'Save' : 'Create'}
       disabled={chosen.length === 0}
-      run={() =>
+      run={async () =>
         existing
-          ? change<{ api_key?: string }>('PATCH', `/keys/${existing.key_id}`, body)
-          : change<{ api_key?: string }>('POST', '/keys', { project: projectId, ...body })
+          ? await change('patch', '/keys/{id}', { id: existing.key_id }, body)
+          : await change('post', '/keys', {}, { project: projectId, ...body })
       }
       done={() => (existing ? 'The key is changed.' : 'The key is created.')}
-      onDone={({ api_key: secret }) => secret !== undefined && onSecret(secret)}
+      onDone={(made) => 'api_key' in made && onSecret(made.api_key)}
     >
       <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
       <Checkbox.Group label="What the key may use" value={chosen} onChange={setChosen}>

@@ -2,7 +2,7 @@ import { Badge, Button, Group, Menu, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { change } from '../../api/admin.ts';
 import { useMay } from '../../api/session.ts';
-import type { Key } from '../../api/types.ts';
+import type { Key } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { DataTable, type Columns } from '../../ui/data-table.tsx';
@@ -17,7 +17,7 @@ type Action = { kind: 'create' | 'edit' | 'rotate' | 'revoke'; key: Key | null }
 
 /** The API keys of a project and their limits. */
 export function Keys({ projectId }: { projectId: string }) {
-  const keys = useList<Key>('/keys', { project: projectId });
+  const keys = useList('/keys', { project: projectId });
   const isOwner = useMay('owner');
   const mayChange = useMay('operator');
   const [action, setAction] = useState<Action | null>(null);
@@ -62,7 +62,7 @@ export function Keys({ projectId }: { projectId: string }) {
         title={`New secret for ${nameOf(key)}`}
         about="The key gets a new secret. The old one works for 24 more hours."
         act="Make a new secret"
-        run={() => change<{ api_key: string }>('POST', `/keys/${key?.key_id ?? ''}/rotate`)}
+        run={() => change('post', '/keys/{id}/rotate', { id: key?.key_id ?? '' })}
         done={() => 'The key has a new secret.'}
         onDone={(result) => setSecret(result.api_key)}
       />
@@ -73,7 +73,7 @@ export function Keys({ projectId }: { projectId: string }) {
         about="Requests with this key are refused from now on. This cannot be undone."
         act="Revoke"
         danger
-        run={() => change('POST', `/keys/${key?.key_id ?? ''}/revoke`)}
+        run={() => change('post', '/keys/{id}/revoke', { id: key?.key_id ?? '' })}
         done={() => 'The key is revoked.'}
       />
       <SecretDialog title="The secret of the key" secret={secret} onClose={() => setSecret(null)} />

@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { change } from '../../api/admin.ts';
 import { useMay } from '../../api/session.ts';
-import type { Project } from '../../api/types.ts';
+import type { CreatedProject, Project } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
@@ -14,14 +14,9 @@ import { SecretDialog } from '../../ui/secret-dialog.tsx';
 import { Status, When } from '../../ui/values.tsx';
 import { PageLink } from '../../ui/links.tsx';
 
-interface Created {
-  project_id: string;
-  webhook_secret: string;
-}
-
 /** The projects, which own credits and keys. */
 export default function ProjectList() {
-  const projects = useList<Project>('/projects');
+  const projects = useList('/projects');
   const mayCreate = useMay('owner');
   const [opened, setOpened] = useState(false);
   return (
@@ -76,7 +71,7 @@ const columns: Columns<Project> = [
 function NewProject({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const navigate = useNavigate();
   const [name, setName] = useState('');
-  const [created, setCreated] = useState<Created | null>(null);
+  const [created, setCreated] = useState<CreatedProject | null>(null);
   return (
     <>
       <ActionDialog
@@ -86,7 +81,7 @@ function NewProject({ opened, onClose }: { opened: boolean; onClose: () => void 
         about="It begins without credits. Its callback secret signs the callbacks of its tasks."
         act="Create"
         disabled={name.trim() === ''}
-        run={() => change<Created>('POST', '/projects', { name: name.trim() })}
+        run={() => change('post', '/projects', {}, { name: name.trim() })}
         done={() => `Created ${name}.`}
         onDone={setCreated}
       >

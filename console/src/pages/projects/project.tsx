@@ -4,7 +4,7 @@ import { useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { change, read } from '../../api/admin.ts';
 import { useMay } from '../../api/session.ts';
-import type { LedgerEntry, List, Project } from '../../api/types.ts';
+import type { LedgerEntry, Project } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
@@ -22,8 +22,8 @@ export default function ProjectPage() {
     queryKey: ['project', projectId],
     queryFn: async () => {
       const [account, list] = await Promise.all([
-        read<{ balance: number; reserved: number }>(`/credits?project=${encodeURIComponent(projectId)}`),
-        read<List<Project>>('/projects?limit=1000'),
+        read('/credits', { project: projectId }),
+        read('/projects', { limit: 1_000 }),
       ]);
       const about = list.data.find(({ project_id: id }) => id === projectId);
       return { name: about?.name ?? '', status: about?.status ?? ('active' as const), ...account };
@@ -107,7 +107,7 @@ function ProjectActions({ projectId, status }: { projectId: string; status: Proj
         }
         act={enable ? 'Enable' : 'Disable'}
         danger={!enable}
-        run={() => change('POST', `/projects/${projectId}/${enable ? 'enable' : 'disable'}`)}
+        run={() => change('post', `/projects/{id}/${enable ? 'enable' : 'disable'}`, { id: projectId })}
         done={() => (enable ? 'The project is enabled.' : 'The project is disabled.')}
       />
     </Group>
@@ -125,7 +125,7 @@ function CreditsDialog({ projectId, onClose }: { projectId: string; onClose: () 
       about="The same reference adds credits only once, so a repeated press cannot pay twice."
       act="Add"
       disabled={typeof amount !== 'number' || reference.trim() === ''}
-      run={() => change('POST', '/credits', { project: projectId, amount, reference: reference.trim() })}
+      run={() => change('post', '/credits', {}, { project: projectId, amount, reference: reference.trim() })}
       done={() => `Added ${credits(Number(amount))}.`}
     >
       <NumberInput
@@ -149,7 +149,7 @@ function CreditsDialog({ projectId, onClose }: { projectId: string; onClose: () 
 }
 
 function Ledger({ projectId }: { projectId: string }) {
-  const entries = useList<LedgerEntry>('/ledger', { project: projectId });
+  const entries = useList('/ledger', { project: projectId });
   return (
     <Loaded of={entries}>
       {(rows) => (

@@ -3,11 +3,12 @@ import { BarChart } from '@mantine/charts';
 import { Card, Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { read } from '../../api/admin.ts';
-import { query } from '../../api/request.ts';
-import type { UsageRow } from '../../api/types.ts';
-import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
+import type { Usage as UsageAnswer } from '../../api/admin-types.ts';
+import { DataTable, figure, type Columns } from '../../ui/data-table.tsx';
 import { number } from '../../ui/format.ts';
 import { Empty, Loaded } from '../../ui/page.tsx';
+
+type UsageRow = UsageAnswer['data'][number];
 
 const days = 30;
 
@@ -19,7 +20,7 @@ export default function Usage({ projectId }: { projectId: string }) {
       const now = Math.floor(Date.now() / 1_000);
       const range = { project: projectId, from: now - days * 86_400, to: now };
       const [byDay, byModel] = await Promise.all(
-        ['day', 'model'].map((group) => read<{ data: UsageRow[] }>(`/usage${query({ ...range, group_by: group })}`)),
+        ['day', 'model'].map((group) => read('/usage', { ...range, group_by: group })),
       );
       return { byDay: byDay?.data ?? [], byModel: byModel?.data ?? [] };
     },
@@ -77,24 +78,9 @@ const label = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short',
 
 const columns: Columns<UsageRow> = [
   { accessorKey: 'model', header: 'Model', cell: ({ row: { original } }) => original.model ?? 'Adjustments' },
-  {
-    accessorKey: 'requests',
-    header: 'Requests',
-    cell: ({ row: { original } }) => number(original.requests),
-    ...numeric,
-  },
-  { accessorKey: 'failed', header: 'Failed', cell: ({ row: { original } }) => number(original.failed), ...numeric },
-  { accessorKey: 'credits', header: 'Credits', cell: ({ row: { original } }) => number(original.credits), ...numeric },
-  {
-    accessorKey: 'input_tokens',
-    header: 'Tokens in',
-    cell: ({ row: { original } }) => number(original.input_tokens),
-    ...numeric,
-  },
-  {
-    accessorKey: 'output_tokens',
-    header: 'Tokens out',
-    cell: ({ row: { original } }) => number(original.output_tokens),
-    ...numeric,
-  },
+  figure('requests', 'Requests', { of: (row) => row.requests, show: number }),
+  figure('failed', 'Failed', { of: (row) => row.failed, show: number }),
+  figure('credits', 'Credits', { of: (row) => row.credits, show: number }),
+  figure('input_tokens', 'Tokens in', { of: (row) => row.input_tokens, show: number }),
+  figure('output_tokens', 'Tokens out', { of: (row) => row.output_tokens, show: number }),
 ];

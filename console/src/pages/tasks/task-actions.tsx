@@ -3,14 +3,14 @@ import { useState } from 'react';
 import { change } from '../../api/admin.ts';
 import { isFinal } from '../../api/playground.ts';
 import { useMay } from '../../api/session.ts';
-import type { TaskDetail } from '../../api/types.ts';
+import type { ResolvedTask, TaskTimeline } from '../../api/admin-types.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { credits } from '../../ui/format.ts';
 
 type Action = 'cancel' | 'resolve' | 'redeliver' | 'adjust';
 
 /** What an operator can do with a task. An action that makes no sense in its state is not offered. */
-export function TaskActions({ task }: { task: TaskDetail }) {
+export function TaskActions({ task }: { task: TaskTimeline }) {
   const mayAct = useMay('operator');
   const [action, setAction] = useState<Action | null>(null);
   const ended = isFinal(task);
@@ -43,7 +43,7 @@ export function TaskActions({ task }: { task: TaskDetail }) {
         about="The task ends now and its credits are refunded, even if the provider has begun and bills its job. This cannot be undone."
         act="Cancel and refund"
         danger
-        run={() => change<{ refunded: number; ended: boolean }>('POST', `/tasks/${task.task_id}/cancel`)}
+        run={() => change('post', '/tasks/{id}/cancel', { id: task.task_id })}
         done={(result) =>
           result.ended ? `Canceled. ${credits(result.refunded)} refunded.` : 'It had already ended. Nothing changed.'
         }
@@ -54,7 +54,7 @@ export function TaskActions({ task }: { task: TaskDetail }) {
         title="Send the callback again"
         about="The receiver gets the task once more, under a new webhook-id."
         act="Send"
-        run={() => change('POST', `/tasks/${task.task_id}/redeliver`)}
+        run={() => change('post', '/tasks/{id}/redeliver', { id: task.task_id })}
         done={() => 'The callback is on its way.'}
       />
       <ResolveDialog taskId={task.task_id} opened={action === 'resolve'} onClose={close} />
@@ -69,7 +69,7 @@ interface DialogProps {
 }
 
 function ResolveDialog({ taskId, opened, onClose }: DialogProps & { taskId: string }) {
-  const [outcome, setOutcome] = useState('not_bought');
+  const [outcome, setOutcome] = useState<ResolvedTask['outcome']>('not_bought');
   const [reference, setReference] = useState('');
   return (
     <ActionDialog
@@ -79,10 +79,14 @@ function ResolveDialog({ taskId, opened, onClose }: DialogProps & { taskId: stri
       about="The provider's answer was lost. Record what its invoice or its support says. The task itself does not change."
       act="Record"
       disabled={reference.trim() === ''}
-      run={() => change('POST', `/tasks/${taskId}/resolve`, { outcome, reference })}
+      run={() => change('post', '/tasks/{id}/resolve', { id: taskId }, { outcome, reference })}
       done={() => 'The outcome is recorded.'}
     >
-      <Radio.Group label="Did the provider bill the job?" value={outcome} onChange={setOutcome}>
+      <Radio.Group
+        label="Did the provider bill the job?"
+        value={outcome}
+        onChange={(value) => setOutcome(value === 'bought' ? 'bought' : 'not_bought')}
+      >
         <Stack gap="xs" mt="xs">
           <Radio value="not_bought" label="No, it was not bought" />
           <Radio value="bought" label="Yes, it was bought" />
@@ -99,7 +103,7 @@ function ResolveDialog({ taskId, opened, onClose }: DialogProps & { taskId: stri
   );
 }
 
-function AdjustDialog({ task, opened, onClose }: DialogProps & { task: TaskDetail }) {
+function AdjustDialog({ task, opened, onClose }: DialogProps & { task: TaskTimeline }) {
   const [reason, setReason] = useState('');
   const [amount, setAmount] = useState<number | string>(task.credits.charged);
   return (
@@ -110,7 +114,7 @@ function AdjustDialog({ task, opened, onClose }: DialogProps & { task: TaskDetai
       about={`This task was charged ${credits(task.credits.charged)}. What you give back is an entry of its own in the ledger.`}
       act="Give back"
       disabled={reason.trim() === '' || typeof amount !== 'number'}
-      run={() => change<{ given: number }>('POST', '/credits/adjust', { task: task.task_id, reason, amount })}
+      run={() => change('post', '/credits/adjust', {}, { task: task.task_id, reason, amount })}
       done={({ given }) =>
         given > 0
           ? `${credits(given)} given back.`

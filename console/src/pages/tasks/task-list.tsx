@@ -5,7 +5,7 @@ import { useMemo, useState } from 'react';
 import { read } from '../../api/admin.ts';
 import { sameOrigin } from '../../api/playground.ts';
 import { useMay } from '../../api/session.ts';
-import type { Task, TaskRow } from '../../api/types.ts';
+import type { TaskRow } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { ChoiceFilter, TextFilter } from '../../ui/filters.tsx';
@@ -21,7 +21,7 @@ export default function TaskList() {
   const navigate = useNavigate();
   const [withPreviews, setWithPreviews] = useState(false);
   const mayRead = useMay('operator');
-  const tasks = useList<TaskRow>('/tasks', search, 25);
+  const tasks = useList('/tasks', search, 25);
   const filter = (name: keyof typeof search) => (value: string | undefined) =>
     void navigate({ to: '/tasks', search: { ...search, [name]: value }, replace: true });
   const isFiltered = Object.values(search).some(Boolean);
@@ -141,7 +141,7 @@ const columnsOf = (withPreviews: boolean): Columns<TaskRow> => [
 function Preview({ task }: { task: TaskRow }) {
   const content = useQuery({
     queryKey: ['task-content', task.task_id, task.status],
-    queryFn: () => read<Task>(`/tasks/${task.task_id}/content`),
+    queryFn: () => read('/tasks/{id}/content', { id: task.task_id }),
     enabled: task.status === 'succeeded',
     staleTime: Infinity,
   });

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { read } from '../../api/admin.ts';
 import { isFinal } from '../../api/playground.ts';
 import { useMay } from '../../api/session.ts';
-import type { Task as TaskContent, TaskDetail } from '../../api/types.ts';
+import type { TaskTimeline } from '../../api/admin-types.ts';
 import { credits, time, usd } from '../../ui/format.ts';
 import { ExternalLink, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
@@ -19,7 +19,7 @@ export default function TaskPage() {
   const { taskId } = useParams({ from: '/tasks/$taskId' });
   const task = useQuery({
     queryKey: ['task', taskId],
-    queryFn: () => read<TaskDetail>(`/tasks/${encodeURIComponent(taskId)}`),
+    queryFn: () => read('/tasks/{id}', { id: taskId }),
     refetchInterval: ({ state }) => (state.data && !isFinal(state.data) ? 2_000 : false),
   });
   return (
@@ -41,7 +41,7 @@ export default function TaskPage() {
   );
 }
 
-function Summary({ task }: { task: TaskDetail }) {
+function Summary({ task }: { task: TaskTimeline }) {
   const cost = task.attempts_detail.reduce((sum, attempt) => sum + attempt.cost_micro_usd, 0);
   return (
     <Card withBorder>
@@ -99,12 +99,12 @@ function Summary({ task }: { task: TaskDetail }) {
 }
 
 /** The prompt and the results, which are read only when somebody asks, because that is recorded. */
-function Content({ task }: { task: TaskDetail }) {
+function Content({ task }: { task: TaskTimeline }) {
   const mayRead = useMay('operator');
   const [asked, setAsked] = useState(false);
   const content = useQuery({
     queryKey: ['task-content', task.task_id, task.status],
-    queryFn: () => read<TaskContent>(`/tasks/${task.task_id}/content`),
+    queryFn: () => read('/tasks/{id}/content', { id: task.task_id }),
     enabled: asked,
     staleTime: Infinity,
   });
@@ -148,7 +148,7 @@ function Content({ task }: { task: TaskDetail }) {
   );
 }
 
-function Steps({ task }: { task: TaskDetail }) {
+function Steps({ task }: { task: TaskTimeline }) {
   const steps = timelineOf(task);
   return (
     <Card withBorder component="section" aria-labelledby="timeline">

@@ -1,4 +1,4 @@
-import type { AttemptDetail, Delivery, LedgerEntry, TaskDetail } from '../../api/types.ts';
+import type { AttemptDetail, Delivery, LedgerEntry, TaskTimeline } from '../../api/admin-types.ts';
 import { credits, milliseconds, usd, words } from '../../ui/format.ts';
 
 export interface Step {
@@ -10,7 +10,7 @@ export interface Step {
 }
 
 /** Everything that happened to a task, oldest first: its calls to providers, its ledger entries and its callbacks. */
-export function timelineOf(task: TaskDetail): Step[] {
+export function timelineOf(task: TaskTimeline): Step[] {
   const created: Step = {
     id: 'created',
     at: task.created_at,
@@ -80,7 +80,7 @@ const deliverySteps = (delivery: Delivery): Step[] => [
     about: `${delivery.attempts} ${delivery.attempts === 1 ? 'try' : 'tries'}`,
     color: delivery.state === 'delivered' ? 'teal' : delivery.state === 'pending' ? 'blue' : 'red',
   },
-  ...(delivery.tries ?? []).map((one) => ({
+  ...delivery.tries.map((one) => ({
     id: `${delivery.delivery_id} ${one.n}`,
     at: one.started_at,
     title: `Callback, try ${one.n}`,
