@@ -16,6 +16,7 @@ import type { Egress } from './platform/egress/egress.ts';
 import type { FileStore } from './platform/files/file-store.ts';
 import type { Logger } from './platform/observe/logger.ts';
 import type { Metrics } from './platform/observe/metrics.ts';
+import type { Tracer } from './platform/observe/tracer.ts';
 import type { Sealer } from './platform/crypto/seal.ts';
 import type { UrlSigner } from './platform/crypto/signed-url.ts';
 import type { TokenCounter } from './platform/tokens/token-counter.ts';
@@ -45,6 +46,7 @@ export interface Deps {
   urls: UrlSigner;
   sealer: Sealer;
   metrics: Metrics;
+  tracer: Tracer;
   tokenCounter: TokenCounter;
   workflows: WorkflowClient;
 }

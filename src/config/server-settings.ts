@@ -45,6 +45,25 @@ const trustedProxies = z
     return z.NEVER;
   });
 
+/** `name=value` pairs, percent-encoded as W3C Baggage is (OpenTelemetry, "OTLP Exporter Configuration"). */
+const headerPairs = z
+  .string()
+  .default('')
+  .transform((given, context): [name: string, value: string][] => {
+    try {
+      return splitWords(given).map(readPair);
+    } catch {
+      context.addIssue({ code: 'custom', message: 'must be name=value pairs separated by commas, percent-encoded' });
+      return z.NEVER;
+    }
+  });
+
+function readPair(pair: string): [name: string, value: string] {
+  const [, name = '', value = ''] = /^([^=\s]+)\s*=(.*)$/.exec(pair) ?? [];
+  if (name === '') throw new Error('no name');
+  return [decodeURIComponent(name), decodeURIComponent(value.trim())];
+}
+
 /** Where the processes listen, which servers they use, and the secrets that they need. Grouped as `Config` is. */
 export const serverSettings = {
   database: z.object({
@@ -187,6 +206,34 @@ export const serverSettings = {
       'LOG_LEVEL',
       z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     ).describe('The least severe lines that are logged.'),
+  }),
+  traces: z.object({
+    endpoint: httpUrl('OTEL_EXPORTER_OTLP_ENDPOINT').describe(
+      'The base URL of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://localhost:4318`; empty: no traces. `/v1/traces` is added.',
+    ),
+    headers: secret('OTEL_EXPORTER_OTLP_HEADERS', headerPairs).describe(
+      'Headers for the collector, such as a token: `name=value` pairs separated by commas, percent-encoded.',
+    ),
+    serviceName: text('OTEL_SERVICE_NAME', '').describe(
+      'The name of this service in traces; empty: `tollgate-api` and `tollgate-worker`.',
+    ),
+    sampler: setting(
+      'OTEL_TRACES_SAMPLER',
+      z
+        .enum([
+          'always_on',
+          'always_off',
+          'traceidratio',
+          'parentbased_always_on',
+          'parentbased_always_off',
+          'parentbased_traceidratio',
+        ])
+        .default('parentbased_always_on'),
+    ).describe('Which traces are recorded. `parentbased_…`: a client that sends `traceparent` decides by its flag.'),
+    samplerArg: setting(
+      'OTEL_TRACES_SAMPLER_ARG',
+      z.coerce.number('must be a number').min(0).max(1).default(1),
+    ).describe('The share of traces that are recorded, for the samplers with `traceidratio`.'),
   }),
   alarms: z.object({
     webhookUrl: secret('ALARM_WEBHOOK_URL', url('http', 'https').default('')).describe(

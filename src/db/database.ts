@@ -11,6 +11,8 @@ export interface DatabaseOptions {
   statementTimeoutMs: number;
   /** Called if an idle connection breaks, after the pool has removed it. */
   onIdleError?: (error: Error) => void;
+  /** Where traces are on: makes of what sends a statement what sends it in a span. */
+  traced?: (send: Send) => Send;
 }
 
 /** Statements on the pool, or inside one transaction. */
@@ -55,18 +57,21 @@ export class Statements {
   }
 }
 
-type Send = (statement: pg.QueryArrayConfig) => Promise<pg.QueryArrayResult<unknown[]>>;
+/** Sends one statement. Its `name` is one of our own, and empty for a statement of a test or a release. */
+export type Send = (statement: pg.QueryArrayConfig) => Promise<pg.QueryArrayResult<unknown[]>>;
 
 /** Access to PostgreSQL: prepared statements for requests and jobs, MikroORM for migrations and for operators' commands. */
 export class Database extends Statements {
   readonly #pool: pg.Pool;
   readonly #openOrm: () => Promise<MikroORM>;
+  readonly #traced: (send: Send) => Send;
   #orm: Promise<MikroORM> | undefined;
 
-  constructor(pool: pg.Pool, openOrm: () => Promise<MikroORM>) {
-    super((statement) => pool.query<unknown[]>(statement));
+  constructor(pool: pg.Pool, openOrm: () => Promise<MikroORM>, traced: (send: Send) => Send = (send) => send) {
+    super(traced((statement) => pool.query<unknown[]>(statement)));
     this.#pool = pool;
     this.#openOrm = openOrm;
+    this.#traced = traced;
   }
 
   /**
@@ -83,7 +88,8 @@ export class Database extends Statements {
     try {
       await client.query(begin);
       const patience = timeoutMs && { query_timeout: timeoutMs };
-      const inside = new Statements((statement) => client.query<unknown[]>({ ...statement, ...patience }));
+      const send: Send = (statement) => client.query<unknown[]>({ ...statement, ...patience });
+      const inside = new Statements(this.#traced(send));
       const value = await work((...statement) => inside.query(...statement), inside);
       await client.query('commit');
       return value;
@@ -134,10 +140,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('error', (error) => options.onIdleError?.(error));
   // The connection of a checked-out client may break too. Its query then rejects, so this handler has nothing to do.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  return new Database(pool, async () => {
+  const open = async (): Promise<MikroORM> => {
     const { openOrm } = await import('./orm.ts');
     return openOrm(options, sessionSettings(300_000));
-  });
+  };
+  return new Database(pool, open, options.traced);
 }
 
 /** PostgreSQL sets none of these limits by default. */

@@ -91,6 +91,8 @@ export interface OverdueDelivery {
   deliveryId: string;
   workflowId: string;
   adopted: boolean;
+  /** The trace of its task's create request, if that was traced. */
+  traceParent: string | null;
 }
 
 /**
@@ -113,7 +115,8 @@ export async function claimOverdueDeliveries(
        order by next_attempt_at limit $3 for no key update skip locked
      )
      update delivery d set woken_at = clock_timestamp() from overdue o where d.id = o.id
-     returning d.id as delivery_id, coalesce(d.workflow_id, d.task_id) as workflow_id, d.adopted_at is not null as adopted`,
+     returning d.id as delivery_id, coalesce(d.workflow_id, d.task_id) as workflow_id, d.adopted_at is not null as adopted,
+       (select trace_parent from task where task.id = d.task_id)`,
     [given.lateSeconds, given.wakeUpSeconds, given.limit, given.except, given.adoptedOnly],
   );
 }

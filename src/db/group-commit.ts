@@ -4,6 +4,14 @@ export interface GroupLimits {
   membersMax: number;
   /** The longest that a caller waits for its verdict, in milliseconds. The default is 4 s. */
   patienceMs?: number;
+  /** Where traces are on: lets the call of a batch appear in the trace of each member. */
+  traces?: BatchTraces | undefined;
+}
+
+export interface BatchTraces {
+  /** Where a caller is in its trace. */
+  here(): unknown;
+  together<T>(places: readonly unknown[], work: () => Promise<T>): Promise<T>;
 }
 
 export interface GroupCommitOptions<Member, Verdict> extends GroupLimits {
@@ -23,6 +31,8 @@ interface Waiting<Member, Verdict> {
   member: Member;
   /** `turned_away`: the caller has received an error, but the statement may still be executed. */
   state: 'waiting' | 'turned_away' | 'decided';
+  /** Where the caller is in its trace; undefined where traces are off. */
+  place: unknown;
   resolve: (verdict: Verdict) => void;
   reject: (error: unknown) => void;
 }
@@ -44,10 +54,13 @@ export class GroupCommit<Member, Verdict> {
   }
 
   submit(member: Member): Promise<Verdict> {
+    const { traces } = this.#options;
+    const place = traces?.here();
     const verdict = new Promise<Verdict>((resolve, reject) => {
-      this.#queue.push({ member, state: 'waiting', resolve, reject });
+      this.#queue.push({ member, state: 'waiting', place, resolve, reject });
     });
-    this.#running ??= this.#drain();
+    // Outside of the trace of the caller that happens to start it.
+    this.#running ??= traces ? traces.together([], () => this.#drain()) : this.#drain();
     return verdict;
   }
 
@@ -91,7 +104,7 @@ export class GroupCommit<Member, Verdict> {
       const asked = batch.filter(({ state }) => state === 'waiting');
       if (asked.length === 0) return;
       const members = asked.map(({ member }) => member);
-      const verdicts = await this.#options.run(members, again);
+      const verdicts = await this.#run(asked, members, again);
       if (verdicts.length !== asked.length)
         throw new Error('the number of verdicts differs from the number of members');
       verdicts.forEach((verdict, index) => {
@@ -99,6 +112,13 @@ export class GroupCommit<Member, Verdict> {
         if (one) this.#decide(one, verdict);
       });
     });
+  }
+
+  #run(asked: readonly Waiting<Member, Verdict>[], members: Member[], again: boolean): Promise<Verdict[]> {
+    const { traces, run } = this.#options;
+    if (!traces) return run(members, again);
+    const places = asked.map(({ place }) => place);
+    return traces.together(places, () => run(members, again));
   }
 
   #decide(one: Waiting<Member, Verdict>, verdict: Verdict): void {

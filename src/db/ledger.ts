@@ -29,6 +29,8 @@ export interface NewTask {
   maxCredits: number | null;
   deadlineSeconds: number;
   idempotency: IdempotencyBinding | null;
+  /** The trace of the request, which the work for the task continues; null if it is not traced. */
+  traceParent: string | null;
 }
 
 /** `createdAt` is in unix seconds, by the database clock. */

@@ -72,6 +72,8 @@ export interface ClaimedPoll {
   leaseMs: number;
   /** How long the poll was due. */
   lateMs: number;
+  /** The trace of the task's create request, if that was traced. */
+  traceParent: string | null;
 }
 
 /** Claims due polls, at most `places` of each channel. The projects of a channel take turns. */
@@ -113,7 +115,7 @@ export async function saveProgress(database: Database, progress: ReadonlyMap<str
 export async function findRunningTask(database: Database, taskId: string): Promise<TaskStart | null> {
   return database.first<TaskStart>(
     'find-running-task',
-    `select id as task_id, project_id, type, model_id, input from task
+    `select id as task_id, project_id, type, model_id, input, trace_parent from task
      where id = $1 and admission = 'reserved' and completed_at is null`,
     [taskId],
   );

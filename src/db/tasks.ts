@@ -88,6 +88,8 @@ export const taskVersions = (
 /** A task whose workflow is to be started. */
 export interface TaskStart extends Pick<TaskView, 'projectId' | 'type' | 'modelId' | 'input'> {
   taskId: string;
+  /** The trace of its create request, if that was traced. */
+  traceParent: string | null;
 }
 
 /**
@@ -115,7 +117,7 @@ export async function claimUnstartedTasks(
      )
      update task t set start_claimed_until = clock_timestamp() + make_interval(secs => $2)
      from claimed c where t.id = c.id
-     returning t.id as task_id, t.project_id, t.type, t.model_id, t.input`,
+     returning t.id as task_id, t.project_id, t.type, t.model_id, t.input, t.trace_parent`,
     [limit, claimSeconds],
   );
 }
@@ -153,24 +155,32 @@ export async function claimSilentTasks(
        order by last_seen_at limit $3 for no key update skip locked
      )
      update task t set last_seen_at = clock_timestamp() from silent s where t.id = s.id
-     returning t.id as task_id, t.project_id, t.type, t.model_id, t.input`,
+     returning t.id as task_id, t.project_id, t.type, t.model_id, t.input, t.trace_parent`,
     [periods.openSeconds, periods.silentSeconds, periods.limit],
   );
 }
 
 /** The tasks past their deadline by the database clock that have not ended, without those in `except`. */
-export async function listStaleTasks(
+export const listStaleTasks = (
   database: Database,
   limit: number,
   except: readonly string[] = [],
-): Promise<string[]> {
-  const rows = await database.query<{ id: string }>(
+): Promise<Pick<TaskStart, 'taskId' | 'traceParent'>[]> =>
+  database.query(
     'list-stale',
-    `select id from task where completed_at is null and admission <> 'rejected' and deadline_at < clock_timestamp()
+    `select id as task_id, trace_parent from task where completed_at is null and admission <> 'rejected' and deadline_at < clock_timestamp()
        and id <> all ($2) order by deadline_at limit $1`,
     [limit, except],
   );
-  return rows.map(({ id }) => id);
+
+/** The trace of the request that created a task; null if that was not traced, or if there is no such task. */
+export async function findTraceParent(database: Statements, taskId: string): Promise<string | null> {
+  const row = await database.first<{ traceParent: string | null }>(
+    'find-trace-parent',
+    'select trace_parent from task where id = $1',
+    [taskId],
+  );
+  return row?.traceParent ?? null;
 }
 
 /** How many seconds the oldest admitted task has waited for its workflow; 0 if none waits. */

@@ -21,6 +21,7 @@ import { readJson, readJsonIfAny } from './middleware/read-json.ts';
 import { readJsonOrForm } from './middleware/read-json-or-form.ts';
 import { readPicture } from './middleware/read-picture.ts';
 import { requestContext } from './middleware/request-context.ts';
+import { traceRequests } from './middleware/trace-requests.ts';
 import { demandKnownQuery } from './query.ts';
 import { UPLOAD_TIMEOUT_SECONDS } from './read-upload.ts';
 import { isClientRoute, type Route } from './route.ts';
@@ -63,6 +64,8 @@ export function createApp(
   app.use(demandHost);
   app.use(allowOrigins(config.http.corsOrigins, crossable(router, routes)));
   if (probes) app.use(health(deps.isReady, () => stopping));
+  // After the probes, of which nobody needs a trace.
+  if (deps.tracing) app.use(traceRequests(deps.tracing));
   if (later) app.use(answerLater(deps, later));
   app.use(router.routes());
   app.use(refuseUnmatched(router, routes));

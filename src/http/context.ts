@@ -18,6 +18,8 @@ declare module 'koa' {
 export interface AppState {
   /** Our own id of the request, sent as `x-request-id`. */
   requestId: string;
+  /** Set where traces are on. */
+  traceId?: string;
   /** The client's own id of this request, if it sent a short printable one. Logged, never sent back. */
   clientRequestId?: string;
   /** The matched row of the route table. */

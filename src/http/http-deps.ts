@@ -6,6 +6,7 @@ import type { Config } from '../config/load-config.ts';
 import type { AdminAccess } from '../domain/admin-access.ts';
 import type { AuthenticatedKey } from '../domain/authenticated-key.ts';
 import type { ByteRange } from '../platform/files/file-store.ts';
+import type { Tracing } from '../platform/observe/tracer.ts';
 
 /**
  * The dependencies of the HTTP application. `main` builds them; tests replace them by small substitutes.
@@ -25,6 +26,8 @@ export interface HttpDeps {
   adminAccess?: AdminAccessFinder | undefined;
   /** Measures each request. If absent, nothing is measured. */
   metrics?: Pick<Deps['metrics'], 'requestAnswered'>;
+  /** Traces each request. If absent, nothing is traced. */
+  tracing?: Pick<Tracing, 'serve'> | undefined;
   /** Records the detail row of each answered request. Must neither throw nor wait. If absent, no rows are kept. */
   recordDetail?: (row: DetailRow) => void;
 }

@@ -1,5 +1,6 @@
 import { accessBySession, accessByToken } from '../commands/admin/admin-access.ts';
 import { openDatabase } from '../db/database.ts';
+import type { Send } from '../db/database.ts';
 import type { Deps } from '../deps.ts';
 import { adminPrefix } from '../http/admin/admin-prefix.ts';
 import type { VerbDeps } from '../verbs/verb-deps.ts';
@@ -11,8 +12,11 @@ const statementTimeoutMs = 100_000;
 /** A run of a job that takes longer continues after the answer. */
 const answerWithinSeconds = 10;
 
-/** The admin API of this process. Its modules and its connections are opened by the first request. */
-export function createAdminApi(deps: Deps) {
+/**
+ * The admin API of this process. Its modules and its connections are opened by the first request. `traced` puts the statements of these
+ * connections into spans.
+ */
+export function createAdminApi(deps: Deps, traced?: (send: Send) => Send) {
   let db: Deps['db'] | undefined;
   return {
     access: {
@@ -23,7 +27,8 @@ export function createAdminApi(deps: Deps) {
       prefix: adminPrefix,
       async load() {
         const { createAdminRoutes } = await import('../http/admin/admin-routes.ts');
-        db ??= openDatabase({ ...deps.config.database, poolMax: connectionsMax, statementTimeoutMs });
+        const options = { ...deps.config.database, poolMax: connectionsMax, statementTimeoutMs };
+        db ??= openDatabase({ ...options, ...(traced && { traced }) });
         const own = { ...deps, db, answerWithinSeconds };
         const opened: VerbDeps = {
           ...{ catalogSettings: own, database: own, secrets: own, upstreams: own, worker: own },

@@ -10,10 +10,10 @@ import { createSendSlots } from '../platform/send-slots.ts';
 import { probeChannel } from '../commands/channels/probe-channel.ts';
 import type { Config } from '../config/load-config.ts';
 import type { ChannelRow } from '../db/channels.ts';
-import { openDatabase } from '../db/database.ts';
+import { openDatabase, type Database } from '../db/database.ts';
 import { ChatLedger } from '../db/chat-ledger.ts';
 import { createEndAnnouncer } from '../db/end-announcer.ts';
-import { Ledger } from '../db/ledger.ts';
+import { Ledger, type LedgerOptions } from '../db/ledger.ts';
 import { RateLimiter } from '../db/rate-limiter.ts';
 import { TaskReader } from '../db/task-reader.ts';
 import { listenForChanges } from '../db/listen.ts';
@@ -23,17 +23,22 @@ import { describeError } from '../platform/observe/describe-error.ts';
 import { armCrashPoint } from '../platform/crash-point.ts';
 import { createEgress } from '../platform/egress/egress.ts';
 import { createFileStore } from '../platform/files/file-store.ts';
-import { createAlarms, type Alarms } from '../platform/observe/alarms.ts';
+import { createAlarms, type Alarm, type Alarms } from '../platform/observe/alarms.ts';
 import { createLogger, type Logger } from '../platform/observe/logger.ts';
 import { createMetrics } from '../platform/observe/metrics.ts';
+import { noTracer, type Tracing } from '../platform/observe/tracer.ts';
 import { createSealer } from '../platform/crypto/seal.ts';
 import { createWorkflowClient, type TemporalAccess } from '../platform/temporal/workflow-client.ts';
 import { createTokenCounter } from '../platform/tokens/token-counter.ts';
 import { alarmSenders } from './alarm-senders.ts';
 import { createFileUrls } from './file-urls.ts';
+import { startTracing } from './start-tracing.ts';
+import { wrapsOf, type Wraps } from './trace-deps.ts';
 
 export interface Built {
   deps: Deps;
+  /** Null where traces are off. */
+  tracing: Tracing | null;
   /** Waits until alarms are sent, for two seconds at most. For the last line of a process. */
   flushAlarms: () => Promise<void>;
   /** Flushes the ledger and closes every connection. */
@@ -70,18 +75,20 @@ const tasksReadMax = 128;
 
 /** Builds the dependencies of a process. */
 export async function buildDeps(config: Config, name: string): Promise<Built> {
-  const { metrics, alarms, logger } = buildObservers(config, name);
+  const { metrics, alarms, logger, tracing } = await buildObservers(config, name);
+  const wraps = tracing ? wrapsOf(tracing) : noWraps;
   const db = openDatabase({
     ...config.database,
+    ...(tracing && { traced: wraps.send }),
     // The pool attaches its whole client to the error.
     onIdleError: (error) => logger.warn({ error: describeError(error) }, 'a database connection was lost'),
   });
-  const egress = createEgress(config.egress);
+  const egress = wraps.egress(createEgress(config.egress));
   armForDevelopment(config.development.crashPoint, egress.warnings, logger);
-  const caller = createUpstreamCaller(upstreamTimeouts(config.attempts));
+  const caller = wraps.caller(createUpstreamCaller(upstreamTimeouts(config.attempts)));
   const catalog = createCatalogCache(db, cacheWithoutNotifyMs);
   metrics.watchPool(() => db.poolUse());
-  const adapters = createAdapters(caller);
+  const adapters = wraps.adapters(createAdapters(caller));
   const sealer = createSealer(config.secrets.masterKeys);
   const probe = (channel: ChannelRow) => probeChannel({ sealer, adapters }, channel);
   const channels = createChannelCache(db, 2_000, config.breaker, { logger, metrics, probe });
@@ -93,29 +100,22 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     logger,
     onChange: (table, ids) => tellCaches({ taskAnswers, ...watches, catalog, channels, keys }, table, ids),
   });
-  const workflows = createWorkflowClient(temporalAccess(config.temporal));
-  // At least the statement timeout plus the time that the answer may take beyond it.
-  const patienceMs = config.database.statementTimeoutMs + 1_000;
+  const workflows = createWorkflowClient(temporalAccess(config.temporal), tracing ? [tracing.temporal.client] : []);
   const ends = createEndAnnouncer(db, logger);
-  const ledger = new Ledger(db, {
-    ...{ membersMax: config.tasks.createBatchMax, patienceMs },
+  const batched = openBatched(config, db, {
+    tracing,
     hasEnded: (taskId, end) => {
       ends.announce(taskId);
       metrics.taskEnded(end);
     },
   });
-  const chatBatches = { membersMax: chatBatchMax, patienceMs };
-  const chatLedger = new ChatLedger(db, chatBatches);
-  const taskReader = new TaskReader(db, { membersMax: tasksReadMax, patienceMs });
-  const rateLimiter = new RateLimiter(db, chatBatches);
   const deps: Deps = {
     config,
     logger,
     db,
-    ledger,
-    chatLedger,
-    rateLimiter,
-    taskReader,
+    ...batched,
+    ledger: wraps.ledger(batched.ledger),
+    chatLedger: wraps.chatLedger(batched.chatLedger),
     taskAnswers,
     ...watches,
     catalog,
@@ -129,39 +129,68 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     urls: createFileUrls(config),
     sealer,
     metrics,
+    tracer: tracing ?? noTracer,
     tokenCounter: createTokenCounter(),
     workflows,
   };
   return {
     deps,
+    tracing,
     flushAlarms: () => alarms.flush(),
     async close() {
-      await Promise.all([ledger.flush(), chatLedger.flush(), taskReader.flush(), rateLimiter.flush()]);
+      await Promise.all(Object.values(batched).map((calls) => calls.flush()));
       await ends.flush();
       for (const watch of Object.values(watches)) watch.close();
       await listener.close();
       await workflows.close();
       await Promise.all([caller.close(), egress.close(), deps.tokenCounter.close()]);
       await db.close();
-      await alarms.flush();
+      await Promise.all([alarms.flush(), tracing?.close()]);
     },
   };
 }
 
-/** The log of a process, whose alarms are also counted and sent. */
-function buildObservers(config: Config, name: string): Pick<Deps, 'metrics' | 'logger'> & { alarms: Alarms } {
+const same = <T>(dependency: T): T => dependency;
+const noWraps: Wraps = { send: same, caller: same, adapters: same, egress: same, ledger: same, chatLedger: same };
+
+/** What groups concurrent calls into one statement. */
+function openBatched(
+  { database, tasks }: Config,
+  db: Database,
+  { tracing, hasEnded }: Pick<Built, 'tracing'> & Pick<LedgerOptions, 'hasEnded'>,
+): Pick<Deps, 'ledger' | 'chatLedger' | 'taskReader' | 'rateLimiter'> {
+  // At least the statement timeout plus the time that the answer may take beyond it.
+  const limits = { patienceMs: database.statementTimeoutMs + 1_000, ...(tracing && { traces: tracing }) };
+  return {
+    ledger: new Ledger(db, { ...limits, membersMax: tasks.createBatchMax, ...(hasEnded && { hasEnded }) }),
+    chatLedger: new ChatLedger(db, { ...limits, membersMax: chatBatchMax }),
+    taskReader: new TaskReader(db, { ...limits, membersMax: tasksReadMax }),
+    rateLimiter: new RateLimiter(db, { ...limits, membersMax: chatBatchMax }),
+  };
+}
+
+/** The log of a process, whose alarms are also counted and sent, and its traces. Lines of traced work have their trace id. */
+async function buildObservers(
+  config: Config,
+  name: string,
+): Promise<Pick<Deps, 'metrics' | 'logger'> & Pick<Built, 'tracing'> & { alarms: Alarms }> {
+  const tracing = await startTracing(config.traces, name, (trouble) =>
+    logger.warn(trouble, 'traces could not be sent'),
+  );
   const metrics = createMetrics();
   const alarms = createAlarms({
     repeatMs: config.alarms.repeatSeconds * 1000,
     ways: alarmSenders(config.alarms, name),
     onLost: (error) => logger.warn({ err: error }, 'an alarm could not be sent'),
   });
-  const logger = createLogger(config.logging.level, name, undefined, (alarm) => {
+  const onAlarm = (alarm: Alarm): void => {
     // The circuit breaker counts its own, which have a reason.
     if (alarm.facts['reason'] === undefined) metrics.alarm(alarm.message);
     alarms.raise(alarm);
-  });
-  return { metrics, alarms, logger };
+  };
+  const traceId = tracing ? () => ({ trace_id: tracing.traceId() }) : undefined;
+  const logger = createLogger(config.logging.level, name, undefined, onAlarm, traceId);
+  return { metrics, alarms, logger, tracing };
 }
 
 /** Logs an alarm for what must not be set in production, and arms the crash point. */

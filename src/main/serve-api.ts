@@ -21,9 +21,10 @@ import { buildDeps } from './build-deps.ts';
 import { announceApi, sharedMetrics } from './api-processes.ts';
 import { createInstallationGauges } from './installation-gauges.ts';
 import { configOrExit, doneOrExit, stopOnSignals } from './run-process.ts';
+import { wrapsOf } from './trace-deps.ts';
 
 const config = configOrExit();
-const { deps, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'api'));
+const { deps, tracing, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'api'));
 const { logger, db } = deps;
 await doneOrExit(() => assertSchemaVersion(db));
 
@@ -36,10 +37,11 @@ const undelivered = createUndeliveredChats(deps);
 const liveChats = createLiveChats(deps);
 /** Chat calls on further channels may be this share of all chats of a minute, so that retries add at most this share to the load. */
 const RETRY_SHARE = 0.2;
-const adminApi = createAdminApi(deps);
+const adminApi = createAdminApi(deps, tracing ? wrapsOf(tracing).send : undefined);
 const httpDeps = {
   ...deps,
   adminAccess: adminApi.access,
+  tracing: tracing ?? undefined,
   recordDetail: (row: Parameters<typeof details.record>[0]) => details.record(row),
   admission: createTaskAdmission(deps),
   storage: createStorageGuard(deps),

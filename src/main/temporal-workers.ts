@@ -6,6 +6,7 @@ import { createActivities } from '../activities/index.ts';
 import type { Deps } from '../deps.ts';
 import { jobNames } from '../domain/job.ts';
 import { taskQueues } from '../domain/workflow-contract.ts';
+import type { Tracing } from '../platform/observe/tracer.ts';
 import { temporalConnectionOptions } from '../platform/temporal/workflow-client.ts';
 import { temporalAccess } from './build-deps.ts';
 import { ensureTemporalPatiently } from './ensure-temporal.ts';
@@ -24,10 +25,10 @@ export interface Workers {
 }
 
 /** The workers of one process, one for each task queue, so that no kind of work waits for another. */
-export async function createWorkers(deps: Deps): Promise<Workers> {
+export async function createWorkers(deps: Deps, tracing: Tracing | null): Promise<Workers> {
   const { config } = deps;
   const metrics = await startRuntime(deps);
-  const bundle = await workflowBundle();
+  const bundle = await workflowBundle({ traced: tracing !== null });
   const connection = await connectPatiently(deps);
   await ensureTemporalPatiently(deps);
   const activities = createActivities(deps);
@@ -37,6 +38,7 @@ export async function createWorkers(deps: Deps): Promise<Workers> {
     namespace: config.temporal.namespace,
     shutdownGraceTime: config.worker.shutdownGraceSeconds * 1000,
     shutdownForceTime: config.worker.shutdownForceSeconds * 1000,
+    ...tracing?.temporal.worker,
   } satisfies Partial<WorkerOptions>;
   const workers = await Promise.all([
     Worker.create({

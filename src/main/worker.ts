@@ -8,7 +8,7 @@ import { startLoops } from './worker-loops.ts';
 import { createWorkers, type Workers } from './temporal-workers.ts';
 
 const config = configOrExit();
-const { deps, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'worker'));
+const { deps, tracing, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'worker'));
 const { logger, db } = deps;
 await doneOrExit(() => assertSchemaVersion(db));
 
@@ -34,7 +34,7 @@ stopOnSignals(
   },
 );
 
-workers = await createWorkers(deps);
+workers = await createWorkers(deps, tracing);
 running = workers.run();
 announce(null);
 logger.info('the worker is running');

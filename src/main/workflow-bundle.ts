@@ -7,15 +7,23 @@ import { fileURLToPath } from 'node:url';
 const source = dirname(dirname(fileURLToPath(import.meta.url)));
 const cacheDirectory = join(dirname(source), 'node_modules', '.cache', 'tollgate');
 
+/** What the bundle of `traced` workflows has beside the workflows. */
+const traceInterceptors = join(source, 'platform', 'observe', 'opentelemetry', 'workflow-interceptors.ts');
+
 /**
  * The bundled workflows. Built once per version of their sources (about three seconds) and cached in a file. If the file cannot be
- * written, the bundle stays in memory; with `mustRemember` that is an error.
+ * written, the bundle stays in memory; with `mustRemember` that is an error. With `traced`, the bundle has the interceptors that record
+ * spans.
  */
-export async function workflowBundle({ mustRemember = false } = {}): Promise<WorkflowBundle> {
-  const file = join(cacheDirectory, `workflows-${await sourcesHash()}.js`);
+export async function workflowBundle({ traced = false, mustRemember = false } = {}): Promise<WorkflowBundle> {
+  const file = join(cacheDirectory, `${traced ? 'traced-' : ''}workflows-${await sourcesHash()}.js`);
   const remembered = await readFile(file, 'utf8').catch(() => null);
   if (remembered !== null) return { code: remembered };
-  const { code } = await bundleWorkflowCode({ workflowsPath: join(source, 'workflows', 'index.ts'), logger: quiet });
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(source, 'workflows', 'index.ts'),
+    workflowInterceptorModules: traced ? [traceInterceptors] : [],
+    logger: quiet,
+  });
   // Best effort: an image with a read-only root already has the file.
   await remember(file, code).catch((error: unknown) => {
     if (mustRemember) throw error;
@@ -36,7 +44,7 @@ async function sourcesHash(): Promise<string> {
     const names = (await readdir(join(source, layer))).sort();
     for (const name of names) hash.update(name).update(await readFile(join(source, layer, name)));
   }
-  hash.update(await readFile(join(dirname(source), 'package-lock.json')));
+  for (const file of [traceInterceptors, join(dirname(source), 'package-lock.json')]) hash.update(await readFile(file));
   return hash.digest('hex').slice(0, 24);
 }
 

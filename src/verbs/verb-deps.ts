@@ -39,4 +39,5 @@ export interface ListenCount {
 export type OpenDeps = <Need extends keyof VerbDeps>(need: Need) => Promise<VerbDeps[Need]>;
 
 type SecretsDeps = Pick<Deps, 'db' | 'config' | 'sealer' | 'urls'>;
-type UpstreamDeps = SecretsDeps & Pick<Deps, 'ledger' | 'logger' | 'metrics' | 'workflows' | 'channels' | 'adapters'>;
+type UpstreamDeps = SecretsDeps &
+  Pick<Deps, 'ledger' | 'logger' | 'metrics' | 'tracer' | 'workflows' | 'channels' | 'adapters'>;

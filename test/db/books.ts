@@ -65,6 +65,7 @@ export function newTask(book: Book, credits: number, over: Partial<NewTask> = {}
     maxCredits: null,
     deadlineSeconds: 600,
     idempotency: null,
+    traceParent: null,
     ...over,
   };
 }

@@ -35,6 +35,28 @@ function openDoor() {
   return { door, calls, told, call };
 }
 
+describe('a batch where traces are on', () => {
+  it('runs in the places of its members, and outside of the place of the caller that starts it', async () => {
+    const places: unknown[][] = [];
+    let caller = 'first caller';
+    const door = new GroupCommit<string, string>({
+      membersMax: 10,
+      traces: {
+        here: () => caller,
+        together: (given, work) => {
+          places.push([...given]);
+          return work();
+        },
+      },
+      run: (members) => Promise.resolve(members),
+    });
+    const first = door.submit('a');
+    caller = 'second caller';
+    expect(await Promise.all([first, door.submit('b')])).toEqual(['a', 'b']);
+    expect(places).toEqual([[], ['first caller', 'second caller']]);
+  });
+});
+
 describe('a member whose caller stopped waiting', () => {
   it.each([
     ['after its transaction was rolled back', lockTimeout],

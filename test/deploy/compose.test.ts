@@ -196,10 +196,10 @@ describe('docker-compose.yml', () => {
     expect(Number(environment['WORKER_SHUTDOWN_GRACE_SECONDS'])).toBeGreaterThanOrEqual(30);
   });
 
-  it('starts Prometheus and Grafana only with the profile `observability`, with files that are here', () => {
+  it('starts Prometheus, Tempo and Grafana only with the profile `observability`, with files that are here', () => {
     const extra = Object.entries(compose.services).filter(([, { profiles }]) => profiles.length > 0);
     expect(extra.map(([name, { profiles }]) => [name, profiles])).toEqual(
-      ['prometheus', 'grafana'].map((name) => [name, ['observability']]),
+      ['prometheus', 'tempo', 'grafana'].map((name) => [name, ['observability']]),
     );
     const mounted = Object.values(compose.services)
       .flatMap(({ volumes }) => volumes)
@@ -212,7 +212,7 @@ describe('docker-compose.yml', () => {
     for (const { ports } of Object.values(compose.services)) {
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
     }
-    for (const name of ['postgres', 'temporal', 'temporal-schema', 'migrate', 'worker']) {
+    for (const name of ['postgres', 'temporal', 'temporal-schema', 'migrate', 'worker', 'tempo']) {
       expect(service(name).ports).toEqual([]);
     }
     expect(compose.networks['inside']).toEqual({ internal: true });

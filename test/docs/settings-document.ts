@@ -12,6 +12,7 @@ const headings = {
   egress: 'Outbound requests',
   files: 'Stored files',
   logging: 'Logging',
+  traces: 'Traces',
   alarms: 'Alarms',
   worker: 'Worker processes',
   chat: 'Chat',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -10,16 +10,18 @@ import { letModelsStream, stream } from '../commands/chat/streams.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
+import { startOtlpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts';
 import { png } from '../support/pictures.ts';
 import { describeMetrics } from './metrics-pages.ts';
 
 let gateway: Gateway;
+let traces: OtlpReceiver;
 let project: TestProject;
 let adminUrl: string;
 let metricsUrls: { api: string; worker: string };
 const metricsToken = randomUUID();
 const taskIds: string[] = [];
-/** Private texts of a client. They must not appear in logs, metrics or the Temporal UI. */
+/** Private texts of a client. They must not appear in logs, metrics, traces or the Temporal UI. */
 const privateTexts = Object.fromEntries(
   ['prompt', 'chat', 'gemini', 'url', 'query', 'fileName', 'refused'].map((name) => [name, `private-${randomUUID()}`]),
 );
@@ -29,9 +31,11 @@ beforeAll(async () => {
   const [admin, health] = [await choosePort(0, ports), await choosePort(0, ports)];
   adminUrl = `http://127.0.0.1:${admin}`;
   metricsUrls = { api: `${adminUrl}/metrics`, worker: `http://127.0.0.1:${health}/metrics` };
+  traces = await startOtlpReceiver();
   gateway = await startGateway({
     temporalClient: true,
     env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
       ADMIN_PORT: String(admin),
       WORKER_HEALTH_PORT: String(health),
       METRICS_TOKEN: metricsToken,
@@ -81,8 +85,17 @@ beforeAll(async () => {
     const open = await gateway.database.query('', `select id from delivery where state = 'pending'`);
     return open.length === 0;
   });
+  // What was traced before has arrived with the last request and with the ends of the workflows.
+  const traceId = randomBytes(16).toString('hex');
+  await gateway.get(apiKey, '/api/v1/models', { headers: { traceparent: `00-${traceId}-${traceId.slice(16)}-01` } });
+  await traces.traceWith(traceId, ['GET /api/v1/models']);
+  const workflowsEnded = () => traces.spans.filter(({ name }) => name === 'RunWorkflow:mediaTask').length;
+  await eventually(() => Promise.resolve(workflowsEnded() === taskIds.length));
 });
-afterAll(() => gateway?.stop());
+afterAll(async () => {
+  await gateway?.stop();
+  await traces?.close();
+});
 
 describeMetrics(() => ({ gateway, project, urls: metricsUrls, token: metricsToken }));
 
@@ -123,6 +136,11 @@ describe('a private text of a client', () => {
     expect(found(logs, Object.values(privateTexts))).toEqual([]);
   });
 
+  it('appears in no span', () => {
+    expect(traces.text()).toContain(taskIds[0]);
+    expect(found(traces.text(), Object.values(privateTexts))).toEqual([]);
+  });
+
   it('appears in no workflow history and in no metric', async () => {
     const histories = await historiesOf(taskIds);
     expect(histories).toContain(taskIds[0]);
@@ -133,7 +151,7 @@ describe('a private text of a client', () => {
 });
 
 describe('a secret', () => {
-  it('appears in no database row, no log and no workflow history', async () => {
+  it('appears in no database row, no log, no span and no workflow history', async () => {
     const { apiKey, webhookSecret } = project;
     // Search for each secret without its prefix, and also for its bytes in hexadecimal.
     const secrets = [apiKey.slice('sk-'.length), webhookSecret.slice('whsec_'.length)].flatMap((secret) => [
@@ -144,7 +162,8 @@ describe('a secret', () => {
     secrets.push(...adminSecrets.map((secret) => secret.slice('adm_'.length)));
     const dump = await everyRow();
     expect(dump).toContain(project.keyId);
-    expect(found(dump + logsOf(['api', 'worker']) + (await historiesOf(taskIds)), secrets)).toEqual([]);
+    const told = logsOf(['api', 'worker']) + traces.text() + (await historiesOf(taskIds));
+    expect(found(dump + told, secrets)).toEqual([]);
   });
 });
 

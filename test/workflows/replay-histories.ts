@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { workflowBundle } from '../../src/main/workflow-bundle.ts';
 
 /**
- * Replays the recorded histories of the folder named on the command line with the current workflows. Prints one JSON object with,
+ * Replays the recorded histories of the folder named on the command line with the current workflows, and with `traced` as a worker with traces runs them. Prints one JSON object with,
  * for each history, null or the error of its replay. This is a separate program because the runtime of Temporal's
  * workers is installed once for the life of a process.
  */
@@ -18,7 +18,7 @@ const histories = await Promise.all(
 );
 const complaints: Record<string, string | null> = {};
 for await (const { workflowId, error } of Worker.runReplayHistories(
-  { workflowBundle: await workflowBundle() },
+  { workflowBundle: await workflowBundle({ traced: process.argv[3] === 'traced' }) },
   histories,
 )) {
   complaints[workflowId] = error ? String(error) : null;

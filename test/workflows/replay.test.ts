@@ -1,12 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { z } from 'zod';
-import { nodeBinary, projectFolder } from '../support/program.ts';
+import { replay } from './replay.ts';
 
 const folder = fileURLToPath(new URL('histories', import.meta.url));
 const names = readdirSync(folder).map((file) => file.replace('.json', ''));
@@ -20,6 +18,10 @@ const eventsOf = (name: string): string[] =>
 describe('a recorded history', () => {
   it('replays with the current workflows, for every path', async () => {
     expect(await replay(folder)).toEqual(Object.fromEntries(names.map((name) => [name, null])));
+  });
+
+  it('replays with the interceptors of workers with traces, although it was recorded without', async () => {
+    expect(await replay(folder, 'traced')).toEqual(Object.fromEntries(names.map((name) => [name, null])));
   });
 
   it('exists for every path', () => {
@@ -94,18 +96,6 @@ describe('the data stored in Temporal', () => {
     ).toEqual([]);
   });
 });
-
-const run = promisify(execFile);
-const Complaints = z.record(z.string(), z.string().nullable());
-
-async function replay(histories: string): Promise<z.infer<typeof Complaints>> {
-  const program = fileURLToPath(new URL('replay-histories.ts', import.meta.url));
-  const { stdout } = await run(nodeBinary, ['--disable-warning=ExperimentalWarning', program, histories], {
-    cwd: projectFolder,
-    timeout: 50_000,
-  });
-  return Complaints.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''));
-}
 
 /** Every string of a document; payloads are decoded. */
 function stringsIn(value: unknown, key = ''): string[] {

@@ -1915,6 +1915,8 @@ export interface components {
         /** @description The evidence, such as an invoice. */
         reference: string;
       } | null;
+      /** @description From its create request to its callback, if that is traced. */
+      trace_id: string | null;
     };
     TaskOutput: {
       /** @description A signed URL, which needs no key. It is valid until `expires_at`. */
@@ -2027,6 +2029,8 @@ export interface components {
       } | null;
       /** @description In the Temporal UI, if its address is known. */
       workflow_url: string | null;
+      /** @description From its create request to its callback, if that is traced. */
+      trace_id: string | null;
       deliveries: components['schemas']['Delivery'][];
       ledger: components['schemas']['LedgerEntry'][];
     };

@@ -12,13 +12,15 @@ const lanes = 16;
 const paceMs = 20;
 const signalTimeoutMs = 2_000;
 
+type SweepDeps = DeliverDeps & Pick<Deps, 'workflows' | 'tracer'>;
+
 /**
  * Handles overdue callbacks: signals the workflow that waits to send the callback, or delivers the callback if its workflow no
  * longer exists. While Temporal cannot be reached, every workflow counts as existing. Runs in batches, at most 50 callbacks a
  * second, and leaves the rest for the next run. A callback that could not be handled counts as `failed` and delays no other.
  */
 export async function processCallbacks(
-  deps: DeliverDeps & Pick<Deps, 'workflows'>,
+  deps: SweepDeps,
 ): Promise<{ overdue: number; kicked: number; delivered: number; failed: number }> {
   const count = { overdue: 0, kicked: 0, delivered: 0, failed: 0 };
   const inTurn = createPace(paceMs);
@@ -37,7 +39,7 @@ export async function processCallbacks(
     const signals = { reached: 0, unreachable: 0 };
     await inLanes(claimed, lanes, async (next) => {
       await inTurn();
-      const handled = await handle(deps, next);
+      const handled = await deps.tracer.resume(next.traceParent, 'deliver the late callback', () => handle(deps, next));
       if (handled === 'failed' || handled === 'unreachable') postponed.push(next.deliveryId);
       if (handled === 'unreachable') signals.unreachable += 1;
       else if (!next.adopted) signals.reached += 1;
@@ -53,7 +55,7 @@ export async function processCallbacks(
 type Handled = 'kicked' | 'delivered' | 'unreachable' | 'failed' | 'nothing';
 
 /** Never rejects, so that one failure stops no other callback. */
-async function handle(deps: DeliverDeps & Pick<Deps, 'workflows'>, overdue: OverdueDelivery): Promise<Handled> {
+async function handle(deps: SweepDeps, overdue: OverdueDelivery): Promise<Handled> {
   const { deliveryId } = overdue;
   try {
     const handled = await wakeUpOrDeliver(deps, overdue);
@@ -68,7 +70,7 @@ async function handle(deps: DeliverDeps & Pick<Deps, 'workflows'>, overdue: Over
 }
 
 async function wakeUpOrDeliver(
-  deps: DeliverDeps & Pick<Deps, 'workflows'>,
+  deps: SweepDeps,
   { deliveryId, workflowId, adopted }: OverdueDelivery,
 ): Promise<Handled> {
   if (!adopted) {

@@ -20,6 +20,7 @@ export type JobDeps = Pick<
   | 'ledger'
   | 'logger'
   | 'metrics'
+  | 'tracer'
   | 'workflows'
   | 'channels'
   | 'adapters'

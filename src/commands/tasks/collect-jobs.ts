@@ -24,13 +24,15 @@ export function createCollector({
   db,
   workflows,
   logger,
-}: Pick<Deps, 'db' | 'logger'> & { workflows: Pick<Deps['workflows'], 'collect'> }): Collector {
+  tracer,
+}: Pick<Deps, 'db' | 'logger' | 'tracer'> & { workflows: Pick<Deps['workflows'], 'collect'> }): Collector {
   let isAway = false;
   const signal = async (taskId: string): Promise<void> => {
     try {
       const task = await findRunningTask(db, taskId);
       if (!task) return;
-      const away = (await workflows.collect(task, signalTimeoutMs)) === 'unreachable';
+      const collect = () => workflows.collect(task, signalTimeoutMs);
+      const away = (await tracer.resume(task.traceParent, 'collect the result', collect)) === 'unreachable';
       if (away && !isAway) logger.warn('Temporal is unavailable: results of parked jobs wait for it');
       isAway = away;
     } catch (error) {

@@ -29,7 +29,7 @@ export interface CreatedMediaTask {
 
 type CreateDeps = Pick<
   Deps,
-  'config' | 'db' | 'ledger' | 'catalog' | 'channels' | 'egress' | 'files' | 'urls' | 'workflows' | 'logger'
+  'config' | 'db' | 'ledger' | 'catalog' | 'channels' | 'egress' | 'files' | 'urls' | 'workflows' | 'logger' | 'tracer'
 > & { admission: TaskAdmission; storage: StorageGuard };
 
 /** Input files are held before the deadline starts to run, and an attempt may read them until the sweep ends its task. */
@@ -80,6 +80,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
     maxCredits: options.maxCredits,
     deadlineSeconds: options.deadlineSeconds,
     idempotency: key === null ? null : { route, key, fingerprint, keptSeconds: deps.config.idempotency.keptSeconds },
+    traceParent: deps.tracer.traceparent(),
   };
   try {
     return await acceptTask(deps, task, stored.files);

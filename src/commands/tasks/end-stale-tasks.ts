@@ -14,21 +14,22 @@ const stuckMax = 1_000;
  * may run this concurrently: each task is ended once.
  */
 export async function endStaleTasks(
-  deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'logger'>,
+  deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'logger' | 'tracer'>,
 ): Promise<{ ended: string[]; stuck: number }> {
   const ended: string[] = [];
   const stuck: string[] = [];
   for (let batch = 0; batch < batchesMax; batch++) {
     // Tasks that could not be ended are left out, so that they do not block later ones.
-    const ids = await listStaleTasks(deps.db, batchMax, stuck);
+    const tasks = await listStaleTasks(deps.db, batchMax, stuck);
     const ends = await Promise.allSettled(
-      ids.map(async (taskId) => {
-        await finishTask(deps, { taskId, outcome: { kind: 'failed', code: 'task_timeout', unknown: false } });
+      tasks.map(async ({ taskId, traceParent }) => {
+        const outcome = { kind: 'failed', code: 'task_timeout', unknown: false } as const;
+        await deps.tracer.resume(traceParent, 'end the stale task', () => finishTask(deps, { taskId, outcome }));
         crashPoint('mid_stale_batch');
       }),
     );
     for (const [index, end] of ends.entries()) {
-      const taskId = ids[index] ?? '';
+      const taskId = tasks[index]?.taskId ?? '';
       if (end.status === 'fulfilled') ended.push(taskId);
       else {
         stuck.push(taskId);
@@ -38,7 +39,7 @@ export async function endStaleTasks(
         );
       }
     }
-    if (ids.length < batchMax || stuck.length >= stuckMax) break;
+    if (tasks.length < batchMax || stuck.length >= stuckMax) break;
   }
   return { ended, stuck: stuck.length };
 }

@@ -10,7 +10,7 @@ import { createCollector } from './collect-jobs.ts';
 import { parkedPollBounds } from './parked-poll-bounds.ts';
 import { stopUpstream } from './stop-upstream.ts';
 
-type PollerDeps = Pick<Deps, 'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'logger' | 'metrics'> & {
+type PollerDeps = Pick<Deps, 'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'logger' | 'metrics' | 'tracer'> & {
   workflows: Pick<Deps['workflows'], 'collect'>;
 };
 
@@ -43,7 +43,7 @@ const lateAfterMs = 1_000;
  * or is lost, its workflow is told to collect it. Whoever ends a task with a parked job leaves the end of its attempt to the poller.
  */
 export function createJobPoller(deps: PollerDeps): JobPoller {
-  const { config, db, logger, metrics } = deps;
+  const { config, db, logger, metrics, tracer } = deps;
   const bounds = parkedPollBounds(config);
   const stopping = new AbortController();
   const collector = createCollector(deps);
@@ -92,7 +92,10 @@ export function createJobPoller(deps: PollerDeps): JobPoller {
       for (const job of jobs) {
         const channel = channels.get(job.channelId);
         if (!channel) continue;
-        const polling = run(job, channel, claimedAt + job.leaseMs).finally(() => running.delete(polling));
+        const poll = () => run(job, channel, claimedAt + job.leaseMs);
+        const polling = tracer
+          .resume(job.traceParent, 'poll the parked job', poll)
+          .finally(() => running.delete(polling));
         running.add(polling);
       }
       const late = jobs.filter(({ lateMs }) => lateMs > lateAfterMs).length;

@@ -2,7 +2,7 @@ import { claimSilentTasks, claimUnstartedTasks, markStarted, type TaskStart } fr
 import type { Deps } from '../../deps.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
 
-type StartDeps = Pick<Deps, 'config' | 'db' | 'workflows' | 'logger'>;
+type StartDeps = Pick<Deps, 'config' | 'db' | 'workflows' | 'logger' | 'tracer'>;
 
 /** Tasks of one round of the starter. */
 export const STARTER_BATCH_MAX = 64;
@@ -47,14 +47,15 @@ export async function resumeSilentTasks(deps: StartDeps): Promise<Started> {
 
 /** Never rejects: a task that cannot be started does not prevent the start of others. */
 async function startAll(
-  { workflows, logger }: StartDeps,
+  { workflows, logger, tracer }: StartDeps,
   tasks: TaskStart[],
 ): Promise<{ started: string[]; isAway: boolean }> {
   const started: string[] = [];
   let unreachable = 0;
   await inLanes(tasks, STARTER_CONCURRENCY, async (task): Promise<void | 'end_lane'> => {
     try {
-      if ((await workflows.start(task, startTimeoutMs)) === 'unreachable') {
+      const start = () => workflows.start(task, startTimeoutMs);
+      if ((await tracer.resume(task.traceParent, 'start the workflow', start)) === 'unreachable') {
         unreachable += 1;
         // The other lanes continue, because the failure may concern this task only.
         return 'end_lane';

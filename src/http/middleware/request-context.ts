@@ -33,14 +33,19 @@ export function requestContext(tools: ContextTools): AppMiddleware {
 /** nginx's status for a client that disconnects before the answer begins. Logged, never sent. */
 const CLIENT_CLOSED_REQUEST = 499;
 
+/** The status that a client was answered with, once the answer is sent or the client is gone. */
+export const answeredStatus = ({ state, res }: AppContext): number =>
+  state.clientGone || !res.headersSent ? CLIENT_CLOSED_REQUEST : res.statusCode;
+
 function noteRequest({ logger, metrics, recordDetail }: ContextTools, ctx: AppContext, ms: number): void {
-  const { requestId, clientRequestId, route, key, admin, clientGone } = ctx.state;
+  const { requestId, clientRequestId, traceId, route, key, admin } = ctx.state;
   const line = {
     request_id: requestId,
     client_request_id: clientRequestId,
+    trace_id: traceId,
     method: ctx.method,
     path: probePaths.has(ctx.path) ? ctx.path : (route?.path ?? 'unmatched'),
-    status: clientGone || !ctx.res.headersSent ? CLIENT_CLOSED_REQUEST : ctx.res.statusCode,
+    status: answeredStatus(ctx),
     ms: Math.round(ms),
     key_id: key?.keyId,
     project_id: key?.projectId,
@@ -59,7 +64,7 @@ function noteRequest({ logger, metrics, recordDetail }: ContextTools, ctx: AppCo
   recordDetail?.(detailOf(ctx, { route: line.path, method, status: line.status, ms }));
 }
 
-const probePaths = new Set(['/livez', '/readyz', '/metrics']);
+export const probePaths = new Set(['/livez', '/readyz', '/metrics']);
 
 /**
  * The detail row of an answered request: ids, numbers and the route's template. It has no client input, so that no part of a

@@ -9,6 +9,7 @@ import { Ledger } from '../../db/ledger.ts';
 import type { Sealer } from '../../platform/crypto/seal.ts';
 import { createLogger } from '../../platform/observe/logger.ts';
 import { createMetrics } from '../../platform/observe/metrics.ts';
+import { noTracer } from '../../platform/observe/tracer.ts';
 import { createWorkflowClient } from '../../platform/temporal/workflow-client.ts';
 import { temporalAccess, upstreamTimeouts } from '../build-deps.ts';
 
@@ -27,6 +28,7 @@ export function openUpstreams(config: Config, db: Database, sealer: Sealer) {
       workflows,
       logger,
       metrics,
+      tracer: noTracer,
       channels: createChannelCache(db, channelsKeptMs, config.breaker, { logger, metrics, probe }),
       adapters,
     },

@@ -20,12 +20,14 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
  * JSON lines on stderr. Credentials, prompts and callback URLs are redacted by field name at any depth, because log lines are
  * shipped to systems that must not hold them. Of PostgreSQL errors only code and place are written, because their text can quote
  * rows and statements. Log ids, codes and times, never a query string. `onAlarm` is told of each line with `alarm: true`.
+ * `mixin` adds fields to each line.
  */
 export function createLogger(
   level: LogLevel,
   name: string,
   destination: DestinationStream = (standardError ??= openStandardError()),
   onAlarm?: (alarm: Alarm) => void,
+  mixin?: () => object,
 ): Logger {
   const logger = pino(
     {
@@ -33,6 +35,7 @@ export function createLogger(
       base: { name, pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
       ...(onAlarm && { hooks: watchAlarms(onAlarm) }),
+      ...(mixin && { mixin }),
       // pino's own serializer would describe an error a second time, after the formatter below.
       serializers: { err: (error: unknown) => redactedValue(error, 1) },
       formatters: {

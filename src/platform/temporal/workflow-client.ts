@@ -12,6 +12,7 @@ import {
   type ConnectionOptions,
   type TLSConfig,
   ScheduleNotFoundError,
+  type WorkflowClientInterceptor,
   type WorkflowStartOptions,
 } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
@@ -97,10 +98,16 @@ export function temporalConnectionOptions({ address, apiKey, tls }: TemporalAcce
   };
 }
 
-/** Connects lazily, so that the API starts and serves while Temporal is unavailable. */
-export function createWorkflowClient(access: TemporalAccess): WorkflowClient {
+/**
+ * Connects lazily, so that the API starts and serves while Temporal is unavailable. The interceptors carry the trace of a request, where
+ * traces are on.
+ */
+export function createWorkflowClient(
+  access: TemporalAccess,
+  interceptors: WorkflowClientInterceptor[] = [],
+): WorkflowClient {
   const connection = Connection.lazy(temporalConnectionOptions(access));
-  const client = new Client({ connection, namespace: access.namespace });
+  const client = new Client({ connection, namespace: access.namespace, interceptors: { workflow: interceptors } });
 
   /** Makes a call within its time and returns `done`, or what `known` makes of the error. Unknown errors are thrown. */
   const within = async <T>(

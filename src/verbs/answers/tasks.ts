@@ -54,20 +54,25 @@ const resolution = z
   .nullable()
   .describe('What an operator found out about an unknown outcome.');
 
+const traceId = z.string().nullable().describe('From its create request to its callback, if that is traced.');
+
 export const TaskTimeline = z
   .object({
     ...row,
     attempts_detail: z.array(AttemptDetail).describe("Without the providers' own words."),
     resolution,
     workflow_url: z.string().nullable().describe('In the Temporal UI, if its address is known.'),
+    trace_id: traceId,
     deliveries: z.array(Delivery),
     ledger: z.array(LedgerEntry),
   })
   .meta({ id: 'TaskTimeline' });
 
-export const TaskContent = Task.extend({ attempts_detail: z.array(AttemptDetail), resolution }).meta({
-  id: 'TaskContent',
-});
+export const TaskContent = Task.extend({
+  attempts_detail: z.array(AttemptDetail),
+  resolution,
+  trace_id: traceId,
+}).meta({ id: 'TaskContent' });
 
 export const ResolvedTask = z.object({ task_id: taskId, outcome, reference, changed }).meta({ id: 'ResolvedTask' });
 

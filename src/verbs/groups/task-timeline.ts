@@ -5,7 +5,7 @@ import { listAttemptDetails } from '../../db/attempt-details.ts';
 import type { Database } from '../../db/database.ts';
 import type { Config } from '../../config/load-config.ts';
 import { findResolution } from '../../db/resolutions.ts';
-import { findTask, type TaskView } from '../../db/tasks.ts';
+import { findTask, findTraceParent, type TaskView } from '../../db/tasks.ts';
 import type { z } from 'zod';
 import { TaskTimeline, type TaskRow } from '../answers/tasks.ts';
 import { verb } from '../define-verb.ts';
@@ -24,8 +24,9 @@ export const timeline = verb({
   async run(deps, { id: taskId }) {
     const task = await knownTask(deps.db, taskId);
     const firstPage = { limit: rowsMax, after: null };
-    const [attempts, resolution, deliveries, ledger] = await Promise.all([
+    const [attempts, traceId, resolution, deliveries, ledger] = await Promise.all([
       listAttemptDetails(deps.db, taskId),
+      traceIdOf(deps.db, taskId),
       findResolution(deps.db, taskId),
       listDeliveries(deps, taskId, firstPage),
       listLedgerEntries(deps, { projectId: task.projectId, requestId: taskId }, firstPage),
@@ -38,11 +39,17 @@ export const timeline = verb({
         attempts_detail: calls.map(jsonRow),
         resolution,
         workflow_url: workflowUrl(deps.config, taskId),
+        trace_id: traceId,
         deliveries: deliveries.items,
         ledger: ledger.items,
       },
       text: [
-        facts({ ...taskRow(task), created_at: time(task.createdAt), completed_at: time(task.completedAt) }),
+        facts({
+          ...taskRow(task),
+          created_at: time(task.createdAt),
+          completed_at: time(task.completedAt),
+          trace_id: traceId,
+        }),
         callTable(calls),
         table(
           ledger.items.map(({ at, kind, credits, balance_after }) => ({ at: time(at), kind, credits, balance_after })),
@@ -64,6 +71,12 @@ const workflowUrl = (
 
 /** More than one task has: its callback can be sent again by hand. */
 const rowsMax = 100;
+
+/** The trace from the create request to the callback; null if the task is not traced. */
+export async function traceIdOf(db: Database, taskId: string): Promise<string | null> {
+  // W3C Trace Context: version, trace id, span id, flags.
+  return (await findTraceParent(db, taskId))?.split('-')[1] ?? null;
+}
 
 export async function knownTask(db: Database, id: string): Promise<TaskView> {
   const task = await findTask(db, id);

@@ -16,7 +16,7 @@ import { moment, shortText, unixSecondsOf } from '../input.ts';
 import { pageInput } from '../page-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
-import { callTable, knownTask, taskRow, timeline } from './task-timeline.ts';
+import { callTable, knownTask, taskRow, timeline, traceIdOf } from './task-timeline.ts';
 
 /** `tollgate tasks …`: image and video tasks and their outcomes. */
 export const tasks = group('image and video tasks', () => ({ list, show, timeline, resolve, cancel, redeliver }));
@@ -79,11 +79,13 @@ const show = verb({
     await recordAudit(deps.db, { actor, action: 'tasks.show', subject: taskId });
     const attempts = await listAttemptDetails(deps.db, taskId);
     const resolution = await findResolution(deps.db, taskId);
+    const traceId = await traceIdOf(deps.db, taskId);
     const shown = presentTask(deps, task);
     const about = facts({
       task_id: task.id,
       project_id: task.projectId,
       request_id: task.requestId,
+      trace_id: traceId,
       model: `${task.modelId} (${task.type})`,
       admission: task.admission,
       status: task.progress === null ? task.status : `${task.status}, ${task.progress} %`,
@@ -102,7 +104,7 @@ const show = verb({
       output: shown['output'],
     });
     return {
-      document: { ...shown, attempts_detail: attempts.map(jsonRow), resolution },
+      document: { ...shown, attempts_detail: attempts.map(jsonRow), resolution, trace_id: traceId },
       text: `${about}\n\n${callTable(attempts)}`,
     };
   },

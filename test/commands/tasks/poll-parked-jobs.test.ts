@@ -14,6 +14,7 @@ import type { PollResult } from '../../../src/domain/upstream.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { createLogger } from '../../../src/platform/observe/logger.ts';
 import { createMetrics } from '../../../src/platform/observe/metrics.ts';
+import { noTracer } from '../../../src/platform/observe/tracer.ts';
 import type { StartResult } from '../../../src/platform/temporal/workflow-client.ts';
 import { admitted, newId, newTask, openBook, openLedger, rowsOf, run, taskEnd, type Book } from '../../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -98,6 +99,7 @@ function openScene(own: Record<string, string> = {}): Scene {
     config,
     db,
     metrics,
+    tracer: noTracer,
     logger,
     sealer,
     channels: createChannelCache(db, 0, config.breaker, { logger, metrics, probe: () => Promise.resolve(null) }),

@@ -432,6 +432,7 @@ END) stored,
   start_claimed_until timestamp with time zone,
   started_at timestamp with time zone,
   status text not null default 'queued'::text,
+  trace_parent text,
   type text not null,
   workflow_started_at timestamp with time zone
 ) with (fillfactor=60);
@@ -1208,7 +1209,7 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.claim_polls(p_channel_ids text[], p_places integer[], p_least_seconds double precision, p_most_seconds double precision)
- RETURNS TABLE(attempt_id text, fence text, channel_id text, task_id text, request_id text, operation jsonb, progress integer, missing_ms double precision, wanted boolean, remaining_ms double precision, lease_ms double precision, late_ms double precision)
+ RETURNS TABLE(attempt_id text, fence text, channel_id text, task_id text, request_id text, operation jsonb, progress integer, missing_ms double precision, wanted boolean, remaining_ms double precision, lease_ms double precision, late_ms double precision, trace_parent text)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
@@ -1255,7 +1256,7 @@ begin
   select c.id, c.fence, c.channel_id, t.id, t.request_id, c.operation, t.progress,
     (extract(epoch from at - c.missing_since) * 1000)::float8, t.completed_at is null,
     (extract(epoch from t.deadline_at - at) * 1000)::float8, (extract(epoch from c.next_poll_at - at) * 1000)::float8,
-    (extract(epoch from at - c.due_at) * 1000)::float8
+    (extract(epoch from at - c.due_at) * 1000)::float8, t.trace_parent
   from claimed c join task t on t.id = c.request_id;
 end $function$;
 
@@ -1346,7 +1347,7 @@ begin
       ord int, task_id text, project_id text, key_id text, request_id text, dialect text, type text, model_id text, input jsonb,
       snapshot jsonb, credits bigint, callback_url text, metadata jsonb, max_credits bigint,
       deadline_seconds float8, route text, key text, fingerprint text,
-      kept_seconds float8) order by x.ord
+      kept_seconds float8, trace_parent text) order by x.ord
   loop
     task_id := m.task_id;
     original_task_id := null;
@@ -1382,9 +1383,10 @@ begin
       end;
       if verdict = 'created' then
         insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
-                          callback_url, metadata, max_credits, deadline_at)
+                          callback_url, metadata, max_credits, deadline_at, trace_parent)
         values (m.task_id, m.project_id, m.key_id, m.request_id, m.dialect, m.type, m.model_id, m.input, m.snapshot, m.credits,
-                m.callback_url, m.metadata, m.max_credits, clock_timestamp() + make_interval(secs => m.deadline_seconds))
+                m.callback_url, m.metadata, m.max_credits, clock_timestamp() + make_interval(secs => m.deadline_seconds),
+                m.trace_parent)
         returning task.created_at into created_at;
         if m.metadata is not null then
           insert into task_metadata (pair, created_at, task_id)

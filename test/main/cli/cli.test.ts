@@ -683,6 +683,7 @@ async function anAdmittedTask({ projectId, keyId }: Owner): Promise<string> {
     maxCredits: null,
     deadlineSeconds: 600,
     idempotency: null,
+    traceParent: null,
   });
   expect(await ledger.reserveTask(taskId, false)).toMatchObject({ admitted: true });
   return taskId;

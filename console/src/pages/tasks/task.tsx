@@ -85,6 +85,14 @@ function Summary({ task }: { task: TaskTimeline }) {
             </Code>,
           ],
           [
+            'Trace',
+            task.trace_id && (
+              <Code key="trace" className="breakable">
+                {task.trace_id}
+              </Code>
+            ),
+          ],
+          [
             'Workflow',
             task.workflow_url && (
               <ExternalLink key="workflow" href={task.workflow_url}>

@@ -41,6 +41,8 @@ create table task (
   cancel_refused_at timestamptz,
   -- Set when its client deleted the task: no client finds it any more.
   deleted_at timestamptz,
+  -- The trace of the create request in the format of W3C Trace Context, where traces are on: whatever works on the task continues it.
+  trace_parent text,
   -- The status by which lists find an ended task. Only the end of the task changes it: an index with status itself would make each start of
   -- an attempt write to every index of the table.
   listed_as text generated always as (case when completed_at is not null and admission = 'reserved' and deleted_at is null then status end) stored,

@@ -6,7 +6,7 @@
 -- The index gives the projects of a channel one by one, so the cost grows with the projects and the places, not with the jobs.
 create or replace function claim_polls(p_channel_ids text[], p_places int[], p_least_seconds float8, p_most_seconds float8)
 returns table (attempt_id text, fence text, channel_id text, task_id text, request_id text, operation jsonb, progress int,
-               missing_ms float8, wanted boolean, remaining_ms float8, lease_ms float8, late_ms float8)
+               missing_ms float8, wanted boolean, remaining_ms float8, lease_ms float8, late_ms float8, trace_parent text)
 language plpgsql
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
@@ -53,6 +53,6 @@ begin
   select c.id, c.fence, c.channel_id, t.id, t.request_id, c.operation, t.progress,
     (extract(epoch from at - c.missing_since) * 1000)::float8, t.completed_at is null,
     (extract(epoch from t.deadline_at - at) * 1000)::float8, (extract(epoch from c.next_poll_at - at) * 1000)::float8,
-    (extract(epoch from at - c.due_at) * 1000)::float8
+    (extract(epoch from at - c.due_at) * 1000)::float8, t.trace_parent
   from claimed c join task t on t.id = c.request_id;
 end $$;

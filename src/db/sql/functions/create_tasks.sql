@@ -40,7 +40,7 @@ begin
       ord int, task_id text, project_id text, key_id text, request_id text, dialect text, type text, model_id text, input jsonb,
       snapshot jsonb, credits bigint, callback_url text, metadata jsonb, max_credits bigint,
       deadline_seconds float8, route text, key text, fingerprint text,
-      kept_seconds float8) order by x.ord
+      kept_seconds float8, trace_parent text) order by x.ord
   loop
     task_id := m.task_id;
     original_task_id := null;
@@ -76,9 +76,10 @@ begin
       end;
       if verdict = 'created' then
         insert into task (id, project_id, key_id, request_id, dialect, type, model_id, input, snapshot, credits_quoted,
-                          callback_url, metadata, max_credits, deadline_at)
+                          callback_url, metadata, max_credits, deadline_at, trace_parent)
         values (m.task_id, m.project_id, m.key_id, m.request_id, m.dialect, m.type, m.model_id, m.input, m.snapshot, m.credits,
-                m.callback_url, m.metadata, m.max_credits, clock_timestamp() + make_interval(secs => m.deadline_seconds))
+                m.callback_url, m.metadata, m.max_credits, clock_timestamp() + make_interval(secs => m.deadline_seconds),
+                m.trace_parent)
         returning task.created_at into created_at;
         if m.metadata is not null then
           insert into task_metadata (pair, created_at, task_id)

@@ -1,0 +1,222 @@
+import type { UpstreamCaller } from '../channels/call-upstream.ts';
+import type { Adapter, ChatStream, Upstream } from '../channels/channel.ts';
+import type { Adapters } from '../channels/registry.ts';
+import type { ChatLedger } from '../db/chat-ledger.ts';
+import type { Send } from '../db/database.ts';
+import type { Ledger } from '../db/ledger.ts';
+import type { Attempt } from '../domain/upstream.ts';
+import type { Egress } from '../platform/egress/egress.ts';
+import { failureOf, inSpan, type SpanFacts, type SpanStart, type Tracing } from '../platform/observe/tracer.ts';
+
+/**
+ * Wraps dependencies so that their calls have spans. Only where traces are on: without them, `build-deps.ts` wraps nothing, so that they
+ * cost nothing.
+ */
+export interface Wraps {
+  send: (send: Send) => Send;
+  caller: (caller: UpstreamCaller) => UpstreamCaller;
+  adapters: (adapters: Adapters) => Adapters;
+  egress: (egress: Egress) => Egress;
+  ledger: (ledger: Ledger) => Ledger;
+  chatLedger: (ledger: ChatLedger) => ChatLedger;
+}
+
+export const wrapsOf = (tracing: Tracing): Wraps => ({
+  send: (send) => tracedSend(tracing, send),
+  caller: (caller) => tracedCaller(tracing, caller),
+  adapters: (adapters) =>
+    Object.fromEntries(
+      Object.entries(adapters).map(([family, adapter]) => [family, tracedAdapter(tracing, family, adapter)]),
+    ),
+  egress: (egress) => tracedEgress(tracing, egress),
+  ledger: (ledger) => traceLedger(tracing, ledger),
+  chatLedger: (ledger) => traceChatLedger(tracing, ledger),
+});
+
+/** The name of a statement says what it does. Its text and its values are left out, because values may be prompts. */
+const tracedSend =
+  (tracing: Tracing, send: Send): Send =>
+  (statement) => {
+    const name = statement.name === undefined || statement.name === '' ? 'statement' : statement.name;
+    const facts = { 'db.system.name': 'postgresql', 'db.operation.name': name };
+    return inSpan(tracing, { name: `sql ${name}`, kind: 'client', facts }, () => send(statement));
+  };
+
+/** Adds what the provider answered to the span of the adapter's call. Of the address only the host, which the operator configured. */
+function tracedCaller(tracing: Tracing, caller: UpstreamCaller): UpstreamCaller {
+  const noted = <Outcome extends { kind: string; status?: number }>(upstream: Upstream, outcome: Outcome): Outcome => {
+    tracing.note({
+      'server.address': URL.parse(upstream.baseUrl)?.hostname,
+      'http.response.status_code': outcome.status,
+      'tollgate.exchange': outcome.kind,
+    });
+    return outcome;
+  };
+  return {
+    call: async (upstream, call) => noted(upstream, await caller.call(upstream, call)),
+    stream: async (upstream, call) => noted(upstream, await caller.stream(upstream, call)),
+    close: () => caller.close(),
+  };
+}
+
+/** One span for each call of an adapter, which may be several requests. The span of a streamed chat ends with its answer. */
+function tracedAdapter(tracing: Tracing, family: string, adapter: Adapter): Adapter {
+  const start = (operation: string, { channelId }: Upstream, facts: SpanFacts = {}): SpanStart => ({
+    name: `upstream ${operation}`,
+    kind: 'client',
+    facts: { 'tollgate.family': family, 'tollgate.channel_id': channelId, ...facts },
+  });
+  const spanned = async <Answer extends Outcome>(begin: SpanStart, work: () => Promise<Answer>): Promise<Answer> =>
+    inSpan(tracing, begin, async (note) => {
+      const answer = await work();
+      note(outcomeOf(answer));
+      return answer;
+    });
+  const chat = adapter.chat?.bind(adapter);
+  const chatStream = adapter.chatStream?.bind(adapter);
+  const submitMedia = adapter.submitMedia?.bind(adapter);
+  const pollMedia = adapter.pollMedia?.bind(adapter);
+  const findMedia = adapter.findMedia?.bind(adapter);
+  const cancelMedia = adapter.cancelMedia?.bind(adapter);
+  return {
+    ...adapter,
+    ...(chat && {
+      chat: (upstream, request, options) =>
+        spanned(start('chat', upstream, { 'tollgate.upstream_model': request.model }), () =>
+          chat(upstream, request, options),
+        ),
+    }),
+    ...(chatStream && {
+      chatStream: (upstream, request, options) => {
+        const begin = start('chat stream', upstream, { 'tollgate.upstream_model': request.model });
+        return untilItsEnd(tracing, begin, () => chatStream(upstream, request, options));
+      },
+    }),
+    ...(submitMedia && {
+      submitMedia: (upstream, request, options) =>
+        spanned(start('submit', upstream, { 'tollgate.upstream_model': request.model }), () =>
+          submitMedia(upstream, request, options),
+        ),
+    }),
+    ...(pollMedia && {
+      pollMedia: (upstream, operation, options) =>
+        spanned(start('poll', upstream), () => pollMedia(upstream, operation, options)),
+    }),
+    ...(findMedia && {
+      findMedia: (upstream, request, options) =>
+        spanned(start('find', upstream), () => findMedia(upstream, request, options)),
+    }),
+    ...(cancelMedia && {
+      cancelMedia: (upstream, operation, options) =>
+        inSpan(tracing, start('stop', upstream), () => cancelMedia(upstream, operation, options)),
+    }),
+  };
+}
+
+interface Outcome {
+  kind: string;
+  errorClass?: string;
+}
+
+const outcomeOf = ({ kind, errorClass }: Outcome): SpanFacts => ({
+  'tollgate.outcome': kind,
+  'error.type': errorClass,
+});
+
+async function untilItsEnd(
+  tracing: Tracing,
+  start: SpanStart,
+  work: () => Promise<Attempt<ChatStream>>,
+): Promise<Attempt<ChatStream>> {
+  const span = tracing.begin(start);
+  if (!span) return work();
+  try {
+    const attempt = await span.run(work);
+    span.note(outcomeOf(attempt));
+    if (attempt.kind !== 'ok') {
+      span.end();
+      return attempt;
+    }
+    const { value: stream } = attempt;
+    const each: ChatStream['each'] = async (take) => {
+      try {
+        await stream.each(take);
+      } catch (error) {
+        span.end(failureOf(error));
+        throw error;
+      } finally {
+        span.end();
+      }
+    };
+    const stop = () => {
+      stream.stop();
+      span.end();
+    };
+    return { kind: 'ok', value: { each, stop } };
+  } catch (error) {
+    span.end(failureOf(error));
+    throw error;
+  }
+}
+
+/** Without the address, which is a client's or a signed one. */
+function tracedEgress(tracing: Tracing, egress: Egress): Egress {
+  return {
+    ...egress,
+    fetch: (url, options) =>
+      inSpan(tracing, { name: `fetch ${options.purpose ?? 'callback'}`, kind: 'client' }, async (note) => {
+        const answer = await egress.fetch(url, options);
+        note(exchangeOf(answer));
+        return answer;
+      }),
+    download: (url, options, sink) =>
+      inSpan(tracing, { name: 'download', kind: 'client' }, async (note) => {
+        const answer = await egress.download(url, options, sink);
+        note(exchangeOf(answer));
+        return answer;
+      }),
+  };
+}
+
+const exchangeOf = (answer: { kind: string; status?: number; reason?: string }): SpanFacts => ({
+  'tollgate.exchange': answer.kind,
+  'http.response.status_code': answer.status,
+  'error.type': answer.reason,
+});
+
+/** Each command of the ledger in a span with its ids. The span of its statement is below it, also if the statement has other members. */
+function traceLedger(tracing: Tracing, ledger: Ledger): Ledger {
+  const createTask = ledger.createTask.bind(ledger);
+  ledger.createTask = (task) => {
+    const { taskId, modelId, credits } = task;
+    const facts = { ...ofTask(taskId), 'tollgate.model': modelId, 'tollgate.credits': credits };
+    return inSpan(tracing, { name: 'create task', facts }, () => createTask(task));
+  };
+  const reserveTask = ledger.reserveTask.bind(ledger);
+  ledger.reserveTask = (taskId, byWorkflow) =>
+    inSpan(tracing, { name: 'reserve credits', facts: ofTask(taskId) }, () => reserveTask(taskId, byWorkflow));
+  const finishTask = ledger.finishTask.bind(ledger);
+  ledger.finishTask = (end) => inSpan(tracing, { name: 'end task', facts: ofTask(end.taskId) }, () => finishTask(end));
+  const finishAttempt = ledger.finishAttempt.bind(ledger);
+  ledger.finishAttempt = (end) =>
+    inSpan(tracing, { name: 'end attempt and task', facts: ofTask(end.taskId) }, () => finishAttempt(end));
+  return ledger;
+}
+
+const ofTask = (taskId: string): SpanFacts => ({ 'tollgate.task_id': taskId });
+
+/** The same for chats. */
+function traceChatLedger(tracing: Tracing, ledger: ChatLedger): ChatLedger {
+  const admit = ledger.admit.bind(ledger);
+  ledger.admit = (request) => {
+    const { modelId, credits } = request;
+    const facts = { 'tollgate.model': modelId, 'tollgate.credits': credits };
+    return inSpan(tracing, { name: 'admit chat', facts }, () => admit(request));
+  };
+  const nextAttempt = ledger.nextAttempt.bind(ledger);
+  ledger.nextAttempt = (next) => inSpan(tracing, { name: 'begin next attempt' }, () => nextAttempt(next));
+  const end = ledger.end.bind(ledger);
+  ledger.end = (given) =>
+    inSpan(tracing, { name: 'settle chat', facts: { 'tollgate.credits': given.settle } }, () => end(given));
+  return ledger;
+}

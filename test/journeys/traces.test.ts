@@ -1,0 +1,297 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { letModelsStream, stream } from '../commands/chat/streams.ts';
+import { mediaRoutes } from '../support/api-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
+import { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver.ts';
+import { replay } from '../workflows/replay.ts';
+
+let receiver: OtlpReceiver;
+let gateway: Gateway;
+let project: TestProject;
+
+beforeAll(async () => {
+  receiver = await startOtlpReceiver();
+  gateway = await startGateway({
+    temporalClient: true,
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector',
+      POLL_INLINE_SECONDS: '1',
+      ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3',
+    },
+  });
+  project = await gateway.project({ credits: 10_000 });
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await receiver?.close();
+});
+
+/** The beginning of a trace at a client. */
+function aClient() {
+  const traceId = randomBytes(16).toString('hex');
+  const spanId = randomBytes(8).toString('hex');
+  return { traceId, spanId, headers: { traceparent: `00-${traceId}-${spanId}-01` } };
+}
+
+async function anImage(prompt: string, over: { baseUrl?: string } = {}) {
+  const client = aClient();
+  const body = {
+    model: 'aurora-image-1',
+    prompt,
+    callback_url: `${gateway.sandboxUrl}/_sandbox/inbox/${client.traceId}`,
+  };
+  const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, body, { ...over, headers: client.headers });
+  return { ...client, taskId };
+}
+
+const chat = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hello' }], max_tokens: 16 };
+const chatRoute = '/api/v1/chat/completions';
+
+const named = (spans: readonly ReceivedSpan[], name: string): ReceivedSpan => {
+  const span = spans.find((one) => one.name === name);
+  if (!span) throw new Error(`no span ${name}`);
+  return span;
+};
+
+/** The names of the spans above a span, the nearest first. */
+function above(spans: readonly ReceivedSpan[], name: string): string[] {
+  const names: string[] = [];
+  let span: ReceivedSpan | undefined = named(spans, name);
+  while ((span = spans.find(({ spanId }) => spanId === span?.parentSpanId))) names.push(span.name);
+  return names;
+}
+
+/** The spans whose parent is none of the trace's. */
+const roots = (spans: readonly ReceivedSpan[]) => {
+  const ids = new Set(spans.map(({ spanId }) => spanId));
+  return spans.filter(({ parentSpanId }) => !ids.has(parentSpanId));
+};
+
+const create = `POST ${mediaRoutes.image}`;
+const fromCreateToCallback = [
+  create,
+  'create task',
+  'sql create_tasks',
+  'RunWorkflow:mediaTask',
+  'RunActivity:planTask',
+  'reserve credits',
+  'sql reserve-tasks',
+  'RunActivity:attempt',
+  'sql start_attempt',
+  'upstream submit',
+  'upstream poll',
+  'download',
+  'end attempt and task',
+  'sql finish-attempts',
+  'RunActivity:deliver',
+  'sql claim_delivery',
+  'fetch callback',
+];
+
+describe('a chat', () => {
+  it('is one trace from the request to its settlement', async () => {
+    const { traceId, headers } = aClient();
+    expect((await gateway.create(project.apiKey, chatRoute, chat, { headers })).status).toBe(200);
+    const spans = await receiver.traceWith(traceId, [`POST ${chatRoute}`]);
+    const names = spans.map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining([...['admit chat', 'sql admit_chats', 'upstream chat', 'settle chat', 'sql end_chats']]),
+    );
+    expect(above(spans, 'sql admit_chats')).toEqual(['admit chat', `POST ${chatRoute}`]);
+    expect(named(spans, 'upstream chat').attributes).toMatchObject({
+      'tollgate.outcome': 'ok',
+      'http.response.status_code': 200,
+      'tollgate.channel_id': expect.any(String),
+      'tollgate.family': expect.any(String),
+      'tollgate.upstream_model': expect.any(String),
+    });
+    expect(roots(spans).map(({ name }) => name)).toEqual([`POST ${chatRoute}`]);
+  });
+
+  it('has the statement of a batch in its own trace, with a link to the trace of the first member', async () => {
+    const clients = Array.from({ length: 24 }, aClient);
+    await Promise.all(clients.map(({ headers }) => gateway.create(project.apiKey, chatRoute, chat, { headers })));
+    const traces = await Promise.all(clients.map(({ traceId }) => receiver.traceWith(traceId, [`POST ${chatRoute}`])));
+    for (const spans of traces) {
+      expect(above(spans, 'sql admit_chats')).toEqual(['admit chat', `POST ${chatRoute}`]);
+      expect(above(spans, 'sql end_chats')).toEqual(['settle chat', `POST ${chatRoute}`]);
+    }
+    const ofBatches = traces.flat().filter(({ links }) => links.length > 0);
+    const firsts = new Set(traces.flat().map(({ spanId }) => spanId));
+    expect(ofBatches.length).toBeGreaterThan(0);
+    expect(ofBatches.every(({ links }) => links.every(({ spanId }) => firsts.has(spanId)))).toBe(true);
+  });
+
+  it('has the span of a streamed answer until its end, and the settlement after it', async () => {
+    await letModelsStream(gateway, project.apiKey, ['gpt-5-mini']);
+    const before = receiver.spans.length;
+    expect((await stream(gateway, project.apiKey, { text: 'hello' })).isDone).toBe(true);
+    const span = await eventually(() =>
+      Promise.resolve(receiver.spans.slice(before).find(({ name }) => name === 'upstream chat stream')),
+    );
+    const spans = await receiver.traceWith(span.traceId, ['settle chat', 'sql end_chats', `POST ${chatRoute}`]);
+    expect(named(spans, 'upstream chat stream')).toMatchObject({
+      failure: null,
+      attributes: { 'tollgate.outcome': 'ok' },
+    });
+  });
+
+  it('is not recorded if its client says so', async () => {
+    const { traceId } = aClient();
+    const headers = { traceparent: `00-${traceId}-${'1'.repeat(16)}-00` };
+    await gateway.create(project.apiKey, chatRoute, chat, { headers });
+    const later = aClient();
+    await gateway.create(project.apiKey, chatRoute, chat, { headers: later.headers });
+    await receiver.traceWith(later.traceId, [`POST ${chatRoute}`]);
+    expect(receiver.trace(traceId)).toEqual([]);
+  });
+});
+
+describe('a media task', () => {
+  it('is one trace from the create request to its callback, which continues the trace of its client', async () => {
+    const { traceId, spanId } = await anImage('a red fox');
+    const spans = await receiver.traceWith(traceId, [...fromCreateToCallback, 'UpdateWithStartWorkflow:reserved']);
+    expect(named(spans, create)).toMatchObject({
+      service: 'tollgate-api',
+      parentSpanId: spanId,
+      failure: null,
+      attributes: {
+        'http.route': mediaRoutes.image,
+        'http.response.status_code': 202,
+        'tollgate.project_id': project.projectId,
+      },
+    });
+    expect(roots(spans).map(({ name }) => name)).toEqual([create]);
+    expect(above(spans, 'sql create_tasks')).toEqual(['create task', create]);
+    expect(above(spans, 'upstream submit')).toEqual([
+      'RunActivity:attempt',
+      'StartActivity:attempt',
+      'RunWorkflow:mediaTask',
+      'UpdateWithStartWorkflow:reserved',
+      create,
+    ]);
+    expect(above(spans, 'fetch callback').slice(0, 3)).toEqual([
+      'RunActivity:deliver',
+      'StartActivity:deliver',
+      'RunWorkflow:mediaTask',
+    ]);
+    expect(named(spans, 'upstream submit')).toMatchObject({
+      service: 'tollgate-worker',
+      attributes: { 'tollgate.outcome': 'ok', 'server.address': '127.0.0.1', 'http.response.status_code': 200 },
+    });
+    expect(named(spans, 'fetch callback').attributes).toMatchObject({ 'http.response.status_code': 200 });
+  });
+
+  it('has a history of as many events as without traces, which a worker without traces replays', async () => {
+    const { traceId, taskId } = await anImage('a red fox');
+    await receiver.traceWith(traceId, ['RunWorkflow:mediaTask']);
+    const history = await gateway.temporal.client.workflow.getHandle(taskId).fetchHistory();
+    // As many as test/workflows/replay.test.ts counts.
+    expect(history.events).toHaveLength(20);
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-histories-'));
+    try {
+      writeFileSync(join(folder, `${taskId}.json`), historyToJSON(history));
+      expect(await replay(folder)).toEqual({ [taskId]: null });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('has its trace id in the log lines of the API and of the worker', async () => {
+    const { traceId, taskId } = await anImage('a grey fox');
+    await receiver.traceWith(traceId, ['fetch callback']);
+    const lines = logLines().filter((line) => line.includes(`"trace_id":"${traceId}"`));
+    expect(lines.some((line) => line.includes('"msg":"request"') && line.includes(mediaRoutes.image))).toBe(true);
+    expect(lines.some((line) => line.includes('"msg":"callback tried"') && line.includes(taskId))).toBe(true);
+  });
+
+  it('continues its trace in the polls of its parked job and in the signal that collects the result', async () => {
+    const { traceId } = await anImage('a slow fox [[latency=4000]]');
+    const spans = await receiver.traceWith(traceId, [
+      ...fromCreateToCallback,
+      'poll the parked job',
+      'collect the result',
+      'HandleSignal:collect',
+    ]);
+    expect(above(spans, 'poll the parked job')).toEqual([create]);
+    expect(spans.filter(({ name }) => name === 'RunActivity:attempt').length).toBeGreaterThan(1);
+  });
+
+  it('continues its trace when the loop of a worker starts its workflow later', async () => {
+    const { name, baseUrl } = await gateway.startApi({ CREATE_WAIT_MS: '0' });
+    const { traceId } = await anImage('a late fox', { baseUrl });
+    const spans = await receiver.traceWith(traceId, [...fromCreateToCallback, 'StartWorkflow:mediaTask']);
+    expect(above(spans, 'RunWorkflow:mediaTask')).toEqual(['StartWorkflow:mediaTask', 'start the workflow', create]);
+    await gateway.kill(name);
+  });
+
+  it('stays one trace when its worker is killed while it polls', async () => {
+    const { traceId, taskId } = await anImage('a tough fox [[latency=3000]]');
+    await eventually(async () => {
+      const rows = await gateway.database.query(
+        '',
+        'select 1 from attempt where request_id = $1 and operation is not null',
+        [taskId],
+      );
+      return rows.length === 1;
+    });
+    await gateway.kill('worker-1');
+    await gateway.startWorker();
+    await receiver.traceWith(traceId, [
+      ...[create, 'create task', 'RunWorkflow:mediaTask', 'RunActivity:attempt', 'upstream poll', 'download'],
+      ...['end attempt and task', 'RunActivity:deliver', 'fetch callback'],
+    ]);
+    const about = receiver.spans.filter(
+      ({ attributes }) => attributes['temporalWorkflowId'] === taskId || attributes['tollgate.task_id'] === taskId,
+    );
+    expect(new Set(about.map((span) => span.traceId))).toEqual(new Set([traceId]));
+  });
+});
+
+describe('the collector', () => {
+  it('receives the configured headers', () => {
+    expect(receiver.authorizations).toEqual(new Set(['Bearer collector']));
+  });
+
+  it('delays neither a request nor a stop when it is away', async () => {
+    const nobody = `http://127.0.0.1:${await choosePort(0, new Set())}`;
+    const { name, baseUrl } = await gateway.startApi({ OTEL_EXPORTER_OTLP_ENDPOINT: nobody });
+    const answer = await gateway.create(project.apiKey, chatRoute, chat, { baseUrl });
+    expect(answer.status).toBe(200);
+    const before = performance.now();
+    await gateway.kill(name, 'SIGTERM');
+    expect(performance.now() - before).toBeLessThan(10_000);
+    expect(await gateway.exited(name)).toBe('code 0');
+  });
+});
+
+describe('without OTEL_EXPORTER_OTLP_ENDPOINT', () => {
+  it('an API server and a worker load no package of OpenTelemetry but the interfaces that the metrics use', async () => {
+    await gateway.kill('worker-2');
+    const file = join(gateway.logFolder, 'loaded-modules');
+    const hook = fileURLToPath(new URL('../support/loaded-modules.mjs', import.meta.url));
+    const off = { OTEL_EXPORTER_OTLP_ENDPOINT: '', NODE_OPTIONS: `--import=${hook}`, LOADED_MODULES: file };
+    const [{ baseUrl }] = await Promise.all([gateway.startApi(off), gateway.startWorker(off)]);
+    const before = receiver.spans.length;
+    const { traceId, taskId } = await anImage('an unseen fox', { baseUrl });
+    await gateway.create(project.apiKey, chatRoute, chat, { baseUrl });
+    await gateway.poll(project.apiKey, taskId, {});
+    expect(receiver.trace(traceId)).toEqual([]);
+    expect(receiver.spans.slice(before).filter(({ service }) => service === 'tollgate-worker')).toEqual([]);
+    expect([...new Set(readFileSync(file, 'utf8').trim().split('\n'))]).toEqual(['@opentelemetry/api']);
+  });
+});
+
+const logLines = (): string[] =>
+  readdirSync(gateway.logFolder)
+    .filter((name) => name.endsWith('.log'))
+    .flatMap((name) => readFileSync(join(gateway.logFolder, name), 'utf8').split('\n'));
