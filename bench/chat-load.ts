@@ -16,6 +16,12 @@ export const chatMessages = {
 /** The chat of the benchmarks that do not stream. */
 export const chatBody = JSON.stringify({ ...chatMessages, max_tokens: 256, temperature: 0.7 });
 
+/** The headers of the n-th chat. The keys take turns. */
+export const chatHeaders = (keys: readonly string[], n: number): Record<string, string> => ({
+  'content-type': 'application/json',
+  authorization: `Bearer ${keys[n % keys.length]}`,
+});
+
 /** Adds a channel to the mock upstream, which all chats take first. */
 export async function addChatChannel(gateway: Gateway, upstream: Part): Promise<void> {
   await ensureChannel(

@@ -1,13 +1,10 @@
 import { loadavg } from 'node:os';
 import { letModelsStream } from '../test/commands/chat/streams.ts';
-import { startGateway } from '../test/support/gateway.ts';
-import { addChatChannel, chatMessages, makeKeys } from './chat-load.ts';
+import { sayBooks, startChatBench } from './chat-bench.ts';
+import { chatHeaders, chatMessages, makeKeys } from './chat-load.ts';
 import { cpuSeconds } from './cpu-seconds.ts';
 import { memoryMb } from './memory.ts';
-import { profiled } from './profiled.ts';
 import { median, medianAndRange, say, sayTable } from './report.ts';
-import { startBenchServers } from './servers.ts';
-import { startPart } from './start-part.ts';
 import { sendStreams } from './stream-load.ts';
 
 /** `npm run bench -- chat --stream --quick` takes three minutes, without `--quick` fourteen. */
@@ -38,17 +35,11 @@ interface Measure {
  * each of 300 tokens in ten seconds, so that 50 begin and 50 are settled in every second. Prints medians and verifies the ledger.
  */
 export async function benchChatStream(): Promise<void> {
-  const servers = await startBenchServers();
-  const upstream = await startPart('stream-upstream', [String(tokensPerSecond)]);
-  const proxy = await startPart('stream-proxy', [upstream.url]);
-  const gateway = await startGateway({
-    sandbox: false,
-    workers: 0,
-    env: { LOG_LEVEL: 'info', API_PROCESSES: '1', ...profiled },
+  const { servers, upstream, proxy, gateway, close } = await startChatBench({
+    upstream: ['stream-upstream', String(tokensPerSecond)],
+    proxyArgs: ['stream'],
   });
   try {
-    await gateway.database.query('bench-channels-off', 'update channel set enabled = false');
-    await addChatChannel(gateway, upstream);
     const keys = await makeKeys(gateway, keyCount);
     await letModelsStream(gateway, keys[0] ?? '', [chatMessages.model]);
     const all = [
@@ -67,22 +58,16 @@ export async function benchChatStream(): Promise<void> {
       say(`round ${round} of ${rounds}`);
     }
     report(results);
-    const books = await gateway.verifyLedger();
     const [charged] = await gateway.database.query<{ chats: number; whole: number }>(
       'bench-charged',
       `select count(*)::float8 as chats, count(*) filter (where output_tokens = $1 and not usage_estimated)::float8 as whole
        from reservation where state = 'settled'`,
       [tokensPerSecond * secondsPerStream],
     );
-    say(
-      `\nledger: ${books.ok ? 'no breach' : JSON.stringify(books.invariants)}; ${charged?.whole} of ${charged?.chats} streams charged whole`,
-    );
-    if (!books.ok || charged?.whole !== charged?.chats) process.exitCode = 1;
+    await sayBooks(gateway, `; ${charged?.whole} of ${charged?.chats} streams charged whole`);
+    if (charged?.whole !== charged?.chats) process.exitCode = 1;
   } finally {
-    await gateway.stop();
-    await proxy.stop();
-    await upstream.stop();
-    await servers.close();
+    await close();
   }
 }
 
@@ -110,7 +95,7 @@ async function measure(asked: {
     secondsPerStream,
     seconds: asked.seconds,
     request: (n) => ({
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${asked.keys[n % asked.keys.length]}` },
+      headers: chatHeaders(asked.keys, n),
       body,
     }),
     onWindow: (edge) => {

@@ -1,13 +1,10 @@
-import { startGateway } from '../test/support/gateway.ts';
 import { writeHistory } from '../test/support/history.ts';
-import { addChatChannel, chatBody, makeKeys } from './chat-load.ts';
+import { sayBooks, startChatBench } from './chat-bench.ts';
+import { chatBody, chatHeaders, makeKeys } from './chat-load.ts';
 import { cpuSeconds } from './cpu-seconds.ts';
 import { sendLoad, type LoadResult } from './http-load.ts';
 import { readPeers } from './peers.ts';
-import { profiled } from './profiled.ts';
 import { median, medianAndRange, say, sayTable } from './report.ts';
-import { startBenchServers } from './servers.ts';
-import { startPart } from './start-part.ts';
 
 /** `npm run bench -- chat --quick` takes two minutes. */
 const isQuick = process.argv.includes('--quick');
@@ -30,17 +27,11 @@ interface Measure extends LoadResult {
  * upstream, in interleaved rounds. Prints medians and verifies the ledger at the end.
  */
 export async function benchChat(): Promise<void> {
-  const servers = await startBenchServers();
-  const upstream = await startPart('upstream');
-  const proxy = await startPart('proxy', [upstream.url]);
-  const gateway = await startGateway({
-    sandbox: false,
-    workers: 0,
-    env: { LOG_LEVEL: 'info', API_PROCESSES: process.env['BENCH_API_PROCESSES'] ?? '1', ...profiled },
+  const { servers, upstream, proxy, gateway, close } = await startChatBench({
+    upstream: ['upstream'],
+    apiProcesses: process.env['BENCH_API_PROCESSES'],
   });
   try {
-    await gateway.database.query('bench-channels-off', 'update channel set enabled = false');
-    await addChatChannel(gateway, upstream);
     const book = await gateway.project({ credits: 2 * endedChats });
     await writeHistory(gateway.databaseUrl, book, { chats: endedChats, tasks: endedChats / 5 });
     const keys = await makeKeys(gateway, keyCount);
@@ -87,18 +78,13 @@ export async function benchChat(): Promise<void> {
       cases.map(({ name }) => name),
     );
     sayWhatIdleAdds(results, keys.length);
-    const books = await gateway.verifyLedger();
     const [charged] = await gateway.database.query<{ chats: number; entries: number }>(
       'bench-charged',
       `select count(*)::float8 as chats, (select count(*)::float8 from ledger_entry) as entries from reservation where state = 'settled'`,
     );
-    say(`\nledger: ${books.ok ? 'no breach' : JSON.stringify(books.invariants)} after ${charged?.chats} settled chats`);
-    if (!books.ok) process.exitCode = 1;
+    await sayBooks(gateway, ` after ${charged?.chats} settled chats`);
   } finally {
-    await gateway.stop();
-    await proxy.stop();
-    await upstream.stop();
-    await servers.close();
+    await close();
   }
 }
 
@@ -123,11 +109,7 @@ async function measure(asked: {
     connections: asked.connections,
     seconds: secondsPerMeasure,
     request: (n) => ({
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${asked.keys[n % asked.keys.length]}`,
-        ...asked.headers,
-      },
+      headers: { ...chatHeaders(asked.keys, n), ...asked.headers },
       body: chatBody,
     }),
   });

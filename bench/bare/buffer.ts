@@ -1,4 +1,5 @@
 import Koa from 'koa';
+import { serve } from './serve.ts';
 
 /** Koa and the gateway's list of models, which it fetches once and serves from memory. Prints its URL. */
 const [url = '', apiKey = ''] = process.argv.slice(2);
@@ -11,9 +12,4 @@ app.use((ctx) => {
   ctx.type = 'application/json; charset=utf-8';
   ctx.body = body;
 });
-const server = app.listen(0, '127.0.0.1', () => {
-  const address = server.address();
-  if (address === null || typeof address !== 'object') throw new Error('no port');
-  process.stdout.write(`http://127.0.0.1:${address.port}\n`);
-});
-process.stdin.on('end', () => process.exit(0)).resume();
+serve(app);

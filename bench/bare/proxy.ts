@@ -1,9 +1,14 @@
 import Koa from 'koa';
 import { Pool } from 'undici';
+import { serve } from './serve.ts';
 
-/** A minimal gateway: Koa and undici, which hands buffers from one to the other. It parses nothing. Prints its URL. */
-const [upstream = ''] = process.argv.slice(2);
-const pool = new Pool(upstream, { connections: 256, pipelining: 1, keepAliveTimeout: 60_000 });
+/**
+ * A minimal gateway: Koa and undici, which hands buffers from one to the other, or with `stream` the body as it comes. It parses nothing.
+ * Prints its URL.
+ */
+const [upstream = '', kind] = process.argv.slice(2);
+// More than the benchmarks open.
+const pool = new Pool(upstream, { connections: 2_048, pipelining: 1, keepAliveTimeout: 60_000 });
 const headers = { 'content-type': 'application/json', authorization: 'Bearer bench' };
 
 const app = new Koa();
@@ -13,12 +18,12 @@ app.use(async (ctx) => {
   const body = Buffer.concat(chunks);
   const answer = await pool.request({ path: '/v1/chat/completions', method: 'POST', headers, body });
   ctx.status = answer.statusCode;
-  ctx.type = 'application/json';
-  ctx.body = Buffer.from(await answer.body.arrayBuffer());
+  if (kind === 'stream') {
+    ctx.type = 'text/event-stream; charset=utf-8';
+    ctx.body = answer.body;
+  } else {
+    ctx.type = 'application/json';
+    ctx.body = Buffer.from(await answer.body.arrayBuffer());
+  }
 });
-const server = app.listen(0, '127.0.0.1', () => {
-  const address = server.address();
-  if (address === null || typeof address !== 'object') throw new Error('no port');
-  process.stdout.write(`http://127.0.0.1:${address.port}\n`);
-});
-process.stdin.on('end', () => process.exit(0)).resume();
+serve(app);

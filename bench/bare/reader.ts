@@ -1,5 +1,6 @@
 import Koa from 'koa';
 import pg from 'pg';
+import { serve } from './serve.ts';
 
 /** A minimal read of a task: Koa and one prepared statement by the id in the path. It checks nothing. Prints its URL. */
 const [databaseUrl = '', poolMax = '10'] = process.argv.slice(2);
@@ -18,9 +19,4 @@ app.use(async (ctx) => {
   });
   ctx.body = rows[0];
 });
-const server = app.listen(0, '127.0.0.1', () => {
-  const address = server.address();
-  if (address === null || typeof address !== 'object') throw new Error('no port');
-  process.stdout.write(`http://127.0.0.1:${address.port}\n`);
-});
-process.stdin.on('end', () => process.exit(0)).resume();
+serve(app);

@@ -1,4 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http';
+import { serve } from './serve.ts';
 
 /**
  * An OpenAI-compatible provider that streams every chat: as many tokens as it allows, at the rate of the first argument, the first
@@ -58,10 +59,4 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
     sendNext({ response, sent: 0, tokens, dueAt: performance.now() });
   });
 });
-server.listen(0, '127.0.0.1', () => {
-  const address = server.address();
-  if (address === null || typeof address !== 'object') throw new Error('no port');
-  process.stdout.write(`http://127.0.0.1:${address.port}\n`);
-});
-// Ends with its parent process.
-process.stdin.on('end', () => process.exit(0)).resume();
+serve(server);

@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { serve } from './serve.ts';
 
 /** An OpenAI-compatible provider that answers every chat immediately with the same body. Prints its URL. */
 const answer = JSON.stringify({
@@ -21,10 +22,4 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
   request.resume();
   request.on('end', () => response.writeHead(200, headers).end(answer));
 });
-server.listen(0, '127.0.0.1', () => {
-  const address = server.address();
-  if (address === null || typeof address !== 'object') throw new Error('no port');
-  process.stdout.write(`http://127.0.0.1:${address.port}\n`);
-});
-// Ends with its parent process.
-process.stdin.on('end', () => process.exit(0)).resume();
+serve(server);
