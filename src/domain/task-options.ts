@@ -17,7 +17,13 @@ export const taskOptionKeys = ['metadata', 'deadline_seconds', 'max_credits', 'd
 
 /** What metadata may have at most. */
 export const metadataLimits = { keysMax: 16, keyCharactersMax: 40, valueCharactersMax: 500 } as const;
-export const DEADLINE_SECONDS_MIN = 30;
+const DEADLINE_SECONDS_MIN = 30;
+
+/** The seconds that a request may name for a type whose tasks have `max`. An operator may have set a limit below the usual least deadline. */
+export const deadlineBounds = (max: number): { min: number; max: number } => ({
+  min: Math.min(DEADLINE_SECONDS_MIN, max),
+  max,
+});
 
 /** Reads the options of a create request. Without a deadline of its own, the task has the type's limit. Throws `invalid_value`. */
 export function readTaskOptions(body: Record<string, unknown>, deadlineSecondsMax: number): TaskOptions {
@@ -59,8 +65,7 @@ export function readMetadata(value: unknown): Record<string, string> | null {
 
 function readDeadline(value: unknown, max: number): number {
   if (value === null) return max;
-  // An operator may have set a limit below the usual least deadline.
-  const min = Math.min(DEADLINE_SECONDS_MIN, max);
+  const { min } = deadlineBounds(max);
   if (Number.isInteger(value) && Number(value) >= min && Number(value) <= max) return Number(value);
   const message = `deadline_seconds must be a whole number from ${min} to ${max}, not ${quoted(value)}.`;
   throw invalid('deadline_seconds', message);
@@ -69,7 +74,8 @@ function readDeadline(value: unknown, max: number): number {
 function readMaxCredits(value: unknown): number | null {
   if (value === null) return null;
   if (Number.isSafeInteger(value) && Number(value) >= 1) return Number(value);
-  throw invalid('max_credits', `max_credits must be a whole number of 1 or more, not ${quoted(value)}.`);
+  const message = `max_credits must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}, not ${quoted(value)}.`;
+  throw invalid('max_credits', message);
 }
 
 function readDryRun(value: unknown): boolean {

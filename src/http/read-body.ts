@@ -75,7 +75,9 @@ function walk(value: JsonValue, depth: number, checkStrings: boolean): void {
     const keys = Object.keys(value);
     if (keys.length > FIELDS_MAX) throw invalid(`A JSON object may have at most ${FIELDS_MAX} fields.`);
     for (const key of keys) {
-      if (forbiddenKeys.has(key)) throw invalid(`The key ${key} is not accepted.`);
+      if (forbiddenKeys.has(key)) {
+        throw new GatewayError('invalid_json', { message: `The key ${key} is not accepted.`, param: key });
+      }
       if (checkStrings) demandStorable(key);
       const member = value[key];
       if (member !== undefined) walk(member, depth + 1, checkStrings);

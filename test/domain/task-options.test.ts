@@ -20,6 +20,7 @@ describe('the options of a create request', () => {
     [{ deadline_seconds: 30 }, 'deadlineSeconds'],
     [{ deadline_seconds: 600 }, 'deadlineSeconds'],
     [{ max_credits: 1 }, 'maxCredits'],
+    [{ max_credits: Number.MAX_SAFE_INTEGER }, 'maxCredits'],
     [{ dry_run: true }, 'isDryRun'],
   ])('are read as they were sent: %j', (body, option) => {
     expect(Object.entries(readTaskOptions(body, 600)).find(([name]) => name === option)?.[1]).toEqual(
@@ -42,8 +43,13 @@ describe('the options of a create request', () => {
       'deadline_seconds must be a whole number from 30 to 600, not 60.5.',
     ],
     [{ deadline_seconds: '60' }, 'deadline_seconds', 'deadline_seconds must be a whole number from 30 to 600, not 60.'],
-    [{ max_credits: 0 }, 'max_credits', 'max_credits must be a whole number of 1 or more, not 0.'],
-    [{ max_credits: 1.5 }, 'max_credits', 'max_credits must be a whole number of 1 or more, not 1.5.'],
+    [{ max_credits: 0 }, 'max_credits', 'max_credits must be a whole number from 1 to 9007199254740991, not 0.'],
+    [{ max_credits: 1.5 }, 'max_credits', 'max_credits must be a whole number from 1 to 9007199254740991, not 1.5.'],
+    [
+      { max_credits: 2 ** 53 },
+      'max_credits',
+      'max_credits must be a whole number from 1 to 9007199254740991, not 9007199254740992.',
+    ],
     [{ dry_run: 'yes' }, 'dry_run', 'dry_run must be true or false, not yes.'],
   ])('are refused with the field, the value and what is accepted: %j', (body, param, message) => {
     expect(() => readTaskOptions(body, 600)).toThrow(

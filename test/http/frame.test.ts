@@ -287,6 +287,11 @@ describe('a request body', () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
   });
 
+  it.each(['__proto__', 'constructor', 'prototype'])('with the key %s is refused by its name', async (key) => {
+    const answer = await post('/echo', `{"a":[{"${key}":1}]}`);
+    expect(await answer.json()).toMatchObject({ error: { code: 'invalid_json', param: key } });
+  });
+
   it('may have 32 levels', async () => {
     expect((await post('/echo', `{"a":${'['.repeat(31)}${']'.repeat(31)}}`)).status).toBe(200);
   });

@@ -63,6 +63,8 @@ PICTURES = r"^/v1/(images|videos)|:predict$"
 
 # What no schema can say, or none that clients' generators understand: patterns of the route, and of the code and the field.
 BEYOND_SCHEMAS = [
+    # The names of members that could change a prototype, at any depth of what a client may choose.
+    (r"", r"^invalid_json (__proto__|constructor|prototype)$"),
     # Only the gateway can make a cursor.
     (r"/(tasks|deliveries|ledger|videos)$", r"^invalid_value after$"),
     (r"/models$", r"^invalid_value pageToken$"),
@@ -86,13 +88,11 @@ BEYOND_SCHEMAS = [
     (r":\w+$", r"^invalid_value alt$"),
     # The fields of the model's catalog entry, by its name, and the sizes and clips that it makes.
     (PICTURES, r"^unsupported_parameter "),
-    (PICTURES, r"^invalid_value (size|seconds|image|images|input_reference|prompt|instances|parameters)\b"),
-    (PICTURES, r"^missing_parameter (prompt|image|instances)\b"),
+    (PICTURES, r"^invalid_value (size|seconds|image|images|input_reference|instances|parameters)\b"),
+    (PICTURES, r"^missing_parameter (image|instances)\b"),
     (PICTURES, r"^invalid_url "),
-    # A form has no null.
-    (r"/(edits|videos)$", r"^invalid_value response_format$"),
-    # The most seconds are a setting of the gateway, and a variant has two names.
-    (r"/generate$", r"^invalid_value (deadline_seconds|variant)$"),
+    # A variant has two names.
+    (r"/generate$", r"^invalid_value variant$"),
     # What the model does not take together. Of the former platform's fields only some are the model's.
     (r"/generate$", r"^unsupported_parameter "),
     (r"/api/generate$", r"^invalid_value (aspectRatio|imageSize|type|images)$"),

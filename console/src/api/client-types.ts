@@ -410,7 +410,7 @@ export interface operations {
           metadata?: {
             [key: string]: string;
           } | null;
-          /** @description After this time a task that has not ended fails. At most, and if absent, the limit of the type. */
+          /** @description After this time a task that has not ended fails. If absent, the most. */
           deadline_seconds?: number | null;
           /** @description The most that the task may cost. A dearer request is 402 `max_credits_exceeded`. */
           max_credits?: number | null;
@@ -507,7 +507,7 @@ export interface operations {
           metadata?: {
             [key: string]: string;
           } | null;
-          /** @description After this time a task that has not ended fails. At most, and if absent, the limit of the type. */
+          /** @description After this time a task that has not ended fails. If absent, the most. */
           deadline_seconds?: number | null;
           /** @description The most that the task may cost. A dearer request is 402 `max_credits_exceeded`. */
           max_credits?: number | null;

@@ -11,6 +11,7 @@ export function adminDocument(routes: readonly DescribedAdminRoute[]): JsonObjec
   const { paths, schemas } = describeRoutes(routes, {
     operations: adminOperations(),
     catalog: [],
+    limits: { imageDeadlineSeconds: Infinity, videoDeadlineSeconds: Infinity },
     accessText,
     errors: { ...errorBodies, openai: AdminError },
     security: ({ auth }) => (auth === 'none' ? [] : undefined),

@@ -58,8 +58,7 @@ export const OpenaiImageBody = z
     user: z.string().max(512).nullish(),
     safety_identifier: z.string().max(512).nullish(),
   })
-  .catchall(anyJson)
-  .meta({ id: 'OpenaiImageRequest' });
+  .catchall(anyJson);
 
 /** OpenAI's own limit. */
 const picturesMax = 16;
@@ -73,7 +72,7 @@ export const toReference = ({ image_url: url, file_id: id }: z.output<typeof Ref
 export const OpenaiEditBody = OpenaiImageBody.extend({
   image: z.union([z.string().min(1), listOf(z.string().min(1), { max: picturesMax })]).nullish(),
   images: listOf(Reference, { max: picturesMax }).nullish(),
-}).meta({ id: 'OpenaiEditRequest' });
+});
 
 /** Values that change nothing here. A field with such a value is accepted and not sent. */
 const harmless: HarmlessValues = {

@@ -43,8 +43,7 @@ export const OpenaiVideoBody = z
     size: z.string().min(1).max(50).nullish(),
     input_reference: z.union([z.string().min(1), Reference]).nullish(),
   })
-  .catchall(anyJson)
-  .meta({ id: 'OpenaiVideoRequest' });
+  .catchall(anyJson);
 
 /** The same request as the core route expects it. Throws `invalid_value` or `unsupported_parameter` with OpenAI's name of the field. */
 export function toCoreOpenaiVideo(

@@ -6,7 +6,7 @@ import type { Route } from '../route.ts';
 import { vendors } from '../vendor.ts';
 import { withCodes } from './answers/errors.ts';
 import { answerSchema, bodySchema, type NamedSchemas } from './json-schema.ts';
-import type { Answer, Catalog, Operation, Parameter } from './operation.ts';
+import type { Answer, Catalog, Operation, Parameter, TaskLimits } from './operation.ts';
 import { errorsOfRoute } from './route-errors.ts';
 
 /** What a document needs to know of a route. */
@@ -28,6 +28,7 @@ export interface Surroundings {
   operations: Readonly<Record<string, Operation<string>>>;
   /** The offered models. */
   catalog: Catalog;
+  limits: TaskLimits;
   /** Who may call a route, as a sentence. */
   accessText: (route: DescribedRoute) => string;
   /** The `security` of a route; undefined if it is that of the document. */
@@ -61,7 +62,7 @@ function describe(
   named: NamedSchemas,
 ): JsonObject {
   const { summary, tag, parameters = [], body, answers, errors = [] } = operation;
-  const { catalog } = surroundings;
+  const { catalog, limits } = surroundings;
   const security = surroundings.security(route);
   return {
     operationId: operation.id ?? operationId(operationName(route)),
@@ -71,7 +72,7 @@ function describe(
     ...(parameters.length > 0 && {
       parameters: parameters.map((parameter) => describeParameter(parameter, catalog, named)),
     }),
-    ...(body && { requestBody: { required: operation.bodyRequired ?? true, content: body(catalog, named) } }),
+    ...(body && { requestBody: { required: operation.bodyRequired ?? true, content: body(catalog, named, limits) } }),
     responses: {
       ...Object.fromEntries(
         Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer, named)] as const),

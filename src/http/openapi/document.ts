@@ -4,12 +4,15 @@ import { version } from '../version.ts';
 import { errorBodies } from './answers/errors.ts';
 import { describeRoutes, type DescribedRoute } from './describe-routes.ts';
 import { operations } from './operations.ts';
-import { tags, type Catalog } from './operation.ts';
+import { tags, type Catalog, type TaskLimits } from './operation.ts';
 
-/** The OpenAPI 3.1 document of the client routes, with the parameters and examples of the models in `catalog`. */
-export function openapiDocument(routes: readonly DescribedRoute[], catalog: Catalog): JsonObject {
+/**
+ * The OpenAPI 3.1 document of the client routes, with the parameters and examples of the models in `catalog`, and with the operator's
+ * `limits`.
+ */
+export function openapiDocument(routes: readonly DescribedRoute[], catalog: Catalog, limits: TaskLimits): JsonObject {
   const { paths, schemas } = describeRoutes(routes.filter(isClientRoute), {
-    ...{ operations, catalog, accessText: scopesText, errors: errorBodies },
+    ...{ operations, catalog, limits, accessText: scopesText, errors: errorBodies },
     security: securityOf,
   });
   return {

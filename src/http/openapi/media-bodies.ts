@@ -9,23 +9,29 @@ import {
   type AcceptedParameter,
   type MediaInputKey,
 } from '../../domain/parameters.ts';
-import { DEADLINE_SECONDS_MIN, metadataLimits } from '../../domain/task-options.ts';
+import { deadlineBounds, metadataLimits } from '../../domain/task-options.ts';
 import type { TaskType } from '../../domain/task.ts';
 import type { NamedSchemas } from './json-schema.ts';
 import type { Catalog } from './operation.ts';
 
 /**
  * The body that creates a task: one schema for each model of the type, chosen by `model`. It is made from the same rules of the
- * catalog by which `resolveMediaRequest` checks a body.
+ * catalog by which `resolveMediaRequest` checks a body. `deadlineSecondsMax` is the limit of the type.
  */
-export function createBody(catalog: Catalog, type: TaskType, named: NamedSchemas): JsonObject {
+export function createBody(
+  catalog: Catalog,
+  type: TaskType,
+  named: NamedSchemas,
+  deadlineSecondsMax: number,
+): JsonObject {
+  const envelope = envelopeWith(deadlineSecondsMax);
   const entries = catalog.filter(({ model }) => model.type === type);
   const refs = entries.map((entry) => {
     const name = `Create_${entry.model.id}`;
-    named.set(name, modelBody(entry));
+    named.set(name, modelBody(entry, envelope));
     return [entry.model.id, `#/components/schemas/${name}`] as const;
   });
-  if (refs.length === 0) return anyModelBody;
+  if (refs.length === 0) return anyModelBody(envelope);
   return {
     oneOf: refs.map(([, $ref]) => ({ $ref })),
     discriminator: { propertyName: 'model', mapping: Object.fromEntries(refs) },
@@ -34,7 +40,8 @@ export function createBody(catalog: Catalog, type: TaskType, named: NamedSchemas
 
 const prompt = { type: 'string', minLength: 1, maxLength: promptCharactersMax, pattern: '\\S' };
 
-const envelope = {
+/** What a request says about its task, not to the model. */
+const envelopeWith = (deadlineSecondsMax: number): JsonObject => ({
   callback_url: {
     type: ['string', 'null'],
     format: 'uri',
@@ -50,25 +57,27 @@ const envelope = {
   },
   deadline_seconds: {
     type: ['integer', 'null'],
-    minimum: DEADLINE_SECONDS_MIN,
-    description: 'After this time a task that has not ended fails. At most, and if absent, the limit of the type.',
+    minimum: deadlineBounds(deadlineSecondsMax).min,
+    maximum: deadlineSecondsMax,
+    description: 'After this time a task that has not ended fails. If absent, the most.',
   },
   max_credits: {
     type: ['integer', 'null'],
     minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
     description: 'The most that the task may cost. A dearer request is 402 `max_credits_exceeded`.',
   },
   dry_run: { type: ['boolean', 'null'], description: 'Only tell the price: nothing is created.' },
-};
+});
 
 /** Without a catalog: what every model takes. */
-const anyModelBody: JsonObject = {
+const anyModelBody = (envelope: JsonObject): JsonObject => ({
   type: 'object',
   properties: { model: { type: 'string' }, prompt, ...envelope },
   required: ['model', 'prompt'],
-};
+});
 
-function modelBody(entry: CatalogEntry): JsonObject {
+function modelBody(entry: CatalogEntry, envelope: JsonObject): JsonObject {
   const { model, private: hidden } = entry;
   const properties: JsonObject = { model: { const: model.id }, prompt };
   if (model.parameters.negative_prompt === true) {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Config } from '../../config/load-config.ts';
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
@@ -15,7 +16,7 @@ export interface Operation<TagName extends string = Tag> {
   tag: TagName;
   /** Every parameter in the path and in the query, and headers that only this route reads. */
   parameters?: readonly Parameter[];
-  body?: (catalog: Catalog, named: NamedSchemas) => Body;
+  body?: (catalog: Catalog, named: NamedSchemas, limits: TaskLimits) => Body;
   /** False if the body may be absent. */
   bodyRequired?: boolean;
   /** By status, without the refusals. */
@@ -26,6 +27,9 @@ export interface Operation<TagName extends string = Tag> {
 
 /** The offered models, in the catalog's order. */
 export type Catalog = readonly CatalogEntry[];
+
+/** The operator's settings that the document names. */
+export type TaskLimits = Pick<Config['tasks'], 'imageDeadlineSeconds' | 'videoDeadlineSeconds'>;
 
 export const tags = {
   Models: 'The models that a key may use, with their prices and parameters.',

@@ -11,12 +11,13 @@ import { referencePage } from '../docs/reference-page.ts';
 import { answerRepresentation } from '../etag.ts';
 import type { DescribedRoute } from '../openapi/describe-routes.ts';
 import { openapiDocument } from '../openapi/document.ts';
+import type { TaskLimits } from '../openapi/operation.ts';
 import { answerCoded, perCatalog, renderCoded, renderJson } from '../representations.ts';
 import type { Route } from '../route.ts';
 
 interface DocumentationDeps {
   catalog: Pick<CatalogCache, 'entries'>;
-  config: { http: Pick<Config['http'], 'publicBaseUrl'> };
+  config: { http: Pick<Config['http'], 'publicBaseUrl'>; tasks: TaskLimits };
 }
 
 /**
@@ -37,9 +38,9 @@ export function documentationRoutes(deps: DocumentationDeps, described: readonly
 }
 
 /** The document is made and compressed once per catalog. It names offered models only, as a key without an allowlist sees them. */
-function showDocument({ catalog }: DocumentationDeps, routes: () => readonly DescribedRoute[]): AppMiddleware {
+function showDocument({ catalog, config }: DocumentationDeps, routes: () => readonly DescribedRoute[]): AppMiddleware {
   const document = perCatalog((entries) =>
-    renderCoded(renderJson(openapiDocument(routes(), entries.filter(isOffered)))),
+    renderCoded(renderJson(openapiDocument(routes(), entries.filter(isOffered), config.tasks))),
   );
   return async (ctx) => answerCoded(ctx, document(await catalog.entries()));
 }

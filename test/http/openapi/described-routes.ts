@@ -4,12 +4,12 @@ import { createRoutes, type RouteDeps } from '../../../src/http/routes.ts';
 import type { Route } from '../../../src/http/route.ts';
 import { quickSettings } from '../../support/gateway-settings.ts';
 
+const { KEY_PEPPERS, MASTER_KEYS } = quickSettings;
+/** Every setting at its default. */
+export const defaultConfig = loadConfig({ DATABASE_URL: 'postgresql://unused', KEY_PEPPERS, MASTER_KEYS });
+
 /** The route table. Its handlers have no dependencies and must not be called. */
-export function describedRoutes(): readonly Route[] {
-  const { KEY_PEPPERS, MASTER_KEYS } = quickSettings;
-  const config = loadConfig({ DATABASE_URL: 'postgresql://unused', KEY_PEPPERS, MASTER_KEYS });
-  return createRoutes({ config } as RouteDeps);
-}
+export const describedRoutes = (): readonly Route[] => createRoutes({ config: defaultConfig } as RouteDeps);
 
 /** The routes of the admin API, as those of the clients. */
 export const describedAdminRoutes = (): readonly Route[] =>

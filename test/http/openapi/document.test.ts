@@ -7,7 +7,7 @@ import { openapiDocument } from '../../../src/http/openapi/document.ts';
 import { operations } from '../../../src/http/openapi/operations.ts';
 import { isClientRoute } from '../../../src/http/route.ts';
 import { breakingChanges } from './breaking-changes.ts';
-import { describedRoutes } from './described-routes.ts';
+import { defaultConfig, describedRoutes } from './described-routes.ts';
 import { committedDocuments, documentNames, lastVersionOf, shippedModels } from './shipped-document.ts';
 
 const Operation = z.looseObject({
@@ -26,7 +26,7 @@ describe('the OpenAPI document', () => {
   let document: z.infer<typeof Document>;
   let text: string;
   beforeAll(async () => {
-    text = JSON.stringify(openapiDocument(routes, await shippedModels()));
+    text = JSON.stringify(openapiDocument(routes, await shippedModels(), defaultConfig.tasks));
     document = Document.parse(JSON.parse(text));
   });
 
@@ -70,6 +70,8 @@ describe('the OpenAPI document', () => {
       if (model.type === 'chat') continue;
       const schema = document.components.schemas[`Create_${model.id}`];
       expect(schema).toMatchObject({ required: ['model', 'prompt'], additionalProperties: false });
+      const credits = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
+      expect(schema).toMatchObject({ properties: { max_credits: credits } });
       const { img_size: sizes } = model.parameters;
       if (sizes) expect(schema).toMatchObject({ properties: { img_size: { enum: [...sizes, null] } } });
     }

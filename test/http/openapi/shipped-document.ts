@@ -5,7 +5,7 @@ import { isOffered } from '../../../src/domain/model-list.ts';
 import { loadCatalog } from '../../../src/commands/catalog/load-catalog.ts';
 import { adminDocument } from '../../../src/http/admin/admin-document.ts';
 import { openapiDocument } from '../../../src/http/openapi/document.ts';
-import { describedAdminRoutes, describedRoutes } from './described-routes.ts';
+import { defaultConfig, describedAdminRoutes, describedRoutes } from './described-routes.ts';
 
 /** The offered models of the shipped catalog. */
 export async function shippedModels(): Promise<CatalogEntry[]> {
@@ -15,12 +15,12 @@ export async function shippedModels(): Promise<CatalogEntry[]> {
 
 /**
  * The documents that are committed, by the name of their files. That of the clients is without a catalog, because the models of a gateway are
- * not part of its version. They are pure JSON, as a client reads them.
+ * not part of its version, and with the default settings. They are pure JSON, as a client reads them.
  */
 export const committedDocuments = (): { openapi: JsonObject; 'admin-openapi': JsonObject } =>
   JSON.parse(
     JSON.stringify({
-      openapi: openapiDocument(describedRoutes(), []),
+      openapi: openapiDocument(describedRoutes(), [], defaultConfig.tasks),
       'admin-openapi': adminDocument(describedAdminRoutes()),
     }),
   ) as ReturnType<typeof committedDocuments>;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
 import type { CatalogEntry } from '../../../src/domain/catalog.ts';
 import { errorTable } from '../../../src/domain/errors.ts';
 import { documentationRoutes } from '../../../src/http/routes/documentation.ts';
@@ -13,7 +14,10 @@ beforeAll(async () => {
   entries = await shippedModels();
   const deps = {
     catalog: { entries: () => Promise.resolve(entries) },
-    config: { http: { publicBaseUrl: 'https://gateway.example' } },
+    config: {
+      http: { publicBaseUrl: 'https://gateway.example' },
+      tasks: { imageDeadlineSeconds: 20, videoDeadlineSeconds: 7_200 },
+    },
   };
   frame = await startFrame({ routes: documentationRoutes(deps, describedRoutes()) });
 });
@@ -43,7 +47,20 @@ describe('GET /api/v1/openapi.json', () => {
     expect(await documentOf()).not.toContain('Create_veo-3.1');
     entries = before;
   });
+
+  it("has the operator's limits of deadlines", async () => {
+    expect(await deadlineOf('aurora-image-1')).toMatchObject({ minimum: 20, maximum: 20 });
+    expect(await deadlineOf('veo-3.1')).toMatchObject({ minimum: 30, maximum: 7_200 });
+  });
 });
+
+/** The bounds of `deadline_seconds` in the body of a model, in the document that is served. */
+const deadlineOf = async (model: string): Promise<unknown> => {
+  const { components } = Document.parse(await (await get('/api/v1/openapi.json')).json());
+  return components.schemas[`Create_${model}`]?.properties['deadline_seconds'];
+};
+const Schema = z.looseObject({ properties: z.record(z.string(), z.unknown()).default({}) });
+const Document = z.looseObject({ components: z.looseObject({ schemas: z.record(z.string(), Schema) }) });
 
 const hidden = (entry: CatalogEntry): CatalogEntry => ({ ...entry, private: { ...entry.private, public: false } });
 

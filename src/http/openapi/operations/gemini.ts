@@ -9,17 +9,16 @@ import { bodySchema } from '../json-schema.ts';
 import { exampleWith, firstOf } from '../model-examples.ts';
 import { json, type Answer, type Operation, type Parameter } from '../operation.ts';
 import {
-  answered,
+  answersOrCreates,
   cost,
   costOfWhole,
-  created,
   idempotencyKey,
   modelInPath,
   notModified,
-  purchase,
   replayed,
   streamed,
   validated,
+  waitsForPictures,
 } from './shared.ts';
 
 const jsonFormats = ['json', 'json;enum-encoding=int'];
@@ -72,7 +71,7 @@ const operation = (
     };
   },
   answers: { 200: { description: 'The answer.', ...answer } },
-  errors: [...purchase, ...answered, ...created, 'task_canceled'],
+  errors: answersOrCreates,
 });
 
 /** The actions under one prefix. */
@@ -112,8 +111,7 @@ const predict: Operation = {
       })),
     },
   }),
-  answers: { 200: { description: 'The pictures.', content: json(Predictions), headers: cost, sometimes: replayed } },
-  errors: [...purchase, ...answered, ...created, 'task_canceled'],
+  ...waitsForPictures(Predictions),
 };
 
 /** Google's list of models under one prefix. */

@@ -3,7 +3,7 @@ import { LegacyCreated, LegacyResult, LegacyVideoStatus, LegacyWorkflowStatus } 
 import { bodySchema } from '../json-schema.ts';
 import { exampleWith, firstOf } from '../model-examples.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
-import { created, idempotencyKey, notModified, purchase, replayed, validated } from './shared.ts';
+import { created, idempotencyKey, notModified, Prompt, purchase, replayed, validated } from './shared.ts';
 
 export const legacyOperations: Record<string, Operation> = {
   'POST /api/v1/api/generate': {
@@ -32,7 +32,7 @@ const Create = z
   .looseObject({
     model: z.string().min(1).max(200).describe('The id of a model, or an alias.'),
     type: z.enum(['image', 'video']).nullish().describe('Must be the type of the model.'),
-    prompt: z.string().min(1).max(10_000).regex(/\S/),
+    prompt: Prompt,
     aspectRatio: z.string().nullish().describe('The same setting as `aspect_ratio`.'),
     imageSize: z.string().nullish().describe('The same setting as `img_size`.'),
     images: z

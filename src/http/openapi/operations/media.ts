@@ -18,8 +18,11 @@ const create = (type: 'image' | 'video', answer: string): Operation => ({
   ].join('\n\n'),
   tag: type === 'image' ? 'Images' : 'Videos',
   parameters: [idempotencyKey, wait],
-  body: (catalog, named) => ({
-    'application/json': { schema: createBody(catalog, type, named), examples: modelExamples(catalog, type) },
+  body: (catalog, named, { imageDeadlineSeconds, videoDeadlineSeconds }) => ({
+    'application/json': {
+      schema: createBody(catalog, type, named, type === 'image' ? imageDeadlineSeconds : videoDeadlineSeconds),
+      examples: modelExamples(catalog, type),
+    },
   }),
   answers: {
     200: {

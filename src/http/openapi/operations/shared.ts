@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Model } from '../../../domain/catalog.ts';
 import type { ErrorCode } from '../../../domain/errors.ts';
+import { promptCharactersMax } from '../../../domain/parameters.ts';
 import { firstOf } from '../model-examples.ts';
-import type { Answer, Parameter } from '../operation.ts';
+import { json, type Answer, type Operation, type Parameter } from '../operation.ts';
 
 /** The headers of a read that a client may ask for again with `If-None-Match`. */
 export const validated = { ETag: 'Send it as `If-None-Match`: the answer is 304 until the content changes.' };
@@ -53,6 +54,9 @@ export const wait: Parameter = {
 export const notHeld = {
   'Retry-After': 'Seconds to wait before the next request, if the answer could not be held for `wait` seconds.',
 };
+
+/** The prompt of every media model, which the catalog's rules check on all routes alike. */
+export const Prompt = z.string().min(1).max(promptCharactersMax).regex(/\S/);
 
 /** What a chat or a Gemini answer cost. */
 export const cost = {
@@ -105,3 +109,12 @@ export const created: readonly ErrorCode[] = [
   'storage_quota_exceeded',
   'idempotency_result_gone',
 ];
+
+/** The answer of a route that waits for pictures, and its refusals. */
+export const waitsForPictures = (pictures: z.ZodType): Pick<Operation, 'answers' | 'errors'> => ({
+  answers: { 200: { description: 'The pictures.', content: json(pictures), headers: cost, sometimes: replayed } },
+  errors: answersOrCreates,
+});
+
+/** The refusals of a route that answers itself, or waits for a task that it creates. */
+export const answersOrCreates: readonly ErrorCode[] = [...purchase, ...answered, ...created, 'task_canceled'];

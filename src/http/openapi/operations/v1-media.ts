@@ -6,18 +6,19 @@ import { OpenaiImages } from '../answers/openai-images.ts';
 import { DeletedVideo, OpenaiVideo, OpenaiVideos } from '../answers/openai-videos.ts';
 import { VendorModel, VendorModels } from '../answers/vendor-models.ts';
 import { bodySchema } from '../json-schema.ts';
+import { EditForm, VideoForm } from './media-forms.ts';
 import { exampleWith, examplePicture, firstOf } from '../model-examples.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
 import {
-  answered,
-  cost,
   created,
   idempotencyKey,
   modelInPath,
   notModified,
+  Prompt,
   purchase,
   replayed,
   validated,
+  waitsForPictures,
 } from './shared.ts';
 
 const query = (name: string, description: string, schema: z.ZodType): Parameter => ({
@@ -25,13 +26,11 @@ const query = (name: string, description: string, schema: z.ZodType): Parameter 
 });
 const count = z.int().min(1).max(1_000);
 
-const pictures: Pick<Operation, 'tag' | 'answers' | 'errors'> = {
-  tag: 'Images',
-  answers: {
-    200: { description: 'The pictures.', content: json(OpenaiImages), headers: cost, sometimes: replayed },
-  },
-  errors: [...purchase, ...answered, ...created, 'task_canceled'],
-};
+const pictures = { tag: 'Images', ...waitsForPictures(OpenaiImages) } as const;
+
+const ImageRequest = OpenaiImageBody.extend({ prompt: Prompt }).meta({ id: 'OpenaiImageRequest' });
+const EditRequest = OpenaiEditBody.extend({ prompt: Prompt }).meta({ id: 'OpenaiEditRequest' });
+const VideoRequest = OpenaiVideoBody.extend({ prompt: Prompt }).meta({ id: 'OpenaiVideoRequest' });
 
 const videoId: Parameter = {
   name: 'video_id',
@@ -68,7 +67,7 @@ export const v1MediaOperations: Record<string, Operation> = {
     parameters: [idempotencyKey],
     body: (catalog, named) => ({
       'application/json': {
-        schema: bodySchema(OpenaiImageBody, named),
+        schema: bodySchema(ImageRequest, named),
         ...exampleWith(firstOf(catalog, 'image'), 'A picture', (model) => ({
           model,
           prompt: 'A red fox in the snow',
@@ -82,11 +81,14 @@ export const v1MediaOperations: Record<string, Operation> = {
     ...pictures,
     parameters: [idempotencyKey],
     body: (catalog, named) => {
-      const schema = bodySchema(OpenaiEditBody, named);
+      const schema = bodySchema(EditRequest, named);
       const example = exampleWith(firstOf(catalog, 'image', ['image']), 'An edit', (model) => ({
         ...{ model, prompt: 'The same at night', image: examplePicture },
       }));
-      return { 'application/json': { schema, ...example }, 'multipart/form-data': { schema } };
+      return {
+        'application/json': { schema, ...example },
+        'multipart/form-data': { schema: bodySchema(EditForm, named) },
+      };
     },
   },
   'POST /v1/videos': {
@@ -95,11 +97,14 @@ export const v1MediaOperations: Record<string, Operation> = {
     tag: 'Videos',
     parameters: [idempotencyKey],
     body: (catalog, named) => {
-      const schema = bodySchema(OpenaiVideoBody, named);
+      const schema = bodySchema(VideoRequest, named);
       const example = exampleWith(firstOf(catalog, 'video'), 'A clip', (model) => ({
         ...{ model, prompt: 'A paper boat on a river' },
       }));
-      return { 'application/json': { schema, ...example }, 'multipart/form-data': { schema } };
+      return {
+        'application/json': { schema, ...example },
+        'multipart/form-data': { schema: bodySchema(VideoForm, named) },
+      };
     },
     answers: { 200: { description: 'The video.', content: json(OpenaiVideo), sometimes: replayed } },
     errors: [...purchase, ...created],

@@ -19,7 +19,10 @@ export const webhookOperations: Record<string, Operation> = {
         in: 'header',
         description:
           'The `id` of the last event that the client received. Without it, the stream begins with the next callback.',
-        schema: z.string().regex(entryPosition),
+        schema: z
+          .string()
+          .regex(entryPosition)
+          .meta({ examples: ['1795000000000000.1'] }),
       },
     ],
     answers: { 200: { description: 'The events.', content: { 'text/event-stream': EventText } } },

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { Prompt } from './shared.ts';
+
+/** One part of a form with the bytes of a picture. Its declared type does not count. */
+const file = z.string().meta({ format: 'binary' });
+const picturesMax = 16;
+/** Each value is text. Fields of text keep it, in others `2` and `true` become a number and a boolean, as `readFormBody` reads them. */
+const others = z.union([z.string(), z.number(), z.boolean()]);
+
+/** The form of `POST /v1/images/edits`: the fields of its JSON, with pictures as files. */
+export const EditForm = z
+  .object({
+    model: z.string().min(1).max(200),
+    prompt: Prompt,
+    image: z.union([file, z.array(file).min(1).max(picturesMax)]).optional(),
+    'image[]': z.array(file).min(1).max(picturesMax).optional().describe('The same as `image`, one part for each.'),
+    size: z.string().min(1).max(50).optional(),
+    response_format: z.enum(['url', 'b64_json']).optional(),
+    user: z.string().max(512).optional(),
+    safety_identifier: z.string().max(512).optional(),
+  })
+  .catchall(others)
+  .meta({ id: 'OpenaiEditForm' });
+
+/** The form of `POST /v1/videos`: the fields of its JSON, with the first picture as a file, a URL or the id of an upload. */
+export const VideoForm = z
+  .object({
+    model: z.string().min(1).max(200),
+    prompt: Prompt,
+    seconds: z
+      .string()
+      .regex(/^[1-9]\d{0,3}$/)
+      .optional(),
+    size: z.string().min(1).max(50).optional(),
+    input_reference: file.optional(),
+    'input_reference[image_url]': z.string().min(1).optional(),
+    'input_reference[file_id]': z.string().min(1).optional(),
+  })
+  .catchall(others)
+  .meta({ id: 'OpenaiVideoForm' });
