@@ -58,7 +58,6 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof cancelTaskRoute>[0] &
   Parameters<typeof deleteTaskRoute>[0] &
   Parameters<typeof chatCompletions>[0] &
-  Parameters<typeof geminiGeneration>[0] &
   Parameters<typeof createPictureAnswers>[0] &
   Parameters<typeof legacyRoutes>[0] &
   Parameters<typeof mcpRoute>[0] &
@@ -149,8 +148,8 @@ const v1Routes = (deps: RouteDeps, answerPictures: AnswerPictures, downloads: Do
   { ...postJson, ...chat, path: '/v1/responses', rate: 'in_handler', handler: responses(deps) },
   { ...anthropic, path: '/v1/messages', rate: 'in_handler', handler: messages(deps) },
   { ...anthropic, path: '/v1/messages/count_tokens', handler: countTokens(deps) },
-  { ...postJson, ...media, path: '/v1/images/generations', handler: generateImages(deps, answerPictures) },
-  { ...postJson, ...media, path: '/v1/images/edits', body: 'json_or_form', handler: editImages(deps, answerPictures) },
+  { ...postJson, ...media, path: '/v1/images/generations', handler: generateImages(answerPictures) },
+  { ...postJson, ...media, path: '/v1/images/edits', body: 'json_or_form', handler: editImages(answerPictures) },
   { ...postJson, ...media, path: '/v1/videos', body: 'json_or_form', handler: createVideoObject(deps) },
   { ...get, ...read, path: '/v1/videos', query: videoListQuery, handler: listVideosRoute(deps) },
   { ...get, ...ownTask, path: '/v1/videos/:video_id', handler: showVideo(deps) },
@@ -191,7 +190,7 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
   const one = notAnAction(showModel(deps, () => geminiModels));
   const predict = (keyScope: string) => ({
     ...({ ...postJson, ...media, dialect: 'gemini', query: geminiQuery } as const),
-    handler: predictPictures(deps, answerPictures, keyScope),
+    handler: predictPictures(answerPictures, keyScope),
   });
   const corePredict = predict('/api/v1beta/models/{model}:predict');
   const v1Predict = predict('/v1/models/{model}:predict');

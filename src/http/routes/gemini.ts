@@ -8,14 +8,11 @@ import { geminiStream } from '../dialects/gemini-chat-stream.ts';
 import { geminiPictures, readGeminiImage, toCoreImage } from '../dialects/gemini-image.ts';
 import { inGeminiWords } from '../dialects/gemini-params.ts';
 import { asEvents, asJsonArray } from '../framing.ts';
-import { readIdempotencyKey } from '../idempotency-key.ts';
+import { sendJsonText } from '../json-text.ts';
 import { queryValue } from '../query.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { storedEvents, streamAnswer } from './chat-stream.ts';
-import { createTask } from './media.ts';
 import type { AnswerPictures } from './picture-answers.ts';
-
-type GeminiDeps = ChatRouteDeps & Parameters<typeof createTask>[0];
 
 /** Where the two routes stand, and what they share with other routes. */
 interface GeminiMount {
@@ -30,11 +27,11 @@ interface GeminiMount {
  * `POST /api/v1beta/models/{model}:generateContent` and `:streamGenerateContent` (spec §4.7). The second sends the answer of the first
  * as one event with `alt=sse`, else as an array of one; models whose catalog entry says `stream: true` are streamed.
  */
-export const geminiGeneration = (deps: GeminiDeps, answerPictures: AnswerPictures): GeminiHandlers =>
+export const geminiGeneration = (deps: ChatRouteDeps, answerPictures: AnswerPictures): GeminiHandlers =>
   generation(deps, { keyScope: '/api/v1beta/models/{model}:generateContent', isV1: false, answerPictures });
 
 /** The same for clients whose base URL has no `/api`. */
-export const v1GeminiGeneration = (deps: GeminiDeps, answerPictures: AnswerPictures): GeminiHandlers =>
+export const v1GeminiGeneration = (deps: ChatRouteDeps, answerPictures: AnswerPictures): GeminiHandlers =>
   generation(deps, { keyScope: '/v1/models/{model}:generateContent', isV1: true, answerPictures });
 
 export interface GeminiHandlers {
@@ -42,15 +39,12 @@ export interface GeminiHandlers {
   stream: AppMiddleware;
 }
 
-/** Whole answers are buffers: a string would be in the heap and a second time in the socket until a slow client has read it. */
-function generation(deps: GeminiDeps, mount: GeminiMount): GeminiHandlers {
+function generation(deps: ChatRouteDeps, mount: GeminiMount): GeminiHandlers {
   const answer = answerer(deps, mount);
   return {
     async generate(ctx) {
       demandJson(ctx);
-      const text = await answer(ctx);
-      ctx.type = 'application/json; charset=utf-8';
-      ctx.body = Buffer.from(text);
+      sendJsonText(ctx, await answer(ctx));
     },
     async stream(ctx) {
       const framing = demandAlt(ctx, [...jsonFormats, 'sse']) === 'sse' ? asEvents : asJsonArray;
@@ -87,14 +81,14 @@ function demandAlt(ctx: AppContext, formats: readonly string[]): string {
 }
 
 /** Decides by the model's type: for an image model it creates a task and waits for it; any other model is handled as a chat. */
-function answerer(deps: GeminiDeps, mount: GeminiMount): (ctx: AppContext) => Promise<string> {
+function answerer(deps: ChatRouteDeps, mount: GeminiMount): (ctx: AppContext) => Promise<string> {
   return async (ctx) => {
     const model = ctx.params['model'] ?? '';
     const entry = await deps.catalog.find(model);
     if (entry) demandScope(ctx, entry.model.type === 'chat' ? 'chat' : 'media');
     if (entry?.model.type !== 'image') return answerChat(deps, ctx, chatDialect(model, mount));
     await countRate(deps, ctx);
-    return answerImage(deps, ctx, model, mount);
+    return answerImage(ctx, model, mount);
   };
 }
 
@@ -107,29 +101,16 @@ const chatDialect = (model: string, { keyScope, isV1 }: GeminiMount): ChatDialec
   stream: (about) => geminiStream({ ...about, includeUsage: true }),
 });
 
-function answerImage(
-  deps: GeminiDeps,
-  ctx: AppContext,
-  model: string,
-  { keyScope, answerPictures }: GeminiMount,
-): Promise<string> {
-  const idempotencyKey = readIdempotencyKey(ctx);
+function answerImage(ctx: AppContext, model: string, { keyScope, answerPictures }: GeminiMount): Promise<string> {
   const body = ctx.request.body ?? {};
   const asked = readGeminiImage(body);
   return answerPictures(ctx, {
-    idempotencyKey,
+    dialect: 'gemini',
+    route: keyScope,
+    body: { ...body, model },
+    coreBody: (entry) => toCoreImage(asked, entry),
+    inItsWords: inGeminiWords,
     isInline: true,
-    create: () =>
-      createTask(deps, ctx, {
-        dialect: 'gemini',
-        type: 'image',
-        route: keyScope,
-        idempotencyKey,
-        body: { ...body, model },
-        coreBody: (entry) => toCoreImage(asked, entry),
-      }).catch((error: unknown) => {
-        throw inGeminiWords(error);
-      }),
     write: ({ task, pictures }) => geminiPictures({ taskId: task.id, model, pictures }),
   });
 }

@@ -34,7 +34,8 @@ const createMedia =
   };
 
 type CreateDeps = Parameters<typeof createMediaTask>[0];
-type CreateInput = Omit<Parameters<typeof createMediaTask>[1], 'requestId' | 'key'>;
+/** A create request as the route has read it. */
+export type CreateInput = Omit<Parameters<typeof createMediaTask>[1], 'requestId' | 'key'>;
 
 /** Creates the task of a request in any dialect. Marks a replay, and notes the model and the quoted credits for the detail row. */
 export async function createTask(deps: CreateDeps, ctx: AppContext, input: CreateInput) {

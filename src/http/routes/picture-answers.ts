@@ -9,17 +9,23 @@ import { createFairBudget, type Share } from '../../platform/fair-budget.ts';
 import { whenGone } from '../client-gone.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import type { AnsweredPicture } from '../dialects/answered-picture.ts';
+import { readIdempotencyKey } from '../idempotency-key.ts';
 import { cutOffSlowReader } from '../slow-reader.ts';
+import { createTask, type CreateInput } from './media.ts';
 
-type PictureDeps = Pick<Deps, 'config'> & Parameters<typeof waitForTask>[0] & Parameters<typeof readOutputs>[0];
+type PictureDeps = Pick<Deps, 'config'> &
+  Parameters<typeof createTask>[0] &
+  Parameters<typeof waitForTask>[0] &
+  Parameters<typeof readOutputs>[0];
 
 type TaskView = Awaited<ReturnType<typeof waitForTask>>;
 
-export interface PictureRequest {
-  idempotencyKey: string | null;
+/** A request for pictures in the words of a dialect, which has read its body. */
+export interface PictureRequest extends Required<Pick<CreateInput, 'dialect' | 'route' | 'body' | 'coreBody'>> {
   /** Whether the pictures are wanted as bytes and not as URLs. */
   isInline: boolean;
-  create: () => Promise<TaskView>;
+  /** Renames the field of a refusal by the shared checks. */
+  inItsWords: (error: unknown) => unknown;
   write: (answer: { task: TaskView; pictures: readonly AnsweredPicture[] }) => JsonObject;
 }
 
@@ -43,11 +49,12 @@ export function createPictureAnswers(deps: PictureDeps): AnswerPictures {
   return async (ctx, request) => {
     // A waiting request occupies an in-flight place for minutes. Waiting requests must not take all places.
     const { projectId } = keyOf(ctx);
+    const idempotencyKey = readIdempotencyKey(ctx);
     const wait = waits.open(projectId);
     wait.take(1);
     const memory = inlined.open(projectId);
     try {
-      return await answerPictures(deps, ctx, request, memory);
+      return await answerPictures(deps, ctx, { ...request, idempotencyKey }, memory);
     } finally {
       wait.release();
       releaseWithAnswer(ctx, memory);
@@ -68,25 +75,27 @@ const bytesOfInlined = (bytes: number): number => bytes + 4 * Math.ceil(bytes / 
 async function answerPictures(
   deps: PictureDeps,
   ctx: AppContext,
-  { idempotencyKey, isInline, create, write }: PictureRequest,
+  { isInline, inItsWords, write, ...input }: PictureRequest & { idempotencyKey: string | null },
   memory: Share,
 ): Promise<string> {
   const { waitSeconds, inlineMaxBytes } = deps.config.imageAnswers;
-  const task = await create();
+  const task = await createTask(deps, ctx, { ...input, type: 'image' }).catch((error: unknown) => {
+    throw inItsWords(error);
+  });
   const ended = await waitForTask(deps, task, { seconds: waitSeconds, signal: whenGone(ctx) });
   const taskId = task.id;
   if (!isTerminal(ended.status)) {
     const message = `The image is not ready yet. The task ${taskId} continues and is charged when it succeeds. Poll the task, or send the same request with the same Idempotency-Key.`;
     throw new GatewayError('upstream_timeout', { message, shouldRetry: false, taskId });
   }
-  if (ended.status !== 'succeeded') throw taskRefusal(ended, idempotencyKey === null);
+  if (ended.status !== 'succeeded') throw taskRefusal(ended, input.idempotencyKey === null);
 
   const pictures = await readOutputs(deps, ended.output ?? [], {
     bytesMax: isInline ? inlineMaxBytes : 0,
     mayHold: (bytes) => memory.mayTake(bytesOfInlined(bytes)),
   }).catch((cause: unknown) => {
     // The task is charged. Without an Idempotency-Key a retry would buy a second one.
-    const shouldRetry = idempotencyKey === null ? false : undefined;
+    const shouldRetry = input.idempotencyKey === null ? false : undefined;
     throw new GatewayError('service_unavailable', { cause, shouldRetry, taskId });
   });
   if (!pictures || pictures.length === 0) throw new GatewayError('idempotency_result_gone', { taskId });
