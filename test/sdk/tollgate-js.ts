@@ -6,9 +6,11 @@ import {
   TollgateConnectionError,
   TollgateError,
   verifyWebhook,
+  verifyWebhookByPublicKey,
   WebhookVerificationError,
   type Task,
   type TaskEvent,
+  type WebhookKey,
 } from '../../packages/tollgate-js/src/index.ts';
 import { startReceiver } from '../commands/callbacks/receiver.ts';
 import { eventually } from '../support/eventually.ts';
@@ -239,7 +241,7 @@ export const describeTollgateJs = (started: () => Gateway): void =>
       });
     });
 
-    it('verifies a callback by the raw body and the secret, and refuses a changed one', async () => {
+    it('verifies a callback by the raw body and the secret or the public keys, and refuses a changed one', async () => {
       const receiver = await startReceiver();
       try {
         const { task_id: id } = await client.create('image', { ...fox, callback_url: receiver.at('done') });
@@ -259,6 +261,22 @@ export const describeTollgateJs = (started: () => Gateway): void =>
           [call.body, {}],
         ] as const)
           expect(() => verifyWebhook(body, headers, webhookSecret)).toThrow(WebhookVerificationError);
+
+        const published = await fetch(`${gateway.baseUrl}/.well-known/webhook-keys.json`);
+        const { keys } = (await published.json()) as { keys: WebhookKey[] };
+        const unknown = { algorithm: 'ed25519', public_key: `whpk_${Buffer.alloc(32, 9).toString('base64')}` };
+        expect(await verifyWebhookByPublicKey(call.body, call.headers, [unknown, ...keys])).toEqual(event);
+        expect(await verifyWebhookByPublicKey(Buffer.from(call.body), new Headers(call.headers), keys)).toEqual(event);
+        const sentAt = Number(call.headers['webhook-timestamp']);
+        for (const [body, headers, known] of [
+          [`${call.body} `, call.headers, keys],
+          [call.body, { ...call.headers, 'webhook-timestamp': String(sentAt - 1) }, keys],
+          [call.body, { ...call.headers, 'webhook-timestamp': String(sentAt - 400) }, keys],
+          [call.body, { ...call.headers, 'webhook-signature': 'v1a,not-base64' }, keys],
+          [call.body, call.headers, [unknown]],
+          [call.body, {}, keys],
+        ] as const)
+          await expect(verifyWebhookByPublicKey(body, headers, known)).rejects.toThrow(WebhookVerificationError);
       } finally {
         await receiver.close();
       }

@@ -1,6 +1,7 @@
 import { createPublicKey, randomBytes, verify } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
+import { verifyWebhookByPublicKey, WebhookVerificationError } from '../../../packages/tollgate-js/src/index.ts';
 import { webhookKeys } from '../../../src/platform/crypto/webhook-keys.ts';
 import { webhookHeaders } from '../../../src/platform/crypto/webhook-signature.ts';
 
@@ -29,6 +30,18 @@ describe('the signatures of a callback', () => {
     expect(verifies(headers, former!.publicKey)).toBe(false);
     expect(verifies({ ...headers, 'webhook-id': 'evt_2' }, current!.publicKey)).toBe(false);
   });
+
+  it.each([-301, -299, 299, 301])(
+    'verify in tollgate-js by the published keys %i seconds from now, if at most 300',
+    async (seconds) => {
+      const timestamp = Math.floor(Date.now() / 1_000) + seconds;
+      const signed = webhookHeaders({ ...given, timestamp, signingKey: former!.privateKey });
+      const keys = [current!, former!].map(({ publicKey }) => ({ algorithm: 'ed25519', public_key: publicKey }));
+      const verified = verifyWebhookByPublicKey(body, signed, keys);
+      if (Math.abs(seconds) < 300) expect(await verified).toEqual(JSON.parse(body));
+      else await expect(verified).rejects.toThrow(WebhookVerificationError);
+    },
+  );
 
   it('use keys that depend on the master key alone', () => {
     expect(webhookKeys([oldest])[0]).toMatchObject({ id: former!.id, publicKey: former!.publicKey });
