@@ -1,4 +1,5 @@
-import { citySchema, countAt, listAt, objectAt, textAt, weather, type DialectClient } from './dialect-client.ts';
+import { citySchema, weather, type DialectClient } from './dialect-client.ts';
+import { countAt, listAt, objectAt, textAt } from './json-at.ts';
 
 const { parameters: parametersJsonSchema, ...declaration } = weather;
 

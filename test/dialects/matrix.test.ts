@@ -3,7 +3,8 @@ import { createParser } from 'eventsource-parser';
 import type { JsonObject } from '../../src/domain/json.ts';
 import { letModelsStream } from '../commands/chat/streams.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
-import { objectAt, parsed, textAt, type Ask, type DialectClient, type Seen } from './dialect-client.ts';
+import type { Ask, DialectClient, Seen } from './dialect-client.ts';
+import { objectAt, parsed, textAt } from './json-at.ts';
 import {
   dialectNames,
   dialects,
@@ -18,6 +19,8 @@ import {
 } from './matrix.ts';
 import { describeAiProviders } from './sdk-ai.ts';
 import { describeAnthropicSdk } from './sdk-anthropic.ts';
+import { describeChatSdk } from './sdk-chat.ts';
+import { describeGenaiSdk } from './sdk-genai.ts';
 import { describePythonDialects } from './sdk-python.ts';
 import { describeResponsesSdk } from './sdk-responses.ts';
 
@@ -195,6 +198,8 @@ async function signedHits(prompt: string): Promise<{ signed?: number }[]> {
 
 const scene = () => ({ gateway, apiKey });
 describeAnthropicSdk(scene);
+describeChatSdk(scene);
+describeGenaiSdk(scene);
 describeResponsesSdk(scene);
 describeAiProviders(scene);
 describePythonDialects(scene);

@@ -1,14 +1,6 @@
 import type { JsonObject } from '../../src/domain/json.ts';
-import {
-  citySchema,
-  countAt,
-  listAt,
-  objectAt,
-  parsed,
-  textAt,
-  weather,
-  type DialectClient,
-} from './dialect-client.ts';
+import { citySchema, weather, type DialectClient } from './dialect-client.ts';
+import { countAt, listAt, objectAt, parsed, textAt } from './json-at.ts';
 
 const { parameters: input_schema, ...tool } = weather;
 

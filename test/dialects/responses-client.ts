@@ -1,13 +1,5 @@
-import {
-  citySchema,
-  countAt,
-  listAt,
-  objectAt,
-  parsed,
-  textAt,
-  weather,
-  type DialectClient,
-} from './dialect-client.ts';
+import { citySchema, weather, type DialectClient } from './dialect-client.ts';
+import { countAt, listAt, objectAt, parsed, textAt } from './json-at.ts';
 
 /** OpenAI's Responses. */
 export const responses: DialectClient = {

@@ -1,4 +1,5 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
+import { createGoogleGenerativeAI } from '@ai-sdk/google';
 import { createOpenAI } from '@ai-sdk/openai';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { generateText, isStepCount, Output, streamText, tool, type LanguageModel } from 'ai';
@@ -6,10 +7,10 @@ import { z } from 'zod';
 import { families, familyNames } from './matrix.ts';
 import type { SdkScene } from './sdk-scene.ts';
 
-const providers = ['@ai-sdk/openai', '@ai-sdk/anthropic'] as const;
+const providers = ['@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google'] as const;
 let modelOf: Record<(typeof providers)[number], (name: string) => LanguageModel>;
 
-/** Tests of the package `ai` with the providers whose dialects are served under `/v1`. */
+/** Tests of the package `ai` with the providers of the three vendors. */
 export const describeAiProviders = (scene: () => SdkScene): void =>
   describe.each(providers)('ai with %s', (provider) => {
     beforeAll(() => {
@@ -18,6 +19,7 @@ export const describeAiProviders = (scene: () => SdkScene): void =>
       modelOf = {
         '@ai-sdk/openai': (name) => createOpenAI({ baseURL, apiKey }).responses(name),
         '@ai-sdk/anthropic': (name) => createAnthropic({ baseURL, apiKey })(name),
+        '@ai-sdk/google': (name) => createGoogleGenerativeAI({ baseURL: `${gateway.baseUrl}/v1beta`, apiKey })(name),
       };
     });
 

@@ -16,6 +16,7 @@ import { eventually } from '../support/eventually.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
 import { accountOf } from '../support/rows.ts';
 import { requestsOf } from './request-log.ts';
+import { weatherTool } from './weather-tool.ts';
 
 const older = ['gpt-5-mini', 'claude-sonnet-4.5', 'gemini-2.5-flash'];
 /** Models of the Responses API, of adaptive thinking, of thinking levels, and of `reasoning_content`. */
@@ -142,21 +143,7 @@ export const describeOpenai = (started: () => Gateway): void =>
         const runner = client.chat.completions.runTools({
           model,
           messages: [{ role: 'user', content: 'weather? [[tool=weather args={"city":"Rome"}]]' }],
-          tools: [
-            {
-              type: 'function',
-              function: {
-                name: 'weather',
-                description: 'The weather of a city',
-                parameters: { type: 'object', properties: { city: { type: 'string' } } },
-                parse: (text: string) => z.object({ city: z.string() }).parse(JSON.parse(text)),
-                function: ({ city }: { city: string }) => {
-                  cities.push(city);
-                  return 'sunny';
-                },
-              },
-            },
-          ],
+          tools: [weatherTool(cities, 'sunny')],
         });
         expect(await runner.finalContent()).toBe('Sandbox answer to: weather?');
         expect(cities).toEqual(['Rome']);

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI, { APIUserAbortError } from 'openai';
-import { z } from 'zod';
 import { streamedModels, streamHits } from '../commands/chat/streams.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { bufferedModel, weatherPrompt, type StreamScene } from './stream-scene.ts';
+import { weatherTool } from './weather-tool.ts';
 
 let gateway: Gateway;
 let client: OpenAI;
@@ -51,21 +51,7 @@ export const describeOpenaiStreams = (scene: () => StreamScene): void =>
           model,
           stream: true,
           messages: [{ role: 'user', content: weatherPrompt }],
-          tools: [
-            {
-              type: 'function',
-              function: {
-                name: 'weather',
-                description: 'The weather of a city',
-                parameters: { type: 'object', properties: { city: { type: 'string' } } },
-                parse: (text: string) => z.object({ city: z.string() }).parse(JSON.parse(text)),
-                function: ({ city }: { city: string }) => {
-                  asked.push(city);
-                  return 'rain';
-                },
-              },
-            },
-          ],
+          tools: [weatherTool(asked, 'rain')],
         });
         expect(await runner.finalContent()).toMatch(/^Sandbox answer to: weather\?/);
         expect(asked).toEqual(['Oslo']);

@@ -5,46 +5,32 @@ import type { Database } from '../../../src/db/database.ts';
 import { scopes } from '../../../src/domain/scope.ts';
 import { listModels, showModel } from '../../../src/http/routes/models.ts';
 import { showTask } from '../../../src/http/routes/tasks.ts';
-import { createTaskWaits } from '../../../src/http/task-waits.ts';
-import type { Built } from '../../../src/main/build-deps.ts';
 import { run } from '../../db/books.ts';
-import { buildQuietDeps } from '../../support/built-deps.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { aRunningTask, deliver, succeed } from '../../support/ended-task.ts';
 import { eventually } from '../../support/eventually.ts';
-import { quickSettings } from '../../support/gateway-settings.ts';
-import { createOperator, type Operator, type TestProject } from '../../support/operator.ts';
-import { sendRaw, startFrame, type Frame } from '../support.ts';
+import type { Operator, TestProject } from '../../support/operator.ts';
+import { sendRaw, type Frame } from '../support.ts';
+import { openRouteHome, type RouteHome } from './route-home.ts';
 
-let scratch: TestDatabase;
+let home: RouteHome;
 let db: Database;
-let built: Built;
 let frame: Frame;
 let operator: Operator;
 let project: TestProject;
 
 beforeAll(async () => {
-  scratch = await createTestDatabase({ template: process.env['TEST_GATEWAY_TEMPLATE'] });
-  db = await scratch.open();
-  built = await buildQuietDeps(scratch.url);
-  const deps = { ...built.deps, taskWaits: createTaskWaits({ total: 10 }) };
+  home = await openRouteHome();
+  ({ db, operator } = home);
+  const { deps } = home;
   const get = { auth: 'api_key', scopes, dialect: 'openai', method: 'GET', body: 'none' } as const;
-  frame = await startFrame({
-    routes: [
-      { ...get, path: '/api/v1/models', handler: listModels(deps) },
-      { ...get, path: '/api/v1/models/:model', handler: showModel(deps) },
-      { ...get, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },
-    ],
-    deps: { authenticate: (secret) => deps.keys.find(secret) },
-  });
-  operator = createOperator(db, { ...quickSettings, DATABASE_URL: scratch.url, EGRESS_ALLOW_CIDRS: '' });
+  frame = await home.serve([
+    { ...get, path: '/api/v1/models', handler: listModels(deps) },
+    { ...get, path: '/api/v1/models/:model', handler: showModel(deps) },
+    { ...get, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },
+  ]);
   project = await operator.project();
 });
-afterAll(async () => {
-  await frame?.close();
-  await built?.close();
-  await scratch?.drop();
-});
+afterAll(() => home?.close());
 
 interface Answer {
   status: number;

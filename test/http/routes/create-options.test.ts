@@ -1,62 +1,43 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { createStorageGuard } from '../../../src/commands/files/storage-guard.ts';
-import { createTaskAdmission } from '../../../src/commands/tasks/task-admission.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { deleteTask } from '../../../src/db/tasks.ts';
 import { verifyLedger } from '../../../src/db/verify-ledger.ts';
 import { createImage, createVideo } from '../../../src/http/routes/media.ts';
 import { listTasksRoute, taskListQuery } from '../../../src/http/routes/task-list.ts';
 import { showTask } from '../../../src/http/routes/tasks.ts';
-import { createTaskWaits } from '../../../src/http/task-waits.ts';
-import type { Built } from '../../../src/main/build-deps.ts';
 import { rowsOf, taskEnd } from '../../db/books.ts';
-import { buildQuietDeps } from '../../support/built-deps.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { quickSettings } from '../../support/gateway-settings.ts';
-import { createOperator, type Operator, type TestProject } from '../../support/operator.ts';
+import type { Operator, TestProject } from '../../support/operator.ts';
 import { accountOf, countRows } from '../../support/rows.ts';
-import { startFrame, type Frame } from '../support.ts';
+import type { Frame } from '../support.ts';
+import { openRouteHome, type RouteHome } from './route-home.ts';
 
-let scratch: TestDatabase;
+let home: RouteHome;
 let db: Database;
-let built: Built;
 let frame: Frame;
 let operator: Operator;
 let project: TestProject;
 
 beforeAll(async () => {
-  scratch = await createTestDatabase({ template: process.env['TEST_GATEWAY_TEMPLATE'] });
-  db = await scratch.open();
-  built = await buildQuietDeps(scratch.url);
-  const deps = {
-    ...built.deps,
-    admission: createTaskAdmission(built.deps),
-    storage: createStorageGuard(built.deps),
-    taskWaits: createTaskWaits({ total: 10 }),
-  };
+  home = await openRouteHome();
+  ({ db, operator } = home);
+  const { deps } = home;
   const client = { auth: 'api_key', scopes: ['media', 'read'], dialect: 'openai' } as const;
   const post = { ...client, method: 'POST', body: 'json' } as const;
   const get = { ...client, method: 'GET', body: 'none' } as const;
-  frame = await startFrame({
-    routes: [
-      { ...post, path: '/api/v1/images/generate', handler: createImage(deps) },
-      { ...post, path: '/api/v1/video/generate', handler: createVideo(deps) },
-      { ...get, path: '/api/v1/tasks', query: taskListQuery, handler: listTasksRoute(deps) },
-      { ...get, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },
-    ],
-    deps: { authenticate: (secret) => built.deps.keys.find(secret) },
-  });
-  operator = createOperator(db, { ...quickSettings, DATABASE_URL: scratch.url, EGRESS_ALLOW_CIDRS: '' });
+  frame = await home.serve([
+    { ...post, path: '/api/v1/images/generate', handler: createImage(deps) },
+    { ...post, path: '/api/v1/video/generate', handler: createVideo(deps) },
+    { ...get, path: '/api/v1/tasks', query: taskListQuery, handler: listTasksRoute(deps) },
+    { ...get, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },
+  ]);
 });
 beforeEach(async () => {
   project = await operator.project({ credits: 1_000 });
 });
 afterAll(async () => {
   expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
-  await frame?.close();
-  await built?.close();
-  await scratch?.drop();
+  await home?.close();
 });
 
 interface Answer {
@@ -217,7 +198,7 @@ describe('a replay of a create', () => {
   it('is 409 after its task was deleted, and buys nothing', async () => {
     const key = { 'idempotency-key': randomUUID() };
     const taskId = String((await create(image, key)).body['task_id']);
-    await built.deps.ledger.finishTask(taskEnd(taskId, 'failed'));
+    await home.deps.ledger.finishTask(taskEnd(taskId, 'failed'));
     expect(await deleteTask(db, taskId)).toMatchObject({ verdict: 'deleted' });
     const before = await countRows(db);
     expect(await create(image, key)).toMatchObject({

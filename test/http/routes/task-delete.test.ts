@@ -6,48 +6,36 @@ import { draftFiles, findFile } from '../../../src/db/files.ts';
 import { verifyLedger } from '../../../src/db/verify-ledger.ts';
 import { listTasksRoute, taskListQuery } from '../../../src/http/routes/task-list.ts';
 import { deleteTaskRoute, listAttemptsRoute, listDeliveriesRoute, showTask } from '../../../src/http/routes/tasks.ts';
-import { createTaskWaits } from '../../../src/http/task-waits.ts';
-import type { Built } from '../../../src/main/build-deps.ts';
 import { newId } from '../../../src/platform/crypto/ids.ts';
 import { admitted, entriesOf, newTask, openLedger, rowsOf, run } from '../../db/books.ts';
-import { buildQuietDeps } from '../../support/built-deps.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { aRunningTask, succeed } from '../../support/ended-task.ts';
-import { quickSettings } from '../../support/gateway-settings.ts';
-import { createOperator, type Operator, type TestProject } from '../../support/operator.ts';
-import { startFrame, type Frame } from '../support.ts';
+import type { Operator, TestProject } from '../../support/operator.ts';
+import type { Frame } from '../support.ts';
+import { openRouteHome, type RouteHome } from './route-home.ts';
 
-let scratch: TestDatabase;
+let home: RouteHome;
 let db: Database;
-let built: Built;
 let frame: Frame;
 let operator: Operator;
 let project: TestProject;
 
 beforeAll(async () => {
-  scratch = await createTestDatabase({ template: process.env['TEST_GATEWAY_TEMPLATE'] });
-  db = await scratch.open();
-  built = await buildQuietDeps(scratch.url);
-  const deps = { ...built.deps, taskWaits: createTaskWaits({ total: 10 }) };
+  home = await openRouteHome();
+  ({ db, operator } = home);
+  const { deps } = home;
   const task = { auth: 'api_key', scopes: ['media'], dialect: 'openai', method: 'GET', body: 'none' } as const;
-  frame = await startFrame({
-    routes: [
-      { ...task, path: '/tasks', query: taskListQuery, handler: listTasksRoute(deps) },
-      { ...task, path: '/tasks/:task_id', handler: showTask(deps) },
-      { ...task, path: '/tasks/:task_id', method: 'DELETE', handler: deleteTaskRoute(deps) },
-      { ...task, path: '/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
-      { ...task, path: '/tasks/:task_id/deliveries', query: ['limit', 'after'], handler: listDeliveriesRoute(deps) },
-    ],
-    deps: { authenticate: (secret) => built.deps.keys.find(secret) },
-  });
-  operator = createOperator(db, { ...quickSettings, DATABASE_URL: scratch.url, EGRESS_ALLOW_CIDRS: '' });
+  frame = await home.serve([
+    { ...task, path: '/tasks', query: taskListQuery, handler: listTasksRoute(deps) },
+    { ...task, path: '/tasks/:task_id', handler: showTask(deps) },
+    { ...task, path: '/tasks/:task_id', method: 'DELETE', handler: deleteTaskRoute(deps) },
+    { ...task, path: '/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
+    { ...task, path: '/tasks/:task_id/deliveries', query: ['limit', 'after'], handler: listDeliveriesRoute(deps) },
+  ]);
   project = await operator.project();
 });
 afterAll(async () => {
   expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
-  await frame?.close();
-  await built?.close();
-  await scratch?.drop();
+  await home?.close();
 });
 
 interface Answer {

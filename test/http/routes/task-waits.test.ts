@@ -1,25 +1,20 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createStorageGuard } from '../../../src/commands/files/storage-guard.ts';
-import { createTaskAdmission } from '../../../src/commands/tasks/task-admission.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { markSeen } from '../../../src/db/attempts.ts';
+import type { Route } from '../../../src/http/route.ts';
 import { createImage } from '../../../src/http/routes/media.ts';
 import { streamTaskEvents } from '../../../src/http/routes/task-events.ts';
 import { showTask } from '../../../src/http/routes/tasks.ts';
 import { createTaskWaits, type TaskWaits } from '../../../src/http/task-waits.ts';
-import type { Built } from '../../../src/main/build-deps.ts';
 import { attemptEndedOk, run, taskEnd } from '../../db/books.ts';
-import { buildQuietDeps } from '../../support/built-deps.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { aRunningTask } from '../../support/ended-task.ts';
 import { eventually } from '../../support/eventually.ts';
-import { quickSettings } from '../../support/gateway-settings.ts';
-import { createOperator, type Operator, type TestProject } from '../../support/operator.ts';
-import { startFrame, type Frame } from '../support.ts';
+import type { Operator, TestProject } from '../../support/operator.ts';
+import type { Frame } from '../support.ts';
+import { openRouteHome, type RouteHome } from './route-home.ts';
 
-let scratch: TestDatabase;
+let home: RouteHome;
 let db: Database;
-let built: Built;
 let frame: Frame;
 let operator: Operator;
 let project: TestProject;
@@ -28,27 +23,18 @@ let waits: TaskWaits;
 let waiting: number;
 
 beforeAll(async () => {
-  scratch = await createTestDatabase({ template: process.env['TEST_GATEWAY_TEMPLATE'] });
-  db = await scratch.open();
-  built = await buildQuietDeps(scratch.url);
-  operator = createOperator(db, { ...quickSettings, DATABASE_URL: scratch.url, EGRESS_ALLOW_CIDRS: '' });
+  home = await openRouteHome();
+  ({ db, operator } = home);
 });
 beforeEach(async () => {
   project = await operator.project();
   await startWith(4);
 });
-afterEach(async () => {
-  waits.stop();
-  await frame.close();
-});
-afterAll(async () => {
-  await built?.close();
-  await scratch?.drop();
-});
+afterEach(() => waits.stop());
+afterAll(() => home?.close());
 
 /** A server with room for one request in flight and this many waits. */
 async function startWith(total: number): Promise<void> {
-  await frame?.close();
   const places = createTaskWaits({ total });
   waiting = 0;
   waits = {
@@ -66,23 +52,15 @@ async function startWith(total: number): Promise<void> {
       };
     },
   };
-  const deps = {
-    ...built.deps,
-    admission: createTaskAdmission(built.deps),
-    storage: createStorageGuard(built.deps),
-    taskWaits: waits,
-  };
+  const deps = { ...home.deps, taskWaits: waits };
   const client = { auth: 'api_key', scopes: ['media'], dialect: 'openai' } as const;
   const get = { ...client, method: 'GET', body: 'none' } as const;
-  frame = await startFrame({
-    routes: [
-      { ...client, method: 'POST', body: 'json', path: '/create', query: ['wait'], handler: createImage(deps) },
-      { ...get, path: '/tasks/:task_id', query: ['wait'], handler: showTask(deps) },
-      { ...get, path: '/tasks/:task_id/events', handler: streamTaskEvents(deps) },
-    ],
-    settings: { HTTP_IN_FLIGHT_MAX: '1' },
-    deps: { authenticate: (secret) => built.deps.keys.find(secret) },
-  });
+  const routes: Route[] = [
+    { ...client, method: 'POST', body: 'json', path: '/create', query: ['wait'], handler: createImage(deps) },
+    { ...get, path: '/tasks/:task_id', query: ['wait'], handler: showTask(deps) },
+    { ...get, path: '/tasks/:task_id/events', handler: streamTaskEvents(deps) },
+  ];
+  frame = await home.serve(routes, { HTTP_IN_FLIGHT_MAX: '1' });
 }
 
 interface Answer {
@@ -105,7 +83,7 @@ const create = (query: string, idempotencyKey: string): Promise<Answer> =>
   });
 const succeed = async (taskId: string): Promise<void> => {
   await attemptEndedOk(db, taskId);
-  await built.deps.ledger.finishTask(taskEnd(taskId, 'succeeded'));
+  await home.deps.ledger.finishTask(taskEnd(taskId, 'succeeded'));
 };
 const until = (count: number) => eventually(() => Promise.resolve(waiting === count), { what: `${count} waits` });
 
@@ -304,7 +282,7 @@ describe('the events of a task', () => {
     await has(first.events, 1);
     const second = listen(taskId, first.events[0]?.id);
     await until(2);
-    await built.deps.ledger.finishTask(taskEnd(taskId, 'failed'));
+    await home.deps.ledger.finishTask(taskEnd(taskId, 'failed'));
     expect(shown(await second.ended)).toEqual([['task.failed', 'failed', null]]);
     await first.ended;
     expect(shown(await listen(taskId, first.events[0]?.id).ended)).toEqual([['task.failed', 'failed', null]]);

@@ -9,7 +9,6 @@ import type { Database } from '../../../src/db/database.ts';
 import type { AppMiddleware } from '../../../src/http/context.ts';
 import { streamWebhookEvents } from '../../../src/http/routes/webhook-events.ts';
 import { createTaskWaits, type TaskWaits } from '../../../src/http/task-waits.ts';
-import type { Built } from '../../../src/main/build-deps.ts';
 import { listenToWebhooks } from '../../../src/main/cli/listen-webhooks.ts';
 import { loopbackUrl } from '../../../src/verbs/loopback-url.ts';
 import {
@@ -22,18 +21,16 @@ import {
   type Receiver,
 } from '../../commands/callbacks/receiver.ts';
 import { openLedger, rowsOf, taskEnd } from '../../db/books.ts';
-import { buildQuietDeps } from '../../support/built-deps.ts';
 import { commandLine } from '../../support/command-line.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { aRunningTask, succeed } from '../../support/ended-task.ts';
 import { eventually } from '../../support/eventually.ts';
 import { quickSettings } from '../../support/gateway-settings.ts';
-import { createOperator, type Operator, type TestProject } from '../../support/operator.ts';
-import { startFrame, type Frame } from '../support.ts';
+import type { Operator, TestProject } from '../../support/operator.ts';
+import type { Frame } from '../support.ts';
+import { openRouteHome, type RouteHome } from './route-home.ts';
 
-let scratch: TestDatabase;
+let home: RouteHome;
 let db: Database;
-let built: Built;
 let operator: Operator;
 let project: TestProject;
 let waits: TaskWaits;
@@ -44,58 +41,38 @@ let receiver: Receiver;
 let settings: Record<string, string>;
 
 beforeAll(async () => {
-  scratch = await createTestDatabase();
   receiver = await startReceiver();
-  db = await scratch.open();
-  built = await buildQuietDeps(scratch.url);
+  home = await openRouteHome();
+  ({ db, operator } = home);
   settings = {
     ...quickSettings,
-    DATABASE_URL: scratch.url,
+    DATABASE_URL: home.databaseUrl,
     SANDBOX_URL: 'http://127.0.0.1:9',
     FILES_LOCAL_DIR: join(tmpdir(), 'tollgate-no-files'),
   };
-  operator = createOperator(db, settings);
 });
 beforeEach(async () => {
   project = await operator.project();
   await startWith(4);
 });
-afterEach(async () => {
-  waits.stop();
-  await frame.close();
-});
+afterEach(() => waits.stop());
 afterAll(async () => {
   await receiver?.close();
-  await built?.close();
-  await scratch?.drop();
+  await home?.close();
 });
 
 const path = '/api/v1/webhooks/events';
 
 /** A server with room for this many streams. */
 async function startWith(total: number): Promise<void> {
-  await frame?.close();
   waits = createTaskWaits({ total });
-  const stream = streamWebhookEvents({ ...built.deps, taskWaits: waits });
+  const stream = streamWebhookEvents({ ...home.deps, taskWaits: waits });
   const handler: AppMiddleware = (ctx, next) => {
     sockets.add(ctx.req.socket);
     return stream(ctx, next);
   };
-  frame = await startFrame({
-    routes: [
-      {
-        method: 'GET',
-        path,
-        auth: 'api_key',
-        scopes: ['read'],
-        dialect: 'openai',
-        body: 'none',
-        query: ['wait'],
-        handler,
-      },
-    ],
-    deps: { authenticate: (secret) => built.deps.keys.find(secret) },
-  });
+  const get = { method: 'GET', auth: 'api_key', scopes: ['read'], dialect: 'openai', body: 'none' } as const;
+  frame = await home.serve([{ ...get, path, query: ['wait'], handler }]);
 }
 
 interface Received {
