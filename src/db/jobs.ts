@@ -1,4 +1,4 @@
-import type { JobName, JobState, JobSummary, JobTrigger } from '../domain/job.ts';
+import { jobNames, type JobName, type JobState, type JobSummary, type JobTrigger } from '../domain/job.ts';
 import type { Page, PageRequest } from '../domain/page.ts';
 import { newestPosition, readTimePosition } from '../domain/time-position.ts';
 import type { Database, Statements } from './database.ts';
@@ -71,7 +71,7 @@ export async function listJobRuns(database: Database, name: JobName, limit: numb
   );
 }
 
-/** One page of the runs of all jobs, or of one, by the time of their request (`timePosition`). */
+/** One page of the runs of all jobs, or of one, by the time of their request (`timePosition`). An index has those of each job in this order. */
 export async function listAllJobRuns(
   database: Database,
   { name }: { name?: JobName | undefined },
@@ -80,11 +80,12 @@ export async function listAllJobRuns(
   const before = after === null ? newestPosition : readTimePosition(after);
   const rows = await database.query<JobRun & { position: string }>(
     'list-all-job-runs',
-    `select ${runColumns}, (extract(epoch from requested_at) * 1000000)::bigint::text || '.' || id as position from job_run
-     where ($1::text is null or name = $1)
-       and (requested_at, id) < (${timeOfPosition('$2')}, $3::text)
-     order by requested_at desc, id desc limit $4`,
-    [name ?? null, before.microseconds, before.id, limit + 1],
+    `select ${runColumns}, (extract(epoch from run.requested_at) * 1000000)::bigint::text || '.' || id as position
+     from unnest($1::text[]) asked (of_name) cross join lateral (
+       select * from job_run where name = of_name and (requested_at, id) < (${timeOfPosition('$2')}, $3::text)
+       order by requested_at desc, id desc limit $4) run
+     order by run.requested_at desc, run.id desc limit $4`,
+    [name === undefined ? jobNames : [name], before.microseconds, before.id, limit + 1],
   );
   return pageOfRows(rows, limit);
 }

@@ -1,4 +1,4 @@
-import type { DeliveryState } from '../domain/delivery-state.ts';
+import { deliveryStates, type DeliveryState } from '../domain/delivery-state.ts';
 import { pageOf, type Page, type PageRequest } from '../domain/page.ts';
 import { newestPosition, readTimePosition } from '../domain/time-position.ts';
 import type { Database } from './database.ts';
@@ -36,18 +36,35 @@ export interface DeliveryFilter {
   state?: DeliveryState | undefined;
 }
 
-/** One page of all callbacks for operators, newest first. Ids sort by time. */
+/**
+ * One page of all callbacks for operators, by the time of their creation (`timePosition`). Those that have ended are read for each asked
+ * state in the order of an index, so a page costs the same whatever the filter leaves out. Those that wait have an index of their own.
+ */
 export async function listAllDeliveries(
   database: Database,
   { projectId, taskId, state }: DeliveryFilter,
   { limit, after }: PageRequest,
 ): Promise<Page<ListedDelivery & { taskId: string; projectId: string }>> {
+  const before = after === null ? newestPosition : readTimePosition(after);
+  const asked = deliveryStates.filter((one) => state === undefined || one === state);
+  const values: unknown[] = [asked, before.microseconds, before.id, limit + 1];
+  const ofProject = projectId === undefined ? '' : `and project_id = $${values.push(projectId)}`;
+  const ofTask = taskId === undefined ? null : `$${values.push(taskId)}`;
+  const inOrder = `(created_at, id) < (${timeOfPosition('$2')}, $3::text) ${ofProject} order by created_at desc, id desc limit $4`;
+  const found =
+    ofTask === null
+      ? `(select created_at, id from delivery where 'pending' = any ($1::text[]) and ended_at is null and ${inOrder})
+         union all
+         (select ended.created_at, ended.id from unnest($1::text[]) of_state cross join lateral (
+            select created_at, id from delivery where ended_at is not null and state = of_state and ${inOrder}) ended)`
+      : `select created_at, id from delivery where task_id = ${ofTask} and state = any ($1::text[]) and ${inOrder}`;
   const rows = await database.query<ListedDelivery & { taskId: string; projectId: string }>(
-    'list-deliveries',
-    `select d.task_id, d.project_id, ${deliveryColumns} from delivery d
-     where ($1::text is null or d.project_id = $1) and ($2::text is null or d.task_id = $2) and ($3::text is null or d.state = $3)
-       and ($4::text is null or d.id < $4) order by d.id desc limit $5`,
-    [projectId ?? null, taskId ?? null, state ?? null, after === null ? null : readTimePosition(after).id, limit + 1],
+    `list-deliveries${projectId === undefined ? '' : '-of-project'}${taskId === undefined ? '' : '-of-task'}`,
+    `select d.task_id, d.project_id, ${deliveryColumns}
+     from (select id from (${found}) found order by created_at desc, id desc limit $4) page
+     cross join lateral (select * from delivery where delivery.id = page.id limit 1) d
+     order by d.created_at desc, d.id desc`,
+    values,
   );
   return pageOf(rows, limit, ({ position }) => position);
 }

@@ -1,31 +1,27 @@
 import { pageOf, type Page, type PageRequest } from '../domain/page.ts';
-import {
-  endedStatuses,
-  isTerminal,
-  runningStatuses,
-  taskTypes,
-  type TaskStatus,
-  type TaskType,
-} from '../domain/task.ts';
+import { endedStatuses, runningStatuses, taskTypes, type TaskStatus, type TaskType } from '../domain/task.ts';
 import { earlierPosition, newestPosition, oldestPosition, readTimePosition } from '../domain/time-position.ts';
 import type { Database } from './database.ts';
 import { positionOf, timeOfPosition } from './time-position-sql.ts';
 import { viewColumns, withDelivery, type TaskView } from './tasks.ts';
 
-export interface ProjectTasksFilter {
+export interface ProjectTasksFilter extends TasksFilter {
   projectId: string;
+  /** Values by name, which the task's metadata must all have. */
+  metadata?: Readonly<Record<string, string>> | undefined;
+  /** The page begins with the oldest task. Not with `metadata`. */
+  oldestFirst?: boolean | undefined;
+}
+
+interface TasksFilter {
   status?: TaskStatus | undefined;
   type?: TaskType | undefined;
   modelId?: string | undefined;
   keyId?: string | undefined;
-  /** Values by name, which the task's metadata must all have. */
-  metadata?: Readonly<Record<string, string>> | undefined;
   /** Unix seconds: tasks created at this time or later. Not with `oldestFirst`. */
   createdFrom?: number | undefined;
   /** Unix seconds: tasks created earlier. Not with `oldestFirst`. */
   createdBefore?: number | undefined;
-  /** The page begins with the oldest task. Not with `metadata`. */
-  oldestFirst?: boolean | undefined;
 }
 
 /**
@@ -67,10 +63,10 @@ interface Scan {
   isComplete: boolean;
 }
 
-/** Reads a page from the tasks with this name and value in their metadata, or from all tasks that match the rest of the filter. */
+/** Reads a page from the tasks with this name and value in their metadata, or from all tasks that match the rest of the filter. Metadata needs a project. */
 async function readPage(
   database: Database,
-  filter: ProjectTasksFilter,
+  filter: TasksFilter & Partial<ProjectTasksFilter>,
   { limit, after }: PageRequest,
   pair: readonly [name: string, value: string] | null,
 ): Promise<Scan> {
@@ -81,12 +77,13 @@ async function readPage(
   const before = oldestFirst ? start : earlierPosition(start, createdBefore);
   // A second bound on the side of the start would make PostgreSQL begin there and read all tasks up to the position.
   const lastSecond = oldestFirst ? newestSecond : (filter.createdFrom ?? 0);
-  const shape = { ofKey: keyId !== null, ofModel: modelId !== null, ofPair: pair !== null, oldestFirst };
+  const ofProject = projectId !== undefined;
+  const shape = { ofProject, ofKey: keyId !== null, ofModel: modelId !== null, ofPair: pair !== null, oldestFirst };
   const rows = await database.query<TaskView & { position: string; scannedTo: string | null }>(
-    `list-project-tasks${shape.ofPair ? '-of-pair' : ''}${shape.ofKey ? '-of-key' : ''}${shape.ofModel ? '-of-model' : ''}${oldestFirst ? '-oldest-first' : ''}`,
+    `list-${ofProject ? 'project-' : ''}tasks${shape.ofPair ? '-of-pair' : ''}${shape.ofKey ? '-of-key' : ''}${shape.ofModel ? '-of-model' : ''}${oldestFirst ? '-oldest-first' : ''}`,
     shape.ofPair ? pairText : pageText(shape),
     [
-      projectId,
+      projectId ?? null,
       type === undefined ? taskTypes : [type],
       asked(runningStatuses),
       asked(endedStatuses),
@@ -130,19 +127,22 @@ const pageOfScanned = (scanned: string, match: string): string => `
   order by page.created_at desc, page.id desc`;
 
 /** Each type and status is read by a probe of its own, because one probe over several of them would not be in the order of time. */
-function pageText({ ofKey, ofModel, oldestFirst }: Record<'ofKey' | 'ofModel' | 'oldestFirst', boolean>): string {
+function pageText({ ofProject, ofKey, ofModel, oldestFirst }: Shape): string {
+  const inProject = ofProject ? 'project_id = $1' : '$1::text is null';
+  const ofOwner = ofKey
+    ? `key_id = (select k.id from api_key k where k.id = $9 and ${ofProject ? 'k.' : ''}${inProject})`
+    : inProject;
   const text = pageOfScanned(
     `select created_at, id from (
        (select created_at, id from task
-        where cardinality($3::text[]) > 0 and project_id = $1 and completed_at is null and admission = 'reserved'
+        where cardinality($3::text[]) > 0 and ${inProject} and completed_at is null and admission = 'reserved'
           and status = any ($3) and type = any ($2) and ($9::text is null or key_id = $9) and ($10::text is null or model_id = $10)
           and ${inRange} ${newestFirst()} $11)
        union all
        (select ended.created_at, ended.id from unnest($2::text[]) as of_type cross join unnest($4::text[]) as of_status
         cross join lateral (
           select created_at, id from task
-          where ${ofKey ? 'key_id = (select k.id from api_key k where k.id = $9 and k.project_id = $1)' : 'project_id = $1'}
-            ${ofModel ? 'and model_id = $10' : ''} and type = of_type and listed_as = of_status
+          where ${ofOwner} ${ofModel ? 'and model_id = $10' : ''} and type = of_type and listed_as = of_status
             and ${inRange} ${newestFirst()} $11) ended)
      ) found ${newestFirst()} $11`,
     'where $12::jsonb is null or (select t.metadata @> $12 from task t where t.id = s.id)',
@@ -153,6 +153,8 @@ function pageText({ ofKey, ofModel, oldestFirst }: Record<'ofKey' | 'ofModel' | 
     ? Object.entries(backwards).reduce((read, [forwards, back]) => read.replaceAll(forwards, back), text)
     : text;
 }
+
+type Shape = Record<'ofProject' | 'ofKey' | 'ofModel' | 'oldestFirst', boolean>;
 
 const pairText = pageOfScanned(
   `select created_at, task_id as id from task_metadata
@@ -176,40 +178,40 @@ export async function positionOfTask(
   return row?.position ?? null;
 }
 
-export interface TaskFilter {
+export interface TaskFilter extends TasksFilter {
   projectId?: string | undefined;
-  status?: TaskStatus | undefined;
-  type?: TaskType | undefined;
-  modelId?: string | undefined;
-  keyId?: string | undefined;
-  /** Unix seconds, as in `ProjectTasksFilter`. */
-  createdFrom?: number | undefined;
-  createdBefore?: number | undefined;
   /** Only tasks whose outcome upstream is unknown and that no operator has resolved (`tasks resolve`). */
   unknownOnly?: boolean;
 }
 
-/**
- * One page of all admitted tasks for operators, newest first (`timePosition`). Ids sort by time. The limit comes before the join, so that only
- * listed tasks have their callbacks read. Running tasks are found by the index of these alone, however many have ended.
- */
-export async function listTasks(database: Database, filter: TaskFilter, page: PageRequest): Promise<Page<TaskView>> {
-  const { projectId, status, type, modelId, keyId, createdFrom, createdBefore, unknownOnly = false } = filter;
-  if (projectId !== undefined && !unknownOnly) return listProjectTasks(database, { ...filter, projectId }, page);
-  const isRunning = status !== undefined && !isTerminal(status);
+/** One page of the admitted tasks of all projects or of one, for operators, newest first (`timePosition`). It costs as much as a page of a project. */
+export async function listTasks(
+  database: Database,
+  { unknownOnly = false, ...filter }: TaskFilter,
+  page: PageRequest,
+): Promise<Page<TaskView>> {
+  return unknownOnly ? listUnknownTasks(database, filter, page) : (await readPage(database, filter, page, null)).page;
+}
+
+/** The tasks whose outcome is unknown have an index of their own, and are few. */
+async function listUnknownTasks(
+  database: Database,
+  filter: Omit<TaskFilter, 'unknownOnly'>,
+  page: PageRequest,
+): Promise<Page<TaskView>> {
+  const { projectId, status, type, modelId, keyId, createdFrom, createdBefore } = filter;
   const rows = await database.query<TaskView & { position: string }>(
-    isRunning ? 'list-running-tasks' : 'list-tasks',
+    'list-unknown-tasks',
     `select ${viewColumns}, ${positionOf('t')} as position from (
        select * from task t
-       where admission = 'reserved' ${isRunning ? 'and completed_at is null' : ''}
+       where admission = 'reserved' and outcome_unknown and not exists (select from task_resolution r where r.task_id = t.id)
          and ($1::text is null or project_id = $1) and ($2::text is null or status = $2)
-         and (not $3::boolean or (outcome_unknown and not exists (select from task_resolution r where r.task_id = t.id)))
-         and ($5::text is null or type = $5) and ($6::text is null or model_id = $6) and ($7::text is null or key_id = $7)
-         and ($8::float8 is null or created_at >= to_timestamp($8)) and ($9::float8 is null or created_at < to_timestamp($9))
-         and ($10::text is null or id < $10)
-       order by id desc limit $4) t ${withDelivery} order by t.id desc`,
+         and ($4::text is null or type = $4) and ($5::text is null or model_id = $5) and ($6::text is null or key_id = $6)
+         and ($7::float8 is null or created_at >= to_timestamp($7)) and ($8::float8 is null or created_at < to_timestamp($8))
+         and ($9::text is null or id < $9)
+       order by id desc limit $3) t ${withDelivery} order by t.id desc`,
     [
-      ...[projectId ?? null, status ?? null, unknownOnly, page.limit + 1, type ?? null, modelId ?? null, keyId ?? null],
+      ...[projectId ?? null, status ?? null, page.limit + 1, type ?? null, modelId ?? null, keyId ?? null],
       ...[createdFrom ?? null, createdBefore ?? null, page.after === null ? null : readTimePosition(page.after).id],
     ],
   );

@@ -44,6 +44,9 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   task: 'select, insert, update, delete',
   task_metadata: 'select, insert, delete',
   task_resolution: 'select, insert',
+  traffic: 'select, insert, update, delete',
+  traffic_mark: 'select, update',
+  usage_hour: 'select, insert, update, delete',
 };
 
 /**

@@ -7,6 +7,7 @@ import { createJobPoller } from '../commands/tasks/poll-parked-jobs.ts';
 import { processCallbacks } from '../commands/callbacks/process-callbacks.ts';
 import { resumeSilentTasks, STARTER_BATCH_MAX, startUnstartedTasks } from '../commands/tasks/start-tasks.ts';
 import { EXPIRED_BATCH_MAX, expireChats } from '../db/chat-ledger.ts';
+import { foldTraffic } from '../db/overview.ts';
 import type { Deps } from '../deps.ts';
 import { pause } from '../platform/pause.ts';
 import { ensureTemporal } from './ensure-temporal.ts';
@@ -14,8 +15,8 @@ import { ensureTemporal } from './ensure-temporal.ts';
 /**
  * The loops of every worker: they start waiting tasks, poll parked jobs, resume silent tasks, decide abandoned cancels, end stale tasks
  * and refund expired chats. Each has a loop of its own, so that none waits for another. They run the commands of the jobs more often
- * and without their lock or record, so that tasks end even without Temporal and a scheduler. The last loop runs overdue jobs. `stop`
- * ends the loops after their current turn.
+ * and without their lock or record, so that tasks end even without Temporal and a scheduler. One adds up the traffic for the overview. The
+ * last loop runs overdue jobs. `stop` ends the loops after their current turn.
  */
 export function startLoops(deps: Deps) {
   const { config } = deps;
@@ -49,6 +50,10 @@ export function startLoops(deps: Deps) {
       if (!stopping.signal.aborted) await ensureTemporal(deps);
       return 0;
     }),
+    loop(deps, stopping.signal, 'traffic', async () => {
+      await foldTraffic(deps.db, config.accounting.lagSeconds);
+      return trafficMs;
+    }),
     loop(deps, stopping.signal, 'jobs', async () => {
       await runOverdueJobs(deps, (performance.now() - startedAt) / 1000);
       return jobsMs;
@@ -70,6 +75,8 @@ const sweeps = {
   'chat expiry': ({ db }: Deps) => expireChats(db, EXPIRED_BATCH_MAX),
 };
 
+/** The overview adds up the entries of the last minute and of the lag of the books by itself. */
+const trafficMs = 60_000;
 const afterErrorMs = 2_000;
 
 /** Repeats a turn until stopped. A turn returns the pause after it. An error is logged. */

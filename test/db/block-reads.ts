@@ -23,7 +23,19 @@ export const stopAutovacuum = (observer: Database): Promise<unknown> =>
     end $$`,
   );
 
-const growing = ['ledger_entry', 'attempt', 'task', 'delivery', 'delivery_attempt', 'idempotency', 'rate_window'];
+const growing = [
+  ...[
+    'ledger_entry',
+    'attempt',
+    'task',
+    'delivery',
+    'delivery_attempt',
+    'idempotency',
+    'rate_window',
+    'audit_entry',
+    'job_run',
+  ],
+];
 
 /**
  * Runs work on the only connection of `db` and returns what it read, by the counters of PostgreSQL, which the connection of `observer`

@@ -1615,8 +1615,6 @@ export interface components {
        * @example 1795478400
        */
       at: number;
-      /** @description Set if there were more requests than are read: only later ones are counted. */
-      counted_since: number | null;
       today: components['schemas']['Traffic'];
       yesterday: components['schemas']['Traffic'];
       /** @description Every hour from the beginning of yesterday to now. */
@@ -1633,7 +1631,7 @@ export interface components {
         credits: number;
         cost_micro_usd: number;
         margin_micro_usd: number;
-        /** @description Of the requests that succeeded. Null if none did. */
+        /** @description Of the requests that succeeded, exact to 3 %. Null if none did. */
         p50_ms: number | null;
         p95_ms: number | null;
       }[];
@@ -2070,7 +2068,7 @@ export interface components {
       credits: number;
       cost_micro_usd: number;
       margin_micro_usd: number;
-      /** @description Of the requests that succeeded. Null if none did. */
+      /** @description Of the requests that succeeded, exact to 3 %. Null if none did. */
       p50_ms: number | null;
       p95_ms: number | null;
     };

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import { read } from '../api/admin.ts';
 import type { Alarm, Traffic } from '../api/admin-types.ts';
-import { milliseconds, number, percent, time, usd, words } from '../ui/format.ts';
+import { milliseconds, number, percent, usd, words } from '../ui/format.ts';
 import { AlertIcon, CheckIcon } from '../ui/icons.tsx';
 import { Empty, Loaded, Loading, Page } from '../ui/page.tsx';
 import { When } from '../ui/values.tsx';
@@ -25,11 +25,6 @@ export default function Overview() {
           <>
             <Alarms alarms={data.alarms} />
             <Figures today={data.today} yesterday={data.yesterday} />
-            {data.counted_since !== null && (
-              <Text size="sm" c="dimmed">
-                There were too many requests to count all of them: these figures begin at {time(data.counted_since)}.
-              </Text>
-            )}
             <Card withBorder component="section" aria-labelledby="traffic">
               <Title order={2} size="h4" id="traffic" mb="md">
                 Requests per hour

@@ -5,9 +5,6 @@ import type { Deps } from '../../deps.ts';
 import { jobNames } from '../../domain/job.ts';
 import { alarmsOf, type Alarm } from './alarms.ts';
 
-/** More requests in two days are not counted: adding them up would take longer than an operator waits. */
-const entriesMax = 50_000;
-
 export interface Earned extends Traffic {
   succeeded: number;
   marginMicroUsd: number;
@@ -15,7 +12,6 @@ export interface Earned extends Traffic {
 
 export interface Overview {
   at: number;
-  countedSince: number | null;
   today: Earned;
   yesterday: Earned;
   /** Every hour from the beginning of yesterday to now. */
@@ -29,7 +25,7 @@ export async function readOverview({
   config,
 }: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> }): Promise<Overview> {
   const [traffic, channels, backlog] = await Promise.all([
-    readTraffic(db, entriesMax),
+    readTraffic(db),
     listChannelStates(db),
     readBacklog(db, jobNames),
   ]);
@@ -41,7 +37,6 @@ export async function readOverview({
   const known = new Map(traffic.hours.map((hour) => [hour.at, hour]));
   return {
     at: traffic.at,
-    countedSince: traffic.countedSince,
     today: earned(traffic.today),
     yesterday: earned(traffic.yesterday),
     hours: hoursUntil(traffic.at).map((at) => earned({ ...nothing, ...known.get(at), at })),

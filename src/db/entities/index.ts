@@ -1,6 +1,5 @@
 import { ApiKey } from './api-key.ts';
 import { ApiKeySecret } from './api-key-secret.ts';
-import { AuditEntry } from './audit-entry.ts';
 import { Channel } from './channel.ts';
 import { ChannelHealth } from './channel-health.ts';
 import { CreditAccount } from './credit-account.ts';
@@ -11,13 +10,4 @@ import { TaskResolution } from './task-resolution.ts';
  * The tables that operators' commands reach through MikroORM. All other tables are reached through prepared statements only.
  * A table has its snake_case name, and so has each column.
  */
-export const entities = [
-  ApiKey,
-  ApiKeySecret,
-  AuditEntry,
-  Channel,
-  ChannelHealth,
-  CreditAccount,
-  Project,
-  TaskResolution,
-];
+export const entities = [ApiKey, ApiKeySecret, Channel, ChannelHealth, CreditAccount, Project, TaskResolution];

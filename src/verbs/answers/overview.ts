@@ -8,7 +8,7 @@ const traffic = {
   credits: z.int().describe('Charged, less what was given back.'),
   cost_micro_usd: z.int(),
   margin_micro_usd: z.int(),
-  p50_ms: z.number().nullable().describe('Of the requests that succeeded. Null if none did.'),
+  p50_ms: z.number().nullable().describe('Of the requests that succeeded, exact to 3 %. Null if none did.'),
   p95_ms: z.number().nullable(),
 };
 
@@ -27,7 +27,6 @@ const Alarm = z
 export const Overview = z
   .object({
     at: time,
-    counted_since: timeOrNull.describe('Set if there were more requests than are read: only later ones are counted.'),
     today: Traffic,
     yesterday: Traffic,
     hours: z.array(z.object({ at: time, ...traffic })).describe('Every hour from the beginning of yesterday to now.'),

@@ -450,6 +450,34 @@ create table task_resolution (
   task_id text not null
 );
 
+create table traffic (
+  cost_micro_usd bigint not null,
+  credits bigint not null,
+  failed bigint not null,
+  first_entry_id bigint not null,
+  last_entry_id bigint not null,
+  latency_class integer not null,
+  slot timestamp with time zone not null,
+  succeeded bigint not null
+);
+
+create table traffic_mark (
+  id integer not null default 1,
+  through_entry_id bigint not null
+);
+
+create table usage_hour (
+  credits_charged bigint not null,
+  failures bigint not null,
+  hour timestamp with time zone not null,
+  input_tokens bigint not null,
+  key_id text not null,
+  model_id text not null,
+  output_tokens bigint not null,
+  project_id text not null,
+  successes bigint not null
+);
+
 create table api_detail_20261122 partition of api_detail FOR VALUES FROM ('2026-11-22 00:00:00+00') TO ('2026-11-23 00:00:00+00');
 
 create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-11-23 00:00:00+00') TO ('2026-11-24 00:00:00+00');
@@ -457,319 +485,343 @@ create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261124 partition of api_detail FOR VALUES FROM ('2026-11-24 00:00:00+00') TO ('2026-11-25 00:00:00+00');
 
 insert into admin_request (answer, begun_at, expires_at, fingerprint, key, token_id) overriding system value
-select answer, begun_at, expires_at, fingerprint, key, token_id from jsonb_populate_record(null::admin_request, '{"key": "key-3", "answer": null, "begun_at": "2026-11-23T09:00:40.602768+00:00", "token_id": "atk_1", "expires_at": "2026-11-24T09:00:40.602768+00:00", "fingerprint": "same body"}');
+select answer, begun_at, expires_at, fingerprint, key, token_id from jsonb_populate_record(null::admin_request, '{"key": "key-3", "answer": null, "begun_at": "2026-11-23T09:55:22.01041+00:00", "token_id": "atk_1", "expires_at": "2026-11-24T09:55:22.01041+00:00", "fingerprint": "same body"}');
 
 insert into admin_session (created_at, digest, expires_at, token_id) overriding system value
-select created_at, digest, expires_at, token_id from jsonb_populate_record(null::admin_session, '{"digest": "\\x3f3af1ecebbd1410ab417ec0d27bbfcb5d340e177ae159b59fc8626c2dfd9175", "token_id": "atk_1", "created_at": "2026-11-23T09:00:40.588793+00:00", "expires_at": "2026-11-23T21:00:40.588793+00:00"}');
+select created_at, digest, expires_at, token_id from jsonb_populate_record(null::admin_session, '{"digest": "\\x3f3af1ecebbd1410ab417ec0d27bbfcb5d340e177ae159b59fc8626c2dfd9175", "token_id": "atk_1", "created_at": "2026-11-23T09:55:21.98148+00:00", "expires_at": "2026-11-23T21:55:21.98148+00:00"}');
 
 insert into admin_token (created_at, created_by, digest, expires_at, id, last4, last_used_at, name, pepper_id, prefix, revoked_at, role) overriding system value
-select created_at, created_by, digest, expires_at, id, last4, last_used_at, name, pepper_id, prefix, revoked_at, role from jsonb_populate_record(null::admin_token, '{"id": "atk_1", "name": "ada", "role": "owner", "last4": "oken", "digest": "\\x3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0", "prefix": "adm_", "pepper_id": "p1", "created_at": "2026-11-23T09:00:40.579648+00:00", "created_by": "cli:root", "expires_at": null, "revoked_at": null, "last_used_at": null}');
+select created_at, created_by, digest, expires_at, id, last4, last_used_at, name, pepper_id, prefix, revoked_at, role from jsonb_populate_record(null::admin_token, '{"id": "atk_1", "name": "ada", "role": "owner", "last4": "oken", "digest": "\\x3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0", "prefix": "adm_", "pepper_id": "p1", "created_at": "2026-11-23T09:55:21.96766+00:00", "created_by": "cli:root", "expires_at": null, "revoked_at": null, "last_used_at": null}');
 
 insert into api_detail (at, attempts, credits, key_id, method, model_id, ms, request_id, route, status) overriding system value
-select at, attempts, credits, key_id, method, model_id, ms, request_id, route, status from jsonb_populate_record(null::api_detail, '{"at": "2026-11-23T09:00:40.564649+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_9b527b2bfb2c1adb", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "request_id": "req_1"}');
+select at, attempts, credits, key_id, method, model_id, ms, request_id, route, status from jsonb_populate_record(null::api_detail, '{"at": "2026-11-23T09:55:21.954515+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_c393bcefc588551d", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "request_id": "req_1"}');
 
 insert into api_key (budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on) overriding system value
-select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_84977afdcfb12cdf", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "scopes": ["chat", "media", "read"], "used_on": null, "metadata": {}, "reserved": 0, "day_spent": 0, "in_flight": 0, "ip_ranges": null, "created_at": "2026-11-23T09:00:40.055819+00:00", "expires_at": null, "project_id": "prj_4e3406e4f8361fe8", "revoked_at": null, "month_spent": 0, "budget_daily": null, "day_reserved": 0, "last_used_at": null, "in_flight_max": null, "budget_monthly": null, "month_reserved": 0}');
+select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_46037a88b6646a57", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "scopes": ["chat", "media", "read"], "used_on": null, "metadata": {}, "reserved": 0, "day_spent": 0, "in_flight": 0, "ip_ranges": null, "created_at": "2026-11-23T09:55:20.577914+00:00", "expires_at": null, "project_id": "prj_0d0bb9af9279268a", "revoked_at": null, "month_spent": 0, "budget_daily": null, "day_reserved": 0, "last_used_at": null, "in_flight_max": null, "budget_monthly": null, "month_reserved": 0}');
 
 insert into api_key (budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on) overriding system value
-select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_9b527b2bfb2c1adb", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "scopes": ["chat", "media", "read"], "used_on": "2026-11-23", "metadata": {}, "reserved": 39, "day_spent": 28, "in_flight": 3, "ip_ranges": null, "created_at": "2026-11-23T09:00:40.042564+00:00", "expires_at": null, "project_id": "prj_4e3406e4f8361fe8", "revoked_at": null, "month_spent": 28, "budget_daily": null, "day_reserved": 39, "last_used_at": "2026-11-23T09:00:40.220835+00:00", "in_flight_max": 10, "budget_monthly": null, "month_reserved": 39}');
+select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_c393bcefc588551d", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "scopes": ["chat", "media", "read"], "used_on": "2026-11-23", "metadata": {}, "reserved": 39, "day_spent": 28, "in_flight": 3, "ip_ranges": null, "created_at": "2026-11-23T09:55:20.554461+00:00", "expires_at": null, "project_id": "prj_0d0bb9af9279268a", "revoked_at": null, "month_spent": 28, "budget_daily": null, "day_reserved": 39, "last_used_at": "2026-11-23T09:55:20.968233+00:00", "in_flight_max": 10, "budget_monthly": null, "month_reserved": 39}');
 
 insert into api_key_secret (checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix) overriding system value
-select checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_9b527b2bfb2c1adb", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-23T09:00:40.066708+00:00", "expires_at": null, "checksummed": true}');
+select checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_c393bcefc588551d", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-23T09:55:20.597824+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt (channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at) overriding system value
-select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_3b042930494b650a", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_44915100b027dd2e", "started_at": "2026-11-23T09:00:40.228768+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T09:00:40.228768+00:00"}');
+select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_2c3848203987285e", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_5b51f9664ff41b60", "started_at": "2026-11-23T09:55:20.977735+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T09:55:20.977735+00:00"}');
 
 insert into attempt (channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at) overriding system value
-select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_67e1e9fc30d90a56", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-23T09:00:40.342593+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_2c01e1ac38a10a8a", "started_at": "2026-11-23T09:00:40.342593+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T09:00:40.342593+00:00"}');
+select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_7ba99d09ddcf39c0", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-23T09:55:21.182846+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_7f0feccdd040af04", "started_at": "2026-11-23T09:55:21.182846+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T09:55:21.182846+00:00"}');
 
 insert into audit_entry (action, actor, at, detail, id, subject) overriding system value
-select action, actor, at, detail, id, subject from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-23T09:00:40.016716+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_4e3406e4f8361fe8"}');
+select action, actor, at, detail, id, subject from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-23T09:55:20.535785+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_0d0bb9af9279268a"}');
 
 insert into channel (adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight) overriding system value
-select adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-23T09:00:40.083526+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-23T09:00:40.083526+00:00"}');
+select adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-23T09:55:20.66421+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-23T09:55:20.66421+00:00"}');
 
 insert into channel_health (alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at) overriding system value
-select alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-23T09:00:40.108928+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-23T09:00:40.08948+00:00", "updated_at": "2026-11-23T09:00:40.108948+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-23T09:00:50.089479+00:00"}');
+select alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-23T09:55:20.757734+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-23T09:55:20.697926+00:00", "updated_at": "2026-11-23T09:55:20.757778+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-23T09:55:30.697925+00:00"}');
 
 insert into channel_mapping_state (channel_id, model_id, reason, since, state, succeeded_at) overriding system value
-select channel_id, model_id, reason, since, state, succeeded_at from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-23T09:00:40.107895+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
+select channel_id, model_id, reason, since, state, succeeded_at from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-23T09:55:20.75092+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
 
 insert into channel_witness (channel_id, failed_at, model_id, project_id, used_at) overriding system value
-select channel_id, failed_at, model_id, project_id, used_at from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-23T09:00:40.09922+00:00", "model_id": "model-a", "failed_at": "2026-11-23T09:00:40.09922+00:00", "channel_id": "chn_a", "project_id": "prj_4e3406e4f8361fe8"}');
+select channel_id, failed_at, model_id, project_id, used_at from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-23T09:55:20.732901+00:00", "model_id": "model-a", "failed_at": "2026-11-23T09:55:20.732901+00:00", "channel_id": "chn_a", "project_id": "prj_0d0bb9af9279268a"}');
 
 insert into credit_account (balance, in_flight, project_id, reserved) overriding system value
-select balance, in_flight, project_id, reserved from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_4e3406e4f8361fe8"}');
+select balance, in_flight, project_id, reserved from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_0d0bb9af9279268a"}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "key_id": "key_9b527b2bfb2c1adb", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_4e3406e4f8361fe8", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "key_id": "key_c393bcefc588551d", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_0d0bb9af9279268a", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "key_id": "key_9b527b2bfb2c1adb", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_4e3406e4f8361fe8", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "key_id": "key_c393bcefc588551d", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_0d0bb9af9279268a", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "key_id": "key_9b527b2bfb2c1adb", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_4e3406e4f8361fe8", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "key_id": "key_c393bcefc588551d", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_0d0bb9af9279268a", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
 
 insert into delivery (adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id) overriding system value
-select adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id from jsonb_populate_record(null::delivery, '{"id": "dlv_595f4204e7aeb844", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_2c01e1ac38a10a8a", "attempts": 1, "ended_at": null, "event_id": "evt_c50727f157d202cb", "woken_at": null, "adopted_at": null, "created_at": "2026-11-23T09:00:40.352231+00:00", "project_id": "prj_4e3406e4f8361fe8", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-23T09:00:40.383299+00:00"}');
+select adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id from jsonb_populate_record(null::delivery, '{"id": "dlv_9056134a581b58a6", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_7f0feccdd040af04", "attempts": 1, "ended_at": null, "event_id": "evt_3b13a83fa792aa02", "woken_at": null, "adopted_at": null, "created_at": "2026-11-23T09:55:21.21338+00:00", "project_id": "prj_0d0bb9af9279268a", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-23T09:55:21.255655+00:00"}');
 
 insert into delivery_attempt (delivery_id, ended_at, error_class, n, started_at, status) overriding system value
-select delivery_id, ended_at, error_class, n, started_at, status from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-23T09:00:40.383548+00:00", "started_at": "2026-11-23T09:00:40.382989+00:00", "delivery_id": "dlv_595f4204e7aeb844", "error_class": null}');
+select delivery_id, ended_at, error_class, n, started_at, status from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-23T09:55:21.257694+00:00", "started_at": "2026-11-23T09:55:21.254204+00:00", "delivery_id": "dlv_9056134a581b58a6", "error_class": null}');
 
 insert into file (bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width) overriding system value
-select bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width from jsonb_populate_record(null::file, '{"id": "file_9d2253fd19876048", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_2c01e1ac38a10a8a", "duration": null, "mime_type": "image/png", "created_at": "2026-11-23T09:00:40.420352+00:00", "deleted_at": null, "expires_at": "2026-11-30T09:00:40.420352+00:00", "project_id": "prj_4e3406e4f8361fe8", "storage_key": "outputs/1"}');
+select bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width from jsonb_populate_record(null::file, '{"id": "file_32299f3b06d5a310", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_7f0feccdd040af04", "duration": null, "mime_type": "image/png", "created_at": "2026-11-23T09:55:21.30727+00:00", "deleted_at": null, "expires_at": "2026-11-30T09:55:21.30727+00:00", "project_id": "prj_0d0bb9af9279268a", "storage_key": "outputs/1"}');
 
 insert into hold (amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "req_16890ec6a4f4a715", "kind": "chat", "amount": 9, "key_id": "key_9b527b2bfb2c1adb", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-23T09:00:40.518696+00:00", "expires_at": "2026-11-23T09:00:40.518767+00:00", "project_id": "prj_4e3406e4f8361fe8", "channel_name": "channel-a", "is_idempotent": false}');
+select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "req_a9de5560a3e0d947", "kind": "chat", "amount": 9, "key_id": "key_c393bcefc588551d", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-23T09:55:21.609367+00:00", "expires_at": "2026-11-23T09:55:21.609621+00:00", "project_id": "prj_0d0bb9af9279268a", "channel_name": "channel-a", "is_idempotent": false}');
 
 insert into hold (amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_44915100b027dd2e", "kind": "media", "amount": 10, "key_id": "key_9b527b2bfb2c1adb", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-23T09:00:40.219621+00:00", "expires_at": "2026-11-23T09:10:40.189071+00:00", "project_id": "prj_4e3406e4f8361fe8", "channel_name": null, "is_idempotent": false}');
+select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_5b51f9664ff41b60", "kind": "media", "amount": 10, "key_id": "key_c393bcefc588551d", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-23T09:55:20.950629+00:00", "expires_at": "2026-11-23T10:05:20.888437+00:00", "project_id": "prj_0d0bb9af9279268a", "channel_name": null, "is_idempotent": false}');
 
 insert into hold (amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_9341b06e3e4a75a8", "kind": "media", "amount": 20, "key_id": "key_9b527b2bfb2c1adb", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-23T09:00:40.255153+00:00", "expires_at": "2026-11-23T09:10:40.235416+00:00", "project_id": "prj_4e3406e4f8361fe8", "channel_name": null, "is_idempotent": false}');
+select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_b91230290926d904", "kind": "media", "amount": 20, "key_id": "key_c393bcefc588551d", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-23T09:55:21.004768+00:00", "expires_at": "2026-11-23T10:05:20.992011+00:00", "project_id": "prj_0d0bb9af9279268a", "channel_name": null, "is_idempotent": false}');
 
 insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
-select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_44915100b027dd2e", "bound_at": null, "created_at": "2026-11-23T09:00:40.188344+00:00", "expires_at": "2026-11-23T10:00:40.188341+00:00", "project_id": "prj_4e3406e4f8361fe8", "request_id": "req_8f4a3dbb0723be42", "fingerprint": "same body", "replayed_at": null}');
+select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_5b51f9664ff41b60", "bound_at": null, "created_at": "2026-11-23T09:55:20.887337+00:00", "expires_at": "2026-11-23T10:55:20.887335+00:00", "project_id": "prj_0d0bb9af9279268a", "request_id": "req_3bbadffd7874cc07", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
-select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-23T09:00:40.481627+00:00", "created_at": "2026-11-23T09:00:40.454011+00:00", "expires_at": "2026-11-24T09:00:40.454011+00:00", "project_id": "prj_4e3406e4f8361fe8", "request_id": "req_02236a3ffb4df394", "fingerprint": "same body", "replayed_at": null}');
+select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-23T09:55:21.503029+00:00", "created_at": "2026-11-23T09:55:21.438723+00:00", "expires_at": "2026-11-24T09:55:21.438723+00:00", "project_id": "prj_0d0bb9af9279268a", "request_id": "req_903b7cef1a6ef4b5", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run (ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger) overriding system value
-select ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-23T09:00:40.524321+00:00", "started_at": "2026-11-23T09:00:40.520162+00:00", "lease_until": "2026-11-23T09:01:40.520162+00:00", "requested_at": "2026-11-23T09:00:40.520161+00:00"}');
+select ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-23T09:55:21.651486+00:00", "started_at": "2026-11-23T09:55:21.621142+00:00", "lease_until": "2026-11-23T09:56:21.621142+00:00", "requested_at": "2026-11-23T09:55:21.621142+00:00"}');
 
 insert into ledger_checkpoint (covers_until, created_at, id, through_entry_id) overriding system value
-select covers_until, created_at, id, through_entry_id from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-23T09:00:40.513045+00:00", "covers_until": "2026-11-23T09:00:40.512379+00:00", "through_entry_id": 6}');
+select covers_until, created_at, id, through_entry_id from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-23T09:55:21.547416+00:00", "covers_until": "2026-11-23T09:55:21.540889+00:00", "through_entry_id": 6}');
 
 insert into ledger_checkpoint_account (checkpoint_id, credits, project_id) overriding system value
-select checkpoint_id, credits, project_id from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_4e3406e4f8361fe8", "checkpoint_id": 1}');
+select checkpoint_id, credits, project_id from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_0d0bb9af9279268a", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key (checkpoint_id, day_spent, key_id, month_spent, spent) overriding system value
-select checkpoint_id, day_spent, key_id, month_spent, spent from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_9b527b2bfb2c1adb", "day_spent": 28, "month_spent": 28, "checkpoint_id": 1}');
+select checkpoint_id, day_spent, key_id, month_spent, spent from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_c393bcefc588551d", "day_spent": 28, "month_spent": 28, "checkpoint_id": 1}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-23T09:00:40.007548+00:00", "project_id": "prj_4e3406e4f8361fe8", "request_id": null, "input_tokens": null, "balance_after": 1000, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-23T09:55:20.491113+00:00", "project_id": "prj_0d0bb9af9279268a", "request_id": null, "input_tokens": null, "balance_after": 1000, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_9b527b2bfb2c1adb", "reason": null, "credits": 0, "began_at": "2026-11-23T09:00:40.269315+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-23T09:00:40.29002+00:00", "project_id": "prj_4e3406e4f8361fe8", "request_id": "task_a3d24226342b9ea1", "input_tokens": null, "balance_after": 1000, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_c393bcefc588551d", "reason": null, "credits": 0, "began_at": "2026-11-23T09:55:21.025368+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-23T09:55:21.072305+00:00", "project_id": "prj_0d0bb9af9279268a", "request_id": "task_82b56b6c6a368506", "input_tokens": null, "balance_after": 1000, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_9b527b2bfb2c1adb", "reason": null, "credits": -40, "began_at": "2026-11-23T09:00:40.333161+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T09:00:40.351624+00:00", "project_id": "prj_4e3406e4f8361fe8", "request_id": "task_2c01e1ac38a10a8a", "input_tokens": null, "balance_after": 960, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_c393bcefc588551d", "reason": null, "credits": -40, "began_at": "2026-11-23T09:55:21.169422+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T09:55:21.212789+00:00", "project_id": "prj_0d0bb9af9279268a", "request_id": "task_7f0feccdd040af04", "input_tokens": null, "balance_after": 960, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_9b527b2bfb2c1adb", "reason": "the result was late", "credits": 15, "began_at": "2026-11-23T09:00:40.333161+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T09:00:40.429224+00:00", "project_id": "prj_4e3406e4f8361fe8", "request_id": "task_2c01e1ac38a10a8a", "input_tokens": null, "balance_after": 975, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_c393bcefc588551d", "reason": "the result was late", "credits": 15, "began_at": "2026-11-23T09:55:21.169422+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T09:55:21.331262+00:00", "project_id": "prj_0d0bb9af9279268a", "request_id": "task_7f0feccdd040af04", "input_tokens": null, "balance_after": 975, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_9b527b2bfb2c1adb", "reason": null, "credits": -3, "began_at": "2026-11-23T09:00:40.454311+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T09:00:40.481169+00:00", "project_id": "prj_4e3406e4f8361fe8", "request_id": "req_02236a3ffb4df394", "input_tokens": 1, "balance_after": 972, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_c393bcefc588551d", "reason": null, "credits": -3, "began_at": "2026-11-23T09:55:21.439173+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T09:55:21.502253+00:00", "project_id": "prj_0d0bb9af9279268a", "request_id": "req_903b7cef1a6ef4b5", "input_tokens": 1, "balance_after": 972, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_9b527b2bfb2c1adb", "reason": null, "credits": 0, "began_at": "2026-11-23T09:00:40.496212+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T09:00:40.501387+00:00", "project_id": "prj_4e3406e4f8361fe8", "request_id": "req_f12726f50e7aafde", "input_tokens": 1, "balance_after": 972, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_c393bcefc588551d", "reason": null, "credits": 0, "began_at": "2026-11-23T09:55:21.518351+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T09:55:21.527625+00:00", "project_id": "prj_0d0bb9af9279268a", "request_id": "req_d03e1783babd0fc1", "input_tokens": 1, "balance_after": 972, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into model (entry, id, "position", private, updated_at) overriding system value
-select entry, id, "position", private, updated_at from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-23T09:00:40.071333+00:00"}');
+select entry, id, "position", private, updated_at from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-23T09:55:20.633677+00:00"}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_4e3406e4f8361fe8", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_0d0bb9af9279268a", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_4e3406e4f8361fe8", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_0d0bb9af9279268a", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_4e3406e4f8361fe8", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_0d0bb9af9279268a", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into project (callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status) overriding system value
-select callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status from jsonb_populate_record(null::project, '{"id": "prj_4e3406e4f8361fe8", "name": "test", "status": "active", "created_at": "2026-11-23T09:00:39.933961+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status from jsonb_populate_record(null::project, '{"id": "prj_0d0bb9af9279268a", "name": "test", "status": "active", "created_at": "2026-11-23T09:55:20.418055+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_window (counts, key_id, last_batches, last_granted, oldest, second, senders, total) overriding system value
-select counts, key_id, last_batches, last_granted, oldest, second, senders, total from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_9b527b2bfb2c1adb", "oldest": 1795424440, "second": 1795424440, "senders": [96125616745113], "last_batches": [1], "last_granted": [1]}');
+select counts, key_id, last_batches, last_granted, oldest, second, senders, total from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_c393bcefc588551d", "oldest": 1795427721, "second": 1795427721, "senders": [69014912045759], "last_batches": [1], "last_granted": [1]}');
 
 insert into retention_floor (api_detail_days, id) overriding system value
 select api_detail_days, id from jsonb_populate_record(null::retention_floor, '{"id": 1, "api_detail_days": 30}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "39aa588f6d6d8bd8fcafa61301c9a5321eebcaae12014d02f7be8f2143992ef1", "applied_at": "2026-11-23T09:00:39.728866+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "39aa588f6d6d8bd8fcafa61301c9a5321eebcaae12014d02f7be8f2143992ef1", "applied_at": "2026-11-23T09:55:18.871658+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "b3004b94be31b8ca9c126e39dc5939b07b6a6b1dc1edaeeef06071dd5fb95396", "applied_at": "2026-11-23T09:00:39.737223+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "b3004b94be31b8ca9c126e39dc5939b07b6a6b1dc1edaeeef06071dd5fb95396", "applied_at": "2026-11-23T09:55:18.876969+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "db5cd1333fd4378728fb14cc177b56474d64804ce0c5145848814ed4f72f492c", "applied_at": "2026-11-23T09:00:39.739677+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "db5cd1333fd4378728fb14cc177b56474d64804ce0c5145848814ed4f72f492c", "applied_at": "2026-11-23T09:55:18.911911+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-23T09:00:39.744416+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-23T09:55:18.925301+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-23T09:00:39.750433+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-23T09:55:18.934033+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-23T09:00:39.751813+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-23T09:55:18.938306+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-23T09:00:39.753427+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-23T09:55:18.941046+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-23T09:00:39.764949+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-23T09:55:18.950794+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-23T09:00:39.769784+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-23T09:55:18.97969+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "519987a456d909192b5b7083cfdc3769e222d9bb1f0eabbe20c3ce77ad5f19a9", "applied_at": "2026-11-23T09:00:39.773138+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "519987a456d909192b5b7083cfdc3769e222d9bb1f0eabbe20c3ce77ad5f19a9", "applied_at": "2026-11-23T09:55:18.991685+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-23T09:00:39.774609+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-23T09:55:18.997463+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "46a78bb626cdcffc42fc01301050d96b3a98177d6971a0577041a77a587c27ff", "applied_at": "2026-11-23T09:00:39.775867+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "46a78bb626cdcffc42fc01301050d96b3a98177d6971a0577041a77a587c27ff", "applied_at": "2026-11-23T09:55:19.036485+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "delete_task", "checksum": "c5d335975ba6185d750d2d1db3e2c44ae902cc35e8f251523b2447ca79b4f0f7", "applied_at": "2026-11-23T09:00:39.776691+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "delete_task", "checksum": "c5d335975ba6185d750d2d1db3e2c44ae902cc35e8f251523b2447ca79b4f0f7", "applied_at": "2026-11-23T09:55:19.052518+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-23T09:00:39.777285+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-23T09:55:19.067703+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "0d41e049b43b6df75276a7dc1b317af2b35f6cd93b748befc7f335590a1b1cfa", "applied_at": "2026-11-23T09:00:39.778678+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "0d41e049b43b6df75276a7dc1b317af2b35f6cd93b748befc7f335590a1b1cfa", "applied_at": "2026-11-23T09:55:19.088955+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-23T09:00:39.779242+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-23T09:55:19.115209+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "1d72374d6be74d91ad954bae4e62a0be98021f8a15a302765cfdaa4b5a2a32c5", "applied_at": "2026-11-23T09:00:39.781327+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "1d72374d6be74d91ad954bae4e62a0be98021f8a15a302765cfdaa4b5a2a32c5", "applied_at": "2026-11-23T09:55:19.145986+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-23T09:00:39.783203+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-23T09:55:19.153811+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-23T09:00:39.783921+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-23T09:55:19.172877+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "8eb155c9406432634f859c65c6097901b69412ca35a15f2b666d4dd658ed41f2", "applied_at": "2026-11-23T09:00:39.785434+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "8eb155c9406432634f859c65c6097901b69412ca35a15f2b666d4dd658ed41f2", "applied_at": "2026-11-23T09:55:19.219679+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "fe6ad653c068d0908cd4268e1f38df609910ceca9a89bcc6ecaab525c18271bf", "applied_at": "2026-11-23T09:00:39.786453+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "fe6ad653c068d0908cd4268e1f38df609910ceca9a89bcc6ecaab525c18271bf", "applied_at": "2026-11-23T09:55:19.242655+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "7b4186a738bc23efd1c6dcdbece457024d9d270704d5b5a5a2ed1cdb0f943c05", "applied_at": "2026-11-23T09:00:39.787024+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "7b4186a738bc23efd1c6dcdbece457024d9d270704d5b5a5a2ed1cdb0f943c05", "applied_at": "2026-11-23T09:55:19.259155+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "first_attempt_id", "checksum": "6da2066b7e0aa8c18fcf60adb2264587d040fd5bafa97c87d598ec81f38d8d77", "applied_at": "2026-11-23T09:00:39.787549+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "first_attempt_id", "checksum": "6da2066b7e0aa8c18fcf60adb2264587d040fd5bafa97c87d598ec81f38d8d77", "applied_at": "2026-11-23T09:55:19.279662+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "forget_metadata", "checksum": "121a69fd146dc537788ce1656611f5734f5f0011e2e9cf0c40288a134cec4457", "applied_at": "2026-11-23T09:00:39.788106+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "fold_traffic", "checksum": "d57a14b54302a13f9535060cc387d21bb7df299cb3b7bedaa6d5aefbfa90f75a", "applied_at": "2026-11-23T09:55:19.309471+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-23T09:00:39.789035+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "forget_metadata", "checksum": "121a69fd146dc537788ce1656611f5734f5f0011e2e9cf0c40288a134cec4457", "applied_at": "2026-11-23T09:55:19.313946+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "in_period", "checksum": "dc798591df47a8999614a522277962407072c35d9747ba61f7e2776496a4ab53", "applied_at": "2026-11-23T09:00:39.789858+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-23T09:55:19.316477+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-23T09:00:39.790373+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "in_period", "checksum": "dc798591df47a8999614a522277962407072c35d9747ba61f7e2776496a4ab53", "applied_at": "2026-11-23T09:55:19.317974+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "key_room", "checksum": "02dd56cedb8545d642498063829d5d9ed694ac4efe5dea023de74c8d8344ccdd", "applied_at": "2026-11-23T09:00:39.791094+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-23T09:55:19.318767+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_accounts", "checksum": "09acaca64aa8116183b1ded28c7ecb5a4fd288efa420d3f118420e579d015e05", "applied_at": "2026-11-23T09:00:39.79172+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "key_room", "checksum": "02dd56cedb8545d642498063829d5d9ed694ac4efe5dea023de74c8d8344ccdd", "applied_at": "2026-11-23T09:55:19.328808+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "metadata_pair", "checksum": "a894a9038902008b78d5677e216afae1beace9f6b81dfb844c9dcc5ce41509d0", "applied_at": "2026-11-23T09:00:39.794813+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "latency_class", "checksum": "f0ab9edb79fcd3716eaae6edec024c8417f1354b492e1c178fd53180f9529431", "applied_at": "2026-11-23T09:55:19.339844+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "eb8c925ace34d23621cdc0abd1c3c6c8c27e47727e55532eb943f9726f95450e", "applied_at": "2026-11-23T09:00:39.795725+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_accounts", "checksum": "09acaca64aa8116183b1ded28c7ecb5a4fd288efa420d3f118420e579d015e05", "applied_at": "2026-11-23T09:55:19.353714+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-23T09:00:39.796308+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "metadata_pair", "checksum": "a894a9038902008b78d5677e216afae1beace9f6b81dfb844c9dcc5ce41509d0", "applied_at": "2026-11-23T09:55:19.358716+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-23T09:00:39.796776+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "eb8c925ace34d23621cdc0abd1c3c6c8c27e47727e55532eb943f9726f95450e", "applied_at": "2026-11-23T09:55:19.406364+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-23T09:00:39.797271+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-23T09:55:19.432476+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-23T09:00:39.797841+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-23T09:55:19.483693+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-23T09:00:39.798465+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-23T09:55:19.509511+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-23T09:00:39.248498+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-23T09:55:19.596307+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-23T09:00:39.798882+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-23T09:55:19.62915+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "now_within", "checksum": "32c3d339bb1be68e4f710e967955d1c1201acd56ebb5638652da8ee83cd3e104", "applied_at": "2026-11-23T09:00:39.799815+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-23T09:55:15.592962+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-23T09:00:39.800326+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-23T09:55:19.64773+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "3fdaf91e062b9b9e42df80a291ca99327cfac2f0733d9c1f025b2cb86b9591cd", "applied_at": "2026-11-23T09:00:39.80078+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "now_within", "checksum": "32c3d339bb1be68e4f710e967955d1c1201acd56ebb5638652da8ee83cd3e104", "applied_at": "2026-11-23T09:55:19.656096+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "73414363670964243ca5fc1343f662337fe111942d982cd7fa3fc468f78a898d", "applied_at": "2026-11-23T09:00:39.801319+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-23T09:55:19.703732+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-23T09:00:39.801755+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "3fdaf91e062b9b9e42df80a291ca99327cfac2f0733d9c1f025b2cb86b9591cd", "applied_at": "2026-11-23T09:55:19.730343+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "9f359301a7f760c5bfc1286fc027c9aa18b5962c06c5bb5f128048a21ef1571d", "applied_at": "2026-11-23T09:00:39.803807+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "73414363670964243ca5fc1343f662337fe111942d982cd7fa3fc468f78a898d", "applied_at": "2026-11-23T09:55:19.747696+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "recent_requests", "checksum": "4153d955e82dab98dd98377b3a0b16d3ac6d6cf241ae79799636364be7fc7c17", "applied_at": "2026-11-23T09:00:39.804436+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-23T09:55:19.771336+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-23T09:00:39.805156+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "9f359301a7f760c5bfc1286fc027c9aa18b5962c06c5bb5f128048a21ef1571d", "applied_at": "2026-11-23T09:55:19.817113+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-23T09:00:39.270818+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "recent_requests", "checksum": "4153d955e82dab98dd98377b3a0b16d3ac6d6cf241ae79799636364be7fc7c17", "applied_at": "2026-11-23T09:55:19.827628+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "7afcf9110b6c52cdb89a3bdffc7eac4cdb31e338aa1e4634b654c3345d227c0e", "applied_at": "2026-11-23T09:00:39.806459+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-23T09:55:19.901301+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-23T09:00:39.806988+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-23T09:55:15.617182+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "6c8bf05cf9225b8976e349a18962c09466e92638cc3aa207d0f82536143f6216", "applied_at": "2026-11-23T09:00:39.807532+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "7afcf9110b6c52cdb89a3bdffc7eac4cdb31e338aa1e4634b654c3345d227c0e", "applied_at": "2026-11-23T09:55:19.929982+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-23T09:00:39.80821+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-23T09:55:19.960446+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "3f7e320cc624b522439a9e7cc0feecfd829c2920039255e6aa6119cf2b1f0022", "applied_at": "2026-11-23T09:00:39.80879+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "6c8bf05cf9225b8976e349a18962c09466e92638cc3aa207d0f82536143f6216", "applied_at": "2026-11-23T09:55:20.015742+00:00"}');
+
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-23T09:55:20.02809+00:00"}');
+
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "sum_traffic", "checksum": "cc5ef89eade5d327f46b8ae81b7fb18a45212ee05ee34d7b90f57682968502fe", "applied_at": "2026-11-23T09:55:20.046682+00:00"}');
+
+insert into schema_function (applied_at, checksum, name) overriding system value
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "3f7e320cc624b522439a9e7cc0feecfd829c2920039255e6aa6119cf2b1f0022", "applied_at": "2026-11-23T09:55:20.063457+00:00"}');
 
 insert into schema_migration (executed_at, id, name) overriding system value
-select executed_at, id, name from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-23T09:00:39.175503+00:00"}');
+select executed_at, id, name from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-23T09:55:15.481268+00:00"}');
 
 insert into summary_day (built_at, day, frozen_at, through_entry_id) overriding system value
-select built_at, day, frozen_at, through_entry_id from jsonb_populate_record(null::summary_day, '{"day": "2026-11-23", "built_at": "2026-11-23T09:00:40.526526+00:00", "frozen_at": null, "through_entry_id": 6}');
+select built_at, day, frozen_at, through_entry_id from jsonb_populate_record(null::summary_day, '{"day": "2026-11-23", "built_at": "2026-11-23T09:55:21.676414+00:00", "frozen_at": null, "through_entry_id": 6}');
 
 insert into summary_month (built_at, credit_value_micro_usd, frozen_at, month) overriding system value
-select built_at, credit_value_micro_usd, frozen_at, month from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-23T09:00:40.534062+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
+select built_at, credit_value_micro_usd, frozen_at, month from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-23T09:55:21.693625+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_2c01e1ac38a10a8a", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_9b527b2bfb2c1adb", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "succeeded", "channel_id": "chn_won", "created_at": "2026-11-23T09:00:40.321109+00:00", "deleted_at": null, "error_code": null, "expires_at": "2026-11-23T10:00:40.351283+00:00", "project_id": "prj_4e3406e4f8361fe8", "request_id": "req_ae16db4d7c6fafa1", "started_at": null, "deadline_at": "2026-11-23T09:10:40.321109+00:00", "max_credits": null, "callback_url": "https://example.com/hook", "completed_at": "2026-11-23T09:00:40.351283+00:00", "last_seen_at": "2026-11-23T09:00:40.333226+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T09:00:40.333226+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_5b51f9664ff41b60", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c393bcefc588551d", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T09:55:20.888437+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_0d0bb9af9279268a", "request_id": "req_3bbadffd7874cc07", "started_at": null, "deadline_at": "2026-11-23T10:05:20.888437+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T09:55:20.967329+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T09:55:20.967329+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_44915100b027dd2e", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_9b527b2bfb2c1adb", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T09:00:40.189071+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_4e3406e4f8361fe8", "request_id": "req_8f4a3dbb0723be42", "started_at": null, "deadline_at": "2026-11-23T09:10:40.189071+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T09:00:40.220352+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T09:00:40.220352+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_623c0e87da396fd7", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c393bcefc588551d", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": {"order": "7"}, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T09:55:20.85019+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_0d0bb9af9279268a", "request_id": "req_d853a4a3de915f5f", "started_at": null, "deadline_at": "2026-11-23T10:05:20.850191+00:00", "max_credits": 5, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T09:55:20.850192+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_7ad7995a0cfb83b6", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_9b527b2bfb2c1adb", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": {"order": "7"}, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T09:00:40.166608+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_4e3406e4f8361fe8", "request_id": "req_acfc86c0f14c1a19", "started_at": null, "deadline_at": "2026-11-23T09:10:40.166608+00:00", "max_credits": 5, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T09:00:40.166609+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_7f0feccdd040af04", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c393bcefc588551d", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "succeeded", "channel_id": "chn_won", "created_at": "2026-11-23T09:55:21.143269+00:00", "deleted_at": null, "error_code": null, "expires_at": "2026-11-23T10:55:21.212535+00:00", "project_id": "prj_0d0bb9af9279268a", "request_id": "req_fd196ea7d913ef79", "started_at": null, "deadline_at": "2026-11-23T10:05:21.143269+00:00", "max_credits": null, "callback_url": "https://example.com/hook", "completed_at": "2026-11-23T09:55:21.212535+00:00", "last_seen_at": "2026-11-23T09:55:21.169504+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T09:55:21.169504+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_9341b06e3e4a75a8", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_9b527b2bfb2c1adb", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T09:00:40.235416+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_4e3406e4f8361fe8", "request_id": "req_593e49e95d51af6c", "started_at": null, "deadline_at": "2026-11-23T09:10:40.235416+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T09:00:40.255226+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T09:00:40.255226+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_82b56b6c6a368506", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c393bcefc588551d", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "failed", "channel_id": null, "created_at": "2026-11-23T09:55:21.014974+00:00", "deleted_at": null, "error_code": "upstream_failed", "expires_at": "2026-11-23T10:55:21.071192+00:00", "project_id": "prj_0d0bb9af9279268a", "request_id": "req_4e776f72dc4fff07", "started_at": null, "deadline_at": "2026-11-23T10:05:21.014974+00:00", "max_credits": null, "callback_url": null, "completed_at": "2026-11-23T09:55:21.071192+00:00", "last_seen_at": "2026-11-23T09:55:21.025435+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T09:55:21.025435+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_a3d24226342b9ea1", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_9b527b2bfb2c1adb", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "failed", "channel_id": null, "created_at": "2026-11-23T09:00:40.267178+00:00", "deleted_at": null, "error_code": "upstream_failed", "expires_at": "2026-11-23T10:00:40.289481+00:00", "project_id": "prj_4e3406e4f8361fe8", "request_id": "req_37cd016e44775395", "started_at": null, "deadline_at": "2026-11-23T09:10:40.267178+00:00", "max_credits": null, "callback_url": null, "completed_at": "2026-11-23T09:00:40.289481+00:00", "last_seen_at": "2026-11-23T09:00:40.269377+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T09:00:40.269377+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_b91230290926d904", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_c393bcefc588551d", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T09:55:20.992011+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_0d0bb9af9279268a", "request_id": "req_ed198da0e5d4793b", "started_at": null, "deadline_at": "2026-11-23T10:05:20.992011+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T09:55:21.004883+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T09:55:21.004883+00:00"}');
 
 insert into task_metadata (created_at, pair, task_id) overriding system value
-select created_at, pair, task_id from jsonb_populate_record(null::task_metadata, '{"pair": 8418037636498050549, "task_id": "task_7ad7995a0cfb83b6", "created_at": "2026-11-23T09:00:40.166608+00:00"}');
+select created_at, pair, task_id from jsonb_populate_record(null::task_metadata, '{"pair": 7257415548300932785, "task_id": "task_623c0e87da396fd7", "created_at": "2026-11-23T09:55:20.85019+00:00"}');
 
 insert into task_resolution (at, outcome, reference, task_id) overriding system value
-select at, outcome, reference, task_id from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-23T09:00:40.302756+00:00", "outcome": "bought", "task_id": "task_a3d24226342b9ea1", "reference": "ticket-1"}');
+select at, outcome, reference, task_id from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-23T09:55:21.113785+00:00", "outcome": "bought", "task_id": "task_82b56b6c6a368506", "reference": "ticket-1"}');
+
+insert into traffic (cost_micro_usd, credits, failed, first_entry_id, last_entry_id, latency_class, slot, succeeded) overriding system value
+select cost_micro_usd, credits, failed, first_entry_id, last_entry_id, latency_class, slot, succeeded from jsonb_populate_record(null::traffic, '{"slot": "2026-11-23T09:55:00+00:00", "failed": 0, "credits": 3, "succeeded": 1, "last_entry_id": 5, "latency_class": 84, "cost_micro_usd": 0, "first_entry_id": 5}');
+
+insert into traffic (cost_micro_usd, credits, failed, first_entry_id, last_entry_id, latency_class, slot, succeeded) overriding system value
+select cost_micro_usd, credits, failed, first_entry_id, last_entry_id, latency_class, slot, succeeded from jsonb_populate_record(null::traffic, '{"slot": "2026-11-23T09:55:00+00:00", "failed": 0, "credits": 40, "succeeded": 1, "last_entry_id": 3, "latency_class": 77, "cost_micro_usd": 0, "first_entry_id": 3}');
+
+insert into traffic (cost_micro_usd, credits, failed, first_entry_id, last_entry_id, latency_class, slot, succeeded) overriding system value
+select cost_micro_usd, credits, failed, first_entry_id, last_entry_id, latency_class, slot, succeeded from jsonb_populate_record(null::traffic, '{"slot": "2026-11-23T09:55:00+00:00", "failed": 2, "credits": -15, "succeeded": 0, "last_entry_id": 6, "latency_class": -1, "cost_micro_usd": 0, "first_entry_id": 2}');
+
+insert into traffic_mark (id, through_entry_id) overriding system value
+select id, through_entry_id from jsonb_populate_record(null::traffic_mark, '{"id": 1, "through_entry_id": 6}');
+
+insert into usage_hour (credits_charged, failures, hour, input_tokens, key_id, model_id, output_tokens, project_id, successes) overriding system value
+select credits_charged, failures, hour, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::usage_hour, '{"hour": "2026-11-23T09:00:00+00:00", "key_id": "key_c393bcefc588551d", "failures": 2, "model_id": "model-a", "successes": 2, "project_id": "prj_0d0bb9af9279268a", "input_tokens": 2, "output_tokens": 2, "credits_charged": 28}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -962,6 +1014,14 @@ alter table task_resolution add constraint task_resolution_outcome_check CHECK (
 
 alter table task_resolution add constraint task_resolution_pkey PRIMARY KEY (task_id);
 
+alter table traffic add constraint traffic_pkey PRIMARY KEY (slot, latency_class);
+
+alter table traffic_mark add constraint traffic_mark_id_check CHECK ((id = 1));
+
+alter table traffic_mark add constraint traffic_mark_pkey PRIMARY KEY (id);
+
+alter table usage_hour add constraint usage_hour_pkey PRIMARY KEY (hour, project_id, key_id, model_id);
+
 alter table admin_request add constraint admin_request_token_id_fkey FOREIGN KEY (token_id) REFERENCES admin_token(id);
 
 alter table admin_session add constraint admin_session_token_id_fkey FOREIGN KEY (token_id) REFERENCES admin_token(id);
@@ -1016,7 +1076,17 @@ CREATE INDEX attempt_parked_idx ON public.attempt USING btree (channel_id, proje
 
 CREATE INDEX attempt_started_idx ON public.attempt USING brin (started_at) WITH (pages_per_range='32', autosummarize='on');
 
+CREATE INDEX audit_entry_action_idx ON public.audit_entry USING btree (action, at, id);
+
+CREATE INDEX audit_entry_actor_idx ON public.audit_entry USING btree (actor, at, id);
+
+CREATE INDEX audit_entry_subject_idx ON public.audit_entry USING btree (subject, at, id);
+
 CREATE INDEX delivery_due_idx ON public.delivery USING btree (next_attempt_at) WHERE (ended_at IS NULL);
+
+CREATE INDEX delivery_ended_idx ON public.delivery USING btree (state, created_at DESC, id DESC) WHERE (ended_at IS NOT NULL);
+
+CREATE INDEX delivery_ended_project_idx ON public.delivery USING btree (project_id, state, created_at DESC, id DESC) WHERE (ended_at IS NOT NULL);
 
 CREATE INDEX delivery_redelivery_idx ON public.delivery USING btree (project_id) WHERE ((ended_at IS NULL) AND (workflow_id IS NOT NULL));
 
@@ -1057,6 +1127,10 @@ CREATE UNIQUE INDEX ledger_entry_topup_idx ON public.ledger_entry USING btree (p
 CREATE INDEX task_completed_idx ON public.task USING btree (completed_at) WHERE (completed_at IS NOT NULL);
 
 CREATE INDEX task_content_idx ON public.task USING btree (expires_at) WHERE ((completed_at IS NOT NULL) AND ((input IS NOT NULL) OR (output IS NOT NULL)));
+
+CREATE INDEX task_ended_anywhere_idx ON public.task USING btree (type, listed_as, created_at DESC, id DESC) WHERE (listed_as IS NOT NULL);
+
+CREATE INDEX task_ended_anywhere_model_idx ON public.task USING btree (model_id, type, listed_as, created_at DESC, id DESC) WHERE (listed_as IS NOT NULL);
 
 CREATE INDEX task_ended_idx ON public.task USING btree (project_id, type, listed_as, created_at DESC, id DESC) WHERE (listed_as IS NOT NULL);
 
@@ -2186,6 +2260,44 @@ begin
   return query select * from end_tasks(members, latest_day);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.fold_traffic(p_lag_seconds double precision, p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  since timestamptz := date_trunc('day', clock_timestamp(), 'UTC') - interval '1 day';
+  hours_since timestamptz := since - interval '99 days';
+  mark bigint;
+  through bigint;
+  found_entries int;
+begin
+  select through_entry_id into mark from traffic_mark for update skip locked;
+  if not found then return 0; end if;
+  select max(e.id), count(*) into through, found_entries
+  from (select id, created_at from ledger_entry where id > mark order by id limit p_limit) e
+  where e.created_at <= clock_timestamp() - make_interval(secs => p_lag_seconds);
+  if found_entries = 0 then return 0; end if;
+  insert into traffic as t
+  select * from sum_traffic(mark, through, since, 'infinity')
+  on conflict (slot, latency_class) do update set succeeded = t.succeeded + excluded.succeeded, failed = t.failed + excluded.failed,
+    credits = t.credits + excluded.credits, cost_micro_usd = t.cost_micro_usd + excluded.cost_micro_usd,
+    first_entry_id = least(t.first_entry_id, excluded.first_entry_id), last_entry_id = greatest(t.last_entry_id, excluded.last_entry_id);
+  insert into usage_hour as t
+  select date_trunc('hour', e.created_at, 'UTC'), e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), count(*) filter (where e.kind = 'settle'),
+    count(*) filter (where e.kind = 'refund'), -sum(e.credits), coalesce(sum(e.input_tokens), 0), coalesce(sum(e.output_tokens), 0)
+  from (select * from ledger_entry where id > mark and id <= through offset 0) e
+  where e.created_at >= hours_since and e.kind in ('settle', 'refund', 'adjust')
+  group by 1, 2, 3, 4
+  on conflict (hour, project_id, key_id, model_id) do update set successes = t.successes + excluded.successes,
+    failures = t.failures + excluded.failures, credits_charged = t.credits_charged + excluded.credits_charged,
+    input_tokens = t.input_tokens + excluded.input_tokens, output_tokens = t.output_tokens + excluded.output_tokens;
+  update traffic_mark set through_entry_id = through;
+  delete from traffic where slot < since;
+  delete from usage_hour where hour < hours_since;
+  return found_entries;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.forget_metadata(p_ids text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -2853,6 +2965,12 @@ AS $function$
     k.budget_monthly - in_period(k.month_spent + k.month_reserved, k.used_on, date_trunc('month', p_day::timestamp)::date))
 $function$;
 
+CREATE OR REPLACE FUNCTION public.latency_class(p_ms double precision)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select floor(ln(greatest(p_ms, 1)) / ln(1.05::float8))::int $function$;
+
 CREATE OR REPLACE FUNCTION public.lock_accounts(projects text[])
  RETURNS void
  LANGUAGE sql
@@ -2886,6 +3004,28 @@ AS $function$
   on conflict (channel_id, model_id) do update
     set unavailable_until = greatest(channel_health.unavailable_until, excluded.unavailable_until), reason = excluded.reason,
         updated_at = clock_timestamp();
+$function$;
+
+CREATE OR REPLACE FUNCTION public.sum_traffic(p_after bigint, p_through bigint, p_from timestamp with time zone, p_before timestamp with time zone)
+ RETURNS TABLE(slot timestamp with time zone, latency_class integer, succeeded bigint, failed bigint, credits bigint, cost_micro_usd bigint, first_entry_id bigint, last_entry_id bigint)
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+  select date_bin('5 minutes', e.created_at, 'epoch'::timestamptz),
+    case when e.kind = 'settle' then latency_class(extract(epoch from e.created_at - e.began_at)::float8 * 1000) else -1 end,
+    count(*) filter (where e.kind = 'settle'), count(*) filter (where e.kind = 'refund'), -sum(e.credits)::bigint,
+    sum(case when e.kind = 'adjust' then 0 else coalesce(e.cost_micro_usd, (
+      -- The rule of rebuild_summary.
+      select sum(a.cost_micro_usd) from attempt a
+      where a.request_id = e.request_id and (a.outcome in ('ok', 'unknown')
+        or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))), 0) end)::bigint,
+    min(e.id), max(e.id)
+  -- "offset 0" keeps the planner from reading all entries of the range of time.
+  from (select * from ledger_entry where id > p_after and id <= p_through offset 0) e
+  where e.created_at >= p_from and e.created_at < p_before and e.kind in ('settle', 'refund', 'adjust')
+  group by 1, 2
 $function$;
 
 CREATE TRIGGER api_key_changed AFTER UPDATE OF scopes, ip_ranges, models, rpm, in_flight_max, budget, budget_daily, budget_monthly, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();

@@ -102,6 +102,7 @@ async function fillJobs(db: Database, book: Book): Promise<void> {
   await run(db, `select begin_job('summaries', 'run_1', 'operator', 60, false)`);
   await run(db, `update job_run set state = 'succeeded', ended_at = clock_timestamp(), summary = '{"months": 1}'`);
   await run(db, `select rebuild_summary((clock_timestamp() at time zone 'UTC')::date, 1000, 0, 5)`);
+  await run(db, 'select fold_traffic(0, 1000)');
   await run(db, 'select ensure_api_detail_partitions()');
   await run(
     db,

@@ -450,6 +450,34 @@ create table task_resolution (
   task_id text not null
 );
 
+create table traffic (
+  cost_micro_usd bigint not null,
+  credits bigint not null,
+  failed bigint not null,
+  first_entry_id bigint not null,
+  last_entry_id bigint not null,
+  latency_class integer not null,
+  slot timestamp with time zone not null,
+  succeeded bigint not null
+);
+
+create table traffic_mark (
+  id integer not null default 1,
+  through_entry_id bigint not null
+);
+
+create table usage_hour (
+  credits_charged bigint not null,
+  failures bigint not null,
+  hour timestamp with time zone not null,
+  input_tokens bigint not null,
+  key_id text not null,
+  model_id text not null,
+  output_tokens bigint not null,
+  project_id text not null,
+  successes bigint not null
+);
+
 alter table admin_request add constraint admin_request_pkey PRIMARY KEY (token_id, key);
 
 alter table admin_session add constraint admin_session_pkey PRIMARY KEY (digest);
@@ -633,6 +661,14 @@ alter table task_resolution add constraint task_resolution_outcome_check CHECK (
 
 alter table task_resolution add constraint task_resolution_pkey PRIMARY KEY (task_id);
 
+alter table traffic add constraint traffic_pkey PRIMARY KEY (slot, latency_class);
+
+alter table traffic_mark add constraint traffic_mark_id_check CHECK ((id = 1));
+
+alter table traffic_mark add constraint traffic_mark_pkey PRIMARY KEY (id);
+
+alter table usage_hour add constraint usage_hour_pkey PRIMARY KEY (hour, project_id, key_id, model_id);
+
 alter table admin_request add constraint admin_request_token_id_fkey FOREIGN KEY (token_id) REFERENCES admin_token(id);
 
 alter table admin_session add constraint admin_session_token_id_fkey FOREIGN KEY (token_id) REFERENCES admin_token(id);
@@ -687,7 +723,17 @@ CREATE INDEX attempt_parked_idx ON public.attempt USING btree (channel_id, proje
 
 CREATE INDEX attempt_started_idx ON public.attempt USING brin (started_at) WITH (pages_per_range='32', autosummarize='on');
 
+CREATE INDEX audit_entry_action_idx ON public.audit_entry USING btree (action, at, id);
+
+CREATE INDEX audit_entry_actor_idx ON public.audit_entry USING btree (actor, at, id);
+
+CREATE INDEX audit_entry_subject_idx ON public.audit_entry USING btree (subject, at, id);
+
 CREATE INDEX delivery_due_idx ON public.delivery USING btree (next_attempt_at) WHERE (ended_at IS NULL);
+
+CREATE INDEX delivery_ended_idx ON public.delivery USING btree (state, created_at DESC, id DESC) WHERE (ended_at IS NOT NULL);
+
+CREATE INDEX delivery_ended_project_idx ON public.delivery USING btree (project_id, state, created_at DESC, id DESC) WHERE (ended_at IS NOT NULL);
 
 CREATE INDEX delivery_redelivery_idx ON public.delivery USING btree (project_id) WHERE ((ended_at IS NULL) AND (workflow_id IS NOT NULL));
 
@@ -728,6 +774,10 @@ CREATE UNIQUE INDEX ledger_entry_topup_idx ON public.ledger_entry USING btree (p
 CREATE INDEX task_completed_idx ON public.task USING btree (completed_at) WHERE (completed_at IS NOT NULL);
 
 CREATE INDEX task_content_idx ON public.task USING btree (expires_at) WHERE ((completed_at IS NOT NULL) AND ((input IS NOT NULL) OR (output IS NOT NULL)));
+
+CREATE INDEX task_ended_anywhere_idx ON public.task USING btree (type, listed_as, created_at DESC, id DESC) WHERE (listed_as IS NOT NULL);
+
+CREATE INDEX task_ended_anywhere_model_idx ON public.task USING btree (model_id, type, listed_as, created_at DESC, id DESC) WHERE (listed_as IS NOT NULL);
 
 CREATE INDEX task_ended_idx ON public.task USING btree (project_id, type, listed_as, created_at DESC, id DESC) WHERE (listed_as IS NOT NULL);
 
@@ -1857,6 +1907,44 @@ begin
   return query select * from end_tasks(members, latest_day);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.fold_traffic(p_lag_seconds double precision, p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  since timestamptz := date_trunc('day', clock_timestamp(), 'UTC') - interval '1 day';
+  hours_since timestamptz := since - interval '99 days';
+  mark bigint;
+  through bigint;
+  found_entries int;
+begin
+  select through_entry_id into mark from traffic_mark for update skip locked;
+  if not found then return 0; end if;
+  select max(e.id), count(*) into through, found_entries
+  from (select id, created_at from ledger_entry where id > mark order by id limit p_limit) e
+  where e.created_at <= clock_timestamp() - make_interval(secs => p_lag_seconds);
+  if found_entries = 0 then return 0; end if;
+  insert into traffic as t
+  select * from sum_traffic(mark, through, since, 'infinity')
+  on conflict (slot, latency_class) do update set succeeded = t.succeeded + excluded.succeeded, failed = t.failed + excluded.failed,
+    credits = t.credits + excluded.credits, cost_micro_usd = t.cost_micro_usd + excluded.cost_micro_usd,
+    first_entry_id = least(t.first_entry_id, excluded.first_entry_id), last_entry_id = greatest(t.last_entry_id, excluded.last_entry_id);
+  insert into usage_hour as t
+  select date_trunc('hour', e.created_at, 'UTC'), e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), count(*) filter (where e.kind = 'settle'),
+    count(*) filter (where e.kind = 'refund'), -sum(e.credits), coalesce(sum(e.input_tokens), 0), coalesce(sum(e.output_tokens), 0)
+  from (select * from ledger_entry where id > mark and id <= through offset 0) e
+  where e.created_at >= hours_since and e.kind in ('settle', 'refund', 'adjust')
+  group by 1, 2, 3, 4
+  on conflict (hour, project_id, key_id, model_id) do update set successes = t.successes + excluded.successes,
+    failures = t.failures + excluded.failures, credits_charged = t.credits_charged + excluded.credits_charged,
+    input_tokens = t.input_tokens + excluded.input_tokens, output_tokens = t.output_tokens + excluded.output_tokens;
+  update traffic_mark set through_entry_id = through;
+  delete from traffic where slot < since;
+  delete from usage_hour where hour < hours_since;
+  return found_entries;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.forget_metadata(p_ids text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -2524,6 +2612,12 @@ AS $function$
     k.budget_monthly - in_period(k.month_spent + k.month_reserved, k.used_on, date_trunc('month', p_day::timestamp)::date))
 $function$;
 
+CREATE OR REPLACE FUNCTION public.latency_class(p_ms double precision)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select floor(ln(greatest(p_ms, 1)) / ln(1.05::float8))::int $function$;
+
 CREATE OR REPLACE FUNCTION public.lock_accounts(projects text[])
  RETURNS void
  LANGUAGE sql
@@ -2557,6 +2651,28 @@ AS $function$
   on conflict (channel_id, model_id) do update
     set unavailable_until = greatest(channel_health.unavailable_until, excluded.unavailable_until), reason = excluded.reason,
         updated_at = clock_timestamp();
+$function$;
+
+CREATE OR REPLACE FUNCTION public.sum_traffic(p_after bigint, p_through bigint, p_from timestamp with time zone, p_before timestamp with time zone)
+ RETURNS TABLE(slot timestamp with time zone, latency_class integer, succeeded bigint, failed bigint, credits bigint, cost_micro_usd bigint, first_entry_id bigint, last_entry_id bigint)
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+  select date_bin('5 minutes', e.created_at, 'epoch'::timestamptz),
+    case when e.kind = 'settle' then latency_class(extract(epoch from e.created_at - e.began_at)::float8 * 1000) else -1 end,
+    count(*) filter (where e.kind = 'settle'), count(*) filter (where e.kind = 'refund'), -sum(e.credits)::bigint,
+    sum(case when e.kind = 'adjust' then 0 else coalesce(e.cost_micro_usd, (
+      -- The rule of rebuild_summary.
+      select sum(a.cost_micro_usd) from attempt a
+      where a.request_id = e.request_id and (a.outcome in ('ok', 'unknown')
+        or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))), 0) end)::bigint,
+    min(e.id), max(e.id)
+  -- "offset 0" keeps the planner from reading all entries of the range of time.
+  from (select * from ledger_entry where id > p_after and id <= p_through offset 0) e
+  where e.created_at >= p_from and e.created_at < p_before and e.kind in ('settle', 'refund', 'adjust')
+  group by 1, 2
 $function$;
 
 CREATE TRIGGER api_key_changed AFTER UPDATE OF scopes, ip_ranges, models, rpm, in_flight_max, budget, budget_daily, budget_monthly, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();

@@ -49,12 +49,14 @@ create table task (
   check ((status in ('succeeded', 'failed', 'canceled')) = (completed_at is not null)),
   check (status <> 'succeeded' or output is not null or expires_at is not null)
 ) with (fillfactor = 60);
--- The pages of listProjectTasks.
+-- The pages of listProjectTasks and listTasks.
 create index task_running_idx on task (project_id, created_at desc, id desc) where completed_at is null and admission = 'reserved';
 create index task_ended_idx on task (project_id, type, listed_as, created_at desc, id desc) where listed_as is not null;
 create index task_ended_model_idx on task (project_id, model_id, type, listed_as, created_at desc, id desc) where listed_as is not null;
 create index task_ended_key_idx on task (key_id, type, listed_as, created_at desc, id desc) where listed_as is not null;
 create index task_ended_key_model_idx on task (key_id, model_id, type, listed_as, created_at desc, id desc) where listed_as is not null;
+create index task_ended_anywhere_idx on task (type, listed_as, created_at desc, id desc) where listed_as is not null;
+create index task_ended_anywhere_model_idx on task (model_id, type, listed_as, created_at desc, id desc) where listed_as is not null;
 create index task_open_idx on task (created_at) where admission = 'open';
 create index task_unstarted_idx on task (created_at)
   where admission = 'reserved' and workflow_started_at is null and completed_at is null;

@@ -28,6 +28,9 @@ create table delivery (
 create index delivery_task_idx on delivery (task_id, created_at desc);
 -- The redeliveries of a project that still run.
 create index delivery_redelivery_idx on delivery (project_id) where ended_at is null and workflow_id is not null;
+-- The pages of listAllDeliveries. A delivery that has ended stays ended.
+create index delivery_ended_idx on delivery (state, created_at desc, id desc) where ended_at is not null;
+create index delivery_ended_project_idx on delivery (project_id, state, created_at desc, id desc) where ended_at is not null;
 create index delivery_due_idx on delivery (next_attempt_at) where ended_at is null;
 
 create table delivery_attempt (

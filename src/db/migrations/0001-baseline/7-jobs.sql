@@ -25,6 +25,10 @@ create table audit_entry (
   subject text not null,
   detail jsonb not null default '{}'
 );
+-- The pages of listAudit. By time, because the planner would read the primary key backwards for an order by id, and find a rare value late.
+create index audit_entry_subject_idx on audit_entry (subject, at, id);
+create index audit_entry_actor_idx on audit_entry (actor, at, id);
+create index audit_entry_action_idx on audit_entry (action, at, id);
 create trigger audit_entry_append_only before update or delete on audit_entry
   for each row execute function refuse_change();
 create trigger audit_entry_never_emptied before truncate on audit_entry

@@ -1,4 +1,4 @@
--- API details and monthly summaries.
+-- API details, summaries, and the traffic of the last days.
 
 -- One row per answered request, without any content. Rows may be lost: nothing is billed or summed up from here. A row is found by its
 -- time, which is little later than that in the id of the request. An index of ids would cost each request more than its row.
@@ -72,3 +72,41 @@ create table monthly_summary (
   output_tokens bigint not null,
   primary key (month, project_id, model_id, channel_id)
 );
+
+-- What the entries of the ledger since the beginning of yesterday (UTC) came to, up to the one in traffic_mark, for the overview. The
+-- entries after that one are few, and are added when the overview is read.
+create table traffic (
+  -- Five minutes each.
+  slot timestamptz not null,
+  -- Of the requests that succeeded: latency_class of their time. -1 for all other entries.
+  latency_class int not null,
+  succeeded bigint not null,
+  failed bigint not null,
+  credits bigint not null,
+  cost_micro_usd bigint not null,
+  -- A part of a slot is added up from its entries.
+  first_entry_id bigint not null,
+  last_entry_id bigint not null,
+  primary key (slot, latency_class)
+);
+
+-- The same entries by the hour, for the usage by days of other time zones than UTC. Kept for a hundred days, more than a range of usage has.
+create table usage_hour (
+  hour timestamptz not null,
+  project_id text not null,
+  -- Empty as in daily_summary.
+  key_id text not null,
+  model_id text not null,
+  successes bigint not null,
+  failures bigint not null,
+  credits_charged bigint not null,
+  input_tokens bigint not null,
+  output_tokens bigint not null,
+  primary key (hour, project_id, key_id, model_id)
+);
+
+create table traffic_mark (
+  id int primary key default 1 check (id = 1),
+  through_entry_id bigint not null
+);
+insert into traffic_mark (through_entry_id) values (0);

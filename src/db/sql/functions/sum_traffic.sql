@@ -1,0 +1,24 @@
+-- Adds up the entries of the ledger after one and up to another that were written in a range of time, as the table traffic holds them.
+-- A request counts at the time of the entry that ended it, with the cost of all of its attempts.
+create or replace function sum_traffic(p_after bigint, p_through bigint, p_from timestamptz, p_before timestamptz)
+returns table (slot timestamptz, latency_class int, succeeded bigint, failed bigint, credits bigint, cost_micro_usd bigint,
+               first_entry_id bigint, last_entry_id bigint)
+language sql
+stable
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+  select date_bin('5 minutes', e.created_at, 'epoch'::timestamptz),
+    case when e.kind = 'settle' then latency_class(extract(epoch from e.created_at - e.began_at)::float8 * 1000) else -1 end,
+    count(*) filter (where e.kind = 'settle'), count(*) filter (where e.kind = 'refund'), -sum(e.credits)::bigint,
+    sum(case when e.kind = 'adjust' then 0 else coalesce(e.cost_micro_usd, (
+      -- The rule of rebuild_summary.
+      select sum(a.cost_micro_usd) from attempt a
+      where a.request_id = e.request_id and (a.outcome in ('ok', 'unknown')
+        or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))), 0) end)::bigint,
+    min(e.id), max(e.id)
+  -- "offset 0" keeps the planner from reading all entries of the range of time.
+  from (select * from ledger_entry where id > p_after and id <= p_through offset 0) e
+  where e.created_at >= p_from and e.created_at < p_before and e.kind in ('settle', 'refund', 'adjust')
+  group by 1, 2
+$$;
