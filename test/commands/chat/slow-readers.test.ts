@@ -13,7 +13,7 @@ import { letModelsStream } from './streams.ts';
 let gateway: Gateway;
 let upstream: ChatUpstream;
 beforeAll(async () => {
-  [gateway, upstream] = await Promise.all([startGateway({ workers: 0 }), startChatUpstream()]);
+  [gateway, upstream] = await Promise.all([startGateway({ workers: 0, sandbox: false }), startChatUpstream()]);
   await gateway.database.query('test-slow-channels', 'update channel set enabled = false');
   await ensureChannel(
     { db: gateway.database, sealer: createSealer(loadConfig(gateway.env).secrets.masterKeys) },
