@@ -275,7 +275,7 @@ describe('the collector', () => {
 });
 
 describe('without OTEL_EXPORTER_OTLP_ENDPOINT', () => {
-  it('an API server and a worker load no package of OpenTelemetry but the interfaces that the metrics use', async () => {
+  it('an API server and a worker load no package of OpenTelemetry but the interfaces that the metrics use, and none of MikroORM', async () => {
     await gateway.kill('worker-2');
     const file = join(gateway.logFolder, 'loaded-modules');
     const hook = fileURLToPath(new URL('../support/loaded-modules.mjs', import.meta.url));

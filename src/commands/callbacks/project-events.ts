@@ -1,6 +1,6 @@
 import { changesOf } from '../../caches/watch.ts';
 import { ledgerEnds, listEndEntries, type EndEntry } from '../../db/list-task-ends.ts';
-import { readProjectSecret } from '../../db/projects.ts';
+import { readProjectSecret } from '../../db/project-secret.ts';
 import { findTasks, type TaskView } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { callbackBody, callbackHeaders, unsealSecrets } from './callback-message.ts';

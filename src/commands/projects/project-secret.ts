@@ -1,5 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
-import { readProjectSecret, replaceProjectSecret } from '../../db/projects.ts';
+import { readProjectSecret, replaceProjectSecret } from '../../db/project-secret.ts';
 import type { Deps } from '../../deps.ts';
 import { SealError } from '../../platform/crypto/seal.ts';
 import { callbackSecretContext, newWebhookSecret } from './callback-secret.ts';
