@@ -14,7 +14,8 @@ export async function replay(histories: string, ...how: string[]): Promise<z.inf
   const program = fileURLToPath(new URL('replay-histories.ts', import.meta.url));
   const { stdout } = await run(nodeBinary, ['--disable-warning=ExperimentalWarning', program, histories, ...how], {
     cwd: projectFolder,
-    timeout: 50_000,
+    // The first replay after a change of the sources also bundles the workflows.
+    timeout: 150_000,
   });
   return Complaints.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''));
 }
