@@ -24,7 +24,8 @@ const texts =
     Object.fromEntries(
       names.flatMap((name) => {
         const value = search[name];
-        return typeof value === 'string' || typeof value === 'number' ? [[name, String(value)]] : [];
+        // The router reads numbers and truths where the address has their words.
+        return ['string', 'number', 'boolean'].includes(typeof value) ? [[name, String(value)]] : [];
       }),
     ) as Partial<Record<Name, string>>;
 

@@ -10,25 +10,28 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/
 /** Where the pictures of every page are kept for people. */
 const screenshots = join(projectFolder, 'console', 'screenshots');
 
-const sizes = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } };
+export const sizes = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } };
 
 /**
- * Shows the open page at desktop and phone width, light and dark: keeps a picture of each, and returns what is wrong with any of them:
- * violations that axe finds, and content that is wider than the screen.
+ * Shows the open page, or its open dialog, at desktop and phone width, light and dark: keeps a picture of each, and returns what is wrong with any
+ * of them: violations that axe finds, and content that is wider than its place.
  */
 export async function inspect(page: Page, name: string): Promise<string[]> {
   mkdirSync(screenshots, { recursive: true });
   const found: string[] = [];
-  // A tooltip is shown while the mouse is over its button.
-  await page.mouse.move(0, 0);
-  await page.getByRole('tooltip').first().waitFor({ state: 'detached' });
+  await settle(page);
+  const isDialog = await page.getByRole('dialog').isVisible();
   for (const [size, viewport] of Object.entries(sizes)) {
     await page.setViewportSize(viewport);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
-      await page.screenshot({ path: join(screenshots, `${name}-${size}-${colorScheme}.png`), fullPage: true });
-      const problems = [...(await violationsOn(page)), ...(await overflowOn(page))];
+      await page.evaluate(transitionsOver);
+      await page.screenshot({ path: join(screenshots, `${name}-${size}-${colorScheme}.png`), fullPage: !isDialog });
+      // Only the contrast depends on the colors.
+      const rules = colorScheme === 'light' ? allRules : { runOnly: ['color-contrast'] };
+      const scope = isDialog ? '[role=dialog]' : 'html';
+      const problems = [...(await violationsOn(page, scope, rules)), ...(await overflowOn(page, scope))];
       found.push(...problems.map((problem) => `${name}, ${size}, ${colorScheme}: ${problem}`));
     }
   }
@@ -36,19 +39,34 @@ export async function inspect(page: Page, name: string): Promise<string[]> {
   return found;
 }
 
+/** Waits for what is on its way: tooltips of the mouse, queries and lazy parts of the page. */
+async function settle(page: Page): Promise<void> {
+  await page.mouse.move(0, 0);
+  await page.getByRole('tooltip').first().waitFor({ state: 'detached' });
+  await page.locator('[data-loading], .mantine-Skeleton-root').first().waitFor({ state: 'detached' });
+}
+
+/** The frame of the page moves when the window gets narrow, and colors fade. Animations without an end, as of a loader, go on. */
+const transitionsOver = `Promise.allSettled(document.getAnimations()
+  .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity).map(({ finished }) => finished))`;
+
+/** Small targets are a rule of WCAG 2.2 that axe leaves out unless it is asked for. */
+const allRules = { rules: { 'target-size': { enabled: true } } };
+
 /** The policy of the page allows no script of ours, so the debugger adds it. */
-async function violationsOn(page: Page): Promise<string[]> {
+async function violationsOn(page: Page, scope: string, rules: object): Promise<string[]> {
   const session = await page.context().newCDPSession(page);
-  await session.send('Runtime.evaluate', { expression: axeSource });
-  const run = 'window.axe.run()';
-  const { violations } = await page.evaluate<AxeResults>(run);
+  await session.send('Runtime.evaluate', { expression: `window.axe ?? (() => { ${axeSource} })()` });
+  const { violations } = await page.evaluate<AxeResults>(
+    `window.axe.run(${JSON.stringify(scope)}, ${JSON.stringify({ ...rules, resultTypes: ['violations'] })})`,
+  );
   await session.detach();
   return violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map(({ html }) => html).join(' ')})`);
 }
 
-async function overflowOn(page: Page): Promise<string[]> {
+async function overflowOn(page: Page, scope: string): Promise<string[]> {
   const pixels = await page.evaluate<number>(
-    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector(${JSON.stringify(scope)}))`,
   );
-  return pixels > 0 ? [`the content is ${pixels} pixels wider than the screen`] : [];
+  return pixels > 0 ? [`the content is ${pixels} pixels wider than its place`] : [];
 }

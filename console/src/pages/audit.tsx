@@ -60,7 +60,7 @@ const columns: Columns<AuditEntry> = [
     enableSorting: false,
     cell: ({ row: { original } }) =>
       Object.keys(original.detail).length === 0 ? (
-        '–'
+        'None'
       ) : (
         <details className="detail">
           <summary>{Object.keys(original.detail).join(', ')}</summary>

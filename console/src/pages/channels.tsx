@@ -10,6 +10,7 @@ import { ChoiceFilter } from '../ui/filters.tsx';
 import { milliseconds, time } from '../ui/format.ts';
 import { MoreIcon } from '../ui/icons.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
+import { SwitchDialog } from '../ui/switch-dialog.tsx';
 import { Status } from '../ui/values.tsx';
 import { stateWords } from './channel-states.ts';
 import { VerifyDialog } from './verify-dialog.tsx';
@@ -34,7 +35,8 @@ export default function Channels() {
     refetchInterval: 10_000,
   });
   const data = useMemo(() => channels.data?.data ?? [], [channels.data]);
-  const columns = useMemo(() => columnsOf(data, mayAct), [data, mayAct]);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const columns = useMemo(() => columnsOf(data, mayAct ? setAsked : null), [data, mayAct]);
   return (
     <Page
       title="Channels"
@@ -75,11 +77,17 @@ export default function Channels() {
           />
         )}
       </Loaded>
+      {asked && <ChannelDialog key={asked.channel.channel_id} asked={asked} onClose={() => setAsked(null)} />}
     </Page>
   );
 }
 
-const columnsOf = (all: Channel[], mayAct: boolean): Columns<Channel> => [
+interface Asked {
+  action: 'weight' | 'verify' | 'switch';
+  channel: Channel;
+}
+
+const columnsOf = (all: Channel[], ask: ((asked: Asked) => void) | null): Columns<Channel> => [
   {
     accessorKey: 'name',
     header: 'Channel',
@@ -115,16 +123,16 @@ const columnsOf = (all: Channel[], mayAct: boolean): Columns<Channel> => [
     enableSorting: false,
     cell: ({ row: { original } }) => <Groups names={original.groups} />,
   },
-  ...(mayAct
-    ? [
+  ...(ask === null
+    ? []
+    : [
         {
           id: 'actions',
           header: 'Actions',
           enableSorting: false,
-          cell: ({ row: { original } }: { row: { original: Channel } }) => <Actions channel={original} />,
+          cell: ({ row: { original } }: { row: { original: Channel } }) => <Actions channel={original} ask={ask} />,
         },
-      ]
-    : []),
+      ]),
 ];
 
 /** The part of the requests that a channel gets among those of its adapter and priority, in percent. */
@@ -137,7 +145,7 @@ function shareOf(channel: Channel, all: Channel[]): number {
 }
 
 function Groups({ names }: { names: string[] }) {
-  const [first = '–', ...others] = names;
+  const [first = 'None', ...others] = names;
   if (others.length === 0) return <>{first}</>;
   return (
     <details className="detail">
@@ -164,7 +172,7 @@ function Reason({ reason: { kind, model, reason, until } }: { reason: ChannelRea
   );
 }
 
-function Actions({ channel }: { channel: Channel }) {
+function Actions({ channel, ask }: { channel: Channel; ask: (asked: Asked) => void }) {
   const test = useMutation({
     mutationFn: () => change('post', '/channels/{channel}/test', { channel: channel.channel_id }),
   });
@@ -180,7 +188,7 @@ function Actions({ channel }: { channel: Channel }) {
         >
           Test
         </Button>
-        <ChannelMenu channel={channel} />
+        <ChannelMenu channel={channel} ask={ask} />
       </Group>
       <div role="status">
         {test.data && <TestResult of={test.data} />}
@@ -207,62 +215,40 @@ function TestResult({ of: { ok, offered, reason, status, detail, took_ms: tookMs
   );
 }
 
-type Action = 'weight' | 'disable' | 'enable' | 'verify';
-
-function ChannelMenu({ channel }: { channel: Channel }) {
-  const [action, setAction] = useState<Action | null>(null);
-  const close = (): void => setAction(null);
+function ChannelMenu({ channel, ask }: { channel: Channel; ask: (asked: Asked) => void }) {
   return (
-    <>
-      <Menu position="bottom-end" withArrow>
-        <Menu.Target>
-          <Button variant="subtle" color="gray" size="compact-sm" aria-label={`Actions for ${channel.name}`}>
-            <MoreIcon />
-          </Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item onClick={() => setAction('weight')}>Priority and weight</Menu.Item>
-          <Menu.Item onClick={() => setAction('verify')}>Verify its models</Menu.Item>
-          {channel.enabled ? (
-            <Menu.Item color="red" onClick={() => setAction('disable')}>
-              Drain and disable
-            </Menu.Item>
-          ) : (
-            <Menu.Item onClick={() => setAction('enable')}>Enable</Menu.Item>
-          )}
-        </Menu.Dropdown>
-      </Menu>
-      {action === 'weight' && <WeightDialog channel={channel} onClose={close} />}
-      {action === 'verify' && <VerifyDialog channel={channel} onClose={close} />}
-      <SwitchDialog channel={channel} to={action} onClose={close} />
-    </>
+    <Menu position="bottom-end" withArrow>
+      <Menu.Target>
+        <Button variant="subtle" color="gray" size="compact-sm" aria-label={`Actions for ${channel.name}`}>
+          <MoreIcon />
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item onClick={() => ask({ action: 'weight', channel })}>Priority and weight</Menu.Item>
+        <Menu.Item onClick={() => ask({ action: 'verify', channel })}>Verify its models</Menu.Item>
+        <Menu.Item {...(channel.enabled && { color: 'red' })} onClick={() => ask({ action: 'switch', channel })}>
+          {channel.enabled ? 'Drain and disable' : 'Enable'}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
   );
 }
 
-const switches = {
-  disable: {
-    act: 'Disable',
-    about: 'It receives no new request from now on. Jobs that it has accepted continue to their end.',
-  },
-  enable: { act: 'Enable', about: 'It receives new requests from now on.' },
-};
-
-/** Asks before a channel is switched off or on. Open while `to` is one of the two. */
-function SwitchDialog({ channel, to, onClose }: { channel: Channel; to: Action | null; onClose: () => void }) {
-  const way = to === 'disable' || to === 'enable' ? to : null;
-  // While the dialog fades out, it keeps its words.
-  const shown = way ?? (channel.enabled ? 'disable' : 'enable');
-  const { act, about } = switches[shown];
+/** Belongs to the page and not to a row, because a row becomes a card where the window gets narrow. */
+function ChannelDialog({ asked: { action, channel }, onClose }: { asked: Asked; onClose: () => void }) {
+  if (action === 'weight') return <WeightDialog channel={channel} onClose={onClose} />;
+  if (action === 'verify') return <VerifyDialog channel={channel} onClose={onClose} />;
   return (
-    <ActionDialog
-      opened={way !== null}
+    <SwitchDialog
+      opened
       onClose={onClose}
-      title={`${act} ${channel.name}`}
-      about={about}
-      act={act}
-      danger={shown === 'disable'}
-      run={() => change('post', `/channels/{channel}/${shown}`, { channel: channel.channel_id })}
-      done={() => `${channel.name} is ${shown}d.`}
+      name={channel.name}
+      enabled={channel.enabled}
+      about={{
+        enable: 'It receives new requests from now on.',
+        disable: 'It receives no new request from now on. Jobs that it has accepted continue to their end.',
+      }}
+      run={(verb) => change('post', `/channels/{channel}/${verb}`, { channel: channel.channel_id })}
     />
   );
 }

@@ -1,16 +1,15 @@
 import { Button, Group } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { change } from '../api/admin.ts';
 import { useMay } from '../api/session.ts';
 import type { ListedDelivery } from '../api/admin-types.ts';
 import { useList } from '../api/use-list.ts';
-import { ActionDialog } from '../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
 import { ChoiceFilter, TextFilter } from '../ui/filters.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { Status, When } from '../ui/values.tsx';
 import { PageLink } from '../ui/links.tsx';
+import { RedeliverDialog } from '../ui/redeliver-dialog.tsx';
 
 const states = ['pending', 'delivered', 'exhausted', 'gone', 'blocked'];
 
@@ -46,15 +45,7 @@ export default function Deliveries() {
           />
         )}
       </Loaded>
-      <ActionDialog
-        opened={again !== null}
-        onClose={() => setAgain(null)}
-        title="Send the callback again"
-        about="The receiver gets the task once more, under a new webhook-id."
-        act="Send"
-        run={() => change('post', '/tasks/{id}/redeliver', { id: again?.task_id ?? '' })}
-        done={() => 'The callback is on its way.'}
-      />
+      <RedeliverDialog taskId={again?.task_id ?? null} onClose={() => setAgain(null)} />
     </Page>
   );
 }
@@ -75,7 +66,7 @@ const columnsOf = (redeliver: ((delivery: ListedDelivery) => void) | null): Colu
   {
     accessorKey: 'last_status',
     header: 'Last answer',
-    cell: ({ row: { original } }) => original.last_status ?? '–',
+    cell: ({ row: { original } }) => original.last_status ?? 'None yet',
     ...numeric,
   },
   { accessorKey: 'created_at', header: 'Created', cell: ({ row: { original } }) => <When at={original.created_at} /> },
@@ -83,7 +74,9 @@ const columnsOf = (redeliver: ((delivery: ListedDelivery) => void) | null): Colu
     id: 'next',
     header: 'Next try',
     enableSorting: false,
-    cell: ({ row: { original } }) => <When at={original.state === 'pending' ? original.next_attempt_at : null} />,
+    cell: ({ row: { original } }) => (
+      <When at={original.state === 'pending' ? original.next_attempt_at : null} absent="None" />
+    ),
   },
   ...(redeliver === null
     ? []

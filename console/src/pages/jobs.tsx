@@ -6,7 +6,7 @@ import type { JobRun } from '../api/admin-types.ts';
 import { useList } from '../api/use-list.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
-import { milliseconds, words } from '../ui/format.ts';
+import { number, seconds, words } from '../ui/format.ts';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { Status, When } from '../ui/values.tsx';
 
@@ -81,7 +81,7 @@ const columns: Columns<JobRun> = [
   {
     accessorKey: 'name',
     header: 'Job',
-    cell: ({ row: { original } }) => <span className="nowrap-wide">{original.name}</span>,
+    cell: ({ row: { original } }) => <span className="nowrap">{original.name}</span>,
   },
   { accessorKey: 'state', header: 'State', cell: ({ row: { original } }) => <Status of={original.state} /> },
   { accessorKey: 'trigger', header: 'Started by', cell: ({ row: { original } }) => words(original.trigger) },
@@ -91,8 +91,8 @@ const columns: Columns<JobRun> = [
     header: 'Took',
     accessorFn: ({ started_at: from, ended_at: to }) => (from === null || to === null ? null : to - from),
     cell: ({ getValue }) => {
-      const seconds = getValue<number | null>();
-      return seconds === null ? '–' : seconds < 1 ? 'under 1 s' : milliseconds(seconds * 1_000);
+      const span = getValue<number | null>();
+      return <span className="nowrap">{span === null ? 'Not ended' : seconds(span)}</span>;
     },
     ...numeric,
   },
@@ -104,13 +104,22 @@ const columns: Columns<JobRun> = [
   },
 ];
 
-function RunSummary({ run: { summary } }: { run: JobRun }) {
-  const done = Object.entries(summary ?? {}).filter(([, value]) => value !== 0 && value !== null);
-  if (done.length === 0) return <>Nothing was due</>;
+function RunSummary({ run: { summary, ended_at: endedAt } }: { run: JobRun }) {
+  if (endedAt === null) return <>Not ended</>;
+  const counts = countsOf(summary ?? {});
   return (
     <details className="detail">
-      <summary>{done.map(([key]) => words(key)).join(', ')}</summary>
+      <summary>{counts.length === 0 ? 'Nothing was due' : counts.join(', ')}</summary>
       <pre>{JSON.stringify(summary, null, 2)}</pre>
     </details>
   );
+}
+
+/** What a run counted. The length of a list counts; times and ids are in the detail only. */
+function countsOf(summary: Record<string, unknown>): string[] {
+  return Object.entries(summary).flatMap(([name, value]) => {
+    const count = Array.isArray(value) ? value.length : value;
+    if (typeof count !== 'number' || count === 0 || ['ms', 'checkpoint_id'].includes(name)) return [];
+    return [`${words(name)}: ${number(count)}`];
+  });
 }

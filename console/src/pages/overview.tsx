@@ -27,7 +27,7 @@ export default function Overview() {
             <Figures today={data.today} yesterday={data.yesterday} />
             <Card withBorder component="section" aria-labelledby="traffic">
               <Title order={2} size="h4" id="traffic" mb="md">
-                Requests per hour
+                Requests per hour (UTC)
               </Title>
               {data.hours.every(({ requests }) => requests === 0) ? (
                 <Empty title="No request yet">
@@ -55,7 +55,7 @@ function Figures({ today, yesterday }: { today: Traffic; yesterday: Traffic }) {
       <Figure label="Requests" value={number(today.requests)} trend={change(today.requests, yesterday.requests)} />
       <Figure
         label="Success"
-        value={success === null ? '–' : percent(success)}
+        value={success === null ? 'No request' : percent(success)}
         trend={successBefore === null ? 'No request yesterday' : `${percent(successBefore)} yesterday`}
         bad={success !== null && success < 0.95}
       />
@@ -72,7 +72,7 @@ function Figures({ today, yesterday }: { today: Traffic; yesterday: Traffic }) {
   );
 }
 
-const ms = (value: number | null, absent = '–'): string => (value === null ? absent : milliseconds(value));
+const ms = (value: number | null, absent = 'No request'): string => (value === null ? absent : milliseconds(value));
 
 function change(now: number, before: number): string {
   if (before === 0) return 'None yesterday';

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { read } from '../api/admin.ts';
+import { useProjectNames } from '../api/project-names.ts';
 import { ApiError } from '../api/request.ts';
 import type { Summary, SummaryRow } from '../api/admin-types.ts';
 import { DataTable, figure, numeric, type Columns } from '../ui/data-table.tsx';
@@ -80,9 +81,10 @@ export default function Summaries() {
 }
 
 function Month({ summary, by }: { summary: Summary; by: GroupName }) {
+  const projectName = useProjectNames();
   const lines = useMemo(() => totalBy(summary.data, by), [summary, by]);
   const total = totalBy(summary.data, 'all')[0];
-  const columns = useMemo(() => columnsOf(by), [by]);
+  const columns = columnsOf(by, by === 'project' ? projectName : (name) => name);
   return (
     <>
       <SimpleGrid cols={{ base: 2, md: 4 }}>
@@ -121,18 +123,20 @@ function Sum({ label, value }: { label: string; value: string }) {
 
 const titles: Record<GroupName, string> = { model: 'Model', channel: 'Channel', project: 'Project', all: 'All' };
 
-const columnsOf = (by: GroupName): Columns<Line> => [
+const columnsOf = (by: GroupName, shown: (name: string) => string): Columns<Line> => [
   {
-    accessorKey: 'name',
+    id: 'name',
+    accessorFn: ({ name }) => shown(name),
     header: titles[by],
-    cell: ({ row: { original } }) => <span className="breakable">{original.name}</span>,
+    cell: ({ row: { original } }) => <span className="breakable">{shown(original.name)}</span>,
   },
   figure('requests', 'Requests', { of: (line) => line.requests, show: number }),
   {
     id: 'success',
     header: 'Success',
     accessorFn: ({ successes, requests }) => (requests === 0 ? 0 : successes / requests),
-    cell: ({ row: { original } }) => (original.requests === 0 ? '–' : percent(original.successes / original.requests)),
+    cell: ({ row: { original } }) =>
+      original.requests === 0 ? 'No request' : percent(original.successes / original.requests),
     ...numeric,
   },
   figure('credits', 'Credits', { of: (line) => line.credits_charged, show: number }),

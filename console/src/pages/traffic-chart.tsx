@@ -1,10 +1,15 @@
 import '@mantine/charts/styles.css';
 import { BarChart } from '@mantine/charts';
-import { VisuallyHidden } from '@mantine/core';
 import type { Overview } from '../api/admin-types.ts';
+import { ChartTable } from '../ui/chart-table.tsx';
 import { number } from '../ui/format.ts';
 
-const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', weekday: 'short' });
+const hour = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  weekday: 'short',
+  timeZone: 'UTC',
+});
 
 /** The requests of each hour since yesterday, with a table of the same numbers for those who do not see it. */
 export default function TrafficChart({ hours }: { hours: Overview['hours'] }) {
@@ -34,27 +39,12 @@ export default function TrafficChart({ hours }: { hours: Overview['hours'] }) {
           xAxisProps={{ interval: 'preserveStartEnd', minTickGap: 40 }}
         />
       </div>
-      <VisuallyHidden>
-        <table>
-          <caption>Requests per hour</caption>
-          <thead>
-            <tr>
-              <th scope="col">Hour</th>
-              <th scope="col">Succeeded</th>
-              <th scope="col">Failed</th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.map((row) => (
-              <tr key={row.hour}>
-                <th scope="row">{row.hour}</th>
-                <td>{row.Succeeded}</td>
-                <td>{row.Failed}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </VisuallyHidden>
+      <ChartTable
+        caption="Requests per hour"
+        first="Hour (UTC)"
+        columns={['Succeeded', 'Failed']}
+        rows={data.map((row) => ({ name: row.hour, values: [row.Succeeded, row.Failed] }))}
+      />
     </>
   );
 }

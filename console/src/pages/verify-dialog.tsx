@@ -1,8 +1,9 @@
-import { Group, Modal, ScrollArea, Stack, Table, Text, Button } from '@mantine/core';
+import { Button, Group, ScrollArea, Stack, Table, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { change } from '../api/admin.ts';
 import type { Channel, VerifiedChannel } from '../api/admin-types.ts';
+import { Dialog } from '../ui/dialog.tsx';
 import { ErrorAlert, Loading } from '../ui/page.tsx';
 import { Status } from '../ui/values.tsx';
 
@@ -14,7 +15,7 @@ export function VerifyDialog({ channel, onClose }: { channel: Channel; onClose: 
   const { mutate } = verify;
   useEffect(() => mutate(), [mutate]);
   return (
-    <Modal opened onClose={onClose} title={`Models of ${channel.name}`} size="lg">
+    <Dialog opened onClose={onClose} title={`Models of ${channel.name}`} size="lg">
       <Stack>
         {verify.isPending && <Loading label="Asking the provider" />}
         {verify.error && <ErrorAlert error={verify.error} retry={() => mutate()} />}
@@ -25,7 +26,7 @@ export function VerifyDialog({ channel, onClose }: { channel: Channel; onClose: 
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -42,6 +43,7 @@ function Result({ of: { call, data } }: { of: VerifiedChannel }) {
       <ScrollArea.Autosize
         mah={400}
         type="auto"
+        offsetScrollbars
         viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': 'Models' }}
       >
         <Table verticalSpacing="xs">

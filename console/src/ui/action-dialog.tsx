@@ -1,7 +1,8 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { Dialog } from './dialog.tsx';
 import { ErrorAlert } from './page.tsx';
 
 interface ActionDialogProps<T> {
@@ -14,6 +15,7 @@ interface ActionDialogProps<T> {
   act: string;
   danger?: boolean;
   disabled?: boolean;
+  size?: 'md' | 'lg';
   children?: ReactNode;
   run: () => Promise<T>;
   /** What to say when it is done; null keeps the dialog open, because `onDone` shows something in it. */
@@ -23,7 +25,20 @@ interface ActionDialogProps<T> {
 
 /** Asks before something changes, shows that it runs, and says what came of it. Every list is read again afterwards. */
 export function ActionDialog<T>(props: ActionDialogProps<T>) {
-  const { opened, onClose, title, about, act, danger = false, disabled = false, children, run, done, onDone } = props;
+  const {
+    opened,
+    onClose,
+    title,
+    about,
+    act,
+    danger = false,
+    disabled = false,
+    size = 'md',
+    children,
+    run,
+    done,
+    onDone,
+  } = props;
   const queryClient = useQueryClient();
   const action = useMutation({
     mutationFn: run,
@@ -43,7 +58,7 @@ export function ActionDialog<T>(props: ActionDialogProps<T>) {
     onClose();
   };
   return (
-    <Modal opened={opened} onClose={close} title={title}>
+    <Dialog opened={opened} onClose={close} title={title} size={size}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -60,12 +75,12 @@ export function ActionDialog<T>(props: ActionDialogProps<T>) {
             <Button variant="default" onClick={close} disabled={action.isPending}>
               Cancel
             </Button>
-            <Button type="submit" {...(danger && { color: 'red' })} loading={action.isPending} disabled={disabled}>
+            <Button type="submit" {...(danger && { color: 'red.9' })} loading={action.isPending} disabled={disabled}>
               {act}
             </Button>
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -6,6 +6,7 @@ import {
   sortFns,
   tableFeatures,
   useTable,
+  type Cell,
   type ColumnDef,
   type Header,
   type ReactTable,
@@ -43,7 +44,7 @@ export function DataTable<T extends RowData>({ label, rows, columns, empty, rowI
       {isPhone ? (
         <Stack gap="xs" role="list" aria-label={label}>
           {shown.map((row) => (
-            <RowCard key={row.id} row={row} table={table} />
+            <RowCard key={row.id} row={row} />
           ))}
         </Stack>
       ) : (
@@ -64,7 +65,7 @@ export function DataTable<T extends RowData>({ label, rows, columns, empty, rowI
                   <Table.Tr key={row.id}>
                     {row.getAllCells().map((cell) => (
                       <Table.Td key={cell.id} ta={alignOf(cell.column.columnDef)}>
-                        <table.FlexRender cell={cell} />
+                        {contentOf(cell)}
                       </Table.Td>
                     ))}
                   </Table.Tr>
@@ -113,7 +114,7 @@ function HeaderCell<T extends RowData>({
   );
 }
 
-function RowCard<T extends RowData>({ row, table }: { row: Row<Features, T>; table: ReactTable<Features, T> }) {
+function RowCard<T extends RowData>({ row }: { row: Row<Features, T> }) {
   return (
     <Card withBorder padding="sm" role="listitem">
       <Stack gap={6}>
@@ -127,7 +128,7 @@ function RowCard<T extends RowData>({ row, table }: { row: Row<Features, T>; tab
                 </Text>
               )}
               <Text component="div" size="sm" ta="right" ml="auto" miw={0} className="breakable">
-                <table.FlexRender cell={cell} />
+                {contentOf(cell)}
               </Text>
             </Group>
           );
@@ -135,6 +136,15 @@ function RowCard<T extends RowData>({ row, table }: { row: Row<Features, T>; tab
       </Stack>
     </Card>
   );
+}
+
+/**
+ * Calls what shows a cell. As a component, which is how the table would mount it, a new list of columns would unmount every cell: an open menu
+ * would close, and the focus would be lost.
+ */
+function contentOf<T extends RowData>(cell: Cell<Features, T, unknown>): ReactNode {
+  const show = cell.column.columnDef.cell;
+  return typeof show === 'function' ? (show(cell.getContext()) as ReactNode) : show;
 }
 
 const alignOf = (column: { meta?: unknown }): 'right' | undefined =>

@@ -14,13 +14,14 @@ const usdFine = new Intl.NumberFormat('en', {
 const dateTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
-export const number = (value: number): string => (Math.abs(value) < 100_000 ? whole : compact).format(value);
+/** A count. Credits are money, so they are only shortened where no page has room for them. */
+export const number = (value: number): string => (Math.abs(value) < 100_000_000 ? whole : compact).format(value);
 
 export const credits = (value: number): string =>
   `${whole.format(value)} ${Math.abs(value) === 1 ? 'credit' : 'credits'}`;
 
 /** Millionths of a dollar. Small amounts keep their fractions of a cent. */
-export const usd = (micro: number): string => (Math.abs(micro) < 1_000_000 ? usdFine : usdShort).format(micro / 1e6);
+export const usd = (micro: number): string => (Math.abs(micro) < 100_000 ? usdFine : usdShort).format(micro / 1e6);
 
 /** A share from 0 to 1. Never shows 100 % for less than all. */
 export function percent(share: number): string {
@@ -32,6 +33,12 @@ export function milliseconds(ms: number): string {
   if (ms < 1_000) return `${whole.format(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+}
+
+/** A span between two times of the API, which are whole seconds. */
+export function seconds(span: number): string {
+  if (span < 1) return 'under 1 s';
+  return span < 60 ? `${whole.format(span)} s` : milliseconds(span * 1_000);
 }
 
 /** Unix seconds as the local date and time. */

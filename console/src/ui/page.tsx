@@ -40,7 +40,9 @@ export function ErrorAlert({ error, retry }: { error: unknown; retry?: () => voi
   return (
     <Alert color="red" variant="light" icon={<AlertIcon />} title="That did not work" role="alert">
       <Stack gap="xs" align="flex-start">
-        <Text size="sm">{error instanceof Error ? error.message : String(error)}</Text>
+        <Text size="sm" className="prose">
+          {error instanceof Error ? error.message : String(error)}
+        </Text>
         {retry && (
           <Button size="xs" variant="default" leftSection={<RefreshIcon size={14} />} onClick={retry}>
             Try again
@@ -67,7 +69,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 
 export function Loading({ label = 'Loading' }: { label?: string }) {
   return (
-    <Group justify="center" py={64} gap="sm" role="status">
+    <Group justify="center" py={64} gap="sm" role="status" data-loading>
       <Loader size="sm" aria-hidden />
       <Text c="dimmed" size="sm">
         {label} …

@@ -1,25 +1,28 @@
-import { Alert, Button, Group, Modal, Stack } from '@mantine/core';
+import { Alert, Button, Group, Stack } from '@mantine/core';
+import { Dialog } from './dialog.tsx';
 import { Copyable } from './values.tsx';
 
-/** Shows a secret that is not shown again. */
+/** Shows a new secret, and says whether it can be shown again. */
 export function SecretDialog({
   title,
+  about,
   secret,
   onClose,
 }: {
   title: string;
+  about: string;
   secret: string | null;
   onClose: () => void;
 }) {
   return (
-    <Modal opened={secret !== null} onClose={onClose} title={title} closeOnClickOutside={false}>
+    <Dialog opened={secret !== null} onClose={onClose} title={title} closeOnClickOutside={false}>
       <Stack>
-        <Alert color="yellow">Copy it now and keep it safe. It is shown this once: only its digest is stored.</Alert>
+        <Alert color="yellow">{about}</Alert>
         <Copyable text={secret ?? ''} label="Copy the secret" wrap />
         <Group justify="flex-end">
           <Button onClick={onClose}>I have copied it</Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,15 +1,10 @@
-import { ActionIcon, Badge, Code, CopyButton, Group, Text, Tooltip } from '@mantine/core';
+import { ActionIcon, Badge, Code, CopyButton, Group, Tooltip } from '@mantine/core';
 import { CheckIcon, CopyIcon } from './icons.tsx';
 import { ago, time, words } from './format.ts';
 
-/** A time as a distance from now, with the exact one on hover and for screen readers. */
-export function When({ at }: { at: number | null }) {
-  if (at === null)
-    return (
-      <Text span c="dimmed">
-        –
-      </Text>
-    );
+/** A time as a distance from now, with the exact one on hover and for screen readers; or the words for none. */
+export function When({ at, absent = 'Not yet' }: { at: number | null; absent?: string }) {
+  if (at === null) return absent;
   return (
     <Tooltip label={time(at)} withArrow>
       <time dateTime={new Date(at * 1_000).toISOString()} className="nowrap">
@@ -37,6 +32,7 @@ const tones: Record<string, string> = {
   revoked: 'red',
   refused: 'orange',
   blocked: 'orange',
+  gone: 'orange',
   unknown: 'orange',
   transient: 'orange',
   'cooling down': 'orange',
@@ -57,7 +53,7 @@ export function Status({ of: state }: { of: string }) {
 export function Copyable({ text, label = 'Copy', wrap = false }: { text: string; label?: string; wrap?: boolean }) {
   return (
     <Group gap={4} wrap="nowrap" miw={0}>
-      <Code className={wrap ? 'breakable' : 'nowrap'}>{text}</Code>
+      <Code className={wrap ? 'secret' : 'nowrap'}>{text}</Code>
       <CopyAction text={text} label={label} />
     </Group>
   );

@@ -1,10 +1,11 @@
-import { Alert, Button, Group, JsonInput, List, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, JsonInput, List, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { change, read } from '../../api/admin.ts';
 import type { CatalogCheck, CatalogEntry } from '../../api/admin-types.ts';
 import { percent, usd, words } from '../../ui/format.ts';
+import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorAlert } from '../../ui/page.tsx';
 import { checkModels, worstShare } from './margins.ts';
 
@@ -34,7 +35,7 @@ export function EditModel({ entry, onClose }: { entry: CatalogEntry; onClose: ()
     check.reset();
   };
   return (
-    <Modal opened onClose={onClose} title={`Edit ${entry.display_name}`} size="xl">
+    <Dialog opened onClose={onClose} title={`Edit ${entry.display_name}`} size="xl">
       <Stack>
         <Text size="sm" c="dimmed">
           The entry as it is in the catalog. CATALOG.md describes each member. A later catalog apply from a file
@@ -69,7 +70,7 @@ export function EditModel({ entry, onClose }: { entry: CatalogEntry; onClose: ()
           )}
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }
 

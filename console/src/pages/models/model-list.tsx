@@ -1,4 +1,4 @@
-import { Alert, Group } from '@mantine/core';
+import { Alert, Group, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { read } from '../../api/admin.ts';
@@ -43,7 +43,7 @@ export default function ModelList() {
           <DataTable
             label="Models"
             rows={data.filter((entry) => type === undefined || entry.type === type)}
-            columns={columnsOf(margins.data)}
+            columns={columnsOf(margins)}
             rowId={(row) => row.id}
             empty={<Empty title="The catalog is empty">Apply one on the server: npx tollgate catalog apply FILE</Empty>}
           />
@@ -53,7 +53,13 @@ export default function ModelList() {
   );
 }
 
-const columnsOf = (margins: MarginsByModel | undefined): Columns<CatalogEntry> => [
+const columnsOf = ({
+  data: margins,
+  isPending,
+}: {
+  data: MarginsByModel | undefined;
+  isPending: boolean;
+}): Columns<CatalogEntry> => [
   {
     accessorKey: 'display_name',
     header: 'Model',
@@ -81,8 +87,9 @@ const columnsOf = (margins: MarginsByModel | undefined): Columns<CatalogEntry> =
     header: 'Smallest margin',
     accessorFn: ({ id }) => worstShare(margins?.get(id)) ?? 0,
     cell: ({ row: { original } }) => {
+      if (isPending) return <Skeleton h={12} w={48} ml="auto" my={4} />;
       const share = worstShare(margins?.get(original.id));
-      return share === null ? '–' : percent(share);
+      return share === null ? 'Not known' : percent(share);
     },
     ...numeric,
   },

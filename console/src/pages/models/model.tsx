@@ -100,7 +100,7 @@ const marginColumns: Columns<Margin> = [
     cell: ({ row: { original } }) =>
       Object.entries(original.asked)
         .map(([key, value]) => `${words(key)} ${String(value)}`)
-        .join(', ') || '–',
+        .join(', ') || 'Anything',
   },
   figure('credits', 'Credits', { of: (margin) => margin.credits, show: number }),
   figure('price', 'Price', { of: (margin) => margin.price_micro_usd, show: usd }),

@@ -32,6 +32,8 @@ interface Message {
 }
 
 const path = '/api/v1/chat/completions';
+/** Left out of the code to copy, which prints the whole answer. */
+const streamed = { stream: true, stream_options: { include_usage: true } };
 
 /** A conversation with a chat model. Answers appear as the provider writes them. */
 export function Chat({ api, model }: { api: ClientApi; model: Model }) {
@@ -50,8 +52,6 @@ export function Chat({ api, model }: { api: ClientApi; model: Model }) {
     model: model.id,
     messages: history.map(({ role, content }) => ({ role, content })),
     ...(typeof maxTokens === 'number' && { max_tokens: maxTokens }),
-    stream: true,
-    stream_options: { include_usage: true },
   });
   const question = (content: string): Message => ({ role: 'user', content, thoughts: '', note: '' });
 
@@ -66,7 +66,7 @@ export function Chat({ api, model }: { api: ClientApi; model: Model }) {
       setMessages((all) => all.map((message, index) => (index === all.length - 1 ? change(message) : message)));
     const startedAt = performance.now();
     try {
-      await readAnswer(api, bodyOf(history), controller.signal, startedAt, extend);
+      await readAnswer(api, { ...bodyOf(history), ...streamed }, controller.signal, startedAt, extend);
     } catch (trouble) {
       if (!controller.signal.aborted) setError(trouble);
       // An answer that never began leaves the question in the box, to be sent again.
@@ -133,6 +133,7 @@ export function Chat({ api, model }: { api: ClientApi; model: Model }) {
             max={8_192}
             step={256}
             allowDecimal={false}
+            thousandSeparator=","
             w={230}
           />
           <Text size="sm" c="dimmed">

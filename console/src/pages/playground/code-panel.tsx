@@ -1,5 +1,6 @@
-import { Box, Button, CopyButton, Group, Modal, ScrollArea, Tabs, Text } from '@mantine/core';
+import { Box, Button, CopyButton, Group, ScrollArea, Tabs, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
+import { Dialog } from '../../ui/dialog.tsx';
 import { samples } from './code-samples.ts';
 
 /** A button that shows the request as code, ready to be copied. */
@@ -10,7 +11,7 @@ export function CodeButton({ path, body }: { path: string; body: object }) {
       <Button variant="default" onClick={open}>
         Copy as code
       </Button>
-      <Modal opened={opened} onClose={close} title="The same request from your program" size="lg">
+      <Dialog opened={opened} onClose={close} title="The same request from your program" size="lg">
         <Text size="sm" c="dimmed" mb="sm">
           Put a key of yours into the environment variable TOLLGATE_KEY. The key of the playground is not shown.
         </Text>
@@ -41,7 +42,7 @@ export function CodeButton({ path, body }: { path: string; body: object }) {
             </Tabs.Panel>
           ))}
         </Tabs>
-      </Modal>
+      </Dialog>
     </>
   );
 }

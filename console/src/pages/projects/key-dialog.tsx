@@ -1,8 +1,9 @@
-import { Checkbox, Group, NumberInput, SimpleGrid, TextInput } from '@mantine/core';
+import { Checkbox, Group, NumberInput, SimpleGrid } from '@mantine/core';
 import { useState } from 'react';
 import { change } from '../../api/admin.ts';
 import type { Key } from '../../api/admin-types.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
+import { TextField } from '../../ui/fields.tsx';
 
 interface KeyDialogProps {
   projectId: string;
@@ -45,23 +46,17 @@ export function KeyDialog({ projectId, existing, onClose, onSecret }: KeyDialogP
     <ActionDialog
       opened
       onClose={onClose}
-      title={existing ? 'Change the limits of this key' : 'New key'}
-      about={
-        existing
-          ? 'The change takes effect within a second.'
-          : 'Its secret is shown once. An empty limit means no limit.'
-      }
-      act={existing ? 'Save' : 'Create'}
+      size="lg"
+      {...(existing ? texts.change : texts.create)}
       disabled={chosen.length === 0}
       run={async () =>
         existing
           ? await change('patch', '/keys/{id}', { id: existing.key_id }, body)
           : await change('post', '/keys', {}, { project: projectId, ...body })
       }
-      done={() => (existing ? 'The key is changed.' : 'The key is created.')}
       onDone={(made) => 'api_key' in made && onSecret(made.api_key)}
     >
-      <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} data-autofocus />
+      <TextField label="Name" value={name} onChange={setName} data-autofocus />
       <Checkbox.Group label="What the key may use" value={chosen} onChange={setChosen}>
         <Group mt="xs">
           {scopes.map((scope) => (
@@ -69,13 +64,13 @@ export function KeyDialog({ projectId, existing, onClose, onSecret }: KeyDialogP
           ))}
         </Group>
       </Checkbox.Group>
-      <TextInput
+      <TextField
         label="Models"
         description="Ids, separated by commas. Empty allows all"
         value={models}
-        onChange={(event) => setModels(event.currentTarget.value)}
+        onChange={setModels}
       />
-      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+      <SimpleGrid cols={{ base: 1, xs: 2 }} className="fields">
         {limits.map(({ name: limit, label }) => (
           <NumberInput
             key={limit}
@@ -88,17 +83,32 @@ export function KeyDialog({ projectId, existing, onClose, onSecret }: KeyDialogP
             thousandSeparator=","
           />
         ))}
-        <TextInput
+        <TextField
           label="Expires"
           placeholder={existing?.expires_at ? 'As before' : 'Never'}
           description="Such as 30d or 2030-01-31"
           value={expires}
-          onChange={(event) => setExpires(event.currentTarget.value)}
+          onChange={setExpires}
         />
       </SimpleGrid>
     </ActionDialog>
   );
 }
+
+const texts = {
+  create: {
+    title: 'New key',
+    about: 'Its secret is shown once. An empty limit means no limit.',
+    act: 'Create',
+    done: () => 'The key is created.',
+  },
+  change: {
+    title: 'Change the limits of this key',
+    about: 'The change takes effect within a second.',
+    act: 'Save',
+    done: () => 'The key is changed.',
+  },
+};
 
 const limitsOf = (key: Key | null): Record<Limit, number | string> => ({
   rpm: key?.rpm ?? '',

@@ -5,7 +5,7 @@ import { useMay } from '../../api/session.ts';
 import type { Key } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
-import { DataTable, type Columns } from '../../ui/data-table.tsx';
+import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { number } from '../../ui/format.ts';
 import { MoreIcon, PlusIcon } from '../../ui/icons.tsx';
 import { Empty, Loaded } from '../../ui/page.tsx';
@@ -76,7 +76,12 @@ export function Keys({ projectId }: { projectId: string }) {
         run={() => change('post', '/keys/{id}/revoke', { id: key?.key_id ?? '' })}
         done={() => 'The key is revoked.'}
       />
-      <SecretDialog title="The secret of the key" secret={secret} onClose={() => setSecret(null)} />
+      <SecretDialog
+        title="The secret of the key"
+        about="Copy it now and keep it safe. It is shown this once: only its digest is stored."
+        secret={secret}
+        onClose={() => setSecret(null)}
+      />
     </Stack>
   );
 }
@@ -120,18 +125,25 @@ const columnsOf = (act: ((action: Action) => void) | null, isOwner: boolean): Co
     header: 'Credits today',
     accessorFn: ({ used_today: used }) => used,
     cell: ({ row: { original: key } }) => ofLimit(key.used_today, key.budget_daily),
+    ...numeric,
   },
   {
     id: 'spent',
     header: 'Credits in all',
     accessorFn: ({ spent }) => spent,
     cell: ({ row: { original: key } }) => ofLimit(key.spent, key.budget),
+    ...numeric,
   },
-  { accessorKey: 'rpm', header: 'Per minute', cell: ({ row: { original } }) => original.rpm ?? 'No limit' },
+  {
+    accessorKey: 'rpm',
+    header: 'Per minute',
+    cell: ({ row: { original } }) => original.rpm ?? 'No limit',
+    ...numeric,
+  },
   {
     accessorKey: 'last_used_at',
     header: 'Last used',
-    cell: ({ row: { original } }) => <When at={original.last_used_at} />,
+    cell: ({ row: { original } }) => <When at={original.last_used_at} absent="Never" />,
   },
   ...(act === null
     ? []

@@ -1,4 +1,4 @@
-import { Button, TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { change } from '../../api/admin.ts';
@@ -7,6 +7,7 @@ import type { CreatedProject, Project } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
+import { TextField } from '../../ui/fields.tsx';
 import { number } from '../../ui/format.ts';
 import { PlusIcon } from '../../ui/icons.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
@@ -85,16 +86,11 @@ function NewProject({ opened, onClose }: { opened: boolean; onClose: () => void 
         done={() => `Created ${name}.`}
         onDone={setCreated}
       >
-        <TextInput
-          label="Name"
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          required
-          data-autofocus
-        />
+        <TextField label="Name" value={name} onChange={setName} required data-autofocus />
       </ActionDialog>
       <SecretDialog
         title="The callback secret of the project"
+        about="Give it to the receiver of its callbacks, which checks their signatures with it. An owner can show it again on the server: npx tollgate projects secret show."
         secret={created?.webhook_secret ?? null}
         onClose={() => {
           const projectId = created?.project_id ?? '';

@@ -1,4 +1,4 @@
-import { Button, Card, Group, NumberInput, SimpleGrid, Tabs, Text, TextInput } from '@mantine/core';
+import { Button, Card, Group, SimpleGrid, Tabs, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
@@ -8,8 +8,11 @@ import type { LedgerEntry, Project } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
+import { CreditsField, TextField } from '../../ui/fields.tsx';
 import { credits, number } from '../../ui/format.ts';
+import { PageLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Loading, Page } from '../../ui/page.tsx';
+import { SwitchDialog } from '../../ui/switch-dialog.tsx';
 import { Copyable, Status, When } from '../../ui/values.tsx';
 import { Keys } from './keys.tsx';
 
@@ -33,7 +36,7 @@ export default function ProjectPage() {
     <Page
       title={project.data?.name || 'Project'}
       about={<Copyable text={projectId} label="Copy the id" wrap />}
-      actions={project.data && <ProjectActions projectId={projectId} status={project.data.status} />}
+      actions={project.data && <ProjectActions projectId={projectId} {...project.data} />}
     >
       <Loaded of={project}>
         {({ status, balance, reserved }) => (
@@ -83,32 +86,28 @@ function Fact({ label, children }: { label: string; children: React.ReactNode })
   );
 }
 
-function ProjectActions({ projectId, status }: { projectId: string; status: Project['status'] }) {
+function ProjectActions({ projectId, name, status }: { projectId: string } & Pick<Project, 'name' | 'status'>) {
   const mayAct = useMay('operator');
   const [action, setAction] = useState<'credits' | 'status' | null>(null);
   const close = (): void => setAction(null);
-  const enable = status === 'disabled';
   if (!mayAct) return null;
   return (
     <Group gap="xs">
       <Button onClick={() => setAction('credits')}>Add credits</Button>
       <Button variant="default" onClick={() => setAction('status')}>
-        {enable ? 'Enable' : 'Disable'}
+        {status === 'disabled' ? 'Enable' : 'Disable'}
       </Button>
       {action === 'credits' && <CreditsDialog projectId={projectId} onClose={close} />}
-      <ActionDialog
+      <SwitchDialog
         opened={action === 'status'}
         onClose={close}
-        title={enable ? 'Enable this project' : 'Disable this project'}
-        about={
-          enable
-            ? 'Its keys are accepted again.'
-            : 'All of its keys are refused from now on. Its running tasks finish and are charged.'
-        }
-        act={enable ? 'Enable' : 'Disable'}
-        danger={!enable}
-        run={() => change('post', `/projects/{id}/${enable ? 'enable' : 'disable'}`, { id: projectId })}
-        done={() => (enable ? 'The project is enabled.' : 'The project is disabled.')}
+        name={name || projectId}
+        enabled={status === 'active'}
+        about={{
+          enable: 'Its keys are accepted again.',
+          disable: 'All of its keys are refused from now on. Its running tasks finish and are charged.',
+        }}
+        run={(verb) => change('post', `/projects/{id}/${verb}`, { id: projectId })}
       />
     </Group>
   );
@@ -126,22 +125,14 @@ function CreditsDialog({ projectId, onClose }: { projectId: string; onClose: () 
       act="Add"
       disabled={typeof amount !== 'number' || reference.trim() === ''}
       run={() => change('post', '/credits', {}, { project: projectId, amount, reference: reference.trim() })}
-      done={() => `Added ${credits(Number(amount))}.`}
+      done={({ balance }) => `The project has ${credits(balance)} now.`}
     >
-      <NumberInput
-        label="Credits"
-        value={amount}
-        onChange={setAmount}
-        min={1}
-        allowDecimal={false}
-        thousandSeparator=","
-        required
-      />
-      <TextInput
+      <CreditsField value={amount} onChange={setAmount} />
+      <TextField
         label="Reference"
         description="Such as the number of an invoice"
         value={reference}
-        onChange={(event) => setReference(event.currentTarget.value)}
+        onChange={setReference}
         required
       />
     </ActionDialog>
@@ -166,6 +157,16 @@ function Ledger({ projectId }: { projectId: string }) {
   );
 }
 
+function EntryReason({ entry: { reference, task_id: taskId, request_id: requestId } }: { entry: LedgerEntry }) {
+  if (reference === null && taskId !== null)
+    return (
+      <PageLink to="/tasks/$taskId" params={{ taskId }} size="sm" className="breakable">
+        {taskId}
+      </PageLink>
+    );
+  return <span className="breakable">{reference ?? requestId}</span>;
+}
+
 const kinds: Record<LedgerEntry['kind'], string> = {
   topup: 'Added',
   settle: 'Charged',
@@ -187,8 +188,6 @@ const ledgerColumns: Columns<LedgerEntry> = [
     id: 'about',
     header: 'For',
     enableSorting: false,
-    cell: ({ row: { original } }) => (
-      <span className="breakable">{original.reference ?? original.task_id ?? original.request_id ?? '–'}</span>
-    ),
+    cell: ({ row: { original } }) => <EntryReason entry={original} />,
   },
 ];

@@ -4,6 +4,7 @@ import { Card, Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { read } from '../../api/admin.ts';
 import type { Usage as UsageAnswer } from '../../api/admin-types.ts';
+import { ChartTable } from '../../ui/chart-table.tsx';
 import { DataTable, figure, type Columns } from '../../ui/data-table.tsx';
 import { number } from '../../ui/format.ts';
 import { Empty, Loaded } from '../../ui/page.tsx';
@@ -36,7 +37,7 @@ export default function Usage({ projectId }: { projectId: string }) {
           <Stack>
             <Card withBorder component="section" aria-labelledby="usage-days">
               <Title order={2} size="h4" id="usage-days" mb="md">
-                Credits per day
+                Credits per day (UTC)
               </Title>
               <div aria-hidden="true">
                 <BarChart
@@ -50,6 +51,12 @@ export default function Usage({ projectId }: { projectId: string }) {
                   barChartProps={{ accessibilityLayer: false }}
                 />
               </div>
+              <ChartTable
+                caption="Credits per day"
+                first="Day (UTC)"
+                columns={['Credits']}
+                rows={lastDays(byDay).map(({ day, Credits }) => ({ name: day, values: [Credits] }))}
+              />
             </Card>
             <DataTable
               label="Usage by model"

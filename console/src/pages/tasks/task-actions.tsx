@@ -1,11 +1,13 @@
-import { Button, Menu, NumberInput, Radio, Stack, TextInput } from '@mantine/core';
+import { Button, Menu, Radio, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { change } from '../../api/admin.ts';
 import { isFinal } from '../../api/playground.ts';
 import { useMay } from '../../api/session.ts';
 import type { ResolvedTask, TaskTimeline } from '../../api/admin-types.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
+import { CreditsField, TextField } from '../../ui/fields.tsx';
 import { credits } from '../../ui/format.ts';
+import { RedeliverDialog } from '../../ui/redeliver-dialog.tsx';
 
 type Action = 'cancel' | 'resolve' | 'redeliver' | 'adjust';
 
@@ -48,32 +50,19 @@ export function TaskActions({ task }: { task: TaskTimeline }) {
           result.ended ? `Canceled. ${credits(result.refunded)} refunded.` : 'It had already ended. Nothing changed.'
         }
       />
-      <ActionDialog
-        opened={action === 'redeliver'}
-        onClose={close}
-        title="Send the callback again"
-        about="The receiver gets the task once more, under a new webhook-id."
-        act="Send"
-        run={() => change('post', '/tasks/{id}/redeliver', { id: task.task_id })}
-        done={() => 'The callback is on its way.'}
-      />
-      <ResolveDialog taskId={task.task_id} opened={action === 'resolve'} onClose={close} />
-      <AdjustDialog task={task} opened={action === 'adjust'} onClose={close} />
+      <RedeliverDialog taskId={action === 'redeliver' ? task.task_id : null} onClose={close} />
+      {action === 'resolve' && <ResolveDialog taskId={task.task_id} onClose={close} />}
+      {action === 'adjust' && <AdjustDialog task={task} onClose={close} />}
     </>
   );
 }
 
-interface DialogProps {
-  opened: boolean;
-  onClose: () => void;
-}
-
-function ResolveDialog({ taskId, opened, onClose }: DialogProps & { taskId: string }) {
+function ResolveDialog({ taskId, onClose }: { taskId: string; onClose: () => void }) {
   const [outcome, setOutcome] = useState<ResolvedTask['outcome']>('not_bought');
   const [reference, setReference] = useState('');
   return (
     <ActionDialog
-      opened={opened}
+      opened
       onClose={onClose}
       title="Record the outcome"
       about="The provider's answer was lost. Record what its invoice or its support says. The task itself does not change."
@@ -92,23 +81,23 @@ function ResolveDialog({ taskId, opened, onClose }: DialogProps & { taskId: stri
           <Radio value="bought" label="Yes, it was bought" />
         </Stack>
       </Radio.Group>
-      <TextInput
+      <TextField
         label="Evidence"
         description="Such as an invoice or a ticket"
         value={reference}
-        onChange={(event) => setReference(event.currentTarget.value)}
+        onChange={setReference}
         required
       />
     </ActionDialog>
   );
 }
 
-function AdjustDialog({ task, opened, onClose }: DialogProps & { task: TaskTimeline }) {
+function AdjustDialog({ task, onClose }: { task: TaskTimeline; onClose: () => void }) {
   const [reason, setReason] = useState('');
   const [amount, setAmount] = useState<number | string>(task.credits.charged);
   return (
     <ActionDialog
-      opened={opened}
+      opened
       onClose={onClose}
       title="Give credits back"
       about={`This task was charged ${credits(task.credits.charged)}. What you give back is an entry of its own in the ledger.`}
@@ -121,20 +110,12 @@ function AdjustDialog({ task, opened, onClose }: DialogProps & { task: TaskTimel
           : 'Credits were already given back for this reason. Nothing changed.'
       }
     >
-      <NumberInput
-        label="Credits"
-        value={amount}
-        onChange={setAmount}
-        min={1}
-        max={task.credits.charged}
-        allowDecimal={false}
-        required
-      />
-      <TextInput
+      <CreditsField value={amount} onChange={setAmount} max={task.credits.charged} />
+      <TextField
         label="Reason"
         description="The same reason gives credits back only once"
         value={reason}
-        onChange={(event) => setReason(event.currentTarget.value)}
+        onChange={setReason}
         required
       />
     </ActionDialog>

@@ -1,14 +1,16 @@
 import { Button, Group, Switch, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useState } from 'react';
 import { read } from '../../api/admin.ts';
 import { sameOrigin } from '../../api/playground.ts';
+import { useProjectNames } from '../../api/project-names.ts';
 import { useMay } from '../../api/session.ts';
 import type { TaskRow } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { ChoiceFilter, TextFilter } from '../../ui/filters.tsx';
+import { seconds } from '../../ui/format.ts';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Status, When } from '../../ui/values.tsx';
 import { PageLink } from '../../ui/links.tsx';
@@ -25,7 +27,8 @@ export default function TaskList() {
   const filter = (name: keyof typeof search) => (value: string | undefined) =>
     void navigate({ to: '/tasks', search: { ...search, [name]: value }, replace: true });
   const isFiltered = Object.values(search).some(Boolean);
-  const columns = useMemo(() => columnsOf(withPreviews), [withPreviews]);
+  const projectName = useProjectNames();
+  const columns = columnsOf(withPreviews, projectName);
   return (
     <Page title="Tasks" about="Every picture and video that clients asked for, with what became of it.">
       <Group align="flex-end" gap="sm">
@@ -89,7 +92,7 @@ export default function TaskList() {
   );
 }
 
-const columnsOf = (withPreviews: boolean): Columns<TaskRow> => [
+const columnsOf = (withPreviews: boolean, projectName: (id: string) => string): Columns<TaskRow> => [
   ...(withPreviews
     ? [
         {
@@ -111,6 +114,7 @@ const columnsOf = (withPreviews: boolean): Columns<TaskRow> => [
     ),
   },
   { accessorKey: 'model', header: 'Model' },
+  { id: 'project', header: 'Project', accessorFn: (task) => projectName(task.project_id) },
   {
     accessorKey: 'status',
     header: 'Status',
@@ -128,7 +132,7 @@ const columnsOf = (withPreviews: boolean): Columns<TaskRow> => [
     header: 'Took',
     accessorFn: (task) => (task.completed_at === null ? Infinity : task.completed_at - task.created_at),
     cell: ({ row: { original: task } }) =>
-      task.completed_at === null ? '–' : `${task.completed_at - task.created_at} s`,
+      task.completed_at === null ? 'Not ended' : seconds(task.completed_at - task.created_at),
     ...numeric,
   },
   {

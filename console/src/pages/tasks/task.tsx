@@ -4,9 +4,10 @@ import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { read } from '../../api/admin.ts';
 import { isFinal } from '../../api/playground.ts';
+import { useProjectNames } from '../../api/project-names.ts';
 import { useMay } from '../../api/session.ts';
 import type { TaskTimeline } from '../../api/admin-types.ts';
-import { credits, time, usd } from '../../ui/format.ts';
+import { credits, time, usd, words } from '../../ui/format.ts';
 import { ExternalLink, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
 import { OutputView } from '../playground/results.tsx';
@@ -42,6 +43,7 @@ export default function TaskPage() {
 }
 
 function Summary({ task }: { task: TaskTimeline }) {
+  const projectName = useProjectNames();
   const cost = task.attempts_detail.reduce((sum, attempt) => sum + attempt.cost_micro_usd, 0);
   return (
     <Card withBorder>
@@ -71,7 +73,7 @@ function Summary({ task }: { task: TaskTimeline }) {
               params={{ projectId: task.project_id }}
               className="breakable"
             >
-              {task.project_id}
+              {projectName(task.project_id)}
             </PageLink>,
           ],
           ['Credits', `${credits(task.credits.charged)} charged of ${task.credits.quoted} quoted`],
@@ -140,7 +142,7 @@ function Content({ task }: { task: TaskTimeline }) {
               ) : (
                 <Facts
                   of={Object.entries(data.input).map(([key, value]) => [
-                    key,
+                    words(key),
                     typeof value === 'string' ? value : JSON.stringify(value),
                   ])}
                 />

@@ -32,7 +32,7 @@ export function timelineOf(task: TaskTimeline): Step[] {
         ];
   const rest = [
     ...task.attempts_detail.map(attemptStep),
-    ...task.ledger.map(ledgerStep),
+    ...task.ledger.map((entry) => ledgerStep(entry, task.credits)),
     ...ended,
     ...task.deliveries.flatMap(deliverySteps),
   ];
@@ -64,11 +64,14 @@ const entryTitles: Record<LedgerEntry['kind'], string> = {
   topup: 'Credits added',
 };
 
-const ledgerStep = (entry: LedgerEntry): Step => ({
+const ledgerStep = (entry: LedgerEntry, { refunded }: TaskTimeline['credits']): Step => ({
   id: `entry ${entry.entry_id}`,
   at: entry.at,
   title: entryTitles[entry.kind],
-  about: [credits(Math.abs(entry.credits)), entry.reference].filter(Boolean).join(' · '),
+  // The entry of a refund moves nothing: what was held had not left the account.
+  about: [credits(entry.kind === 'refund' ? refunded : Math.abs(entry.credits)), entry.reference]
+    .filter(Boolean)
+    .join(' · '),
   color: 'gray',
 });
 

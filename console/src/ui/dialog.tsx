@@ -1,0 +1,35 @@
+import { Modal, type ModalProps } from '@mantine/core';
+import { useEffect } from 'react';
+
+/** The control outside of dialogs and menus that had the focus last. */
+let control: HTMLElement | null = null;
+document.addEventListener('focusin', ({ target }) => {
+  if (target instanceof HTMLElement && target.closest('[role=dialog], [role=menu]') === null) control = target;
+});
+
+let openDialogs = 0;
+
+/**
+ * A dialog. Its end gives the focus back to the control that opened it. Mantine's own way fails for a dialog that an item of a menu opened,
+ * because the item is gone by then, and for one that is mounted open.
+ */
+export function Dialog(props: ModalProps) {
+  const { opened } = props;
+  useEffect(() => {
+    if (!opened) return undefined;
+    openDialogs += 1;
+    const opener = control;
+    return () => {
+      openDialogs -= 1;
+      setTimeout(() => giveFocusBack(opener), 20);
+    };
+  }, [opened]);
+  return <Modal {...props} returnFocus={false} />;
+}
+
+/** A control that the action removed leaves the focus to the page. A dialog that followed keeps it. */
+function giveFocusBack(opener: HTMLElement | null): void {
+  if (openDialogs > 0) return;
+  const target = opener?.isConnected ? opener : document.getElementById('main');
+  target?.focus({ preventScroll: true });
+}

@@ -1,0 +1,365 @@
+import { expect } from '@jest/globals';
+import type { AdminClient } from './admin-client.ts';
+import type { Walk } from './scene.ts';
+import type { Visit } from './visit.ts';
+
+/** A walk that calls these verbs, by their commands. */
+export interface Action extends Walk {
+  verbs: readonly string[];
+}
+
+/** Every action, in an order in which the later ones find what they need. */
+export const actions: readonly Action[] = [
+  {
+    verbs: ['projects create'],
+    promise: 'creates a project, whose callback secret it shows once',
+    async walk({ visit, admin }) {
+      await visit.open('/projects');
+      await visit.press('New project');
+      await visit.fill('Name', 'Northern lights');
+      await visit.picture('project-create');
+      await visit.confirm('Create');
+      await visit.dialog.getByText(/^whsec_/).waitFor();
+      await visit.said('Created Northern lights.');
+      await visit.picture('project-secret');
+      await visit.confirm('I have copied it');
+      await visit.page.getByRole('heading', { name: 'Northern lights' }).waitFor();
+      expect(await rowOf(admin, '/projects', { name: 'Northern lights' })).toMatchObject({
+        status: 'active',
+        balance: 0,
+      });
+      expect(await visit.page.getByText(/whsec_/).count()).toBe(0);
+    },
+  },
+  {
+    verbs: ['credits add'],
+    promise: 'adds credits, once for each reference',
+    async walk({ visit, admin, stage: { shop } }) {
+      await visit.open(`/projects/${shop.projectId}`);
+      for (const press of [1, 2]) {
+        await visit.press('Add credits');
+        await visit.fill('Credits', '2500');
+        await visit.fill('Reference', 'invoice 2026-117');
+        if (press === 1) await visit.picture('credits-add');
+        await visit.confirm('Add');
+        await visit.said(/^The project has 1\d,\d{3} credits now\.$/);
+      }
+      const entries = await rowsOf(admin, `/ledger?project=${shop.projectId}&limit=1000`);
+      expect(entries.filter(({ reference }) => reference === 'invoice 2026-117')).toMatchObject([
+        { kind: 'topup', credits: 2_500 },
+      ]);
+    },
+  },
+  {
+    verbs: ['projects disable', 'projects enable'],
+    promise: 'disables a project and enables it again',
+    async walk({ visit, admin, stage: { shop } }) {
+      await visit.open(`/projects/${shop.projectId}`);
+      for (const [act, status] of [
+        ['Disable', 'disabled'],
+        ['Enable', 'active'],
+      ] as const) {
+        await visit.press(act);
+        await visit.picture(`project-${act.toLowerCase()}`);
+        await visit.confirm(act);
+        await visit.said(`Paper Boat Shop is ${act.toLowerCase()}d.`);
+        expect(await rowOf(admin, '/projects', { project_id: shop.projectId })).toMatchObject({ status });
+      }
+    },
+  },
+  {
+    verbs: ['keys create'],
+    promise: 'creates a key with limits, whose secret it shows once and which works at once',
+    async walk({ visit, admin, gateway, stage: { shop } }) {
+      await visit.open(`/projects/${shop.projectId}`);
+      await visit.press('New key');
+      await visit.fill('Name', 'Mobile app');
+      await visit.fill('Requests per minute', '120');
+      await visit.fill('Credits per day (UTC)', '2000');
+      await visit.picture('key-create');
+      await visit.confirm('Create');
+      const secret = await secretIn(visit);
+      await visit.picture('key-secret');
+      await visit.confirm('I have copied it');
+      await visit.button('Actions for Mobile app').waitFor();
+      expect(await visit.page.getByText(secret).count()).toBe(0);
+      expect(await rowOf(admin, `/keys?project=${shop.projectId}`, { name: 'Mobile app' })).toMatchObject({
+        rpm: 120,
+        budget_daily: 2_000,
+        scopes: ['chat', 'media', 'read'],
+        state: 'active',
+      });
+      expect((await gateway.get(secret, '/api/v1/key')).status).toBe(200);
+    },
+  },
+  {
+    verbs: ['keys set'],
+    promise: 'changes the limits of a key and removes one',
+    async walk({ visit, admin, stage: { shop } }) {
+      await visit.open(`/projects/${shop.projectId}`);
+      await visit.choose('Actions for Mobile app', 'Change its limits');
+      await visit.fill('Requests per minute', '');
+      await visit.fill('Credits in all', '90000');
+      await visit.fill('Models', 'aurora-image-1, gpt-5-mini');
+      await visit.picture('key-set');
+      await visit.confirm('Save');
+      await visit.said('The key is changed.');
+      expect(await rowOf(admin, `/keys?project=${shop.projectId}`, { name: 'Mobile app' })).toMatchObject({
+        rpm: null,
+        budget: 90_000,
+        budget_daily: 2_000,
+        models: ['aurora-image-1', 'gpt-5-mini'],
+      });
+    },
+  },
+  {
+    verbs: ['keys rotate'],
+    promise: 'gives a key a new secret, beside which the old one works on',
+    async walk({ visit, gateway, stage: { studio } }) {
+      await visit.open(`/projects/${studio.projectId}`);
+      await visit.choose('Actions for Website', 'New secret');
+      await visit.picture('key-rotate');
+      await visit.confirm('Make a new secret');
+      const secret = await secretIn(visit);
+      await visit.confirm('I have copied it');
+      for (const each of [secret, studio.apiKey]) expect((await gateway.get(each, '/api/v1/key')).status).toBe(200);
+    },
+  },
+  {
+    verbs: ['keys revoke'],
+    promise: 'revokes a key',
+    async walk({ visit, admin, gateway, stage: { shop } }) {
+      const spare = await gateway.key(shop.projectId);
+      await visit.open(`/projects/${shop.projectId}`);
+      await visit.choose('Actions for test', 'Revoke');
+      await visit.picture('key-revoke');
+      await visit.confirm('Revoke');
+      await visit.said('The key is revoked.');
+      expect(await rowOf(admin, `/keys?project=${shop.projectId}`, { key_id: spare.keyId })).toMatchObject({
+        state: 'revoked',
+      });
+      expect((await gateway.get(spare.apiKey, '/api/v1/key')).status).toBe(401);
+      expect(await visit.button('Actions for test').count()).toBe(0);
+    },
+  },
+  {
+    verbs: ['tasks cancel'],
+    promise: 'cancels a running task and refunds it',
+    async walk({ visit, admin, gateway, stage: { studio } }) {
+      const taskId = await gateway.accept(studio.apiKey, '/api/v1/images/generate', {
+        model: 'aurora-image-1',
+        prompt: 'a boat that never lands [[fail=never]]',
+      });
+      await visit.open(`/tasks/${taskId}`);
+      await visit.choose('Actions', 'Cancel and refund');
+      await visit.picture('task-cancel');
+      await visit.confirm('Cancel and refund');
+      await visit.said('Canceled. 4 credits refunded.');
+      await visit.page.getByText('Canceled', { exact: true }).first().waitFor();
+      expect(await admin.read(`/tasks/${taskId}`)).toMatchObject({
+        status: 'canceled',
+        credits: { charged: 0, refunded: 4 },
+      });
+    },
+  },
+  {
+    verbs: ['tasks resolve'],
+    promise: 'records what became of a task with an unknown outcome',
+    async walk({ visit, admin, stage: { tasks } }) {
+      await visit.open(`/tasks/${tasks.unknown}`);
+      await visit.choose('Actions', 'Record the outcome');
+      await visit.dialog.getByLabel('Yes, it was bought').check();
+      await visit.fill('Evidence', 'ticket 4711');
+      await visit.picture('task-resolve');
+      await visit.confirm('Record');
+      await visit.said('The outcome is recorded.');
+      await visit.page.getByText('Was bought (ticket 4711)').waitFor();
+      expect(await admin.read(`/tasks/${tasks.unknown}`)).toMatchObject({
+        resolution: { outcome: 'bought', reference: 'ticket 4711' },
+      });
+    },
+  },
+  {
+    verbs: ['tasks redeliver'],
+    promise: 'sends a callback again, from the task and from the list of deliveries, but not for a task without one',
+    async walk({ visit, admin, stage: { tasks } }) {
+      await visit.open(`/tasks/${tasks.delivered}`);
+      await visit.choose('Actions', 'Send the callback again');
+      await visit.picture('task-redeliver');
+      await visit.confirm('Send');
+      await visit.said('The callback is on its way.');
+      await visit.open(`/deliveries?task=${tasks.delivered}&state=delivered`);
+      await visit.press(/^Send again/);
+      await visit.confirm('Send');
+      await visit.said('The callback is on its way.');
+      expect(await rowsOf(admin, `/deliveries?task=${tasks.delivered}`)).toHaveLength(3);
+      await visit.open(`/tasks/${tasks.plain}`);
+      await visit.press('Actions');
+      await visit.page.getByRole('menuitem').first().waitFor();
+      expect(await visit.page.getByRole('menuitem', { name: 'Send the callback again' }).count()).toBe(0);
+    },
+  },
+  {
+    verbs: ['credits adjust'],
+    promise: 'gives credits of a task back, once for each reason',
+    async walk({ visit, admin, stage: { tasks, shop } }) {
+      await visit.open(`/tasks/${tasks.plain}`);
+      for (const said of ['3 credits given back.', 'already given back']) {
+        await visit.choose('Actions', 'Give credits back');
+        await visit.fill('Credits', '3');
+        await visit.fill('Reason', 'the mug is grey');
+        if (said.startsWith('3')) await visit.picture('task-adjust');
+        await visit.confirm('Give back');
+        await visit.said(said);
+      }
+      await visit.page.getByText('Adjusted by an operator').waitFor();
+      const entries = await rowsOf(admin, `/ledger?project=${shop.projectId}&task=${tasks.plain}`);
+      expect(entries.filter(({ kind }) => kind === 'adjust')).toMatchObject([{ credits: 3 }]);
+    },
+  },
+  {
+    verbs: ['catalog check', 'catalog apply'],
+    promise: 'checks an edited model before it can be applied, and says what the change means',
+    async walk({ visit, admin }) {
+      const field = visit.dialog.getByLabel('Catalog entry');
+      const replace = async (...changes: [from: RegExp, to: string][]): Promise<void> => {
+        const text = await field.inputValue();
+        await field.fill(changes.reduce((entry, [from, to]) => entry.replace(from, to), text));
+      };
+      const lowestRule = /(?<="value": "1k"\s+\},\s+"credits": )\d+/;
+      const setPrice = (credits: string): Promise<void> =>
+        replace([lowestRule, credits], [/(?<="credits_per_request": )\d+/, credits], [minimum, credits]);
+      const minimum = /(?<="min_credits_per_request": )\d+/;
+      const canApply = (): Promise<boolean> => visit.dialog.getByRole('button', { name: 'Apply' }).isVisible();
+      const before = await rowsOf(admin, '/catalog');
+      await visit.open('/models/aurora-image-1');
+      await visit.press('Edit');
+      await field.fill('{"id": "aurora-image-1"');
+      await visit.confirm('Check');
+      await visit.dialog.getByText('This is not JSON').first().waitFor();
+      await visit.confirm('Cancel');
+
+      await visit.press('Edit');
+      await replace([lowestRule, '1']);
+      await visit.confirm('Check');
+      await visit.dialog.getByText('must equal the lowest rule, 1').waitFor();
+      expect(visit.complaints.splice(0)).toEqual([expect.stringMatching(/^400 POST \S+\/catalog\/check$/)]);
+      await visit.picture('model-edit-error');
+      expect(await canApply()).toBe(false);
+      await setPrice('1');
+      await visit.confirm('Check');
+      await visit.dialog.getByText('Valid, but it loses money').waitFor();
+      await visit.picture('model-edit-loss');
+      await setPrice('5');
+      expect(await canApply()).toBe(false);
+      await visit.confirm('Check');
+      await visit.dialog.getByText('The entry is valid').waitFor();
+      await visit.picture('model-edit');
+      await visit.confirm('Apply');
+      await visit.said('Changed Aurora Image 1.');
+      await visit.page.getByText('5 to 16').waitFor();
+      const others = (rows: Row[]): Row[] => rows.filter(({ id }) => id !== 'aurora-image-1');
+      expect(others(await rowsOf(admin, '/catalog'))).toEqual(others(before));
+      expect(await admin.read('/catalog/aurora-image-1')).toMatchObject({
+        parameters: { pricingRules: expect.arrayContaining([{ match: { key: 'img_size', value: '1k' }, credits: 5 }]) },
+      });
+    },
+  },
+  {
+    verbs: ['channels test'],
+    promise: 'tests a channel and keeps the answer beside it',
+    async walk({ visit }) {
+      await visit.open('/channels');
+      await visit.press('Test sandbox-a-openai');
+      await visit.page.getByText('Answers and accepts the credential').waitFor();
+    },
+  },
+  {
+    verbs: ['channels verify'],
+    promise: 'asks a provider which models of a channel it has',
+    async walk({ visit }) {
+      await visit.open('/channels');
+      await visit.choose('Actions for sandbox-a-openai', 'Verify its models');
+      await visit.dialog.getByRole('cell', { name: 'gpt-5-mini' }).first().waitFor();
+      await visit.picture('channel-verify');
+      await visit.confirm('Close');
+    },
+  },
+  {
+    verbs: ['channels set'],
+    promise: 'changes priority and weight of a channel',
+    async walk({ visit, admin }) {
+      await visit.open('/channels');
+      await visit.choose('Actions for sandbox-c-xai', 'Priority and weight');
+      await visit.fill('Weight', '7');
+      await visit.picture('channel-weight');
+      await visit.confirm('Save');
+      await visit.said('sandbox-c-xai is changed.');
+      expect(await rowOf(admin, '/channels', { name: 'sandbox-c-xai' })).toMatchObject({ weight: 7, priority: 2 });
+    },
+  },
+  {
+    verbs: ['channels disable', 'channels enable'],
+    promise: 'drains a channel and puts it back into service',
+    async walk({ visit, admin }) {
+      await visit.open('/channels');
+      for (const [item, act, enabled] of [
+        ['Drain and disable', 'Disable', false],
+        ['Enable', 'Enable', true],
+      ] as const) {
+        await visit.choose('Actions for sandbox-c-runway', item);
+        await visit.picture(`channel-${act.toLowerCase()}`);
+        await visit.confirm(act);
+        await visit.said(`sandbox-c-runway is ${act.toLowerCase()}d.`);
+        expect(await rowOf(admin, '/channels', { name: 'sandbox-c-runway' })).toMatchObject({ enabled });
+      }
+    },
+  },
+  {
+    verbs: ['jobs run'],
+    promise: 'runs a job, whose end the list shows',
+    async walk({ visit, admin }) {
+      await visit.open('/jobs');
+      await visit.press('Run now: scheduled-maintenance');
+      await visit.picture('job-run');
+      await visit.confirm('Run now');
+      await visit.said('The run has succeeded.');
+      await visit.page.getByRole('cell', { name: 'scheduled-maintenance' }).waitFor();
+      expect(await rowOf(admin, '/jobs', { name: 'scheduled-maintenance' })).toMatchObject({
+        state: 'succeeded',
+        trigger: 'operator',
+      });
+    },
+  },
+];
+
+/** Verbs that change something and that the console does not offer, and why. */
+export const notInTheConsole: Record<string, string> = {
+  'projects secret rotate':
+    'The receivers of the project have to take the new secret within a day, which its owner plans outside.',
+  'channels add': "It takes a provider's credential, which the command line reads from stdin.",
+  'ledger verify': 'The nightly maintenance verifies the ledger, and the page of jobs shows what it found.',
+  'secrets reseal': 'It belongs to a change of MASTER_KEYS, which is made on the server.',
+  'webhooks send-test': 'It is for the author of a receiver, who has a command line.',
+  'admin-tokens create': 'A stolen session must not be able to make a token that outlives it.',
+  'admin-tokens revoke': 'Tokens are made and revoked in one place.',
+};
+
+type Row = Record<string, unknown>;
+
+const rowsOf = async (admin: AdminClient, path: string): Promise<Row[]> => (await admin.read(path))['data'] as Row[];
+
+/** The one row of a list that has these values. */
+async function rowOf(admin: AdminClient, path: string, values: Row): Promise<Row> {
+  const [row, ...others] = (await rowsOf(admin, path)).filter((each) =>
+    Object.entries(values).every(([name, value]) => each[name] === value),
+  );
+  if (!row || others.length > 0)
+    throw new Error(`${path} has ${others.length + (row ? 1 : 0)} rows with ${JSON.stringify(values)}`);
+  return row;
+}
+
+/** The API key that the open dialog shows. */
+async function secretIn(visit: Visit): Promise<string> {
+  return (await visit.dialog.getByText(/^sk-/).textContent()) ?? '';
+}

@@ -1,0 +1,23 @@
+type Document = Record<string, unknown>;
+
+/** Calls the admin API with a token, to compare what it says with what the pages did. */
+export interface AdminClient {
+  read(path: string): Promise<Document>;
+  change(method: string, path: string, body?: object): Promise<Document>;
+}
+
+/** Its calls throw for every answer that is an error. */
+export function createAdminClient(baseUrl: string, token: string): AdminClient {
+  const send = async (method: string, path: string, body?: object): Promise<Document> => {
+    const answer = await fetch(`${baseUrl}/api/admin/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(60_000),
+    });
+    const document = (await answer.json()) as Document;
+    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status} ${JSON.stringify(document)}`);
+    return document;
+  };
+  return { read: (path) => send('GET', path), change: (method, path, body = {}) => send(method, path, body) };
+}

@@ -1,0 +1,102 @@
+import { expect } from '@jest/globals';
+import type { Walk } from './scene.ts';
+import type { Visit } from './visit.ts';
+
+/** What a person does who has no mouse. */
+export const keyboardWalks: readonly Walk[] = [
+  {
+    promise: 'lets a keyboard skip the menu, and walks the header, the menu and the page in the order of reading',
+    async walk({ visit }) {
+      await visit.open('/projects');
+      await visit.page.keyboard.press('Tab');
+      expect(await focused(visit)).toBe('Skip to the content');
+      await visit.page.keyboard.press('Enter');
+      await visit.page.keyboard.press('Tab');
+      expect(await focused(visit)).toBe('New project');
+
+      await visit.open('/projects');
+      const order: string[] = [];
+      for (let press = 0; press < 15; press += 1) {
+        await visit.page.keyboard.press('Tab');
+        order.push(await focused(visit));
+      }
+      expect(order).toEqual([
+        'Skip to the content',
+        'Tollgate',
+        expect.stringMatching(/^Use (dark|light) colors$/),
+        expect.stringMatching(/^Signed in as/),
+        ...['Overview', 'Playground', 'Tasks', 'Models', 'Channels'],
+        ...['Projects and keys', 'Deliveries', 'Audit', 'Jobs', 'Summaries', 'New project'],
+      ]);
+    },
+  },
+  {
+    promise: 'keeps the focus in a dialog, closes it by Escape, sends it by Enter, and gives the focus back',
+    async walk({ visit, stage }) {
+      const { keyboard } = visit.page;
+      await visit.open('/projects');
+      await visit.button('New project').focus();
+      await keyboard.press('Enter');
+      await visit.dialog.waitFor();
+      await focusIs(visit, 'Name');
+      for (let press = 0; press < 8; press += 1) {
+        await keyboard.press('Tab');
+        expect(await visit.page.evaluate('document.activeElement.closest("[role=dialog]") !== null')).toBe(true);
+      }
+      await keyboard.press('Escape');
+      await visit.dialog.waitFor({ state: 'detached' });
+      await focusIs(visit, 'New project');
+
+      await visit.open(`/projects/${stage.shop.projectId}`);
+      await visit.button('Add credits').focus();
+      await keyboard.press('Enter');
+      await visit.dialog.getByLabel('Reference').focus();
+      await keyboard.type('by keyboard');
+      await keyboard.press('Enter');
+      await visit.dialog.waitFor({ state: 'detached' });
+      await focusIs(visit, 'Add credits');
+      await visit.said(/credits now/);
+    },
+  },
+  {
+    promise: 'opens a menu by Enter, chooses by arrows, and gives the focus back to the menu after its dialog',
+    async walk({ visit }) {
+      const { keyboard } = visit.page;
+      await visit.open('/channels');
+      const menu = 'Actions for sandbox-a';
+      await visit.page.getByRole('button', { name: menu, exact: true }).focus();
+      await keyboard.press('Enter');
+      await visit.page.getByRole('menuitem').first().waitFor();
+      await keyboard.press('ArrowDown');
+      await focusIs(visit, 'Priority and weight');
+      await keyboard.press('ArrowDown');
+      await focusIs(visit, 'Verify its models');
+      await keyboard.press('ArrowUp');
+      await keyboard.press('Enter');
+      await visit.dialog.waitFor();
+      await keyboard.press('Escape');
+      await visit.dialog.waitFor({ state: 'detached' });
+      await focusIs(visit, menu);
+      await keyboard.press('Enter');
+      await visit.page.getByRole('menuitem').first().waitFor();
+      await keyboard.press('Escape');
+      await focusIs(visit, menu);
+    },
+  },
+];
+
+/** The name of what has the focus: its label, or else its text. */
+const focused = (visit: Visit): Promise<string> =>
+  visit.page
+    .evaluate(`(({ ariaLabel, labels, textContent }) => (ariaLabel ?? labels?.[0]?.textContent ?? textContent).trim().replace(/ \\*$/, ''))(
+    document.activeElement)`);
+
+/** Waits until it has the focus. */
+async function focusIs(visit: Visit, name: string): Promise<void> {
+  let now = '';
+  for (const until = Date.now() + 10_000; now !== name && Date.now() < until;) {
+    now = await focused(visit);
+    await visit.page.evaluate('new Promise(requestAnimationFrame)');
+  }
+  expect(now).toBe(name);
+}

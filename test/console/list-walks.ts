@@ -1,0 +1,201 @@
+import { expect } from '@jest/globals';
+import type { AdminClient } from './admin-client.ts';
+import type { Scene, Walk } from './scene.ts';
+import type { Visit } from './visit.ts';
+
+/** What a person looks for in the lists. */
+export const listWalks: readonly Walk[] = [
+  {
+    promise: 'filters each list, and each filter shows the rows that the admin API names',
+    async walk({ visit, admin, stage }) {
+      const { studio, tasks } = stage;
+      await filterBy(visit, admin, '/tasks', 'task_id', [
+        { choose: ['Status', 'Failed'], asks: { status: 'failed' } },
+        { choose: ['Type', 'Video'], asks: { type: 'video' } },
+        { type: ['Model', 'flux-2-pro'], asks: { model: 'flux-2-pro' } },
+        { type: ['Project', studio.projectId], asks: { project: studio.projectId } },
+      ]);
+      await filterBy(visit, admin, '/deliveries', 'task_id', [
+        { choose: ['State', 'Delivered'], asks: { state: 'delivered' } },
+        { type: ['Project', studio.projectId], asks: { project: studio.projectId } },
+        { type: ['Task', tasks.delivered], asks: { task: tasks.delivered } },
+      ]);
+      await filterBy(visit, admin, '/audit', 'subject', [
+        { type: ['Action', 'keys.create'], asks: { action: 'keys.create' } },
+        { type: ['About', studio.projectId], asks: { subject: studio.projectId } },
+        { type: ['Who', 'nobody'], asks: { by: 'nobody' } },
+      ]);
+      await visit.open('/tasks');
+      await visit.page.getByRole('switch', { name: 'Unknown outcome only' }).click();
+      await visit.page.getByRole('switch', { name: 'Unknown outcome only', checked: true }).waitFor();
+      await visit.page.getByText('No task matches').waitFor();
+      await visit.picture('tasks-none');
+      await visit.press('Show all tasks');
+      await rows(visit).nth(1).waitFor();
+    },
+  },
+  {
+    promise: 'filters the channels and the models where they are shown',
+    async walk({ visit, admin }) {
+      await visit.open('/channels');
+      const channels = (await admin.read('/channels'))['data'] as { adapter: string; state: string }[];
+      await choose(visit, 'Adapter', 'kling');
+      await expectRows(visit, channels.filter(({ adapter }) => adapter === 'kling').length);
+      await choose(visit, 'State', 'Alarm');
+      await expectRows(visit, 1);
+      await visit.open('/models');
+      const models = (await admin.read('/catalog'))['data'] as { type: string }[];
+      await choose(visit, 'Type', 'Videos');
+      await expectRows(visit, models.filter(({ type }) => type === 'video').length);
+    },
+  },
+  {
+    promise: 'pages through every list to its last row',
+    async walk({ visit, admin, gateway, stage }) {
+      await addRows(gateway.database, stage);
+      const { projectId } = stage.shop;
+      for (const [page, path] of [
+        ['/tasks', '/tasks'],
+        ['/projects', '/projects'],
+        [`/projects/${projectId}`, `/keys?project=${projectId}`],
+        ['/deliveries', '/deliveries'],
+        ['/audit', '/audit'],
+        ['/jobs', '/jobs'],
+      ] as const) {
+        await visit.open(page);
+        await pageToEnd(visit, await countOf(admin, path));
+      }
+      await visit.open(`/projects/${projectId}`);
+      await visit.page.getByRole('tab', { name: 'Ledger' }).click();
+      await pageToEnd(visit, await countOf(admin, `/ledger?project=${projectId}`));
+    },
+  },
+  {
+    promise: 'sorts a list by its columns',
+    async walk({ visit }) {
+      await visit.open('/models');
+      const names = async (): Promise<string[]> => rows(visit).locator('td:first-child').allTextContents();
+      await visit.press('Model');
+      const rising = await names();
+      await visit.press(/^Model/);
+      expect(await names()).toEqual(rising.toReversed());
+    },
+  },
+  {
+    promise: 'saves a summary as a table',
+    async walk({ visit, admin }) {
+      await visit.open('/summaries');
+      const download = visit.page.waitForEvent('download');
+      await visit.press('Download CSV');
+      const month = new Date().toISOString().slice(0, 7);
+      const file = await download;
+      expect(file.suggestedFilename()).toBe(`tollgate-${month}.csv`);
+      const lines = (await textOf(file)).split('\r\n');
+      const { data } = await admin.read(`/summary?month=${month}`);
+      expect(lines[0]).toMatch(/^project_id,model,channel,requests,/);
+      expect(lines).toHaveLength(1 + (data as unknown[]).length);
+    },
+  },
+];
+
+interface Filter {
+  /** The label of a choice, and what is chosen. */
+  choose?: [label: string, option: string];
+  /** The label of a field, and what is typed. */
+  type?: [label: string, text: string];
+  /** The same question to the admin API. */
+  asks: Record<string, string>;
+}
+
+async function filterBy(
+  visit: Visit,
+  admin: AdminClient,
+  page: string,
+  name: string,
+  filters: Filter[],
+): Promise<void> {
+  for (const { choose: chosen, type: typed, asks } of filters) {
+    await visit.open(page);
+    if (chosen) await choose(visit, ...chosen);
+    if (typed) {
+      await visit.page.getByRole('textbox', { name: typed[0] }).fill(typed[1]);
+      await visit.page.keyboard.press('Enter');
+    }
+    const { data } = await admin.read(`${page}?${new URLSearchParams(asks).toString()}`);
+    const expected = (data as Record<string, unknown>[]).map((row) => String(row[name]));
+    await expectRows(visit, expected.length);
+    expect(new URL(visit.page.url()).search).toContain(Object.values(asks)[0]);
+    const shown = (await rows(visit).allTextContents()).join('\n');
+    for (const value of expected) expect(shown).toContain(value.slice(0, 14));
+  }
+}
+
+async function choose(visit: Visit, label: string, option: string): Promise<void> {
+  await visit.page
+    .getByRole('combobox', { name: label })
+    .or(visit.page.getByRole('textbox', { name: label }))
+    .first()
+    .click();
+  await visit.page.getByRole('option', { name: option, exact: true }).click();
+}
+
+const rows = (visit: Visit) => visit.page.locator('tbody tr');
+
+/** Waits until the list has this many rows, or says that nothing matches. */
+async function expectRows(visit: Visit, count: number): Promise<void> {
+  if (count === 0) return visit.page.getByText(/^No .* matches$/).waitFor();
+  await rows(visit)
+    .nth(count - 1)
+    .waitFor();
+  await rows(visit).nth(count).waitFor({ state: 'detached' });
+}
+
+async function pageToEnd(visit: Visit, count: number): Promise<void> {
+  await rows(visit).first().waitFor();
+  const first = await rows(visit).count();
+  expect(first).toBeLessThan(count);
+  for (let shown = first; shown < count;) {
+    await visit.press('Show more');
+    await rows(visit).nth(shown).waitFor();
+    shown = await rows(visit).count();
+  }
+  expect(await rows(visit).count()).toBe(count);
+  expect(await visit.button('Show more').count()).toBe(0);
+}
+
+async function countOf(admin: AdminClient, path: string): Promise<number> {
+  const { data } = await admin.read(`${path}${path.includes('?') ? '&' : '?'}limit=10000`);
+  return (data as unknown[]).length;
+}
+
+async function textOf(download: { createReadStream(): Promise<NodeJS.ReadableStream> }): Promise<string> {
+  let text = '';
+  for await (const chunk of await download.createReadStream()) text += String(chunk);
+  return text;
+}
+
+/** More rows than each list shows at once. The books have no part in them. */
+async function addRows(database: Scene['gateway']['database'], { shop }: Scene['stage']): Promise<void> {
+  const ofShop = `'${shop.projectId}', '${shop.keyId}'`;
+  const count = 60;
+  const statements = [
+    `set local session_replication_role = replica`,
+    `insert into project (id, name, callback_secret) select 'prj_more_' || n, 'Customer ' || n, '' from generate_series(1, ${count}) n`,
+    `insert into credit_account (project_id) select 'prj_more_' || n from generate_series(1, ${count}) n on conflict do nothing`,
+    `insert into api_key (id, project_id, name) select 'key_more_' || n, '${shop.projectId}', 'Key ' || n from generate_series(1, ${count}) n`,
+    `insert into task (id, project_id, key_id, request_id, type, model_id, status, admission, snapshot, credits_quoted, output, completed_at,
+       deadline_at, expires_at)
+     select 'task_more_' || n, ${ofShop}, 'req_more', 'image', 'aurora-image-1', 'succeeded', 'reserved', '{}', 4, '[]', now(), now(), now()
+     from generate_series(1, ${count}) n`,
+    `insert into delivery (id, task_id, project_id, event_id, state, ended_at)
+     select 'dlv_more_' || n, 'task_more_' || n, '${shop.projectId}', 'evt_more_' || n, 'delivered', now() from generate_series(1, ${count}) n`,
+    `insert into audit_entry (actor, action, subject) select 'test', 'keys.set', 'key_more_' || n from generate_series(1, ${count}) n`,
+    `insert into job_run (id, name, trigger, state, started_at, lease_until, ended_at)
+     select 'run_more_' || n, 'check-api-channels', 'schedule', 'succeeded', now(), now(), now() from generate_series(1, ${count}) n`,
+    `insert into ledger_entry (project_id, kind, credits, balance_after, reference)
+     select '${shop.projectId}', 'topup', 0, 0, 'more ' || n from generate_series(1, ${count}) n`,
+  ];
+  await database.transaction('begin', async (query) => {
+    for (const statement of statements) await query('', statement);
+  });
+}

@@ -1,0 +1,23 @@
+import type { Browser } from 'playwright-core';
+import type { Role } from '../../src/domain/role.ts';
+import type { Gateway } from '../support/gateway.ts';
+import type { AdminClient } from './admin-client.ts';
+import type { Stage } from './stage.ts';
+import type { Visit } from './visit.ts';
+
+/** What the walks share: one gateway, one browser, and its owner at the console. */
+export interface Scene {
+  visit: Visit;
+  gateway: Gateway;
+  admin: AdminClient;
+  stage: Stage;
+  browser: Browser;
+  tokenOf: (role: Role, name: string) => Promise<string>;
+}
+
+/** Something that a person does in the console. */
+export interface Walk {
+  promise: string;
+  /** Does it with mouse and keys, keeps pictures on the way, and compares what the gateway says afterwards. */
+  walk: (scene: Scene) => Promise<void>;
+}

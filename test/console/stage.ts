@@ -1,0 +1,165 @@
+import { eventually } from '../support/eventually.ts';
+import { mediaRoutes } from '../support/api-client.ts';
+import type { Gateway } from '../support/gateway.ts';
+import type { AdminClient } from './admin-client.ts';
+
+/** A project with a key, by the names that the pages show. */
+export interface StagedProject {
+  projectId: string;
+  keyId: string;
+  apiKey: string;
+}
+
+/** What the pages show: two busy days of three projects, with every state of tasks, channels and callbacks. */
+export interface Stage {
+  studio: StagedProject;
+  shop: StagedProject;
+  pilot: StagedProject;
+  tasks: {
+    /** Succeeded, with a callback that was delivered. */
+    delivered: string;
+    /** Succeeded, with a callback that its receiver refuses. */
+    undelivered: string;
+    /** Succeeded, without a callback. */
+    plain: string;
+    /** Ended without knowing whether the provider billed it. */
+    unknown: string;
+    /** Still running: its provider never ends. */
+    running: string;
+  };
+}
+
+/** Fills a new gateway by its own API, and moves what happened over the last two days. */
+export async function setStage(gateway: Gateway, admin: AdminClient): Promise<Stage> {
+  const [studio, shop, pilot] = await Promise.all([
+    stageProject(admin, { name: 'Northwind Studio', credits: 250_000, key: { name: 'Website', rpm: 600 } }),
+    stageProject(admin, {
+      name: 'Paper Boat Shop',
+      credits: 12_500,
+      key: { name: 'Product photos', budget_daily: 5_000 },
+    }),
+    stageProject(admin, { name: 'Autumn pilot', credits: 900, key: { name: 'Laptop of Mai', budget: 900 } }),
+  ]);
+  await admin.change('POST', '/keys', { project: studio.projectId, name: 'Nightly batch', scopes: ['media'] });
+  const tasks = await stageTraffic(gateway, { studio, shop, pilot });
+  await admin.change('POST', `/projects/${pilot.projectId}/disable`);
+  await spreadOverTwoDays(gateway);
+  await breakChannels(gateway);
+  return { studio, shop, pilot, tasks };
+}
+
+async function stageProject(
+  admin: AdminClient,
+  { name, credits, key }: { name: string; credits: number; key: Record<string, unknown> },
+): Promise<StagedProject> {
+  const project = String((await admin.change('POST', '/projects', { name }))['project_id']);
+  await admin.change('POST', '/credits', { project, amount: credits, reference: `invoice of ${name}` });
+  const made = await admin.change('POST', '/keys', { project, ...key });
+  return { projectId: project, keyId: String(made['key_id']), apiKey: String(made['api_key']) };
+}
+
+/** One round of chats: their models and prompts. */
+const chats = [
+  ['gpt-5-mini', 'Shorten this product text to two lines'],
+  ['gpt-5-mini', 'Name five uses of a paper boat'],
+  ['claude-haiku-5.5', 'Translate "slow boat" into German, with an example'],
+  ['gemini-3.8-flash', 'Which of these reviews is unhappy?'],
+  ['gemini-3.8-flash', 'What no provider answers [[fail=refused]]'],
+] as const;
+
+const chatRound = (gateway: Gateway, { apiKey }: StagedProject): Promise<unknown> =>
+  Promise.all(
+    chats.map(([model, content]) =>
+      gateway.create(apiKey, '/api/v1/chat/completions', {
+        model,
+        max_tokens: 200,
+        messages: [{ role: 'user', content }],
+      }),
+    ),
+  );
+
+/** One task after the other, each with a round of chats, so that the ledger, the lists and the times have one order. */
+async function stageTraffic(
+  gateway: Gateway,
+  { studio, shop, pilot }: Pick<Stage, 'studio' | 'shop' | 'pilot'>,
+): Promise<Stage['tasks']> {
+  const run = async ({ apiKey }: StagedProject, body: object): Promise<string> => {
+    const given = { model: 'aurora-image-1', ...body };
+    const isVideo = given.model === 'kling-2.5-turbo';
+    const taskId = await gateway.accept(apiKey, isVideo ? mediaRoutes.video : mediaRoutes.image, given);
+    await Promise.all([gateway.poll(apiKey, taskId), chatRound(gateway, rounds++ % 3 === 2 ? pilot : studio)]);
+    return taskId;
+  };
+  let rounds = 0;
+  const inbox = (name: string): string => `${gateway.sandboxUrl}/_sandbox/inbox/${name}`;
+  const down = `${inbox('down')}?status=503`;
+  const gone = `${inbox('gone')}?status=410`;
+  await run(shop, { prompt: 'A red fox in fresh snow', callback_url: gone });
+  await run(studio, { prompt: 'Waves roll onto a beach', model: 'kling-2.5-turbo', callback_url: inbox('studio') });
+  await run(shop, { prompt: 'A yellow raincoat [[fail=transient on=sandbox-a]]', callback_url: inbox('shop') });
+  const unknown = await run(shop, { prompt: 'A green mug on a wooden table [[fail=reset]]' });
+  await run(studio, { prompt: 'A market hall in the morning', model: 'flux-2-pro' });
+  await run(studio, { prompt: 'What no provider makes [[fail=refused]]', callback_url: inbox('studio') });
+  const undelivered = await run(studio, { prompt: 'A lighthouse in fog, watercolour', callback_url: down });
+  const plain = await run(shop, { prompt: 'A blue mug on a wooden table, soft light' });
+  const delivered = await run(studio, {
+    prompt: 'A paper boat on a still lake at sunrise',
+    img_size: '2k',
+    callback_url: inbox('studio'),
+  });
+  const endless = { model: 'aurora-image-1', prompt: 'A harbour at night, long exposure [[fail=never]]' };
+  const running = await gateway.accept(studio.apiKey, mediaRoutes.image, endless);
+  await eventually(async () => (await callbacksNotTried(gateway)) === 0, { what: 'the first try of each callback' });
+  return { delivered, undelivered, plain, unknown, running };
+}
+
+async function callbacksNotTried({ database }: Gateway): Promise<number> {
+  const rows = await database.query(
+    'stage-tries',
+    `select from delivery d where state = 'pending' and not exists (
+       select from delivery_attempt a where a.delivery_id = d.id and a.ended_at is not null)`,
+  );
+  return rows.length;
+}
+
+/**
+ * Moves what happened in seconds over the last two days, the oldest first, so that charts, lists and sums have a past. The books stay true: no
+ * credits change, and the days of keys are counted anew.
+ */
+async function spreadOverTwoDays({ database }: Gateway): Promise<void> {
+  const age = `(1 - share) * interval '44 hours'`;
+  const statements = [
+    // What is written once and never changed is moved here, and tests run as the owner of the tables.
+    `set local session_replication_role = replica`,
+    `create temporary table moved on commit drop as
+       select id, request_id, created_at, percent_rank() over (order by id) as share from ledger_entry`,
+    `update ledger_entry e set created_at = e.created_at - ${age}, began_at = e.began_at - ${age} from moved m where m.id = e.id`,
+    `update task t set created_at = t.created_at - ${age}, started_at = t.started_at - ${age}, completed_at = t.completed_at - ${age}
+     from moved m where m.request_id = t.id`,
+    `update attempt a set started_at = a.started_at - ${age}, submitted_at = a.submitted_at - ${age}, ended_at = a.ended_at - ${age}
+     from moved m where m.request_id = a.request_id`,
+    `update delivery d set created_at = d.created_at - ${age}, ended_at = d.ended_at - ${age} from moved m where m.request_id = d.task_id`,
+    `update delivery_attempt a set started_at = a.started_at - ${age}, ended_at = a.ended_at - ${age}
+     from delivery d join moved m on m.request_id = d.task_id where d.id = a.delivery_id`,
+    `update project set created_at = created_at - interval '44 hours'`,
+    `update api_key k set (day_spent, month_spent) = (
+       select coalesce(-sum(e.credits) filter (where (e.began_at at time zone 'UTC')::date = k.used_on), 0),
+         coalesce(-sum(e.credits) filter (where date_trunc('month', e.began_at at time zone 'UTC') = date_trunc('month', k.used_on::timestamp)), 0)
+       from ledger_entry e where e.key_id = k.id and e.kind in ('settle', 'adjust'))`,
+  ];
+  await database.transaction('begin', async (query) => {
+    for (const statement of statements) await query('', statement);
+  });
+}
+
+/** One channel trips, one cools down and one has lost its account. All of their models are served by the others. */
+async function breakChannels({ database }: Gateway): Promise<void> {
+  const idOf = `(select id from channel where name = $1)`;
+  await database.query(
+    'stage-trip',
+    `select note_channel_failure(${idOf}, 'gemini-3.8-flash', 'timeout', 1, true, 5, 5400, 5400)`,
+    ['sandbox-b-gemini'],
+  );
+  await database.query('stage-rest', `select rest_channel(${idOf}, '*', 2700, 'rate_limit')`, ['sandbox-b-openai']);
+  await database.query('stage-alarm', `select raise_channel_alarm(${idOf}, '*', 'account')`, ['sandbox-c-kling']);
+}

@@ -1,0 +1,109 @@
+import type { Browser, Locator, Page, Response } from 'playwright-core';
+import { undocumented } from '../support/undocumented.ts';
+import { inspect, sizes } from './walk.ts';
+
+/** A person at the console: what they press and read, and what the browser reported meanwhile. */
+export interface Visit {
+  page: Page;
+  /** Opens a page below `/console` and waits for its heading. */
+  open(path: string): Promise<void>;
+  /** The first button with this name. */
+  button(name: string | RegExp): Locator;
+  press(name: string | RegExp): Promise<void>;
+  /** Opens a menu and presses one of its items. */
+  choose(menu: string, item: string): Promise<void>;
+  /** The open dialog. */
+  dialog: Locator;
+  /** Types into a field of the open dialog, or of the page if there is none. */
+  fill(label: string, text: string): Promise<void>;
+  /** Presses a button of the open dialog. */
+  confirm(name: string): Promise<void>;
+  /** Waits for what the console says after an action, and puts it away. */
+  said(text: string | RegExp): Promise<void>;
+  /** Keeps pictures of the page or its dialog, and notes what is wrong with them. */
+  picture(name: string): Promise<void>;
+  /** What is wrong with the pictures. */
+  problems: string[];
+  /** Errors of scripts, what the policy of the page refused, and answers with an error that nobody expected. */
+  complaints: string[];
+  /** What each answer of both APIs has beyond their documents, from which the types of the console are made, or lacks. */
+  answers: Promise<string | null>[];
+  /** Every request that changes something, as `POST /projects`, below the prefix of the admin API. */
+  changes: string[];
+  /** The bytes of script that were loaded, compressed. */
+  scriptBytes(): number;
+}
+
+/** Whether somebody is signed in, and whether the month has a summary. */
+const expectedRefusals = /\/(session|summary\?month=[\d-]+)$/;
+
+export async function startVisit(browser: Browser, baseUrl: string): Promise<Visit> {
+  const context = await browser.newContext({ viewport: sizes.desktop, reducedMotion: 'reduce' });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: baseUrl });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const problems: string[] = [];
+  const complaints: string[] = [];
+  const changes: string[] = [];
+  const answers: Promise<string | null>[] = [];
+  let scriptBytes = 0;
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    // The browser itself also reports answers with an error status, which the next listener judges.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load')) complaints.push(message.text());
+  });
+  page.on('request', (request) => {
+    const [, path] = request.url().split('/api/admin/v1');
+    if (path !== undefined && request.method() !== 'GET') changes.push(`${request.method()} ${path}`);
+  });
+  page.on('response', (response) => {
+    if (response.url().endsWith('.js')) scriptBytes += Number(response.headers()['content-length'] ?? 0);
+    if (response.status() >= 400 && !expectedRefusals.test(response.url()))
+      complaints.push(`${response.status()} ${response.request().method()} ${response.url()}`);
+    if (response.url().includes('/api/')) answers.push(undocumentedIn(response));
+  });
+  const dialog = page.getByRole('dialog');
+  const button = (name: string | RegExp): Locator => page.getByRole('button', { name, exact: true }).first();
+  return {
+    ...{ page, dialog, button, problems, complaints, changes, answers },
+    scriptBytes: () => scriptBytes,
+    async open(path) {
+      await page.goto(`${baseUrl}/console${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+    },
+    press: (name) => button(name).click(),
+    async choose(menu, item) {
+      await button(menu).click();
+      await page.getByRole('menuitem', { name: item }).click();
+    },
+    async fill(label, text) {
+      const place = (await dialog.isVisible()) ? dialog : page;
+      // The label of a required field has a mark that is no part of its name, and a password is no textbox.
+      const named = place.getByRole('textbox', { name: label, exact: true }).or(place.locator('input[type=password]'));
+      await named.first().fill(text);
+    },
+    confirm: (name) => dialog.getByRole('button', { name, exact: true }).last().click(),
+    async said(text) {
+      const note = page.getByRole('alert').filter({ hasText: text });
+      await note.waitFor();
+      await note.getByRole('button', { name: 'Close' }).click();
+      await note.waitFor({ state: 'detached' });
+    },
+    async picture(name) {
+      problems.push(...(await inspect(page, name)));
+    },
+  };
+}
+
+async function undocumentedIn(response: Response): Promise<string | null> {
+  const headers = new Headers(await response.allHeaders());
+  // A page that is left no longer has the bodies of its answers.
+  const text = /json/.test(headers.get('content-type') ?? '') ? await response.text().catch(() => null) : null;
+  return undocumented({
+    method: response.request().method(),
+    url: response.url(),
+    status: response.status(),
+    headers,
+    text,
+  });
+}
