@@ -96,7 +96,8 @@ export async function startVisit(browser: Browser, baseUrl: string): Promise<Vis
 }
 
 async function undocumentedIn(response: Response): Promise<string | null> {
-  const headers = new Headers(await response.allHeaders());
+  // `allHeaders` also has the cookies, but nothing once the page was left.
+  const headers = new Headers({ ...response.headers(), ...(await response.allHeaders()) });
   // A page that is left no longer has the bodies of its answers.
   const text = /json/.test(headers.get('content-type') ?? '') ? await response.text().catch(() => null) : null;
   return undocumented({

@@ -63,15 +63,17 @@ export async function rotateProjectSecret(
     await recordAudit(inside, { actor, action: 'projects.secret.rotate', subject: projectId, detail });
     return true;
   });
-  if (!isReplaced) throw new OperatorError(await whyNotRotated(deps, projectId));
+  if (!isReplaced) throw await whyNotRotated(deps, projectId);
   return showProjectSecret(deps, projectId);
 }
 
-async function whyNotRotated({ db }: SecretDeps, projectId: string): Promise<string> {
+async function whyNotRotated({ db }: SecretDeps, projectId: string): Promise<OperatorError> {
   const stored = await readProjectSecret(db, projectId);
-  if (!stored) return `There is no project ${projectId}.`;
+  if (!stored) return new UnknownToOperator(`There is no project ${projectId}.`);
   if (stored.previousUntil === null)
-    return `The earlier rotation of ${projectId} has just ended. Run the command again.`;
+    return new OperatorError(`The earlier rotation of ${projectId} has just ended. Run the command again.`);
   const until = new Date(stored.previousUntil * 1000).toISOString().replace('.000Z', 'Z');
-  return `The callback secret of ${projectId} was rotated already, and the previous secret also signs until ${until}. Rotate it after that time, or use --force to end the previous secret now.`;
+  return new OperatorError(
+    `The callback secret of ${projectId} was rotated already, and the previous secret also signs until ${until}. Rotate it after that time, or use --force to end the previous secret now.`,
+  );
 }

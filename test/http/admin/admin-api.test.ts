@@ -162,6 +162,7 @@ describe('a change by the admin API', () => {
       await owner('POST', '/credits', { project: 'prj_none', reference: 'r' }),
       await owner('POST', '/credits', { project: 'prj_none', amount: 5, reference: 'r', amont: 5 }),
       await owner('PATCH', '/keys/key_none', {}),
+      await owner('POST', '/projects/prj_none/secret/rotate', {}),
       await owner('PUT', '/catalog', { catalog: 'models: [{id: x}]' }),
     ];
     expect(answers.map(({ status, body }) => [status, body['error']])).toMatchObject([
@@ -170,6 +171,7 @@ describe('a change by the admin API', () => {
       [400, { code: 'missing_parameter', param: 'amount' }],
       [400, { code: 'unsupported_parameter', param: 'amont', message: expect.stringContaining('amount') }],
       [409, { code: 'action_refused', message: expect.stringContaining('Nothing to change') }],
+      [404, { code: 'not_found', message: 'There is no project prj_none.' }],
       [400, { code: 'invalid_value', problems: expect.arrayContaining([expect.objectContaining({ model: 'x' })]) }],
     ]);
   });
