@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
 import { choosePort } from '../../src/main/servers/choose-port.ts';
 import { letModelsStream, stream } from '../commands/chat/streams.ts';
 import { mediaRoutes } from '../support/api-client.ts';
@@ -172,13 +173,10 @@ describe('a media task', () => {
     });
     expect(roots(spans).map(({ name }) => name)).toEqual([create]);
     expect(above(spans, 'sql create_tasks')).toEqual(['create task', create]);
-    expect(above(spans, 'upstream submit')).toEqual([
-      'RunActivity:attempt',
-      'StartActivity:attempt',
-      'RunWorkflow:mediaTask',
-      'UpdateWithStartWorkflow:reserved',
-      create,
-    ]);
+    const aboveSubmit = above(spans, 'upstream submit');
+    expect(aboveSubmit.slice(0, 3)).toEqual(['RunActivity:attempt', 'StartActivity:attempt', 'RunWorkflow:mediaTask']);
+    // Between them the request itself, or on a slow machine the starter, has started the workflow.
+    expect(aboveSubmit.at(-1)).toBe(create);
     expect(above(spans, 'fetch callback').slice(0, 3)).toEqual([
       'RunActivity:deliver',
       'StartActivity:deliver',
@@ -191,12 +189,12 @@ describe('a media task', () => {
     expect(named(spans, 'fetch callback').attributes).toMatchObject({ 'http.response.status_code': 200 });
   });
 
-  it('has a history of as many events as without traces, which a worker without traces replays', async () => {
+  it('has a history with the commands of one without traces, which a worker without traces replays', async () => {
     const { traceId, taskId } = await anImage('a red fox');
     await receiver.traceWith(traceId, ['RunWorkflow:mediaTask']);
     const history = await gateway.temporal.client.workflow.getHandle(taskId).fetchHistory();
-    // As many as test/workflows/replay.test.ts counts.
-    expect(history.events).toHaveLength(20);
+    const recorded = new URL('../workflows/histories/with-callback.json', import.meta.url);
+    expect(commandsIn(historyToJSON(history))).toEqual(commandsIn(readFileSync(recorded, 'utf8')));
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-histories-'));
     try {
       writeFileSync(join(folder, `${taskId}.json`), historyToJSON(history));
@@ -290,6 +288,13 @@ describe('without OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect([...new Set(readFileSync(file, 'utf8').trim().split('\n'))]).toEqual(['@opentelemetry/api']);
   });
 });
+
+/** The events of a history that a workflow causes, whatever the pace of the machine. */
+const commandsIn = (json: string): string[] =>
+  History.parse(JSON.parse(json))
+    .events.map(({ eventType }) => eventType)
+    .filter((type) => /SCHEDULED|MARKER|TIMER_STARTED|UPSERT/.test(type) && !type.includes('WORKFLOW_TASK'));
+const History = z.object({ events: z.array(z.object({ eventType: z.string() })) });
 
 const logLines = (): string[] =>
   readdirSync(gateway.logFolder)
