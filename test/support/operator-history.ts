@@ -130,7 +130,7 @@ function statementsOf({
      select 'prj_h_' || p, key_id, case when t is null then ${id('req', 'n')} else ${id('task', 't')} end,
        case when is_refund then 'refund' else 'settle' end, case when is_refund then 0 else -1 end,
        ${2 * entries} - ${spent},
-       model_id, case when not is_refund then 'chn_h_' || ${channel} end, 1, case when t is null then 100 + n % 900 end, case when t is null then 10 + n % 300 end,
+       model_id, case when not is_refund then 'chn_h_' || ${channel} end, 1, case when t is null and not is_refund then 100 + n % 900 end, case when t is null and not is_refund then 10 + n % 300 end,
        case when t is null then false end, case when t is null and not is_refund then 1000 + n % 500 end,
        ${endedAt('n')} - case when t is null then (${tookMs}) * interval '1 ms' else ${taskTook} end, ${endedAt('n')}
      ${everyEntry}`,

@@ -90,7 +90,7 @@ create table traffic (
   primary key (slot, latency_class)
 );
 
--- The same entries by the hour, for the usage by days of other time zones than UTC. Kept for a hundred days, more than a range of usage has.
+-- The same entries by the hour, for usage of what no closed day has. Kept for a hundred days, more than a range of usage has.
 create table usage_hour (
   hour timestamptz not null,
   project_id text not null,
