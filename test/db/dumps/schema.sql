@@ -1538,10 +1538,10 @@ begin
       with ordinality as x (request_id, settled, won_by, input_tokens, output_tokens, usage_estimated,
                             cost_micro_usd, ended_attempt_id, outcome, error_class, status, detail, n)
   ), released as (
-    delete from hold h where h.id = any (p_request_ids) returning h.*
+    delete from hold h where h.id = any (p_request_ids) returning h.*, first_attempt_id(h.id) as first_attempt_id
   ), over as materialized (
     select r.*, g.*, case when g.settled is null then 0 else least(g.settled, r.amount) end as charged,
-      first_attempt_id(r.id) as first_attempt_id, g.ended_attempt_id = first_attempt_id(r.id) and g.outcome = 'ok' as at_once, (r.created_at at time zone 'UTC')::date as began_on
+      g.ended_attempt_id = r.first_attempt_id and g.outcome = 'ok' as at_once, (r.created_at at time zone 'UTC')::date as began_on
     from released r join given g on g.request_id = r.id
   ), accounts as (
     update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held
@@ -1839,9 +1839,7 @@ CREATE OR REPLACE FUNCTION public.finish_attempts(members jsonb)
 AS $function$
 #variable_conflict use_column
 declare
-  -- The latest day on which one of the keys was used. No hold began later.
   latest_day date;
-  ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
   member jsonb;
   held attempt;
   kept_until timestamptz;
@@ -1849,9 +1847,7 @@ declare
   is_ours boolean[] := '{}';
   ending jsonb := '[]';
 begin
-  perform lock_accounts(array(select task.project_id from task where task.id = any (ids)));
-  latest_day := (select max(k.used_on) from api_key k where k.id = any (array(select task.key_id from task where task.id = any (ids))));
-  perform from task where id = any (ids) order by id for no key update;
+  latest_day := lock_tasks(array(select m->>'task_id' from jsonb_array_elements(members) m));
 
   for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
     select * into held from attempt where id = member->>'attempt_id' for update;
@@ -1897,13 +1893,8 @@ CREATE OR REPLACE FUNCTION public.finish_tasks(members jsonb)
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  -- The latest day on which one of the keys was used. No hold began later.
-  latest_day date;
-  ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
+  latest_day date := lock_tasks(array(select m->>'task_id' from jsonb_array_elements(members) m));
 begin
-  perform lock_accounts(array(select task.project_id from task where task.id = any (ids)));
-  latest_day := (select max(k.used_on) from api_key k where k.id = any (array(select task.key_id from task where task.id = any (ids))));
-  perform from task where id = any (ids) order by id for no key update;
   return query select * from end_tasks(members, latest_day);
 end $function$;
 
@@ -1955,6 +1946,16 @@ begin
     select metadata_pair(t.project_id, e.key, e.value) as pair, t.created_at, t.id
     from task t cross join lateral jsonb_each_text(t.metadata) e where t.id = any (p_ids) and t.metadata is not null) gone
   where m.pair = gone.pair and m.created_at = gone.created_at and m.task_id = gone.id;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.lock_tasks(p_ids text[])
+ RETURNS date
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform lock_accounts(array(select t.project_id from task t where t.id = any (p_ids)));
+  perform from task t where t.id = any (p_ids) order by t.id for no key update;
+  return (select max(k.used_on) from api_key k where k.id = any (array(select t.key_id from task t where t.id = any (p_ids))));
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.next_chat_attempts(members jsonb)

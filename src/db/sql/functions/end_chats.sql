@@ -28,10 +28,10 @@ begin
       with ordinality as x (request_id, settled, won_by, input_tokens, output_tokens, usage_estimated,
                             cost_micro_usd, ended_attempt_id, outcome, error_class, status, detail, n)
   ), released as (
-    delete from hold h where h.id = any (p_request_ids) returning h.*
+    delete from hold h where h.id = any (p_request_ids) returning h.*, first_attempt_id(h.id) as first_attempt_id
   ), over as materialized (
     select r.*, g.*, case when g.settled is null then 0 else least(g.settled, r.amount) end as charged,
-      first_attempt_id(r.id) as first_attempt_id, g.ended_attempt_id = first_attempt_id(r.id) and g.outcome = 'ok' as at_once, (r.created_at at time zone 'UTC')::date as began_on
+      g.ended_attempt_id = r.first_attempt_id and g.outcome = 'ok' as at_once, (r.created_at at time zone 'UTC')::date as began_on
     from released r join given g on g.request_id = r.id
   ), accounts as (
     update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held

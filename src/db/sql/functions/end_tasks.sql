@@ -1,5 +1,4 @@
--- Ends tasks as finish_tasks does. The caller holds the locks of the accounts, keys, holds and tasks, and sets how statements are planned.
--- latest_day is the latest day on which one of the keys was used. No hold began later.
+-- Ends tasks as finish_tasks does. The caller has locked them with lock_tasks, which returned latest_day, and sets how statements are planned.
 create or replace function end_tasks(members jsonb, latest_day date)
 returns table (task_id text, finished boolean, status text, error_code text, delivery_id text)
 language plpgsql

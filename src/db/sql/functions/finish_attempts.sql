@@ -11,9 +11,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  -- The latest day on which one of the keys was used. No hold began later.
   latest_day date;
-  ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
   member jsonb;
   held attempt;
   kept_until timestamptz;
@@ -21,9 +19,7 @@ declare
   is_ours boolean[] := '{}';
   ending jsonb := '[]';
 begin
-  perform lock_accounts(array(select task.project_id from task where task.id = any (ids)));
-  latest_day := (select max(k.used_on) from api_key k where k.id = any (array(select task.key_id from task where task.id = any (ids))));
-  perform from task where id = any (ids) order by id for no key update;
+  latest_day := lock_tasks(array(select m->>'task_id' from jsonb_array_elements(members) m));
 
   for member in select m from jsonb_array_elements(members) with ordinality as given (m, ord) order by ord loop
     select * into held from attempt where id = member->>'attempt_id' for update;

@@ -9,12 +9,7 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  -- The latest day on which one of the keys was used. No hold began later.
-  latest_day date;
-  ids text[] := array(select m->>'task_id' from jsonb_array_elements(members) m);
+  latest_day date := lock_tasks(array(select m->>'task_id' from jsonb_array_elements(members) m));
 begin
-  perform lock_accounts(array(select task.project_id from task where task.id = any (ids)));
-  latest_day := (select max(k.used_on) from api_key k where k.id = any (array(select task.key_id from task where task.id = any (ids))));
-  perform from task where id = any (ids) order by id for no key update;
   return query select * from end_tasks(members, latest_day);
 end $$;
