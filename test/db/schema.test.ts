@@ -145,7 +145,6 @@ describe('the entities', () => {
     expect(tables.sort()).toEqual([
       'api_key',
       'api_key_secret',
-      'audit_entry',
       'channel',
       'channel_health',
       'credit_account',
