@@ -103,7 +103,7 @@ function HeaderCell<T extends RowData>({
       aria-sort={sorted === false ? undefined : sorted === 'asc' ? 'ascending' : 'descending'}
     >
       {column.getCanSort() ? (
-        <UnstyledButton fz="sm" fw={600} onClick={column.getToggleSortingHandler()}>
+        <UnstyledButton fz="sm" fw={600} ta={alignOf(column.columnDef)} onClick={column.getToggleSortingHandler()}>
           {content}
           {arrow}
         </UnstyledButton>
