@@ -4,6 +4,9 @@ import { EventText } from '../answers/chat-completion.ts';
 import type { Operation } from '../operation.ts';
 import { wait } from './shared.ts';
 
+/** An empty header is read as none. */
+const orEmpty = ({ source }: RegExp): RegExp => new RegExp(`^$|${source}`);
+
 export const webhookOperations: Record<string, Operation> = {
   'GET /api/v1/webhooks/events': {
     summary: 'Follow the callbacks of the project',
@@ -21,7 +24,7 @@ export const webhookOperations: Record<string, Operation> = {
           'The `id` of the last event that the client received. Without it, the stream begins with the next callback.',
         schema: z
           .string()
-          .regex(entryPosition)
+          .regex(orEmpty(entryPosition))
           .meta({ examples: ['1795000000000000.1'] }),
       },
     ],
