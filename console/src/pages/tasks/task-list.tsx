@@ -131,8 +131,11 @@ const columnsOf = (withPreviews: boolean, projectName: (id: string) => string): 
     id: 'took',
     header: 'Took',
     accessorFn: (task) => (task.completed_at === null ? Infinity : task.completed_at - task.created_at),
-    cell: ({ row: { original: task } }) =>
-      task.completed_at === null ? 'Not ended' : seconds(task.completed_at - task.created_at),
+    cell: ({ row: { original: task } }) => (
+      <span className="nowrap">
+        {task.completed_at === null ? 'Not ended' : seconds(task.completed_at - task.created_at)}
+      </span>
+    ),
     ...numeric,
   },
   {
