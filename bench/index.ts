@@ -1,5 +1,6 @@
-/** `npm run bench -- chat`, `-- chat --stream`, `-- growth`, `-- media`, `-- poll` and `-- soak`: measure against real servers, which the benchmarks start. docs/BENCHMARKS.md has the results. */
+/** `npm run bench -- admin`, `-- chat`, `-- chat --stream`, `-- growth`, `-- media`, `-- poll` and `-- soak`: measure against real servers, which the benchmarks start. docs/BENCHMARKS.md has the results. */
 const benches: Record<string, () => Promise<void>> = {
+  admin: async () => (await import('./admin.ts')).benchAdmin(),
   chat: async () =>
     process.argv.includes('--stream')
       ? (await import('./chat-stream.ts')).benchChatStream()

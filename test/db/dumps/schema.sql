@@ -1927,6 +1927,8 @@ begin
   from (select * from ledger_entry where id > mark and id <= through offset 0) e
   where e.created_at >= hours_since and e.kind in ('settle', 'refund', 'adjust')
   group by 1, 2, 3, 4
+  -- Rows that are read together are written together.
+  order by 1, 2, 3, 4
   on conflict (hour, project_id, key_id, model_id) do update set successes = t.successes + excluded.successes,
     failures = t.failures + excluded.failures, credits_charged = t.credits_charged + excluded.credits_charged,
     input_tokens = t.input_tokens + excluded.input_tokens, output_tokens = t.output_tokens + excluded.output_tokens;
@@ -2256,7 +2258,9 @@ begin
       -- Nothing was bought by what was refused, and by what ended before the provider had taken it.
       and (a.outcome in ('ok', 'unknown') or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))
   ) facts
-  group by 2, 3, 4, 5;
+  group by 2, 3, 4, 5
+  -- Rows that are read together are written together.
+  order by 2, 3, 4, 5;
 
   select count(*) = month_past - month_first into month_over
   from summary_day where day >= month_first and day < month_past and frozen_at is not null;

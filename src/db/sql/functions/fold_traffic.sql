@@ -30,6 +30,8 @@ begin
   from (select * from ledger_entry where id > mark and id <= through offset 0) e
   where e.created_at >= hours_since and e.kind in ('settle', 'refund', 'adjust')
   group by 1, 2, 3, 4
+  -- Rows that are read together are written together.
+  order by 1, 2, 3, 4
   on conflict (hour, project_id, key_id, model_id) do update set successes = t.successes + excluded.successes,
     failures = t.failures + excluded.failures, credits_charged = t.credits_charged + excluded.credits_charged,
     input_tokens = t.input_tokens + excluded.input_tokens, output_tokens = t.output_tokens + excluded.output_tokens;

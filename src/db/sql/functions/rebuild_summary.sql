@@ -62,7 +62,9 @@ begin
       -- Nothing was bought by what was refused, and by what ended before the provider had taken it.
       and (a.outcome in ('ok', 'unknown') or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))
   ) facts
-  group by 2, 3, 4, 5;
+  group by 2, 3, 4, 5
+  -- Rows that are read together are written together.
+  order by 2, 3, 4, 5;
 
   select count(*) = month_past - month_first into month_over
   from summary_day where day >= month_first and day < month_past and frozen_at is not null;
