@@ -1,0 +1,258 @@
+import type { Page } from 'playwright-core';
+import { buildConsole } from '../scripts/build-console.mjs';
+import { createAdminToken } from '../src/commands/admin/create-admin-token.ts';
+import { loadConfig } from '../src/config/load-config.ts';
+import type { Database } from '../src/db/database.ts';
+import { snakeCase } from '../src/verbs/input.ts';
+import { startBrowser } from '../test/console/browser.ts';
+import { adminReads, type AdminRead } from '../test/support/admin-reads.ts';
+import { startGateway, type Gateway } from '../test/support/gateway.ts';
+import { operatorHistory as history, writeOperatorHistory } from '../test/support/operator-history.ts';
+import { consolePages } from './console-pages.ts';
+import { median, say, sayTable } from './report.ts';
+import { startBenchServers } from './servers.ts';
+import { countingStatements } from './statements.ts';
+
+/** `npm run bench -- admin --quick` has a tenth of the rows. */
+const isQuick = process.argv.includes('--quick');
+const size = {
+  entries: Number(process.env['BENCH_HISTORY'] ?? (isQuick ? 1_000_000 : 10_000_000)),
+  entriesPerTask: 100,
+  projects: 50,
+  keys: 20,
+  days: 60,
+  audits: isQuick ? 10_000 : 100_000,
+  jobRuns: isQuick ? 2_000 : 20_000,
+};
+const tasks = size.entries / size.entriesPerTask;
+const calls = 5;
+const limitMs = 1_000;
+/** Pages of so many rows lead to the deep cursor. */
+const stepRows = 10_000;
+const stepsMax = 3;
+
+/** One request, measured several times. The first time is cold: no connection has prepared its statements. */
+interface Measured {
+  name: string;
+  status: number;
+  ms: number[];
+  /** In PostgreSQL, of one call. */
+  databaseMs: number;
+  blocks: number;
+}
+
+/**
+ * Measures every read of the admin API, the lists of the client API and the pages of the console on a large history, and fails if one takes
+ * longer than a second. Prints a table and a last line of the slowest.
+ */
+export async function benchAdmin(): Promise<void> {
+  // Throws if the table has a verb whose inputs it does not know, before the long fill.
+  adminReads('');
+  const servers = await startBenchServers({ postgresSettings: countingStatements });
+  await buildConsole();
+  const gateway = await startGateway({
+    workers: 0,
+    env: { LOG_LEVEL: 'warn', DATABASE_STATEMENT_TIMEOUT_MS: '60000' },
+  });
+  try {
+    const began = performance.now();
+    const reader = await gateway.project({ credits: 1_000 });
+    await writeOperatorHistory(gateway.databaseUrl, size);
+    say(`${size.entries} entries and ${tasks} tasks written in ${((performance.now() - began) / 1_000).toFixed(0)} s`);
+    await gateway.database.query('', 'create extension if not exists pg_stat_statements');
+    // The client lists are those of the project with nearly all rows.
+    await gateway.database.query('', `update api_key set project_id = $1 where id = $2`, [
+      history.project,
+      reader.keyId,
+    ]);
+    const deps = { db: gateway.database, config: loadConfig(gateway.env) };
+    const { token } = await createAdminToken(deps, { role: 'owner', name: 'bench', expiresAt: null, actor: 'bench' });
+
+    const results = [
+      ...(await measureVerbs(gateway, token, reader.projectId)),
+      ...(await measureClientLists(gateway, reader.apiKey)),
+    ];
+    say(
+      `\n${calls} calls each, the first one cold, on ${size.entries} entries, ${tasks} tasks and ${size.projects * size.keys} keys:\n`,
+    );
+    sayTable(
+      ['Read', 'asked', 'median ms', 'worst ms', 'database ms', 'blocks', 'the slowest'],
+      [...Map.groupBy(results, ({ name }) => name.split(', ')[0] ?? name)].map(([verb, all]) => lineOf(verb, all)),
+    );
+    const pages = await measurePages(gateway, token);
+    say(`\nfrom navigation until the data is shown, ${calls} times each, the first one with an empty cache:\n`);
+    sayTable(
+      ['Page', 'median ms', 'worst ms'],
+      pages.map(({ name, ms }) => [name, median(ms).toFixed(0), Math.max(...ms).toFixed(0)]),
+    );
+    const refused = results.filter(({ status }) => status !== 200);
+    const slow = [...results, ...pages].filter(({ ms }) => Math.max(...ms) > limitMs);
+    for (const { name, status } of refused) say(`${name} was answered with ${status}`);
+    for (const { name, ms } of slow) say(`${name} took ${Math.max(...ms).toFixed(0)} ms`);
+    if (refused.length + slow.length > 0) process.exitCode = 1;
+    const worst = (all: readonly { ms: number[] }[]): string => Math.max(...all.flatMap(({ ms }) => ms)).toFixed(0);
+    say(
+      `reads=${results.length} slowest_read_ms=${worst(results)} slowest_page_ms=${worst(pages)} over_limit=${slow.length} (goal: 0)`,
+    );
+  } finally {
+    await gateway.database.query('', `delete from hold where id like 'task\\_1%'`);
+    await gateway.stop();
+    await servers.close();
+  }
+}
+
+/** Of all reads of a verb: the median of their medians, and the most of everything else. */
+function lineOf(verb: string, all: readonly Measured[]): string[] {
+  const most = (of: (one: Measured) => number): number => Math.max(...all.map(of));
+  const slowest = all.find(({ ms }) => Math.max(...ms) === most((one) => Math.max(...one.ms)));
+  return [
+    verb,
+    String(all.length),
+    median(all.map(({ ms }) => median(ms))).toFixed(0),
+    most(({ ms }) => Math.max(...ms)).toFixed(0),
+    most(({ databaseMs }) => databaseMs).toFixed(1),
+    most(({ blocks }) => blocks).toFixed(0),
+    slowest?.name.split(', ').slice(1).join(', ') ?? '',
+  ];
+}
+
+/** Every verb that reads, and each list also behind a deep cursor and with the longest page. */
+async function measureVerbs(gateway: Gateway, token: string, sealedProject: string): Promise<Measured[]> {
+  const results: Measured[] = [];
+  for (const read of adminReads(sealedProject)) {
+    const path = `/api/admin/v1${pathOf(read)}`;
+    const measure = (name: string, own: Record<string, string> = {}): Promise<Measured> =>
+      measureRead(gateway, { name, path: withQuery(path, own), token });
+    results.push(await measure(read.name));
+    const isList = 'after' in read.verb.input;
+    if (!isList || read.name.includes(',')) continue;
+    const deep = await deepCursor(gateway, { path, token });
+    if (deep === null) continue;
+    results.push(await measure(`${read.name}, deep cursor`, { after: deep }));
+    results.push(await measure(`${read.name}, 1,000 rows`, { limit: '1000' }));
+  }
+  return results;
+}
+
+/** The inputs in the path, and the others in the query. */
+function pathOf({ route, given }: AdminRead): string {
+  const inPath = route.path.replace(/:(\w+)/g, (_, input: string) => encodeURIComponent(given[input] ?? ''));
+  const query = Object.entries(given).filter(([input]) => !route.path.includes(`:${input}`));
+  return withQuery(inPath, Object.fromEntries(query.map(([input, value]) => [snakeCase(input), value])));
+}
+
+function withQuery(path: string, fields: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams(fields).toString();
+  return query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`;
+}
+
+/** The cursor of a page far from the first one; null for a list of one page. */
+async function deepCursor(gateway: Gateway, { path, token }: { path: string; token: string }): Promise<string | null> {
+  let after: string | null = null;
+  for (let step = 0; step < stepsMax; step++) {
+    const { body } = await get(
+      gateway,
+      withQuery(path, { limit: String(stepRows), ...(after !== null && { after }) }),
+      token,
+    );
+    const { next_cursor: next } = JSON.parse(body) as { next_cursor: string | null };
+    if (next === null) break;
+    after = next;
+  }
+  return after;
+}
+
+const measureClientLists = async (gateway: Gateway, apiKey: string): Promise<Measured[]> => {
+  const paths = [
+    '/api/v1/tasks',
+    '/api/v1/tasks?status=failed',
+    '/api/v1/tasks?status=queued',
+    '/api/v1/tasks?model=none_such',
+    `/api/v1/tasks/${history.task(7)}`,
+    '/api/v1/ledger',
+    `/api/v1/ledger?key_id=${history.key}`,
+    '/api/v1/ledger?key_id=none_such',
+    '/api/v1/usage',
+    '/api/v1/usage?group_by=day',
+    '/api/v1/usage?group_by=day&tz=Europe/Berlin',
+    '/api/v1/key',
+  ];
+  const results: Measured[] = [];
+  for (const path of paths)
+    results.push(
+      await measureRead(gateway, { name: `GET ${path.replace(history.task(7), '{id}')}`, path, token: apiKey }),
+    );
+  return results;
+};
+
+async function measureRead(
+  gateway: Gateway,
+  { name, path, token }: { name: string; path: string; token: string },
+): Promise<Measured> {
+  await gateway.database.query('', 'select pg_stat_statements_reset()');
+  const ms: number[] = [];
+  let status = 0;
+  for (let call = 0; call < calls; call++) {
+    const began = performance.now();
+    ({ status } = await get(gateway, path, token));
+    ms.push(performance.now() - began);
+  }
+  const { ms: inDatabase, blocks } = await countedSince(gateway.database);
+  say(
+    `${name}: ${status}, ${ms.map((one) => one.toFixed(0)).join(', ')} ms, ${(inDatabase / calls).toFixed(1)} ms in the database, ${(blocks / calls).toFixed(0)} blocks`,
+  );
+  return { name, status, ms, databaseMs: inDatabase / calls, blocks: blocks / calls };
+}
+
+async function get(gateway: Gateway, path: string, token: string): Promise<{ status: number; body: string }> {
+  const answer = await fetch(`${gateway.baseUrl}${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: AbortSignal.timeout(110_000),
+  });
+  return { status: answer.status, body: await answer.text() };
+}
+
+/** What the statements of the database took since the counters began again. */
+async function countedSince(database: Database): Promise<{ ms: number; blocks: number }> {
+  const [row] = await database.query<{ ms: number; blocks: number }>(
+    '',
+    `select coalesce(sum(total_exec_time), 0) as ms, coalesce(sum(shared_blks_hit + shared_blks_read), 0)::float8 as blocks from pg_stat_statements
+     where dbid = (select oid from pg_database where datname = current_database()) and query not like '%pg_stat_statements%'`,
+  );
+  return { ms: row?.ms ?? 0, blocks: row?.blocks ?? 0 };
+}
+
+/** Opens every page of the console in a new tab: the first time without anything in the cache of the browser. */
+async function measurePages(gateway: Gateway, token: string): Promise<{ name: string; ms: number[] }[]> {
+  const browser = await startBrowser();
+  try {
+    const pages = consolePages({ taskId: history.task(7), projectId: history.project, model: history.imageModel });
+    const results: { name: string; ms: number[] }[] = [];
+    for (const [name, path] of Object.entries(pages)) {
+      const context = await browser.newContext();
+      const signIn = await context.newPage();
+      await signIn.goto(`${gateway.baseUrl}/console/overview#token=${token}`);
+      await signIn.getByRole('heading', { level: 1 }).waitFor();
+      await signIn.close();
+      const ms: number[] = [];
+      for (let call = 0; call < calls; call++)
+        ms.push(await timeOfPage(await context.newPage(), `${gateway.baseUrl}/console${path}`));
+      results.push({ name, ms });
+      await context.close();
+    }
+    return results;
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Milliseconds from the navigation until the heading is there and nothing loads any more. */
+async function timeOfPage(page: Page, url: string): Promise<number> {
+  const began = performance.now();
+  await page.goto(url, { waitUntil: 'commit' });
+  await page.locator('h1').first().waitFor();
+  await page.locator('main [role=status]').first().waitFor({ state: 'detached' });
+  const ms = performance.now() - began;
+  await page.close();
+  return ms;
+}
