@@ -251,7 +251,7 @@ async function timeOfPage(page: Page, url: string): Promise<number> {
   const began = performance.now();
   await page.goto(url, { waitUntil: 'commit' });
   await page.locator('h1').first().waitFor();
-  await page.locator('main [role=status]').first().waitFor({ state: 'detached' });
+  await page.locator('main [role=status]:not(:empty)').first().waitFor({ state: 'detached' });
   const ms = performance.now() - began;
   await page.close();
   return ms;
