@@ -98,6 +98,10 @@ const routes = [
     '/jobs',
     lazyRouteComponent(() => import('./pages/jobs.tsx')),
   ),
+  route(
+    '/access',
+    lazyRouteComponent(() => import('./pages/access/access.tsx')),
+  ),
   createRoute({
     getParentRoute: () => root,
     path: '/summaries',

@@ -22,6 +22,7 @@ import { sessionQuery } from './api/session.ts';
 import type { Session } from './api/admin-types.ts';
 import { Login } from './pages/login.tsx';
 import {
+  AccessIcon,
   AuditIcon,
   ChannelsIcon,
   DeliveriesIcon,
@@ -50,6 +51,7 @@ const pages = [
   { to: '/audit', label: 'Audit', Icon: AuditIcon },
   { to: '/jobs', label: 'Jobs', Icon: JobsIcon },
   { to: '/summaries', label: 'Summaries', Icon: SummariesIcon },
+  { to: '/access', label: 'Access', Icon: AccessIcon },
 ] as const;
 
 /** The sign-in page, or the frame around every other page. */

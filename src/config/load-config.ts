@@ -22,7 +22,7 @@ export const settings = Object.entries<z.ZodObject<Record<string, z.ZodType>>>(g
 const Environment = z.object(groups).superRefine((config, context) => {
   const refuse = (group: string, key: string, message: string) =>
     context.addIssue({ code: 'custom', path: [group, key], message });
-  const { alarms, callbacks, development, egress, files, temporal } = config;
+  const { alarms, callbacks, development, egress, files, oidc, temporal } = config;
   // Production never has a sandbox, so a left-over crash point or open address range cannot do harm there.
   const developmentOnly = 'is for development only and requires SANDBOX_URL';
   if (development.sandboxUrl === '') {
@@ -44,6 +44,7 @@ const Environment = z.object(groups).superRefine((config, context) => {
   if ((alarms.smtpUrl === '') !== (alarms.emailTo.length === 0)) {
     refuse('alarms', 'smtpUrl', 'and ALARM_EMAIL_TO must be set together');
   }
+  if (oidc.issuer !== '' && oidc.clientId === '') refuse('oidc', 'clientId', 'is required with OIDC_ISSUER');
   if ((temporal.certFile === '') !== (temporal.keyFile === '')) {
     refuse('temporal', 'certFile', 'and TEMPORAL_TLS_KEY_FILE must be set together');
   }

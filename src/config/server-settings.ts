@@ -5,6 +5,7 @@ import {
   databaseUrl,
   httpUrl,
   integer,
+  isIssuer,
   isOrigin,
   isPort,
   keyRing,
@@ -107,6 +108,18 @@ export const serverSettings = {
       'When set, `/api/internal/*`, the admin API, the console, the probes and `/metrics` are served on this port and are 404 on `PORT`.',
     ),
     adminHost: text('ADMIN_HOST', '').describe('The address on which `ADMIN_PORT` listens; empty: `HOST`.'),
+    adminOrigin: setting(
+      'ADMIN_ORIGIN',
+      z
+        .string()
+        .default('')
+        .refine(
+          (given) => given === '' || (given !== '*' && isOrigin(given)),
+          'must be an origin such as https://admin.example.com',
+        ),
+    ).describe(
+      'The origin at which browsers open the console, to which an identity provider returns them; empty: `http://` with the address and the port on which the admin API listens.',
+    ),
     publicBaseUrl: httpUrl('PUBLIC_BASE_URL').describe(
       'The base of the file URLs that clients and providers fetch; empty: `http://HOST:PORT`.',
     ),
@@ -159,6 +172,23 @@ export const serverSettings = {
     ),
     metricsToken: secret('METRICS_TOKEN', z.string().default('')).describe(
       'When set, `/metrics` needs it as `Authorization: Bearer …`.',
+    ),
+  }),
+  oidc: z.object({
+    issuer: setting(
+      'OIDC_ISSUER',
+      z
+        .string()
+        .default('')
+        .refine(isIssuer, 'must be a URL that begins with https://, or on loopback with http://, without a query'),
+    ).describe(
+      'The identity provider by which operators may sign in to the console, exactly as it calls itself in its ID tokens; empty: by admin tokens only.',
+    ),
+    clientId: text('OIDC_CLIENT_ID', '').describe(
+      'The id of the console at that identity provider. Required with `OIDC_ISSUER`.',
+    ),
+    clientSecret: secret('OIDC_CLIENT_SECRET', z.string().default('')).describe(
+      'Its secret there; empty: it is a public client, which PKCE alone protects.',
     ),
   }),
   keys: z.object({

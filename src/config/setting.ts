@@ -89,6 +89,14 @@ export const httpUrl = (name: string) => setting(name, url('http', 'https').defa
 /** `*`, or an origin exactly as browsers send it: scheme and host, no path. */
 export const isOrigin = (given: string): boolean => given === '*' || URL.parse(given)?.origin === given;
 
+/** Empty, or the address of an identity provider (OpenID Connect Core 1.0 §2, `iss`). Plain http is for tests on this machine. */
+export function isIssuer(given: string): boolean {
+  const url = URL.parse(given);
+  if (!url) return given === '';
+  const isLoopback = ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
+  return (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) && !/[?#]/.test(given);
+}
+
 export const isPort = (given: string): boolean =>
   /^\d{1,5}$/.test(given) && Number(given) >= 1 && Number(given) <= 65_535;
 

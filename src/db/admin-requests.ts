@@ -1,7 +1,8 @@
 import type { Database } from './database.ts';
 
 export interface AdminRequest {
-  tokenId: string;
+  /** Of the admin token or the operator. */
+  principalId: string;
   /** Its Idempotency-Key. */
   key: string;
 }
@@ -17,22 +18,22 @@ export interface BoundRequest {
 /** Binds a key to a request for `keptSeconds`. Returns null, or what the key is already bound to. */
 export async function bindAdminRequest(
   database: Database,
-  { tokenId, key }: AdminRequest,
+  { principalId, key }: AdminRequest,
   { fingerprint, keptSeconds }: { fingerprint: string; keptSeconds: number },
 ): Promise<BoundRequest | null> {
   await database.query('purge-admin-requests', 'delete from admin_request where expires_at <= clock_timestamp()');
   const isBound = await database.returnsRow(
     'bind-admin-request',
-    `insert into admin_request (token_id, key, fingerprint, expires_at)
-     values ($1, $2, $3, clock_timestamp() + make_interval(secs => $4)) on conflict (token_id, key) do nothing returning key`,
-    [tokenId, key, fingerprint, keptSeconds],
+    `insert into admin_request (principal_id, key, fingerprint, expires_at)
+     values ($1, $2, $3, clock_timestamp() + make_interval(secs => $4)) on conflict (principal_id, key) do nothing returning key`,
+    [principalId, key, fingerprint, keptSeconds],
   );
   if (isBound) return null;
   const bound = await database.first<BoundRequest>(
     'find-admin-request',
     `select fingerprint, answer, extract(epoch from clock_timestamp() - begun_at)::float8 as age_seconds
-     from admin_request where token_id = $1 and key = $2`,
-    [tokenId, key],
+     from admin_request where principal_id = $1 and key = $2`,
+    [principalId, key],
   );
   // The other request was refused between the two statements.
   return bound ?? { fingerprint, answer: null, ageSeconds: 0 };
@@ -40,20 +41,20 @@ export async function bindAdminRequest(
 
 export async function storeAdminAnswer(
   database: Database,
-  { tokenId, key }: AdminRequest,
+  { principalId, key }: AdminRequest,
   answer: string,
 ): Promise<void> {
-  await database.query('store-admin-answer', 'update admin_request set answer = $3 where token_id = $1 and key = $2', [
-    tokenId,
-    key,
-    answer,
-  ]);
+  await database.query(
+    'store-admin-answer',
+    'update admin_request set answer = $3 where principal_id = $1 and key = $2',
+    [principalId, key, answer],
+  );
 }
 
 /** Frees the key of a request that was refused and changed nothing. */
-export async function freeAdminRequest(database: Database, { tokenId, key }: AdminRequest): Promise<void> {
-  await database.query('free-admin-request', 'delete from admin_request where token_id = $1 and key = $2', [
-    tokenId,
+export async function freeAdminRequest(database: Database, { principalId, key }: AdminRequest): Promise<void> {
+  await database.query('free-admin-request', 'delete from admin_request where principal_id = $1 and key = $2', [
+    principalId,
     key,
   ]);
 }

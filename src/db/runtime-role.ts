@@ -6,7 +6,9 @@ import type { Database } from './database.ts';
  * ledger or the audit log. A new table needs a row here: until then no process can use it under that role.
  */
 export const runtimePrivileges: Readonly<Record<string, string>> = {
+  admin_operator: 'select, insert, update, delete',
   admin_request: 'select, insert, update, delete',
+  // The sessions of a removed operator are deleted by their foreign key, in the name of the owner.
   admin_session: 'select, insert, delete',
   admin_token: 'select, insert, update',
   api_detail: 'select, insert',
@@ -33,6 +35,8 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   ledger_entry: 'select, insert',
   model: 'select, insert, update, delete',
   monthly_summary: 'select, insert, delete',
+  oidc_sign_in: 'select, insert, delete',
+  playground_key: 'select, insert, update',
   project: 'select, insert, update',
   rate_window: 'select, insert, update',
   reservation: 'select',

@@ -42,6 +42,7 @@ export const errorTable = {
     message: 'The admin token or the session is not valid.',
     retry: false,
   },
+  sign_in_failed: { type: 'authentication_error', message: 'The sign-in was not completed.', retry: false },
   invalid_metrics_token: { type: 'authentication_error', message: 'The metrics token is not valid.', retry: false },
   insufficient_credits: { type: 'billing_error', message: 'The project does not have enough credits.', retry: false },
   key_budget_exceeded: { type: 'billing_error', message: "The key's credit budget is used up.", retry: false },
@@ -64,9 +65,10 @@ export const errorTable = {
   },
   role_not_allowed: {
     type: 'permission_error',
-    message: 'The role of this admin token is not sufficient.',
+    message: 'The role of this admin token or operator is not sufficient.',
     retry: false,
   },
+  unknown_operator: { type: 'permission_error', message: 'No owner has entered this person.', retry: false },
   cross_site_request: {
     type: 'permission_error',
     message: 'A page of another site may not use the session of the console.',

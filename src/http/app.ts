@@ -11,7 +11,7 @@ import { createFailureThrottle } from './rate-limits/failure-throttle.ts';
 import type { HttpDeps } from './http-deps.ts';
 import { answerErrors } from './middleware/answer-errors.ts';
 import { allowOrigins } from './middleware/cross-origin.ts';
-import { demandApiKey, demandToken } from './middleware/authenticate.ts';
+import { demandApiKey, demandToken, throttleRefusals } from './middleware/authenticate.ts';
 import { demandIpRange, demandRouteScope } from './middleware/key-permissions.ts';
 import { health } from './middleware/health.ts';
 import { limitRate } from './rate-limits/limit-rate.ts';
@@ -118,6 +118,7 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
     admin: [demandAdmin(deps.adminAccess, failures), open],
     metrics_token:
       metricsToken === '' ? [open] : [demandToken([metricsToken], 'invalid_metrics_token', failures), open],
+    sign_in: [throttleRefusals(failures), open],
     none: [open],
     // The handler has a limit of its own, because only the file tells which project it belongs to.
     signed: [],

@@ -22,8 +22,11 @@ interface AdminRoute {
 }
 
 interface OtherRoute {
-  /** `metrics_token`: public unless METRICS_TOKEN is set. `signed`: the handler checks a signature in the query. `none`: public. */
-  auth: 'job_token' | 'metrics_token' | 'none' | 'signed';
+  /**
+   * `metrics_token`: public unless METRICS_TOKEN is set. `signed`: the handler checks a signature in the query. `sign_in`: the handler
+   * checks a credential that becomes a session. `none`: public.
+   */
+  auth: 'job_token' | 'metrics_token' | 'none' | 'sign_in' | 'signed';
   scopes?: never;
 }
 
@@ -41,13 +44,13 @@ interface CommonRoute {
    * body is not read.
    */
   body: 'none' | 'json' | 'json_if_any' | 'json_or_form' | 'picture';
-  /** What refuses a request of this route before its key is looked up. */
+  /** What refuses a request of this route before its key is looked up, or words its refusals. */
   beforeAuth?: readonly AppMiddleware[];
   /** What refuses a request of this route before its body is read. */
   beforeBody?: readonly AppMiddleware[];
   /** The query parameters that the handler reads, none by default. Any other one is refused. */
   query?: readonly string[];
-  /** The script of the page reads the query, so no parameter is refused. */
+  /** No parameter is refused: the script of the page reads the query, or another server writes it. */
   anyQuery?: true;
   /** The handler counts the request against its key's rate as part of the admission. A request refused earlier is counted by middleware. */
   rate?: 'in_handler';

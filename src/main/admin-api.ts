@@ -1,8 +1,10 @@
 import { accessBySession, accessByToken } from '../commands/admin/admin-access.ts';
 import { openDatabase } from '../db/database.ts';
 import type { Send } from '../db/database.ts';
+import type { Config } from '../config/load-config.ts';
 import type { Deps } from '../deps.ts';
-import { adminPrefix } from '../http/admin/admin-prefix.ts';
+import { adminPrefix, oidcCallbackPath } from '../http/admin/admin-prefix.ts';
+import { createOidcClient, type OidcClient } from '../platform/oidc/oidc-client.ts';
 import type { VerbDeps } from '../verbs/verb-deps.ts';
 
 /** Connections for operators, so that a long list or the check of the ledger takes none from clients. */
@@ -34,9 +36,16 @@ export function createAdminApi(deps: Deps, traced?: (send: Send) => Send) {
           ...{ catalogSettings: own, database: own, secrets: own, upstreams: own, worker: own },
           listener: { listen: () => Promise.reject(new Error('the listener runs on the machine of its user')) },
         };
-        return createAdminRoutes({ ...own, open: (need) => Promise.resolve(opened[need]) });
+        const oidc = oidcClient(deps.config);
+        return createAdminRoutes({ ...own, oidc, open: (need) => Promise.resolve(opened[need]) });
       },
     },
     close: async (): Promise<void> => db?.close(),
   };
+}
+
+/** Null where no identity provider is configured. */
+function oidcClient({ http, oidc }: Config): OidcClient | null {
+  const origin = http.adminOrigin || `http://${http.adminHost || http.host}:${http.adminPort ?? http.port}`;
+  return oidc.issuer === '' ? null : createOidcClient({ ...oidc, redirectUri: origin + oidcCallbackPath });
 }

@@ -8,6 +8,7 @@ import { deliveries } from './groups/deliveries.ts';
 import { jobs } from './groups/jobs.ts';
 import { keys } from './groups/keys.ts';
 import { ledger } from './groups/ledger.ts';
+import { operators } from './groups/operators.ts';
 import { overview } from './groups/overview.ts';
 import { projects } from './groups/projects.ts';
 import { secrets } from './groups/secrets.ts';
@@ -34,6 +35,7 @@ export const verbTable: Readonly<Record<string, Verb | VerbGroup>> = {
   overview,
   audit,
   'admin-tokens': adminTokens,
+  operators,
 };
 
 /** Every verb with the words of its command, such as `keys create`. */

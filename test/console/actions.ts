@@ -343,6 +343,8 @@ export const notInTheConsole: Record<string, string> = {
   'webhooks send-test': 'It is for the author of a receiver, who has a command line.',
   'admin-tokens create': 'A stolen session must not be able to make a token that outlives it.',
   'admin-tokens revoke': 'Tokens are made and revoked in one place.',
+  'operators add': 'A stolen session must not be able to let in a person who outlives it.',
+  'operators remove': 'People are added and removed in one place.',
 };
 
 type Row = Record<string, unknown>;

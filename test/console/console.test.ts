@@ -7,6 +7,7 @@ import { allVerbs } from '../../src/verbs/table.ts';
 import type { VerbRoute } from '../../src/verbs/define-verb.ts';
 import { buildConsole } from '../../scripts/build-console.mjs';
 import { startGateway, type Gateway } from '../support/gateway.ts';
+import { oidcClient, startOidcIssuer, type OidcIssuer } from '../support/oidc-issuer.ts';
 import { actions, notInTheConsole } from './actions.ts';
 import { createAdminClient, type AdminClient } from './admin-client.ts';
 import { startBrowser } from './browser.ts';
@@ -14,11 +15,13 @@ import { keyboardWalks } from './keyboard-walks.ts';
 import { listWalks } from './list-walks.ts';
 import { playgroundWalks } from './playground-walks.ts';
 import { roleWalks } from './role-walks.ts';
+import { walkOidcSignIn } from './oidc-walk.ts';
 import type { Scene } from './scene.ts';
 import { setStage, type Stage } from './stage.ts';
 import { startVisit, type Visit } from './visit.ts';
 
 let gateway: Gateway;
+let issuer: OidcIssuer;
 let browser: Browser;
 let admin: AdminClient;
 let stage: Stage;
@@ -28,7 +31,13 @@ let token: string;
 
 beforeAll(async () => {
   await buildConsole();
-  [gateway, browser] = await Promise.all([startGateway(), startBrowser()]);
+  issuer = await startOidcIssuer();
+  const env = {
+    OIDC_ISSUER: issuer.url,
+    OIDC_CLIENT_ID: oidcClient.id,
+    OIDC_CLIENT_SECRET: oidcClient.secret,
+  };
+  [gateway, browser] = await Promise.all([startGateway({ env }), startBrowser()]);
   token = await tokenOf('owner', 'Ada');
   admin = createAdminClient(gateway.baseUrl, token);
   stage = await setStage(gateway, admin);
@@ -37,6 +46,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser.close();
   await gateway.stop();
+  await issuer.close();
 });
 
 const tokenOf = async (role: Role, name: string): Promise<string> => {
@@ -61,6 +71,7 @@ const pages = (): Record<string, string> => ({
   audit: '/audit',
   jobs: '/jobs',
   summaries: '/summaries',
+  access: '/access',
 });
 
 describe('the console', () => {
@@ -117,6 +128,8 @@ describe('the console', () => {
   });
 
   it.each([...playgroundWalks, ...roleWalks, ...keyboardWalks, ...listWalks])('$promise', ({ walk }) => walk(scene()));
+
+  it('signs a person in by an identity provider, once an owner has entered it', () => walkOidcSignIn(scene(), issuer));
 
   it('signs out, and then shows nothing but the sign-in page', async () => {
     await visit.open('/tasks');

@@ -34,8 +34,8 @@ export interface Visit {
   scriptBytes(): number;
 }
 
-/** Whether somebody is signed in, and whether the month has a summary. */
-const expectedRefusals = /\/(session|summary\?month=[\d-]+)$/;
+/** Whether somebody is signed in, a person without a role, and whether the month has a summary. */
+const expectedRefusals = /\/(session|session\/oidc\/callback\?.*|summary\?month=[\d-]+)$/;
 
 export async function startVisit(browser: Browser, baseUrl: string): Promise<Visit> {
   const context = await browser.newContext({ viewport: sizes.desktop, reducedMotion: 'reduce' });

@@ -25,7 +25,10 @@ export async function inspect(page: Page, name: string): Promise<string[]> {
     await page.setViewportSize(viewport);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+      // Pages that are not of the console take the scheme of the browser by themselves.
+      await page
+        .locator(`html:not([data-mantine-color-scheme]), html[data-mantine-color-scheme=${colorScheme}]`)
+        .waitFor();
       await page.evaluate(transitionsOver);
       await page.screenshot({ path: join(screenshots, `${name}-${size}-${colorScheme}.png`), fullPage: !isDialog });
       // Only the contrast depends on the colors.

@@ -8,6 +8,7 @@ const headings = {
   temporal: 'Temporal',
   http: 'HTTP',
   secrets: 'Secrets',
+  oidc: 'Sign-in to the console by OIDC',
   keys: 'Limits of new keys',
   egress: 'Outbound requests',
   files: 'Stored files',

@@ -3,13 +3,16 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { addOperator } from '../../src/commands/admin/add-operator.ts';
 import { createAdminToken } from '../../src/commands/admin/create-admin-token.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { adminOrigin, callbackUrl, openBrowser } from '../http/admin/browser.ts';
 import { letModelsStream, stream } from '../commands/chat/streams.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
+import { oidcClient, startOidcIssuer, type OidcIssuer } from '../support/oidc-issuer.ts';
 import { startOtlpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts';
 import { png } from '../support/pictures.ts';
 import { describeMetrics } from './metrics-pages.ts';
@@ -17,6 +20,7 @@ import { describeMetrics } from './metrics-pages.ts';
 let gateway: Gateway;
 let traces: OtlpReceiver;
 let project: TestProject;
+let issuer: OidcIssuer;
 let adminUrl: string;
 let metricsUrls: { api: string; worker: string };
 const metricsToken = randomUUID();
@@ -31,7 +35,7 @@ beforeAll(async () => {
   const [admin, health] = [await choosePort(0, ports), await choosePort(0, ports)];
   adminUrl = `http://127.0.0.1:${admin}`;
   metricsUrls = { api: `${adminUrl}/metrics`, worker: `http://127.0.0.1:${health}/metrics` };
-  traces = await startOtlpReceiver();
+  [traces, issuer] = await Promise.all([startOtlpReceiver(), startOidcIssuer()]);
   gateway = await startGateway({
     temporalClient: true,
     env: {
@@ -39,6 +43,10 @@ beforeAll(async () => {
       ADMIN_PORT: String(admin),
       WORKER_HEALTH_PORT: String(health),
       METRICS_TOKEN: metricsToken,
+      ADMIN_ORIGIN: adminOrigin,
+      OIDC_ISSUER: issuer.url,
+      OIDC_CLIENT_ID: oidcClient.id,
+      OIDC_CLIENT_SECRET: oidcClient.secret,
       LOG_LEVEL: 'trace',
     },
   });
@@ -80,6 +88,7 @@ beforeAll(async () => {
   await gateway.get(apiKey, `/api/v1/models?key=${apiKey}&note=${privateTexts['query']}`);
   await gateway.get(apiKey, `/api/v1/models?${privateTexts['query']}=${privateTexts['query']}`);
   await useAdminApi();
+  await signInByOidc();
   for (const taskId of taskIds) await gateway.poll(apiKey, taskId);
   await eventually(async () => {
     const open = await gateway.database.query('', `select id from delivery where state = 'pending'`);
@@ -95,11 +104,12 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway?.stop();
   await traces?.close();
+  await issuer?.close();
 });
 
 describeMetrics(() => ({ gateway, project, urls: metricsUrls, token: metricsToken }));
 
-/** An admin token, a session and a token that was made by one, each as the client has it. */
+/** An admin token, a session and a token that was made by one, each as the client has it, and what a sign-in by OIDC passes around. */
 const adminSecrets: string[] = [];
 
 /** Uses an admin token where it belongs and where it does not, and reads a prompt. */
@@ -127,6 +137,25 @@ async function useAdminApi(): Promise<void> {
   expect(reads.map(({ status }) => status)).toEqual([200, 200, 200]);
   const { status } = await gateway.get(token, '/api/v1/models');
   expect(status).toBe(401);
+}
+
+/** Signs in once as a stranger, once with an answer that fails a check, and once as an operator. */
+async function signInByOidc(): Promise<void> {
+  const browser = openBrowser({ frame: { url: adminUrl } });
+  const comeBack = async (): Promise<number> => {
+    const answer = await browser.signInUntil(callbackUrl);
+    adminSecrets.push(new URL(answer).searchParams.get('state') ?? '', ...browser.cookies.values());
+    return (await browser.open(answer)).status;
+  };
+  const statuses = [await comeBack()];
+  issuer.faults = { claims: { nonce: 'another' } };
+  statuses.push(await comeBack());
+  issuer.faults = {};
+  const person = { issuer: issuer.url, subject: issuer.subject, name: 'Ada', role: 'viewer' } as const;
+  await addOperator({ db: gateway.database }, { actor: 'test', ...person });
+  statuses.push(await comeBack());
+  expect(statuses).toEqual([403, 401, 303]);
+  adminSecrets.push(...browser.cookies.values(), ...issuer.given, oidcClient.secret);
 }
 
 describe('a private text of a client', () => {

@@ -894,6 +894,56 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/admin/v1/operators': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list the people who may sign in to the console by OIDC
+     * @description `tollgate operators list`.
+     *
+     *     Needs the role `owner`.
+     */
+    get: operations['get_operators_list'];
+    put?: never;
+    /**
+     * let a person sign in to the console by OIDC, with a role
+     * @description `tollgate operators add`.
+     *
+     *     Needs the role `owner`.
+     */
+    post: operations['post_operators_add'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/operators/{id}/remove': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * remove a person immediately, and end its sessions
+     * @description `tollgate operators remove`.
+     *
+     *     Needs the role `owner`.
+     */
+    post: operations['post_operators_remove'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/admin/v1/session': {
     parameters: {
       query?: never;
@@ -917,6 +967,70 @@ export interface paths {
      * @description Needs the role `viewer`.
      */
     delete: operations['delete_api_admin_v1_session'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/session/options': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * show the ways to sign in beside a token
+     * @description Needs no token.
+     */
+    get: operations['get_api_admin_v1_session_options'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/session/oidc': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * sign in to the console by OIDC
+     * @description For a browser. What is checked when it comes back is in a cookie for ten minutes.
+     *
+     *     Needs no token.
+     */
+    get: operations['get_api_admin_v1_session_oidc'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/session/oidc/callback': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * come back from the identity provider
+     * @description For a browser, with the parameters that the identity provider adds.
+     *
+     *     Needs no token.
+     */
+    get: operations['get_api_admin_v1_session_oidc_callback'];
+    put?: never;
+    post?: never;
+    delete?: never;
     options?: never;
     head?: never;
     patch?: never;
@@ -968,6 +1082,12 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
+    AddedOperator: {
+      /** @example opr_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      operator_id: string;
+      /** @description What is allowed but may be a mistake. */
+      warnings?: string[];
+    };
     AdjustedCredits: {
       /**
        * @description The task, or the request of a chat.
@@ -1609,6 +1729,24 @@ export interface components {
       /** @description Micro-USD. */
       margin_micro_usd: number;
     };
+    Operator: {
+      /** @example opr_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      operator_id: string;
+      /** @description The identity provider, as its ID tokens name it. */
+      issuer: string;
+      /** @description The person at the identity provider. */
+      subject: string;
+      name: string;
+      /** @enum {string} */
+      role: 'viewer' | 'operator' | 'owner';
+      created_by: string;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+      last_used_at: number | null;
+    };
     Overview: {
       /**
        * @description Unix seconds.
@@ -1702,6 +1840,14 @@ export interface components {
        */
       run_id: string;
     };
+    RemovedOperator: {
+      /** @example opr_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      operator_id: string;
+      /** @description The identity provider, as its ID tokens name it. */
+      issuer: string;
+      /** @description The person at the identity provider. */
+      subject: string;
+    };
     ResealedSecrets: {
       channel_credential: {
         resealed: number;
@@ -1782,6 +1928,14 @@ export interface components {
       role: 'viewer' | 'operator' | 'owner';
       /** @description Null for a token that never expires. */
       expires_at: number | null;
+    };
+    SignInOptions: {
+      /** @description Null where no identity provider is configured. */
+      oidc: {
+        issuer: string;
+        /** @description Where a sign-in begins. */
+        url: string;
+      } | null;
     };
     Summary: {
       /** @example 2030-01 */
@@ -2188,6 +2342,7 @@ export interface components {
   headers: never;
   pathItems: never;
 }
+export type AddedOperator = components['schemas']['AddedOperator'];
 export type AdjustedCredits = components['schemas']['AdjustedCredits'];
 export type AdminToken = components['schemas']['AdminToken'];
 export type Alarm = components['schemas']['Alarm'];
@@ -2213,12 +2368,14 @@ export type LedgerEntry = components['schemas']['LedgerEntry'];
 export type LedgerReport = components['schemas']['LedgerReport'];
 export type ListedDelivery = components['schemas']['ListedDelivery'];
 export type Margin = components['schemas']['Margin'];
+export type Operator = components['schemas']['Operator'];
 export type Overview = components['schemas']['Overview'];
 export type PlaygroundKey = components['schemas']['PlaygroundKey'];
 export type Project = components['schemas']['Project'];
 export type ProjectSecret = components['schemas']['ProjectSecret'];
 export type RedeliveredTask = components['schemas']['RedeliveredTask'];
 export type RefusedRun = components['schemas']['RefusedRun'];
+export type RemovedOperator = components['schemas']['RemovedOperator'];
 export type ResealedSecrets = components['schemas']['ResealedSecrets'];
 export type ResolvedTask = components['schemas']['ResolvedTask'];
 export type RevokedAdminToken = components['schemas']['RevokedAdminToken'];
@@ -2226,6 +2383,7 @@ export type RevokedKey = components['schemas']['RevokedKey'];
 export type RotatedKey = components['schemas']['RotatedKey'];
 export type RunningJob = components['schemas']['RunningJob'];
 export type Session = components['schemas']['Session'];
+export type SignInOptions = components['schemas']['SignInOptions'];
 export type Summary = components['schemas']['Summary'];
 export type SummaryRow = components['schemas']['SummaryRow'];
 export type SwitchedChannel = components['schemas']['SwitchedChannel'];
@@ -4106,6 +4264,132 @@ export interface operations {
       };
     };
   };
+  get_operators_list: {
+    parameters: {
+      query?: {
+        /** @description begin with the newest or the oldest (default: newest) */
+        sort?: 'newest' | 'oldest';
+        /** @description show at most this many rows (default: 50) */
+        limit?: string | number;
+        /** @description continue after the last row of an earlier list */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['Operator'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['Operator'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_operators_add: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description the identity provider, exactly as its ID tokens name it */
+          issuer: string;
+          /** @description the person there; a sign-in that is refused for a lack of a role shows it */
+          subject: string;
+          /**
+           * @description what the person may do, as the role of an admin token
+           * @enum {string}
+           */
+          role: 'viewer' | 'operator' | 'owner';
+          /** @description the name of the person, for the audit log */
+          name: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['AddedOperator'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['AddedOperator'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_operators_remove: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description operator id, such as opr_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['RemovedOperator'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['RemovedOperator'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
   get_api_admin_v1_session: {
     parameters: {
       query?: never;
@@ -4175,6 +4459,74 @@ export interface operations {
             /** @description False if there was none. */
             ended: boolean;
           };
+        };
+      };
+    };
+  };
+  get_api_admin_v1_session_options: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The ways to sign in. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['SignInOptions'];
+        };
+      };
+    };
+  };
+  get_api_admin_v1_session_oidc: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description To the identity provider. */
+      303: {
+        headers: {
+          /** @description The page of the identity provider. */
+          Location: string;
+          /** @description The cookie of the sign-in. */
+          'Set-Cookie': string;
+          [name: string]: unknown;
+        };
+        content: {
+          '*/*': string;
+        };
+      };
+    };
+  };
+  get_api_admin_v1_session_oidc_callback: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description To the console, with a session. */
+      303: {
+        headers: {
+          /** @description The console. */
+          Location: string;
+          /** @description The cookie of the session, which scripts cannot read. */
+          'Set-Cookie': string;
+          [name: string]: unknown;
+        };
+        content: {
+          '*/*': string;
         };
       };
     };

@@ -16,6 +16,13 @@ export const sessionQuery = queryOptions({
   staleTime: 60_000,
 });
 
+/** The ways to sign in beside a token. */
+export const signInQuery = queryOptions({
+  queryKey: ['session-options'],
+  queryFn: () => read('/session/options', {}),
+  staleTime: 60_000,
+});
+
 const ranks: Record<Role, number> = { viewer: 0, operator: 1, owner: 2 };
 
 /** Whether the signed-in person has this role or a higher one. The server decides; the console only hides what it would refuse. */

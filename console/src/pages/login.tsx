@@ -1,12 +1,12 @@
-import { Button, Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Button, Center, Code, Divider, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { takeAddressToken } from '../api/address-token.ts';
 import { change } from '../api/admin.ts';
-import { sessionQuery } from '../api/session.ts';
+import { sessionQuery, signInQuery } from '../api/session.ts';
 import { ErrorAlert } from '../ui/page.tsx';
 
-/** Signs in by a token, which the browser hands over once for a session cookie. */
+/** Signs in at the identity provider if there is one, or by a token, which the browser hands over once for a session cookie. */
 export function Login() {
   const queryClient = useQueryClient();
   const [token, setToken] = useState('');
@@ -15,6 +15,8 @@ export function Login() {
     onSuccess: (session) => queryClient.setQueryData(sessionQuery.queryKey, session),
   });
   const { mutate } = signIn;
+  const { data: options } = useQuery(signInQuery);
+  const oidc = options?.oidc ?? null;
   useEffect(() => {
     document.title = 'Sign in · Tollgate';
     const given = takeAddressToken();
@@ -35,9 +37,18 @@ export function Login() {
                 Sign in to Tollgate
               </Title>
               <Text c="dimmed" size="sm" mt={4}>
-                Use an admin token. It is exchanged for a session of 12 hours and not kept in this browser.
+                A session lasts 12 hours. An admin token is not kept in this browser.
               </Text>
             </div>
+            {oidc !== null && (
+              <>
+                {/* A page of the identity provider, so no link of the router. */}
+                <Button component="a" href={oidc.url} fullWidth>
+                  Sign in with {new URL(oidc.issuer).host}
+                </Button>
+                <Divider label="or" labelPosition="center" />
+              </>
+            )}
             <PasswordInput
               label="Admin token"
               placeholder="adm_…"
@@ -48,7 +59,7 @@ export function Login() {
               required
             />
             {signIn.isError && <ErrorAlert error={signIn.error} />}
-            <Button type="submit" loading={signIn.isPending} fullWidth>
+            <Button type="submit" variant={oidc === null ? 'filled' : 'default'} loading={signIn.isPending} fullWidth>
               Sign in
             </Button>
             <Text c="dimmed" size="sm">

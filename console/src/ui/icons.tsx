@@ -42,6 +42,12 @@ export const JobsIcon = icon(
   </>,
 );
 export const SummariesIcon = icon(<path d="M4 5h16v14H4zM4 10h16M4 15h16M10 5v14" />);
+export const AccessIcon = icon(
+  <>
+    <circle cx="8" cy="15" r="4" />
+    <path d="M11 12l8-8M15 8l3 3" />
+  </>,
+);
 export const SunIcon = icon(
   <>
     <circle cx="12" cy="12" r="4" />

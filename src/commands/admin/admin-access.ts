@@ -1,5 +1,6 @@
 import { recordAudit } from '../../db/audit.ts';
 import { deleteAdminSession, findByAdminSession, findByAdminToken, insertAdminSession } from '../../db/admin-access.ts';
+import type { Statements } from '../../db/database.ts';
 import type { Deps } from '../../deps.ts';
 import { actorOf, type AdminAccess } from '../../domain/admin-access.ts';
 import { adminTokenPrefix, digestApiKey, generateSessionSecret } from '../../platform/crypto/api-key.ts';
@@ -13,22 +14,25 @@ export type AccessDeps = Pick<Deps, 'db' | 'config'>;
 export const accessByToken = async (deps: AccessDeps, token: string): Promise<AdminAccess | null> =>
   token.startsWith(adminTokenPrefix) ? findByAdminToken(deps.db, digestsOf(deps, token)) : null;
 
-/** The holder of a session; null if it has ended. */
+/** The token or the operator of a session; null if the session has ended. */
 export const accessBySession = (deps: AccessDeps, session: string): Promise<AdminAccess | null> =>
   findByAdminSession(deps.db, digestsOf(deps, session));
 
-/** Begins a session of a token's holder. Only the digest of the returned secret is stored. */
-export async function beginSession(
-  deps: AccessDeps,
-  access: AdminAccess,
-): Promise<{ session: string; expiresAt: number }> {
+/** A session as its holder gets it. Only the digest of the secret is stored. */
+export interface BegunSession {
+  session: string;
+  /** Unix seconds. */
+  expiresAt: number;
+}
+
+/** Begins a session of a token or an operator, in a transaction of the caller. */
+export async function beginSession(deps: AccessDeps, inside: Statements, access: AdminAccess): Promise<BegunSession> {
   const session = generateSessionSecret();
   const [digest] = digestsOf(deps, session);
   if (!digest) throw new Error('no pepper is configured');
-  const expiresAt = await deps.db.transaction('begin', async (_query, inside) => {
-    await recordAudit(inside, { actor: actorOf(access), action: 'admin_sessions.begin', subject: access.tokenId });
-    return insertAdminSession(inside, { digest, tokenId: access.tokenId, seconds: sessionSeconds });
-  });
+  const { principalId } = access;
+  await recordAudit(inside, { actor: actorOf(access), action: 'admin_sessions.begin', subject: principalId });
+  const expiresAt = await insertAdminSession(inside, { digest, principalId, seconds: sessionSeconds });
   return { session, expiresAt };
 }
 

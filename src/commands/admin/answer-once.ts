@@ -24,7 +24,7 @@ export async function answerOnce(
   { fingerprint, ...request }: AdminRequest & { fingerprint: string },
   work: () => Promise<string>,
 ): Promise<{ answer: string; isReplay: boolean }> {
-  const context = `admin_request|answer|${request.tokenId} ${request.key}` as const;
+  const context = `admin_request|answer|${request.principalId} ${request.key}` as const;
   const bound = await bindAdminRequest(db, request, { fingerprint, keptSeconds });
   if (bound) return { answer: sealer.open(storedAnswer(bound, fingerprint), context), isReplay: true };
   const answer = await work().catch(async (error: unknown) => {

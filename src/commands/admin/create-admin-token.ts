@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import type { Role } from '../../domain/role.ts';
 import { generateAdminToken } from '../../platform/crypto/api-key.ts';
 import { newId } from '../../platform/crypto/ids.ts';
-import { newSecretRow } from '../projects/new-secret-row.ts';
+import { storedFormOf } from '../projects/new-secret-row.ts';
 
 /** Creates a token for the admin API. Only here is it returned, because only its digest is stored. */
 export async function createAdminToken(
@@ -13,9 +13,9 @@ export async function createAdminToken(
 ): Promise<{ tokenId: string; token: string }> {
   const tokenId = newId('atk');
   const token = generateAdminToken();
-  const { id: _, ...secret } = newSecretRow(config.secrets, token);
+  const stored = storedFormOf(config.secrets, token);
   await db.transaction('begin', async (_query, inside) => {
-    await insertAdminToken(inside, { tokenId, name, role, expiresAt, createdBy: actor, ...secret });
+    await insertAdminToken(inside, { tokenId, name, role, expiresAt, createdBy: actor, ...stored });
     const detail = { name, role, expires_at: expiresAt };
     await recordAudit(inside, { actor, action: 'admin_tokens.create', subject: tokenId, detail });
   });

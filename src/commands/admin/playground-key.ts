@@ -1,13 +1,14 @@
-import { findPlaygroundKeys } from '../../db/playground-keys.ts';
+import { recordAudit } from '../../db/audit.ts';
+import type { Statements } from '../../db/database.ts';
+import { addKeySecret } from '../../db/key-secrets.ts';
+import { revokePlaygroundKeys, takePlaygroundKey } from '../../db/playground-keys.ts';
 import type { Deps } from '../../deps.ts';
 import { actorOf, type AdminAccess } from '../../domain/admin-access.ts';
-import { createKey } from '../projects/create-key.ts';
-import { revokeKey } from '../projects/revoke-key.ts';
-import { rotateKey } from '../projects/rotate-key.ts';
-import { setKey } from '../projects/set-key.ts';
-
-/** As long as a session of the console. */
-const lifetimeMs = 12 * 3_600_000;
+import { generateApiKey } from '../../platform/crypto/api-key.ts';
+import { newId } from '../../platform/crypto/ids.ts';
+import { UnknownToOperator } from '../operator-error.ts';
+import { newSecretRow } from '../projects/new-secret-row.ts';
+import { sessionSeconds } from './admin-access.ts';
 
 export interface PlaygroundKey {
   keyId: string;
@@ -18,27 +19,37 @@ export interface PlaygroundKey {
 }
 
 /**
- * Gives an operator a key for the playground of the console, which spends at most `budgetDaily` credits of a project a day (UTC). An
- * operator has one such key for each project: a second call gives the same key a new secret and ends the earlier one. So the spend of
- * the day counts against the cap, however often the console is opened. Throws `OperatorError` for an unknown project.
+ * Gives an operator a key for the playground of the console, which spends at most `budgetDaily` credits of a project a day (UTC) and
+ * lasts as long as a session. An operator has one such key for each project: a second call gives the same key a new secret and ends the
+ * earlier one. So the spend of the day counts against the cap, however often the console is opened. Throws `OperatorError` for an unknown
+ * project.
  */
 export async function issuePlaygroundKey(
-  deps: Pick<Deps, 'db' | 'config'>,
+  { db, config }: Pick<Deps, 'db' | 'config'>,
   { access, projectId, budgetDaily }: { access: AdminAccess; projectId: string; budgetDaily: number },
 ): Promise<PlaygroundKey> {
-  const actor = actorOf(access);
-  const expires = new Date(Date.now() + lifetimeMs);
-  const limits = { budgetDaily, expiresAt: expires };
-  const [existing, ...duplicates] = await findPlaygroundKeys(deps.db, { projectId, tokenId: access.tokenId });
-  // Two calls at the same time may each make one.
-  for (const keyId of duplicates) await revokeKey(deps, { keyId, actor });
-  const issued = { expiresAt: Math.floor(expires.getTime() / 1_000), budgetDaily };
-  if (existing === undefined) {
-    const name = `Playground of ${access.name || access.tokenId}`;
-    const metadata = { playground: access.tokenId };
-    return { ...(await createKey(deps, { projectId, name, metadata, ...limits, actor })), ...issued };
-  }
-  await setKey(deps, { keyId: existing, changes: limits, actor });
-  const { apiKey } = await rotateKey(deps, { keyId: existing, now: true, actor });
-  return { keyId: existing, apiKey, ...issued };
+  const { principalId } = access;
+  const { rpmDefault: rpm, inFlightMaxDefault: inFlightMax } = config.keys;
+  const apiKey = generateApiKey();
+  const expiresAt = new Date(Date.now() + sessionSeconds * 1_000);
+  const newKey = { keyId: newId('key'), name: `Playground of ${access.name || principalId}`, rpm, inFlightMax };
+  const keyId = await db.transaction('begin', async (query, inside) => {
+    const key = await takePlaygroundKey(inside, { projectId, principalId, newKey, budgetDaily, expiresAt });
+    if (!key) throw new UnknownToOperator(`There is no project ${projectId}.`);
+    await addKeySecret(query, { keyId: key.keyId, secret: newSecretRow(config.secrets, apiKey), overlapSeconds: 0 });
+    const action = key.isNew ? 'keys.create' : 'keys.rotate';
+    const detail = { project_id: projectId, playground: true, budget_daily: budgetDaily, expires_at: expiresAt };
+    await recordAudit(inside, { actor: actorOf(access), action, subject: key.keyId, detail });
+    return key.keyId;
+  });
+  return { keyId, apiKey, expiresAt: Math.floor(expiresAt.getTime() / 1_000), budgetDaily };
+}
+
+/** Revokes every playground key of an admin token or an operator, in the transaction that ends its sessions. */
+export async function endPlaygroundKeys(
+  inside: Statements,
+  { principalId, actor }: { principalId: string; actor: string },
+): Promise<void> {
+  for (const { keyId, projectId } of await revokePlaygroundKeys(inside, principalId))
+    await recordAudit(inside, { actor, action: 'keys.revoke', subject: keyId, detail: { project_id: projectId } });
 }

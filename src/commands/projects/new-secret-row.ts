@@ -3,14 +3,15 @@ import type { Deps } from '../../deps.ts';
 import { digestApiKey, displayPartsOf } from '../../platform/crypto/api-key.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 
-/** The row of a secret, with a digest under the first pepper. */
-export function newSecretRow({ keyPeppers }: Deps['config']['secrets'], apiKey: string): NewKeySecret {
+/** The row of a key's secret. */
+export const newSecretRow = (secrets: Deps['config']['secrets'], apiKey: string): NewKeySecret => ({
+  id: newId('sec'),
+  ...storedFormOf(secrets, apiKey),
+});
+
+/** What is stored in place of an API key or an admin token: its digest under the first pepper, and the parts that may be shown. */
+export function storedFormOf({ keyPeppers }: Deps['config']['secrets'], secret: string): Omit<NewKeySecret, 'id'> {
   const [pepper] = keyPeppers;
   if (!pepper) throw new Error('no pepper is configured');
-  return {
-    id: newId('sec'),
-    digest: digestApiKey(apiKey, pepper.secret),
-    pepperId: pepper.id,
-    ...displayPartsOf(apiKey),
-  };
+  return { digest: digestApiKey(secret, pepper.secret), pepperId: pepper.id, ...displayPartsOf(secret) };
 }

@@ -14,7 +14,7 @@ export function adminDocument(routes: readonly DescribedAdminRoute[]): JsonObjec
     limits: { imageDeadlineSeconds: Infinity, videoDeadlineSeconds: Infinity },
     accessText,
     errors: { ...errorBodies, openai: AdminError },
-    security: ({ auth }) => (auth === 'none' ? [] : undefined),
+    security: ({ auth }) => (auth === 'admin' ? undefined : []),
   });
   return {
     openapi: '3.1.0',

@@ -3,7 +3,7 @@ import { time, timeOrNull } from '../../answers/time.ts';
 import { roles } from '../../domain/role.ts';
 import { bodySchema, type NamedSchemas } from '../openapi/json-schema.ts';
 import { json, type Operation } from '../openapi/operation.ts';
-import { adminPrefix } from './admin-prefix.ts';
+import { adminPrefix, oidcCallbackPath } from './admin-prefix.ts';
 import { PlaygroundRequest } from './playground-route.ts';
 import { SignIn } from './session-routes.ts';
 
@@ -24,6 +24,18 @@ const PlaygroundKey = z
   })
   .meta({ id: 'PlaygroundKey' });
 
+const SignInOptions = z
+  .object({
+    oidc: z
+      .object({ issuer: z.string(), url: z.string().describe('Where a sign-in begins.') })
+      .nullable()
+      .describe('Null where no identity provider is configured.'),
+  })
+  .meta({ id: 'SignInOptions' });
+
+/** What a browser shows that does not follow the redirect. */
+const redirection = { '*/*': z.string() };
+
 const bodyOf = (schema: z.ZodType) => (_catalog: unknown, named: NamedSchemas) => ({
   'application/json': { schema: bodySchema(schema, named) },
 });
@@ -38,7 +50,7 @@ export const consoleOperations: Record<string, Operation<string>> = {
     tag: 'console',
     body: bodyOf(SignIn),
     answers: { 200: { description: 'Who is signed in.', content: json(Session), headers: setsCookie } },
-    errors: ['invalid_admin_token', 'cross_site_request', 'rate_limit_exceeded'],
+    errors: ['invalid_admin_token', 'cross_site_request'],
   },
   [`GET ${session}`]: {
     summary: 'show who is signed in',
@@ -55,6 +67,39 @@ export const consoleOperations: Record<string, Operation<string>> = {
         headers: setsCookie,
       },
     },
+  },
+  [`GET ${session}/options`]: {
+    summary: 'show the ways to sign in beside a token',
+    tag: 'console',
+    answers: { 200: { description: 'The ways to sign in.', content: json(SignInOptions) } },
+  },
+  [`GET ${session}/oidc`]: {
+    summary: 'sign in to the console by OIDC',
+    description: 'For a browser. What is checked when it comes back is in a cookie for ten minutes.',
+    tag: 'console',
+    answers: {
+      303: {
+        description: 'To the identity provider.',
+        content: redirection,
+        headers: { Location: 'The page of the identity provider.', 'Set-Cookie': 'The cookie of the sign-in.' },
+      },
+    },
+    errors: ['cross_site_request', 'not_found'],
+    refusesWithPages: true,
+  },
+  [`GET ${oidcCallbackPath}`]: {
+    summary: 'come back from the identity provider',
+    description: 'For a browser, with the parameters that the identity provider adds.',
+    tag: 'console',
+    answers: {
+      303: {
+        description: 'To the console, with a session.',
+        content: redirection,
+        headers: { Location: 'The console.', ...setsCookie },
+      },
+    },
+    errors: ['sign_in_failed', 'unknown_operator', 'not_found'],
+    refusesWithPages: true,
   },
   [`POST ${adminPrefix}/playground/key`]: {
     summary: 'get a short-lived API key for the playground',

@@ -1,17 +1,43 @@
 import type { AppContext } from '../context.ts';
 import { adminPrefix } from './admin-prefix.ts';
 
-const name = 'tollgate_session';
+/** A cookie that scripts cannot read. A page of another site sends it with a link only (SameSite=Lax), as an identity provider must. */
+interface SecretCookie {
+  name: string;
+  /** The paths that get it begin with this one. */
+  path: string;
+}
+
+const sessionCookie: SecretCookie = { name: 'tollgate_session', path: adminPrefix };
 
 /** The secret of the session in the request's cookie. */
-export const sessionOf = (ctx: AppContext): string | undefined => ctx.cookies.get(name) || undefined;
+export const sessionOf = (ctx: AppContext): string | undefined => secretOf(ctx, sessionCookie);
 
-/**
- * Sets the cookie of a session, or removes it where the secret is empty. Scripts cannot read it, and only the paths of the admin API
- * get it. The browser's own Origin says whether it came by https, also behind a proxy.
- */
-export function setSessionCookie(ctx: AppContext, secret: string, seconds: number): void {
-  const isSecure = ctx.get('origin').startsWith('https://');
-  const parts = [`${name}=${secret}`, `Path=${adminPrefix}`, `Max-Age=${seconds}`, 'HttpOnly', 'SameSite=Lax'];
-  ctx.set('Set-Cookie', [...parts, ...(isSecure ? ['Secure'] : [])].join('; '));
+/** Sets the cookie of a session. Only the paths of the admin API get it. */
+export function setSessionCookie(
+  ctx: AppContext,
+  session: { session: string; expiresAt: number },
+  secure: boolean,
+): void {
+  const seconds = Math.max(1, session.expiresAt - Math.floor(Date.now() / 1_000));
+  setSecret(ctx, sessionCookie, { value: session.session, seconds, secure });
+}
+
+export const clearSessionCookie = (ctx: AppContext): void =>
+  setSecret(ctx, sessionCookie, { value: '', seconds: 0, secure: isFromHttps(ctx) });
+
+/** The browser's own Origin says whether it came by https, also behind a proxy. Browsers send it with every write. */
+export const isFromHttps = (ctx: AppContext): boolean => ctx.get('origin').startsWith('https://');
+
+export const secretOf = (ctx: AppContext, { name }: SecretCookie): string | undefined =>
+  ctx.cookies.get(name) || undefined;
+
+/** Sets a cookie beside those that the answer sets already. No seconds remove it. */
+export function setSecret(
+  ctx: AppContext,
+  { name, path }: SecretCookie,
+  { value, seconds, secure }: { value: string; seconds: number; secure: boolean },
+): void {
+  const parts = [`${name}=${value}`, `Path=${path}`, `Max-Age=${seconds}`, 'HttpOnly', 'SameSite=Lax'];
+  ctx.append('Set-Cookie', [...parts, ...(secure ? ['Secure'] : [])].join('; '));
 }

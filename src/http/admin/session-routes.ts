@@ -7,14 +7,14 @@ import type { Route } from '../route.ts';
 import { validate } from '../validate.ts';
 import { adminPrefix } from './admin-prefix.ts';
 import { demandSameOrigin } from './same-origin.ts';
-import { sessionOf, setSessionCookie } from './session-cookie.ts';
+import { clearSessionCookie, isFromHttps, sessionOf, setSessionCookie } from './session-cookie.ts';
 
-/** Sign-in to the console: a token becomes a session, whose secret only the browser's cookie has. */
+/** Sessions of the console, and sign-in by a token, which becomes a session whose secret only the browser's cookie has. */
 export function sessionRoutes(deps: AccessDeps): Route[] {
   const shared = { path: `${adminPrefix}/session`, dialect: 'openai' } as const;
   const own = { ...shared, auth: 'admin', role: 'viewer', body: 'none' } as const;
   return [
-    { ...shared, auth: 'none', method: 'POST', body: 'json', handler: signIn(deps) },
+    { ...shared, auth: 'sign_in', method: 'POST', body: 'json', handler: signIn(deps) },
     { ...own, method: 'GET', handler: showSession },
     { ...own, method: 'DELETE', handler: signOut(deps) },
   ];
@@ -30,9 +30,9 @@ const signIn =
     const { token } = validate(SignIn, ctx.request.body);
     const access = await accessByToken(deps, token);
     if (!access) throw new GatewayError('invalid_admin_token');
-    const { session, expiresAt } = await beginSession(deps, access);
-    setSessionCookie(ctx, session, Math.max(1, expiresAt - Math.floor(Date.now() / 1_000)));
-    ctx.body = present({ ...access, expiresAt });
+    const begun = await deps.db.transaction('begin', (_query, inside) => beginSession(deps, inside, access));
+    setSessionCookie(ctx, begun, isFromHttps(ctx));
+    ctx.body = present({ ...access, expiresAt: begun.expiresAt });
   };
 
 /** `GET /session` */
@@ -47,7 +47,7 @@ const signOut =
   async (ctx) => {
     const session = sessionOf(ctx);
     const ended = session !== undefined && (await endSession(deps, session));
-    setSessionCookie(ctx, '', 0);
+    clearSessionCookie(ctx);
     ctx.body = { ended };
   };
 

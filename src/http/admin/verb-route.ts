@@ -48,8 +48,8 @@ async function onceByKey(deps: VerbRouteDeps, ctx: AppContext, work: () => Promi
   const key = readIdempotencyKey(ctx);
   if (key === null) return work();
   const fingerprint = sha256Hex(canonicalJson({ method: ctx.method, path: ctx.path, body: ctx.request.body ?? {} }));
-  const { tokenId } = adminOf(ctx);
-  const { answer: text, isReplay } = await answerOnce(deps, { tokenId, key, fingerprint }, async () =>
+  const { principalId } = adminOf(ctx);
+  const { answer: text, isReplay } = await answerOnce(deps, { principalId, key, fingerprint }, async () =>
     JSON.stringify(await work()),
   );
   if (isReplay) ctx.set('Idempotent-Replayed', 'true');
@@ -81,7 +81,7 @@ function givenTo(ctx: AppContext, fields: ReadonlyMap<string, string>, isRead: b
 function demandOwnerInput(ctx: AppContext, { ownerInput = [] }: VerbRoute, given: Record<string, unknown>): void {
   const name = ownerInput.find((one) => given[one] !== undefined);
   if (name === undefined || includesRole(adminOf(ctx).role, 'owner')) return;
-  const message = `The field ${snakeCase(name)} needs the role owner. This token has the role ${adminOf(ctx).role}.`;
+  const message = `The field ${snakeCase(name)} needs the role owner. You have the role ${adminOf(ctx).role}.`;
   throw new GatewayError('role_not_allowed', { message, param: snakeCase(name) });
 }
 

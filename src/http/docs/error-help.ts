@@ -76,6 +76,11 @@ export const errorHelp = {
     remedy:
       'Send a token of `tollgate admin-tokens create` as `Authorization: Bearer adm_…`, or sign in to the console again. API keys do not work there.',
   },
+  sign_in_failed: {
+    when: 'The console: the identity provider did not confirm the sign-in, or the sign-in took too long',
+    remedy:
+      'Begin again from the sign-in page of the console, or sign in with an admin token. The message has the reason.',
+  },
   invalid_metrics_token: {
     when: 'The token of `/metrics` is not valid',
     remedy: 'Send `METRICS_TOKEN` as `Authorization: Bearer …`. API keys do not work there.',
@@ -113,8 +118,13 @@ export const errorHelp = {
       'Ask the operator to add the origin to `CORS_ORIGINS`. Programs outside of a browser send no `Origin` and need nothing.',
   },
   role_not_allowed: {
-    when: 'The admin API: the role of the token does not allow the action',
-    remedy: 'The message names the role that the action needs. Ask an owner for a token with it.',
+    when: 'The admin API: the role of the token or of the operator does not allow the action',
+    remedy: 'The message names the role that the action needs. Ask an owner for it.',
+  },
+  unknown_operator: {
+    when: 'The console: no owner has entered the person who signed in at the identity provider',
+    remedy:
+      'Ask an owner to run the command of the message, which names the issuer and the subject. Nobody has a role by default.',
   },
   cross_site_request: {
     when: 'The admin API: a page of another site sent the session of the console',

@@ -17,6 +17,10 @@ ${body}
 </html>
 `;
 
+/** Such a page loads nothing from another host, and may not be shown in a frame. */
+export const pagePolicy =
+  "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 /** Text as HTML. */
 export const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');

@@ -1,9 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { GatewayError, type ErrorCode } from '../../domain/errors.ts';
+import { GatewayError } from '../../domain/errors.ts';
 import { adminTokenPrefix, isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { dialectOf } from '../dialects/dialect.ts';
 import { allCredentials, bearerCredentials, hasKeyInQuery } from '../credentials.ts';
+import { statusOf } from '../error-status.ts';
 import type { HttpDeps } from '../http-deps.ts';
 import type { FailureThrottle } from '../rate-limits/failure-throttle.ts';
 
@@ -18,12 +19,12 @@ export function demandApiKey(
 ): AppMiddleware {
   return async (ctx, next) => {
     if (ctx.querystring !== '' && hasKeyInQuery(new URLSearchParams(ctx.querystring)))
-      throw refuse(ctx, failures, 'invalid_api_key');
+      throw refuse(ctx, failures, new GatewayError('invalid_api_key'));
     const credentials = allCredentials(ctx.req, { gemini: dialectOf(ctx) === 'gemini' });
     if (credentials.length > 1) throw new GatewayError('ambiguous_credentials');
     const [secret] = credentials;
     const key = secret !== undefined && isPlausibleApiKey(secret) ? await authenticate(secret) : null;
-    if (!key) throw refuse(ctx, failures, 'invalid_api_key', strangerMessage(secret));
+    if (!key) throw refuse(ctx, failures, new GatewayError('invalid_api_key', { message: strangerMessage(secret) }));
     ctx.state.key = key;
     await next();
   };
@@ -51,17 +52,29 @@ export function demandToken(
     if (credentials.length > 1) throw new GatewayError('ambiguous_credentials');
     const given = sha256(credentials[0] ?? '');
     const matches = digests.filter((digest) => timingSafeEqual(digest, given));
-    if (credentials.length === 0 || matches.length === 0) throw refuse(ctx, failures, code);
+    if (credentials.length === 0 || matches.length === 0) throw refuse(ctx, failures, new GatewayError(code));
     await next();
+  };
+}
+
+/** For routes whose handler checks a credential of the body or the query: its refusals count as those of other credentials do. */
+export function throttleRefusals(failures: FailureThrottle): AppMiddleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const isRefused = error instanceof GatewayError && statusOf[error.code] === 401;
+      throw isRefused ? refuse(ctx, failures, error) : error;
+    }
   };
 }
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /** The refusal of a credential, which is throttled by address. */
-export function refuse(ctx: AppContext, failures: FailureThrottle, code: ErrorCode, message?: string): GatewayError {
+export function refuse(ctx: AppContext, failures: FailureThrottle, refusal: GatewayError): GatewayError {
   const waitSeconds = failures.record(ctx.ip);
-  if (waitSeconds === 0) return new GatewayError(code, { message });
+  if (waitSeconds === 0) return refusal;
   return new GatewayError('rate_limit_exceeded', {
     message: 'Too many requests with invalid credentials.',
     retryAfterSeconds: waitSeconds,

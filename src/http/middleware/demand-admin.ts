@@ -25,7 +25,8 @@ export function demandAdmin(finder: AdminAccessFinder | undefined, failures: Fai
         : session === undefined
           ? null
           : await finder.bySession(session);
-    if (!access) throw refuse(ctx, failures, 'invalid_admin_token', strangerMessage(token));
+    if (!access)
+      throw refuse(ctx, failures, new GatewayError('invalid_admin_token', { message: strangerMessage(token) }));
     ctx.state.admin = access;
     demandRole(ctx);
     await next();
@@ -40,6 +41,6 @@ const strangerMessage = (token = ''): string | undefined =>
 
 function demandRole({ state: { route, admin } }: AppContext): void {
   if (route?.auth !== 'admin' || !admin || includesRole(admin.role, route.role)) return;
-  const message = `This needs the role ${route.role}. This token has the role ${admin.role}.`;
+  const message = `This needs the role ${route.role}. You have the role ${admin.role}.`;
   throw new GatewayError('role_not_allowed', { message });
 }

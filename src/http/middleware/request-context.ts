@@ -49,7 +49,7 @@ function noteRequest({ logger, metrics, recordDetail }: ContextTools, ctx: AppCo
     ms: Math.round(ms),
     key_id: key?.keyId,
     project_id: key?.projectId,
-    admin_token_id: admin?.tokenId,
+    principal_id: admin?.principalId,
     // False if the client disconnected during the answer.
     complete: ctx.res.writableFinished,
   };

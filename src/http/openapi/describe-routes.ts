@@ -61,7 +61,7 @@ function describe(
   surroundings: Surroundings,
   named: NamedSchemas,
 ): JsonObject {
-  const { summary, tag, parameters = [], body, answers, errors = [] } = operation;
+  const { summary, tag, parameters = [], body, answers } = operation;
   const { catalog, limits } = surroundings;
   const security = surroundings.security(route);
   return {
@@ -77,7 +77,7 @@ function describe(
       ...Object.fromEntries(
         Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer, named)] as const),
       ),
-      ...describeErrors(route, [...errorsOfRoute(route), ...errors], surroundings, named),
+      ...describeErrors(route, operation, surroundings, named),
     },
     ...(security && { security }),
   };
@@ -123,12 +123,12 @@ const describeHeaders = (headers: Answer['headers'] = {}, about: JsonObject = {}
 /** The refusals by status, with the codes of each. */
 function describeErrors(
   route: DescribedRoute,
-  codes: readonly ErrorCode[],
+  { errors: own = [], refusesWithPages }: Operation<string>,
   { errors }: Surroundings,
   named: NamedSchemas,
 ): JsonObject {
   const byStatus = new Map<number, Set<ErrorCode>>();
-  for (const code of codes) {
+  for (const code of [...errorsOfRoute(route), ...own]) {
     const known = byStatus.get(statusOf[code]) ?? new Set();
     byStatus.set(statusOf[code], known.add(code));
   }
@@ -141,7 +141,10 @@ function describeErrors(
           status,
           {
             description: sorted.map((code) => `\`${code}\`: ${errorTable[code].message}`).join('\n\n'),
-            content: { 'application/json': { schema: errorSchema(route, sorted, errors, named) } },
+            content: {
+              'application/json': { schema: errorSchema(route, sorted, errors, named) },
+              ...(refusesWithPages && { 'text/html': { schema: { type: 'string' } } }),
+            },
           },
         ] as const;
       }),

@@ -23,6 +23,8 @@ export interface Operation<TagName extends string = Tag> {
   answers: Readonly<Record<number, Answer>>;
   /** The refusals of this route beyond those of every route of its kind. */
   errors?: readonly ErrorCode[];
+  /** A browser that asks for a page gets its refusals as one. */
+  refusesWithPages?: true;
 }
 
 /** The offered models, in the catalog's order. */

@@ -28,6 +28,7 @@ const byAuth = {
   ],
   job_token: ['ambiguous_credentials', 'invalid_job_token', 'rate_limit_exceeded'],
   metrics_token: ['ambiguous_credentials', 'invalid_metrics_token', 'rate_limit_exceeded'],
+  sign_in: ['rate_limit_exceeded'],
   signed: [],
   none: [],
 } satisfies Record<DescribedRoute['auth'], ErrorCode[]>;

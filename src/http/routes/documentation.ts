@@ -7,6 +7,7 @@ import type { AppContext, AppMiddleware } from '../context.ts';
 import { docAssets } from '../docs/assets.ts';
 import { errorPage, errorsPage, isErrorCode } from '../docs/error-pages.ts';
 import { llmsText } from '../docs/llms-text.ts';
+import { pagePolicy } from '../docs/page.ts';
 import { referencePage } from '../docs/reference-page.ts';
 import { answerRepresentation } from '../etag.ts';
 import type { DescribedRoute } from '../openapi/describe-routes.ts';
@@ -53,9 +54,6 @@ const showGuide =
     answerRepresentation(ctx, { body, etag: etagOf(body), type: 'text/plain; charset=utf-8' });
   };
 
-/** Neither page loads anything from another host, and none may be shown in a frame. */
-const pagePolicy =
-  "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** Scalar writes styles into the page, makes object URLs for answers, and sends the requests of "try it" to this server. */
 const referencePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; media-src 'self' blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -9,3 +9,4 @@ export const channelId = idOf('chn');
 export const requestId = idOf('req');
 export const runId = idOf('run');
 export const tokenId = idOf('atk');
+export const operatorId = idOf('opr');

@@ -21,7 +21,7 @@ export async function fillEveryTable(db: Database): Promise<void> {
   await fillTasks(db, book);
   await fillChats(db, book);
   await fillJobs(db, book);
-  await fillAdmin(db);
+  await fillAdmin(db, book);
 }
 
 type Book = Awaited<ReturnType<typeof openBook>>;
@@ -112,7 +112,7 @@ async function fillJobs(db: Database, book: Book): Promise<void> {
   );
 }
 
-async function fillAdmin(db: Database): Promise<void> {
+async function fillAdmin(db: Database, { keyId, projectId }: Book): Promise<void> {
   await run(
     db,
     `insert into admin_token (id, name, role, digest, pepper_id, prefix, last4, created_by)
@@ -120,12 +120,26 @@ async function fillAdmin(db: Database): Promise<void> {
   );
   await run(
     db,
-    `insert into admin_session (digest, token_id, expires_at)
-     values (sha256('session'), 'atk_1', clock_timestamp() + interval '12 hours')`,
+    `insert into admin_operator (id, issuer, subject, name, role, created_by)
+     values ('opr_1', 'https://id.example.com', 'ada-1', 'Ada', 'viewer', 'cli:root')`,
   );
   await run(
     db,
-    `insert into admin_request (token_id, key, fingerprint, expires_at)
+    `insert into admin_session (digest, token_id, operator_id, expires_at)
+     values (sha256('session'), 'atk_1', null, clock_timestamp() + interval '12 hours'),
+       (sha256('other session'), null, 'opr_1', clock_timestamp() + interval '12 hours')`,
+  );
+  await run(
+    db,
+    `insert into oidc_sign_in (state_sha256, expires_at) values (repeat('0', 64), clock_timestamp() + interval '10 minutes')`,
+  );
+  await run(db, `insert into playground_key (project_id, principal_id, key_id) values ($1, 'opr_1', $2)`, [
+    projectId,
+    keyId,
+  ]);
+  await run(
+    db,
+    `insert into admin_request (principal_id, key, fingerprint, expires_at)
      values ('atk_1', 'key-3', 'same body', clock_timestamp() + interval '1 day')`,
   );
 }

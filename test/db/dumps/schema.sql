@@ -1,19 +1,31 @@
 create sequence schema_migration_id_seq as integer;
 
+create table admin_operator (
+  created_at timestamp with time zone not null default clock_timestamp(),
+  created_by text not null,
+  id text not null,
+  issuer text not null,
+  last_used_at timestamp with time zone,
+  name text not null,
+  role text not null,
+  subject text not null
+);
+
 create table admin_request (
   answer text,
   begun_at timestamp with time zone not null default clock_timestamp(),
   expires_at timestamp with time zone not null,
   fingerprint text not null,
   key text not null,
-  token_id text not null
+  principal_id text not null
 );
 
 create table admin_session (
   created_at timestamp with time zone not null default clock_timestamp(),
   digest bytea not null,
   expires_at timestamp with time zone not null,
-  token_id text not null
+  operator_id text,
+  token_id text
 );
 
 create table admin_token (
@@ -340,6 +352,17 @@ create table monthly_summary (
   successes bigint not null
 );
 
+create table oidc_sign_in (
+  expires_at timestamp with time zone not null,
+  state_sha256 text not null
+);
+
+create table playground_key (
+  key_id text not null,
+  principal_id text not null,
+  project_id text not null
+);
+
 create table project (
   callback_secret text not null,
   callback_secret_previous text,
@@ -478,7 +501,15 @@ create table usage_hour (
   successes bigint not null
 );
 
-alter table admin_request add constraint admin_request_pkey PRIMARY KEY (token_id, key);
+alter table admin_operator add constraint admin_operator_issuer_subject_key UNIQUE (issuer, subject);
+
+alter table admin_operator add constraint admin_operator_pkey PRIMARY KEY (id);
+
+alter table admin_operator add constraint admin_operator_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'owner'::text])));
+
+alter table admin_request add constraint admin_request_pkey PRIMARY KEY (principal_id, key);
+
+alter table admin_session add constraint admin_session_check CHECK ((num_nonnulls(token_id, operator_id) = 1));
 
 alter table admin_session add constraint admin_session_pkey PRIMARY KEY (digest);
 
@@ -619,6 +650,10 @@ alter table model add constraint model_pkey PRIMARY KEY (id);
 
 alter table monthly_summary add constraint monthly_summary_pkey PRIMARY KEY (month, project_id, model_id, channel_id);
 
+alter table oidc_sign_in add constraint oidc_sign_in_pkey PRIMARY KEY (state_sha256);
+
+alter table playground_key add constraint playground_key_pkey PRIMARY KEY (project_id, principal_id);
+
 alter table project add constraint project_pkey PRIMARY KEY (id);
 
 alter table project add constraint project_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text])));
@@ -669,7 +704,7 @@ alter table traffic_mark add constraint traffic_mark_pkey PRIMARY KEY (id);
 
 alter table usage_hour add constraint usage_hour_pkey PRIMARY KEY (hour, project_id, key_id, model_id);
 
-alter table admin_request add constraint admin_request_token_id_fkey FOREIGN KEY (token_id) REFERENCES admin_token(id);
+alter table admin_session add constraint admin_session_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES admin_operator(id) ON DELETE CASCADE;
 
 alter table admin_session add constraint admin_session_token_id_fkey FOREIGN KEY (token_id) REFERENCES admin_token(id);
 
@@ -702,6 +737,10 @@ alter table ledger_checkpoint_account add constraint ledger_checkpoint_account_c
 alter table ledger_checkpoint_key add constraint ledger_checkpoint_key_checkpoint_id_fkey FOREIGN KEY (checkpoint_id) REFERENCES ledger_checkpoint(id) ON DELETE CASCADE;
 
 alter table monthly_summary add constraint monthly_summary_month_fkey FOREIGN KEY (month) REFERENCES summary_month(month);
+
+alter table playground_key add constraint playground_key_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
+
+alter table playground_key add constraint playground_key_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
 
 alter table task add constraint task_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
 

@@ -124,6 +124,28 @@ describe('a session', () => {
     expect(JSON.stringify(listed.body)).not.toContain('stolen');
   });
 
+  it('ends with its token, also if the token gets an earlier end meanwhile', async () => {
+    const soon = await home.token('viewer', { expiresAt: new Date(Date.now() + 3_600_000) });
+    const cookie = await cookieOf(soon.token);
+    expect(Number(/Max-Age=(\d+)/.exec(cookie)?.[1])).toBeLessThanOrEqual(3_600);
+    const headers = { ...sameOrigin, cookie: pair(cookie) };
+    expect((await home.ask('', 'GET', '/session', { headers })).status).toBe(200);
+    const end = `update admin_token set expires_at = clock_timestamp() where id = $1`;
+    await home.db.query('', end, [soon.tokenId]);
+    expect((await home.ask('', 'GET', '/session', { headers })).status).toBe(401);
+  });
+
+  it('begins for a valid token after many wrong ones, which are throttled by address', async () => {
+    const strict = await home.serve({ AUTH_FAILURES_PER_MINUTE_MAX: '3' });
+    const wrong = () => strict.ask('', 'POST', '/session', { body: { token: 'adm_wrong' } });
+    const answers = [await wrong(), await wrong(), await wrong(), await wrong()];
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 429]);
+    expect(Number(answers[3]?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await strict.ask('', 'POST', '/session', { body: { token: tokenOf('viewer') } })).status).toBe(200);
+    // Refusals of tokens in headers count together with them.
+    expect((await strict.ask('adm_wrong', 'GET', '/session')).status).toBe(429);
+  });
+
   it('begins from no other site', async () => {
     const headers = { 'sec-fetch-site': 'cross-site' };
     const asked = await home.ask('', 'POST', '/session', { body: { token: tokenOf('owner') }, headers });
@@ -217,6 +239,100 @@ describe('a change by the admin API', () => {
   });
 });
 
+describe('the key of the playground', () => {
+  const newProject = async (): Promise<string> => {
+    const made = await home.ask(tokenOf('owner'), 'POST', '/projects', { body: { name: 'played' } });
+    return String(made.body['project_id']);
+  };
+  const issue = (token: string, body: object) => home.ask(token, 'POST', '/playground/key', { body });
+  const secretsOf = (keyId: unknown) =>
+    home.db.query<{ isLive: boolean }>(
+      '',
+      `select coalesce(expires_at > clock_timestamp(), true) as is_live from api_key_secret where key_id = $1
+       order by created_at`,
+      [keyId],
+    );
+
+  it('spends at most its daily budget and lasts as long as a session', async () => {
+    const project = await newProject();
+    const made = await issue(tokenOf('operator'), { project_id: project });
+    expect(made).toMatchObject({
+      status: 200,
+      body: { api_key: expect.stringMatching(/^sk-/), key_id: expect.stringMatching(/^key_/), budget_daily: 1_000 },
+    });
+    const left = Number(made.body['expires_at']) - Date.now() / 1_000;
+    expect(Math.abs(left - 43_200)).toBeLessThan(60);
+    const listed = await home.ask(tokenOf('viewer'), 'GET', `/keys?project=${project}`);
+    expect(listed.body).toMatchObject({
+      data: [{ key_id: made.body['key_id'], name: 'Playground of operator', budget_daily: 1_000, rpm: null }],
+    });
+  });
+
+  it('gets a new secret from a second call, which ends the earlier one, and another budget', async () => {
+    const project = await newProject();
+    const first = await issue(tokenOf('operator'), { project_id: project });
+    const second = await issue(tokenOf('operator'), { project_id: project, budget_daily: 50 });
+    expect(second.body).toMatchObject({ key_id: first.body['key_id'], budget_daily: 50 });
+    expect(second.body['api_key']).not.toBe(first.body['api_key']);
+    expect(await secretsOf(first.body['key_id'])).toEqual([{ isLive: false }, { isLive: true }]);
+    const others = await issue(tokenOf('owner'), { project_id: project });
+    expect(others.body['key_id']).not.toBe(first.body['key_id']);
+  });
+
+  it('is one key for calls at the same moment, of which the last has the valid secret', async () => {
+    const project = await newProject();
+    const calls = await Promise.all(
+      Array.from({ length: 6 }, () => issue(tokenOf('operator'), { project_id: project })),
+    );
+    expect(calls.map(({ status }) => status)).toEqual(Array(6).fill(200));
+    const keys = new Set(calls.map(({ body }) => body['key_id']));
+    expect(keys.size).toBe(1);
+    const secrets = await secretsOf([...keys][0]);
+    expect(secrets).toHaveLength(6);
+    expect(secrets.filter(({ isLive }) => isLive)).toHaveLength(1);
+  });
+
+  it('is another key after it was revoked, and ends with its token', async () => {
+    const project = await newProject();
+    const { tokenId, token } = await home.token('operator');
+    const first = await issue(token, { project_id: project });
+    await home.ask(tokenOf('owner'), 'POST', `/keys/${String(first.body['key_id'])}/revoke`);
+    const second = await issue(token, { project_id: project });
+    expect(second.body['key_id']).not.toBe(first.body['key_id']);
+    await home.ask(tokenOf('owner'), 'POST', `/admin-tokens/${tokenId}/revoke`);
+    const live = await home.ask(tokenOf('viewer'), 'GET', `/keys?project=${project}&state=active`);
+    expect(live.body).toMatchObject({ data: [] });
+    const audit = await home.ask(tokenOf('viewer'), 'GET', `/audit?subject=${String(second.body['key_id'])}`);
+    expect(audit.body).toMatchObject({ data: [{ action: 'keys.revoke' }, { action: 'keys.create' }] });
+  });
+
+  it('takes over no key by its metadata', async () => {
+    const project = await newProject();
+    const { tokenId, token } = await home.token('operator');
+    const body = { project, metadata: { playground: tokenId } };
+    const theirs = await home.ask(tokenOf('owner'), 'POST', '/keys', { body });
+    const made = await issue(token, { project_id: project });
+    expect(made.body['key_id']).not.toBe(theirs.body['key_id']);
+    expect(await secretsOf(theirs.body['key_id'])).toEqual([{ isLive: true }]);
+  });
+
+  it('needs an operator, a project that exists and a budget within its bounds', async () => {
+    const project = await newProject();
+    const answers = [
+      await issue(tokenOf('viewer'), { project_id: project }),
+      await issue(tokenOf('operator'), { project_id: 'prj_none' }),
+      await issue(tokenOf('operator'), { project_id: project, budget_daily: 1_000_001 }),
+      await issue(tokenOf('operator'), {}),
+    ];
+    expect(answers.map((asked) => [asked.status, codeOf(asked)])).toEqual([
+      [403, 'role_not_allowed'],
+      [404, 'not_found'],
+      [400, 'invalid_value'],
+      [400, 'missing_parameter'],
+    ]);
+  });
+});
+
 describe('a list of the admin API', () => {
   it('is read page by page, newest first, and the other way round', async () => {
     const project = String(
@@ -264,7 +380,7 @@ describe('a list of the admin API', () => {
 });
 
 describe('the OpenAPI document of the admin API', () => {
-  it('has every route with its role, and the inputs of each, and needs no token', async () => {
+  it('has every route of a verb with its role and its inputs, and those of the console, and needs no token', async () => {
     const { status, body } = await home.ask('', 'GET', '/openapi.json');
     expect(status).toBe(200);
     const paths = body['paths'] as Record<string, Record<string, { description: string; requestBody?: object }>>;
@@ -273,6 +389,12 @@ describe('the OpenAPI document of the admin API', () => {
       const described = paths[path]?.[route.method.toLowerCase()]?.description;
       expect({ name, described }).toEqual({ name, described: expect.stringContaining(`\`${route.role}\``) });
     }
+    for (const path of ['session', 'session/options', 'session/oidc', 'session/oidc/callback', 'playground/key'])
+      expect(paths).toHaveProperty([`/api/admin/v1/${path}`]);
+    expect(paths['/api/admin/v1/playground/key']?.['post']).toMatchObject({
+      requestBody: { content: { 'application/json': { schema: { required: ['project_id'] } } } },
+      description: expect.stringContaining('`operator`'),
+    });
     expect(paths['/api/admin/v1/credits']?.['post']?.requestBody).toMatchObject({
       content: { 'application/json': { schema: { required: ['project', 'amount', 'reference'] } } },
     });
