@@ -45,7 +45,8 @@ function undocumentedIn(args: readonly string[], document: Said['said']): string
   if (!found || 'local' in found.verb.route) return null;
   const { method, path } = found.verb.route;
   // `catalog show` without a model prints the list, which another route answers.
-  const filled = found.name === 'catalog show' && args[2] === undefined ? '/catalog' : path.replace(/:\w+/g, 'some');
+  const isWithoutModel = found.name === 'catalog show' && (args[2] ?? '--').startsWith('--');
+  const filled = isWithoutModel ? '/catalog' : path.replace(/:\w+/g, 'some');
   return undocumented({
     method,
     url: `http://localhost${adminPrefix}${filled}`,
