@@ -95,7 +95,7 @@ describe('a secret from a file', () => {
     expect([...secretNames].sort()).toEqual(
       settings
         .map(({ name }) => name)
-        .filter((name) => /KEYS?$|KEY_ID$|TOKENS?$|PEPPERS$|SECRET$|(DATABASE|ALARM).*URL$/.test(name))
+        .filter((name) => /KEYS?$|KEY_ID$|TOKENS?$|PEPPERS$|SECRET$|HEADERS$|(DATABASE|ALARM).*URL$/.test(name))
         .sort(),
     );
   });
