@@ -165,3 +165,14 @@ export const startRedelivery = (
   }: { taskId: string; deliveryId: string; eventId: string; limits: RedeliveryLimits },
 ): Promise<'started' | 'no_callback' | 'erased' | 'not_ended' | 'too_soon' | 'too_many'> =>
   database.value('redeliver', [taskId, deliveryId, eventId, limits.cooldownSeconds, limits.perProjectMax]);
+
+/** The last delivery of a task, or null. */
+export const findLastDelivery = (
+  database: Statements,
+  taskId: string,
+): Promise<{ deliveryId: string; state: string; attempts: number } | null> =>
+  database.first(
+    'last-delivery',
+    'select id as delivery_id, state, attempts from delivery where task_id = $1 order by created_at desc limit 1',
+    [taskId],
+  );

@@ -9,6 +9,14 @@ export interface NewKeySecret {
   last4: string;
 }
 
+export interface AddedSecret {
+  projectId: string;
+  /** The newest secret before, of which these parts are shown. */
+  previous: Pick<NewKeySecret, 'prefix' | 'last4'> | null;
+  /** When the older secrets end, in unix seconds. */
+  previousUntil: number;
+}
+
 /**
  * Adds a secret to a key, unless it has got `perDayMax` of them in 24 hours. Its older secrets expire after the overlap. Concurrent rotations of a
  * key run one after the other.
@@ -16,7 +24,7 @@ export interface NewKeySecret {
 export async function addKeySecret(
   query: Query,
   given: { keyId: string; secret: NewKeySecret; overlapSeconds: number; perDayMax?: number | undefined },
-): Promise<{ projectId: string; previousUntil: number } | 'unknown' | 'revoked' | 'too_often'> {
+): Promise<AddedSecret | 'unknown' | 'revoked' | 'too_often'> {
   const { keyId, secret, overlapSeconds, perDayMax = Infinity } = given;
   const [key] = await query<{ projectId: string; revoked: boolean; previousUntil: number }>(
     'operator-lock-key',
@@ -33,6 +41,11 @@ export async function addKeySecret(
     [keyId],
   );
   if (recent.length > perDayMax) return 'too_often';
+  const [previous = null] = await query<Pick<NewKeySecret, 'prefix' | 'last4'>>(
+    'operator-newest-secret',
+    'select prefix, last4 from api_key_secret where key_id = $1 order by created_at desc, id desc limit 1',
+    [keyId],
+  );
   await query(
     'operator-end-secrets',
     `update api_key_secret set expires_at = least(expires_at, to_timestamp($2)) where key_id = $1`,
@@ -43,5 +56,5 @@ export async function addKeySecret(
     `insert into api_key_secret (id, key_id, digest, pepper_id, prefix, last4) values ($1, $2, $3, $4, $5, $6)`,
     [secret.id, keyId, secret.digest, secret.pepperId, secret.prefix, secret.last4],
   );
-  return { projectId: key.projectId, previousUntil: key.previousUntil };
+  return { projectId: key.projectId, previous, previousUntil: key.previousUntil };
 }

@@ -8,6 +8,9 @@ export interface AuditRow {
   actor: string;
   action: string;
   subject: string;
+  /** What changed, as it was and as it is. Both are null for a look, and `before` for a creation. */
+  before: JsonObject | null;
+  after: JsonObject | null;
   detail: JsonObject;
 }
 
@@ -33,7 +36,7 @@ export async function listAudit(
       : `(select * from ${ofFirst} offset 0) e where ${others.join(' and ')} ${inOrder}`;
   const rows = await database.query<AuditRow>(
     ['list-audit', ...filters.map(([column]) => column)].join('-'),
-    `select id, at, actor, action, subject, detail
+    `select id, at, actor, action, subject, before, after, detail
      from ${first === undefined ? 'audit_entry where id < $1::bigint order by id desc' : ofFilters} limit $2`,
     [after === null ? Number.MAX_SAFE_INTEGER : Number(after), limit + 1, ...filters.map(([, value]) => value)],
   );

@@ -1,8 +1,8 @@
 import type { CatalogEntry } from '../domain/catalog.ts';
-import type { Database, Query } from './database.ts';
+import type { Query, Statements } from './database.ts';
 
 /** The applied catalog in its own order. It was checked before it was written. */
-export async function listModels(database: Database): Promise<CatalogEntry[]> {
+export async function listModels(database: Statements): Promise<CatalogEntry[]> {
   return database.query<CatalogEntry>('list-models', 'select entry as model, private from model order by position');
 }
 

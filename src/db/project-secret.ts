@@ -25,20 +25,21 @@ export async function readProjectSecret(database: Database, projectId: string): 
 }
 
 /**
- * Replaces the callback secret. The replaced secret also signs for `overlapSeconds`. Changes nothing and returns false for an unknown
- * project and, unless forced, during the overlap of an earlier rotation.
+ * Replaces the callback secret. The replaced secret also signs for `overlapSeconds`, until `previousUntil` (unix seconds). Changes nothing and
+ * returns null for an unknown project and, unless forced, during the overlap of an earlier rotation.
  */
 export async function replaceProjectSecret(
   inside: Statements,
   given: { projectId: string; sealed: string; overlapSeconds: number; force: boolean },
-): Promise<boolean> {
-  return inside.returnsRow(
+): Promise<{ previousUntilBefore: number | null; previousUntil: number } | null> {
+  return inside.first(
     'operator-replace-secret',
     `update project set callback_secret_previous = callback_secret, callback_secret = $2,
        callback_secret_previous_until = clock_timestamp() + make_interval(secs => $3)
      where id = $1 and ($4 or callback_secret_previous is null
        or coalesce(callback_secret_previous_until <= clock_timestamp(), true))
-     returning id`,
+     returning ${unixSeconds('old.callback_secret_previous_until')} as previous_until_before,
+       ${unixSeconds('new.callback_secret_previous_until')} as previous_until`,
     [given.projectId, given.sealed, given.overlapSeconds, given.force],
   );
 }

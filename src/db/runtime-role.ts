@@ -11,6 +11,8 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   // The sessions of a removed operator are deleted by their foreign key, in the name of the owner.
   admin_session: 'select, insert, delete',
   admin_token: 'select, insert, update',
+  alarm: 'select, insert, update, delete',
+  alarm_silence: 'select, insert, update, delete',
   api_detail: 'select, insert',
   api_key: 'select, insert, update',
   api_key_secret: 'select, insert, update',
@@ -18,6 +20,7 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   audit_entry: 'select, insert',
   channel: 'select, insert, update',
   channel_health: 'select, insert, update, delete',
+  channel_history: 'select, insert, update, delete',
   channel_mapping_state: 'select, insert, update, delete',
   channel_witness: 'select, insert, update, delete',
   credit_account: 'select, insert, update',

@@ -42,11 +42,18 @@ export const attemptsOf = (database: Database, taskId: string): Promise<AttemptF
     [taskId],
   );
 
+interface Audited {
+  action: string;
+  before: object | null;
+  after: object | null;
+  detail: object;
+}
+
 /** The newest entry of the audit log about this subject, if it has one. */
-export const lastAuditOf = (database: Database, subject: unknown): Promise<{ action: string; detail: object }[]> =>
-  database.query<{ action: string; detail: object }>(
+export const lastAuditOf = (database: Database, subject: unknown): Promise<Audited[]> =>
+  database.query<Audited>(
     'test-last-audit',
-    'select action, detail from audit_entry where subject = $1 order by id desc limit 1',
+    'select action, before, after, detail from audit_entry where subject = $1 order by id desc limit 1',
     [subject],
   );
 

@@ -6,6 +6,7 @@ import { DataTable, type Columns } from '../ui/data-table.tsx';
 import { TextFilter } from '../ui/filters.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { When } from '../ui/values.tsx';
+import { AuditChange } from './audit-change.tsx';
 
 /** Who changed what. */
 export default function Audit() {
@@ -47,7 +48,11 @@ export default function Audit() {
 
 const columns: Columns<AuditEntry> = [
   { accessorKey: 'at', header: 'When', cell: ({ row: { original } }) => <When at={original.at} /> },
-  { accessorKey: 'actor', header: 'Who' },
+  {
+    accessorKey: 'actor',
+    header: 'Who',
+    cell: ({ row: { original } }) => <div className="who">{original.actor}</div>,
+  },
   { accessorKey: 'action', header: 'Action', cell: ({ row: { original } }) => <Code>{original.action}</Code> },
   {
     accessorKey: 'subject',
@@ -55,17 +60,9 @@ const columns: Columns<AuditEntry> = [
     cell: ({ row: { original } }) => <div className="wide">{original.subject}</div>,
   },
   {
-    id: 'detail',
-    header: 'Detail',
+    id: 'change',
+    header: 'Change',
     enableSorting: false,
-    cell: ({ row: { original } }) =>
-      Object.keys(original.detail).length === 0 ? (
-        'None'
-      ) : (
-        <details className="detail">
-          <summary>{Object.keys(original.detail).join(', ')}</summary>
-          <pre>{JSON.stringify(original.detail, null, 2)}</pre>
-        </details>
-      ),
+    cell: ({ row: { original } }) => <AuditChange of={original} />,
   },
 ];

@@ -18,7 +18,7 @@ export async function addOperator(
       const is = `${personOf(person)} is entered already, as ${known?.principalId} with the role ${known?.role}.`;
       throw new OperatorError(`${is} To give another role, remove the operator first.`);
     }
-    await recordAudit(inside, { actor, action: 'operators.add', subject: operatorId, detail: { ...person } });
+    await recordAudit(inside, { actor, action: 'operators.add', subject: operatorId, before: null, after: person });
   });
   return { operatorId };
 }

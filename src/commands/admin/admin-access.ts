@@ -31,8 +31,12 @@ export async function beginSession(deps: AccessDeps, inside: Statements, access:
   const [digest] = digestsOf(deps, session);
   if (!digest) throw new Error('no pepper is configured');
   const { principalId } = access;
-  await recordAudit(inside, { actor: actorOf(access), action: 'admin_sessions.begin', subject: principalId });
   const expiresAt = await insertAdminSession(inside, { digest, principalId, seconds: sessionSeconds });
+  await recordAudit(inside, {
+    ...{ actor: actorOf(access), action: 'admin_sessions.begin', subject: principalId },
+    before: null,
+    after: { expiresAt },
+  });
   return { session, expiresAt };
 }
 

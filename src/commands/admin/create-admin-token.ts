@@ -16,8 +16,8 @@ export async function createAdminToken(
   const stored = storedFormOf(config.secrets, token);
   await db.transaction('begin', async (_query, inside) => {
     await insertAdminToken(inside, { tokenId, name, role, expiresAt, createdBy: actor, ...stored });
-    const detail = { name, role, expires_at: expiresAt };
-    await recordAudit(inside, { actor, action: 'admin_tokens.create', subject: tokenId, detail });
+    const after = { name, role, expiresAt };
+    await recordAudit(inside, { actor, action: 'admin_tokens.create', subject: tokenId, before: null, after });
   });
   return { tokenId, token };
 }

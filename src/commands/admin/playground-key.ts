@@ -37,9 +37,13 @@ export async function issuePlaygroundKey(
     const key = await takePlaygroundKey(inside, { projectId, principalId, newKey, budgetDaily, expiresAt });
     if (!key) throw new UnknownToOperator(`There is no project ${projectId}.`);
     await addKeySecret(query, { keyId: key.keyId, secret: newSecretRow(config.secrets, apiKey), overlapSeconds: 0 });
-    const action = key.isNew ? 'keys.create' : 'keys.rotate';
-    const detail = { project_id: projectId, playground: true, budget_daily: budgetDaily, expires_at: expiresAt };
-    await recordAudit(inside, { actor: actorOf(access), action, subject: key.keyId, detail });
+    const action = key.before ? 'keys.rotate' : 'keys.create';
+    await recordAudit(inside, {
+      ...{ actor: actorOf(access), action, subject: key.keyId },
+      before: key.before,
+      after: { budgetDaily, expiresAt },
+      detail: { projectId, playground: true },
+    });
     return key.keyId;
   });
   return { keyId, apiKey, expiresAt: Math.floor(expiresAt.getTime() / 1_000), budgetDaily };
@@ -50,6 +54,8 @@ export async function endPlaygroundKeys(
   inside: Statements,
   { principalId, actor }: { principalId: string; actor: string },
 ): Promise<void> {
-  for (const { keyId, projectId } of await revokePlaygroundKeys(inside, principalId))
-    await recordAudit(inside, { actor, action: 'keys.revoke', subject: keyId, detail: { project_id: projectId } });
+  for (const { keyId, projectId, revokedAt } of await revokePlaygroundKeys(inside, principalId)) {
+    const change = { before: { revokedAt: null }, after: { revokedAt }, detail: { projectId } };
+    await recordAudit(inside, { actor, action: 'keys.revoke', subject: keyId, ...change });
+  }
 }

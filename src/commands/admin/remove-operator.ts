@@ -17,7 +17,7 @@ export async function removeOperator(
     const removed = await deleteOperator(inside, operatorId);
     if (!removed) throw new UnknownToOperator(`There is no operator ${operatorId}.`);
     await endPlaygroundKeys(inside, { principalId: operatorId, actor });
-    await recordAudit(inside, { actor, action: 'operators.remove', subject: operatorId, detail: { ...removed } });
+    await recordAudit(inside, { actor, action: 'operators.remove', subject: operatorId, before: removed, after: null });
     const { issuer, subject } = removed;
     return { operatorId, issuer, subject };
   });

@@ -16,7 +16,11 @@ export async function revokeAdminToken(
     const marked = await markAdminTokenRevoked(inside, tokenId);
     if (marked?.changed) {
       await endPlaygroundKeys(inside, { principalId: tokenId, actor });
-      await recordAudit(inside, { actor, action: 'admin_tokens.revoke', subject: tokenId });
+      await recordAudit(inside, {
+        ...{ actor, action: 'admin_tokens.revoke', subject: tokenId },
+        before: { revokedAt: null },
+        after: { revokedAt: marked.revokedAt },
+      });
     }
     return marked;
   });

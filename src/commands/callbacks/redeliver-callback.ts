@@ -1,5 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
-import { startRedelivery, type RedeliveryLimits } from '../../db/deliveries.ts';
+import { findLastDelivery, startRedelivery, type RedeliveryLimits } from '../../db/deliveries.ts';
 import { findTask, type TaskView } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
@@ -26,9 +26,11 @@ export async function redeliverCallback(
   const deliveryId = newId('dlv');
   const given = { taskId: task.id, deliveryId, eventId: newId('evt'), limits };
   const verdict = await db.transaction('begin', async (_query, inside) => {
+    const before = await findLastDelivery(inside, task.id);
     const begun = await startRedelivery(inside, given);
     if (begun === 'started' && actor !== undefined) {
-      await recordAudit(inside, { actor, action: 'tasks.redeliver', subject: task.id });
+      const after = { deliveryId, state: 'pending', attempts: 0 };
+      await recordAudit(inside, { actor, action: 'tasks.redeliver', subject: task.id, before, after });
     }
     return begun;
   });

@@ -1,6 +1,7 @@
 import { recordAudit } from '../../db/audit.ts';
-import { replaceModels } from '../../db/models.ts';
+import { listModels, replaceModels } from '../../db/models.ts';
 import type { Deps } from '../../deps.ts';
+import { catalogChanges } from './catalog-changes.ts';
 import { readCatalog, type CatalogText } from './load-catalog.ts';
 
 /** Replaces the whole catalog by that of these texts, in one transaction. Throws `CatalogError` if they are invalid. */
@@ -10,10 +11,16 @@ export async function applyCatalog(
 ) {
   const { entries, warnings } = readCatalog(texts);
   const changes = await db.transaction('begin', async (query, inside) => {
-    const detail = await replaceModels(query, entries);
-    const changed = detail.added.length + detail.changed.length + detail.removed.length > 0;
-    if (changed) await recordAudit(inside, { actor, action: 'catalog.apply', subject: 'catalog', detail });
-    return detail;
+    const earlier = await listModels(inside);
+    const replaced = await replaceModels(query, entries);
+    if (replaced.added.length + replaced.changed.length + replaced.removed.length > 0) {
+      const { before, after, membersOmitted } = catalogChanges(earlier, entries);
+      await recordAudit(inside, {
+        ...{ actor, action: 'catalog.apply', subject: 'catalog', before, after },
+        detail: { ...replaced, ...(membersOmitted > 0 && { membersOmitted }) },
+      });
+    }
+    return replaced;
   });
   return { ...changes, warnings };
 }

@@ -17,7 +17,7 @@ export async function addChannel(
     if (!(await insertChannel(inside, channelId, { ...shown, credential: sealed }))) {
       throw new OperatorError(`A channel named ${given.name} already exists. \`channels set\` changes it.`);
     }
-    await recordAudit(inside, { actor, action: 'channels.add', subject: channelId, detail: shown });
+    await recordAudit(inside, { actor, action: 'channels.add', subject: channelId, before: null, after: shown });
   });
   return { channelId };
 }

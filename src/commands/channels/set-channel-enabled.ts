@@ -15,8 +15,8 @@ export async function setChannelEnabled(
   const switched = await db.entities(async (em) => {
     const result = await switchChannel(em, channel, enabled);
     if (result?.changed) {
-      const detail = { name: result.name, enabled: { from: !enabled, to: enabled } };
-      await recordAudit(em, { actor, action, subject: result.channelId, detail });
+      const change = { before: { enabled: !enabled }, after: { enabled }, detail: { name: result.name } };
+      await recordAudit(em, { actor, action, subject: result.channelId, ...change });
     }
     return result;
   });

@@ -23,11 +23,12 @@ export async function setChannel(
   const updated = await db.entities(async (em) => {
     const result = await updateChannel(em, channel, change, { forgetHealth });
     if (typeof result === 'string') return result;
-    const detail = {
-      ...changesOf(given, result.before, result.after),
-      ...(credential !== undefined && { credential: 'changed' }),
-    };
-    await recordAudit(em, { actor, action: 'channels.set', subject: result.channelId, detail });
+    const { before, after } = changesOf(given, result.before, result.after);
+    await recordAudit(em, {
+      ...{ actor, action: 'channels.set', subject: result.channelId },
+      before: { ...before, ...(credential !== undefined && { credential: 'the earlier one' }) },
+      after: { ...after, ...(credential !== undefined && { credential: 'a new one' }) },
+    });
     return result;
   });
   if (updated === 'unknown') throw new UnknownToOperator(`There is no channel ${channel}.`);

@@ -23,7 +23,8 @@ export async function runJob(
   const { verdict, runId } = await db.transaction('begin', async (_query, inside) => {
     const begun = await beginJob(inside, { name, runId: newId('run'), trigger, leaseSeconds, request: false });
     if (begun.verdict === 'running' && actor !== undefined) {
-      await recordAudit(inside, { actor, action: 'jobs.run', subject: begun.runId, detail: { name } });
+      const after = { name, state: 'running' };
+      await recordAudit(inside, { actor, action: 'jobs.run', subject: begun.runId, before: null, after });
     }
     return begun;
   });

@@ -18,7 +18,13 @@ export async function addCredits(
   const row = await db.transaction('begin', async (_query, inside) => {
     const [result] = await inside.call<Added>('add_credits', [projectId, amount, reference]);
     if (result?.verdict === 'added') {
-      await recordAudit(inside, { actor, action: 'credits.add', subject: projectId, detail: { amount, reference } });
+      const after = { balance: result.balance ?? 0 };
+      await recordAudit(inside, {
+        ...{ actor, action: 'credits.add', subject: projectId },
+        before: { balance: after.balance - amount },
+        after,
+        detail: { amount, reference },
+      });
     }
     return result;
   });

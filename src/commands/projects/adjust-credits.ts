@@ -15,8 +15,14 @@ export async function adjustCredits(
   const row = await db.transaction('begin', async (_query, inside) => {
     const [result] = await inside.call<Adjusted>('adjust_credits', [requestId, amount, reason]);
     if (result && result.given > 0) {
-      const detail = { project_id: result.projectId, amount: result.given, reason };
-      await recordAudit(inside, { actor, action: 'credits.adjust', subject: requestId, detail });
+      const { given, projectId } = result;
+      const after = { balance: result.balance ?? 0, givenInAll: result.givenInAll ?? 0 };
+      await recordAudit(inside, {
+        ...{ actor, action: 'credits.adjust', subject: requestId },
+        before: { balance: after.balance - given, givenInAll: after.givenInAll - given },
+        after,
+        detail: { projectId, amount: given, reason },
+      });
     }
     return result;
   });

@@ -1,5 +1,4 @@
 import { recordAudit } from '../../db/audit.ts';
-import { toColumns } from '../../db/database.ts';
 import { ApiKey } from '../../db/entities/api-key.ts';
 import { ApiKeySecret } from '../../db/entities/api-key-secret.ts';
 import { Project } from '../../db/entities/project.ts';
@@ -34,7 +33,7 @@ export async function createKey(
     em.create(ApiKey, { id: keyId, ...limited });
     await em.flush();
     em.create(ApiKeySecret, { keyId, ...newSecretRow(config.secrets, apiKey) });
-    await recordAudit(em, { actor, action: 'keys.create', subject: keyId, detail: toColumns(limited) });
+    await recordAudit(em, { actor, action: 'keys.create', subject: keyId, before: null, after: limited });
   });
   return { keyId, apiKey };
 }

@@ -19,7 +19,8 @@ export async function createProject(
       callbackSecret: sealer.seal(webhookSecret, callbackSecretContext(projectId)),
     });
     em.create(CreditAccount, { project });
-    await recordAudit(em, { actor, action: 'projects.create', subject: projectId, detail: { name } });
+    const after = { name, status: 'active' };
+    await recordAudit(em, { actor, action: 'projects.create', subject: projectId, before: null, after });
   });
   return { projectId, webhookSecret };
 }

@@ -58,9 +58,15 @@ export async function rotateProjectSecret(
 ): Promise<ProjectSecret> {
   const sealed = deps.sealer.seal(newWebhookSecret(), callbackSecretContext(projectId));
   const isReplaced = await deps.db.transaction('begin', async (_query, inside) => {
-    if (!(await replaceProjectSecret(inside, { projectId, sealed, overlapSeconds, force }))) return false;
-    const detail = force ? { forced: true } : {};
-    await recordAudit(inside, { actor, action: 'projects.secret.rotate', subject: projectId, detail });
+    const replaced = await replaceProjectSecret(inside, { projectId, sealed, overlapSeconds, force });
+    if (!replaced) return false;
+    const { previousUntilBefore, previousUntil } = replaced;
+    await recordAudit(inside, {
+      ...{ actor, action: 'projects.secret.rotate', subject: projectId },
+      before: { secret: 'the earlier one', previousUntil: previousUntilBefore },
+      after: { secret: 'a new one', previousUntil },
+      ...(force && { detail: { forced: true } }),
+    });
     return true;
   });
   if (!isReplaced) throw await whyNotRotated(deps, projectId);

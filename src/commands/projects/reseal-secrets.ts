@@ -35,9 +35,14 @@ async function resealPlace(deps: ResealDeps, place: SealedPlace, actor: string) 
         if (end === 'unreadable') count.unreadable.push(value.id);
         else count[end] += 1;
       }
-      const detail = { [place]: count.resealed - before };
-      if (count.resealed > before) {
-        await recordAudit(inside, { actor, action: 'secrets.reseal', subject: 'secrets', detail });
+      const resealed = count.resealed - before;
+      if (resealed > 0) {
+        await recordAudit(inside, {
+          ...{ actor, action: 'secrets.reseal', subject: 'secrets' },
+          before: { sealedWithOlderKeys: resealed },
+          after: { sealedWithOlderKeys: 0 },
+          detail: { place },
+        });
       }
       return values.map(({ id }) => id);
     });

@@ -10,8 +10,14 @@ import { UnknownToOperator } from '../operator-error.ts';
 export async function revokeKey({ db }: Pick<Deps, 'db'>, { keyId, actor }: { keyId: string; actor: string }) {
   const revoked = await db.entities(async (em) => {
     const marked = await markKeyRevoked(em, keyId);
-    const detail = { project_id: marked?.projectId };
-    if (marked?.changed) await recordAudit(em, { actor, action: 'keys.revoke', subject: keyId, detail });
+    if (marked?.changed) {
+      await recordAudit(em, {
+        ...{ actor, action: 'keys.revoke', subject: keyId },
+        before: { revokedAt: null },
+        after: { revokedAt: marked.revokedAt },
+        detail: { projectId: marked.projectId },
+      });
+    }
     return marked;
   });
   if (!revoked) throw new UnknownToOperator(`There is no key ${keyId}.`);

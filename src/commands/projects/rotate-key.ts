@@ -1,5 +1,5 @@
 import { recordAudit } from '../../db/audit.ts';
-import { addKeySecret } from '../../db/key-secrets.ts';
+import { addKeySecret, type NewKeySecret } from '../../db/key-secrets.ts';
 import type { Deps } from '../../deps.ts';
 import { generateApiKey } from '../../platform/crypto/api-key.ts';
 import { newSecretRow } from './new-secret-row.ts';
@@ -32,8 +32,13 @@ export async function rotateKey(
       perDayMax,
     });
     if (typeof result === 'string') return result;
-    const detail = { project_id: result.projectId, previous_until: result.previousUntil, ...(now && { now }) };
-    await recordAudit(inside, { actor, action: 'keys.rotate', subject: keyId, detail });
+    const { projectId, previousUntil, previous } = result;
+    await recordAudit(inside, {
+      ...{ actor, action: 'keys.rotate', subject: keyId },
+      before: { secret: previous && displayed(previous), previousUntil: null },
+      after: { secret: displayed(secret), previousUntil },
+      detail: { projectId, ...(now && { now }) },
+    });
     return result;
   });
   if (added === 'unknown') throw new UnknownToOperator(`There is no key ${keyId}.`);
@@ -44,3 +49,6 @@ export async function rotateKey(
   }
   return { keyId, apiKey, previousUntil: added.previousUntil };
 }
+
+/** A secret as lists show it. */
+const displayed = ({ prefix, last4 }: Pick<NewKeySecret, 'prefix' | 'last4'>): string => `${prefix}…${last4}`;

@@ -15,8 +15,8 @@ export async function setKey(
   const updated = await db.entities(async (em) => {
     const result = await updateKeyLimits(em, keyId, changes);
     if (typeof result === 'string') return result;
-    const detail = changesOf(changes, result.before, result.after);
-    await recordAudit(em, { actor, action: 'keys.set', subject: keyId, detail });
+    const changed = changesOf(changes, result.before, result.after);
+    await recordAudit(em, { actor, action: 'keys.set', subject: keyId, ...changed });
     return result;
   });
   if (updated === 'unknown') throw new UnknownToOperator(`There is no key ${keyId}.`);

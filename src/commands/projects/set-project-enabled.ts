@@ -14,8 +14,11 @@ export async function setProjectEnabled(
   const action = enabled ? 'projects.enable' : 'projects.disable';
   const changed = await db.entities(async (em) => {
     const switched = await switchProject(em, projectId, enabled);
-    const [from, to] = enabled ? ['disabled', 'active'] : ['active', 'disabled'];
-    if (switched) await recordAudit(em, { actor, action, subject: projectId, detail: { status: { from, to } } });
+    const [before, after] = enabled ? ['disabled', 'active'] : ['active', 'disabled'];
+    if (switched) {
+      const change = { before: { status: before }, after: { status: after } };
+      await recordAudit(em, { actor, action, subject: projectId, ...change });
+    }
     return switched;
   });
   if (changed === null) throw new UnknownToOperator(`There is no project ${projectId}.`);

@@ -1,7 +1,7 @@
 import { recordAudit } from '../../db/audit.ts';
 import { finishTasks } from '../../db/ledger.ts';
 import { retryTransient } from '../../db/retry-transient.ts';
-import { findTask } from '../../db/tasks.ts';
+import { findTask, type TaskView } from '../../db/tasks.ts';
 import type { TaskStatus } from '../../domain/task.ts';
 import type { FinishInput } from '../../domain/workflow-contract.ts';
 import type { CancelDeps } from './cancel-task.ts';
@@ -34,11 +34,18 @@ export async function forceCancelTask(
   const end = taskEndOf(deps.config, input);
   const { finish, task } = await retryTransient(() =>
     deps.db.transaction('begin', async (_query, inside) => {
+      const before = await findTask(inside, taskId);
       const [finish] = await finishTasks(inside, [end]);
       const after = await findTask(inside, taskId);
-      if (!finish || !after) throw new Error(`the task ${taskId} was deleted while it was canceled`);
-      const detail = { status: after.status, refunded: after.credits.refunded, project_id: after.projectId };
-      if (finish.finished) await recordAudit(inside, { actor, action: 'tasks.cancel', subject: taskId, detail });
+      if (!finish || !before || !after) throw new Error(`the task ${taskId} was deleted while it was canceled`);
+      if (finish.finished) {
+        await recordAudit(inside, {
+          ...{ actor, action: 'tasks.cancel', subject: taskId },
+          before: stateOf(before),
+          after: stateOf(after),
+          detail: { projectId: after.projectId },
+        });
+      }
       return { finish, task: after };
     }),
   );
@@ -50,5 +57,7 @@ export async function forceCancelTask(
   const refunded = finished ? task.credits.refunded : 0;
   return { taskId, status: task.status, ended: finished, refunded, workflowTold };
 }
+
+const stateOf = ({ status, credits }: TaskView) => ({ status, refunded: credits.refunded });
 
 const cancelTimeoutMs = 2_000;

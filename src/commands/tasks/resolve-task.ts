@@ -21,8 +21,13 @@ export async function resolveTask(
   if (!task.outcomeUnknown) throw new OperatorError(`The outcome of task ${taskId} is known: ${task.status}.`);
   const resolved = await db.transaction('begin', async (_query, inside) => {
     const result = await insertResolution(inside, taskId, { outcome, reference });
-    const detail = { outcome, reference };
-    if (result?.changed) await recordAudit(inside, { actor, action: 'tasks.resolve', subject: taskId, detail });
+    if (result?.changed) {
+      await recordAudit(inside, {
+        ...{ actor, action: 'tasks.resolve', subject: taskId },
+        before: { outcome: 'unknown', reference: null },
+        after: { outcome, reference },
+      });
+    }
     return result;
   });
   if (!resolved) throw new OperatorError(`The task ${taskId} has just been deleted.`);

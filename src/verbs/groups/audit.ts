@@ -1,5 +1,6 @@
 import { listOf } from '../../answers/list.ts';
-import { auditPosition, listAudit } from '../../db/list-audit.ts';
+import { auditPosition, listAudit, type AuditRow } from '../../db/list-audit.ts';
+import { differences } from '../../domain/differences.ts';
 import { AuditEntry } from '../answers/audit.ts';
 import { group, option, verb } from '../define-verb.ts';
 import { shortText } from '../input.ts';
@@ -24,11 +25,25 @@ const list = verb({
   async run({ db }, { subject, by: actor, action, ...page }) {
     return listReport(
       await listAudit(db, { subject, actor, action }, page),
-      ({ id, at, detail, ...row }) => ({ id, at: time(at), ...row, detail: shortened(JSON.stringify(detail)) }),
+      ({ id, at, actor: by, action: what, subject: about, ...entry }) => ({
+        ...{ id, at: time(at), actor: by, action: what, subject: about },
+        change: shortened(changeText(entry)),
+        detail: shortened(JSON.stringify(entry.detail)),
+      }),
       { list: 'audit', nothing: 'There are no changes yet.', toDocument: jsonRow },
     );
   },
 });
+
+/** `rpm 30 → null, budget null → 500`, without the members that stayed as they were. */
+function changeText({ before, after }: Pick<AuditRow, 'before' | 'after'>): string {
+  const members = differences(before ?? {}, after ?? {}).map(({ path, before: was, after: is }) =>
+    before === null
+      ? `${path} ${JSON.stringify(is)}`
+      : `${path} ${JSON.stringify(was ?? null)} → ${JSON.stringify(is ?? null)}`,
+  );
+  return members.join(', ');
+}
 
 /** Short enough for one line; `--json` has the whole text. */
 const shortened = (text: string): string => (text.length > 160 ? `${text.slice(0, 159)}…` : text);

@@ -3,7 +3,7 @@ import { listOf } from '../../answers/list.ts';
 import { createProject } from '../../commands/projects/create-project.ts';
 import { rotateProjectSecret, showProjectSecret, type ProjectSecret } from '../../commands/projects/project-secret.ts';
 import { setProjectEnabled } from '../../commands/projects/set-project-enabled.ts';
-import { recordAudit } from '../../db/audit.ts';
+import { recordLook } from '../../db/audit.ts';
 import { listProjects, type ProjectRow, type ProjectStatus } from '../../db/projects.ts';
 import {
   CreatedProject,
@@ -90,7 +90,7 @@ const showSecret = verb({
   async run(deps, { id: projectId }, actor) {
     const secret = await showProjectSecret(deps, projectId);
     // Showing a secret is recorded in the audit log, as a change is.
-    await recordAudit(deps.db, { actor, action: 'projects.secret.show', subject: projectId });
+    await recordLook(deps.db, { actor, action: 'projects.secret.show', subject: projectId });
     return { document: jsonRow(secret), text: factsOf(secret) };
   },
 });

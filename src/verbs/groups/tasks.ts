@@ -4,7 +4,7 @@ import { forceCancelTask } from '../../commands/tasks/force-cancel-task.ts';
 import { presentTask } from '../../commands/tasks/present-task.ts';
 import { anyRedeliveries, redeliverCallback } from '../../commands/callbacks/redeliver-callback.ts';
 import { resolveTask } from '../../commands/tasks/resolve-task.ts';
-import { recordAudit } from '../../db/audit.ts';
+import { recordLook } from '../../db/audit.ts';
 import { findResolution } from '../../db/resolutions.ts';
 import { listAttemptDetails } from '../../db/attempt-details.ts';
 import { listTasks } from '../../db/list-tasks.ts';
@@ -76,7 +76,7 @@ const show = verb({
   async run(deps, { id: taskId }, actor) {
     const task = await knownTask(deps.db, taskId);
     // Reading a prompt is recorded in the audit log, as a change is.
-    await recordAudit(deps.db, { actor, action: 'tasks.show', subject: taskId });
+    await recordLook(deps.db, { actor, action: 'tasks.show', subject: taskId });
     const attempts = await listAttemptDetails(deps.db, taskId);
     const resolution = await findResolution(deps.db, taskId);
     const traceId = await traceIdOf(deps.db, taskId);

@@ -43,6 +43,26 @@ create table admin_token (
   role text not null
 );
 
+create table alarm (
+  count bigint not null,
+  first_at timestamp with time zone not null,
+  last_at timestamp with time zone not null,
+  level text not null,
+  message text not null,
+  name text not null,
+  subject text not null
+);
+
+create table alarm_silence (
+  created_at timestamp with time zone not null default clock_timestamp(),
+  created_by text not null,
+  id text not null,
+  name text not null,
+  reason text not null,
+  subject text not null,
+  until timestamp with time zone not null
+);
+
 create table api_detail (
   at timestamp with time zone not null,
   attempts integer,
@@ -125,7 +145,9 @@ create table attempt (
 create table audit_entry (
   action text not null,
   actor text not null,
+  after jsonb,
   at timestamp with time zone not null default clock_timestamp(),
+  before jsonb,
   detail jsonb not null default '{}'::jsonb,
   id bigint not null generated always as identity,
   subject text not null
@@ -160,6 +182,17 @@ create table channel_health (
   unavailable_until timestamp with time zone,
   updated_at timestamp with time zone not null default clock_timestamp()
 );
+
+create table channel_history (
+  at timestamp with time zone not null,
+  channel_id text not null,
+  durations integer[] not null,
+  ok bigint not null,
+  refused bigint not null,
+  span text not null,
+  transient bigint not null,
+  unknown bigint not null
+) with (fillfactor=70);
 
 create table channel_mapping_state (
   channel_id text not null,
@@ -508,349 +541,358 @@ create table api_detail_20261123 partition of api_detail FOR VALUES FROM ('2026-
 create table api_detail_20261124 partition of api_detail FOR VALUES FROM ('2026-11-24 00:00:00+00') TO ('2026-11-25 00:00:00+00');
 
 insert into admin_operator (created_at, created_by, id, issuer, last_used_at, name, role, subject) overriding system value
-select created_at, created_by, id, issuer, last_used_at, name, role, subject from jsonb_populate_record(null::admin_operator, '{"id": "opr_1", "name": "Ada", "role": "viewer", "issuer": "https://id.example.com", "subject": "ada-1", "created_at": "2026-11-23T10:15:04.407894+00:00", "created_by": "cli:root", "last_used_at": null}');
+select created_at, created_by, id, issuer, last_used_at, name, role, subject from jsonb_populate_record(null::admin_operator, '{"id": "opr_1", "name": "Ada", "role": "viewer", "issuer": "https://id.example.com", "subject": "ada-1", "created_at": "2026-11-23T10:17:26.020606+00:00", "created_by": "cli:root", "last_used_at": null}');
 
 insert into admin_request (answer, begun_at, expires_at, fingerprint, key, principal_id) overriding system value
-select answer, begun_at, expires_at, fingerprint, key, principal_id from jsonb_populate_record(null::admin_request, '{"key": "key-3", "answer": null, "begun_at": "2026-11-23T10:15:04.434715+00:00", "expires_at": "2026-11-24T10:15:04.434715+00:00", "fingerprint": "same body", "principal_id": "atk_1"}');
+select answer, begun_at, expires_at, fingerprint, key, principal_id from jsonb_populate_record(null::admin_request, '{"key": "key-3", "answer": null, "begun_at": "2026-11-23T10:17:26.034908+00:00", "expires_at": "2026-11-24T10:17:26.034908+00:00", "fingerprint": "same body", "principal_id": "atk_1"}');
 
 insert into admin_session (created_at, digest, expires_at, operator_id, token_id) overriding system value
-select created_at, digest, expires_at, operator_id, token_id from jsonb_populate_record(null::admin_session, '{"digest": "\\x3f3af1ecebbd1410ab417ec0d27bbfcb5d340e177ae159b59fc8626c2dfd9175", "token_id": "atk_1", "created_at": "2026-11-23T10:15:04.415767+00:00", "expires_at": "2026-11-23T22:15:04.415766+00:00", "operator_id": null}');
+select created_at, digest, expires_at, operator_id, token_id from jsonb_populate_record(null::admin_session, '{"digest": "\\x3f3af1ecebbd1410ab417ec0d27bbfcb5d340e177ae159b59fc8626c2dfd9175", "token_id": "atk_1", "created_at": "2026-11-23T10:17:26.024091+00:00", "expires_at": "2026-11-23T22:17:26.02409+00:00", "operator_id": null}');
 
 insert into admin_session (created_at, digest, expires_at, operator_id, token_id) overriding system value
-select created_at, digest, expires_at, operator_id, token_id from jsonb_populate_record(null::admin_session, '{"digest": "\\xb497a4d3ecc208a5c54a57007d23827123c569e48e192b8c4a3c1afa1f40e0b0", "token_id": null, "created_at": "2026-11-23T10:15:04.416123+00:00", "expires_at": "2026-11-23T22:15:04.416122+00:00", "operator_id": "opr_1"}');
+select created_at, digest, expires_at, operator_id, token_id from jsonb_populate_record(null::admin_session, '{"digest": "\\xb497a4d3ecc208a5c54a57007d23827123c569e48e192b8c4a3c1afa1f40e0b0", "token_id": null, "created_at": "2026-11-23T10:17:26.024367+00:00", "expires_at": "2026-11-23T22:17:26.024367+00:00", "operator_id": "opr_1"}');
 
 insert into admin_token (created_at, created_by, digest, expires_at, id, last4, last_used_at, name, pepper_id, prefix, revoked_at, role) overriding system value
-select created_at, created_by, digest, expires_at, id, last4, last_used_at, name, pepper_id, prefix, revoked_at, role from jsonb_populate_record(null::admin_token, '{"id": "atk_1", "name": "ada", "role": "owner", "last4": "oken", "digest": "\\x3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0", "prefix": "adm_", "pepper_id": "p1", "created_at": "2026-11-23T10:15:04.404871+00:00", "created_by": "cli:root", "expires_at": null, "revoked_at": null, "last_used_at": null}');
+select created_at, created_by, digest, expires_at, id, last4, last_used_at, name, pepper_id, prefix, revoked_at, role from jsonb_populate_record(null::admin_token, '{"id": "atk_1", "name": "ada", "role": "owner", "last4": "oken", "digest": "\\x3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0", "prefix": "adm_", "pepper_id": "p1", "created_at": "2026-11-23T10:17:26.01096+00:00", "created_by": "cli:root", "expires_at": null, "revoked_at": null, "last_used_at": null}');
+
+insert into alarm (count, first_at, last_at, level, message, name, subject) overriding system value
+select count, first_at, last_at, level, message, name, subject from jsonb_populate_record(null::alarm, '{"name": "account", "count": 2, "level": "error", "last_at": "2026-11-23T10:17:26.00206+00:00", "message": "a channel needs an operator", "subject": "channel-a", "first_at": "2026-11-23T10:17:26.00206+00:00"}');
+
+insert into alarm_silence (created_at, created_by, id, name, reason, subject, until) overriding system value
+select created_at, created_by, id, name, reason, subject, until from jsonb_populate_record(null::alarm_silence, '{"id": "sil_1", "name": "account", "until": "2026-11-23T12:17:26.008409+00:00", "reason": "the invoice is paid", "subject": "channel-a", "created_at": "2026-11-23T10:17:26.008409+00:00", "created_by": "cli:root"}');
 
 insert into api_detail (at, attempts, credits, key_id, method, model_id, ms, request_id, route, status) overriding system value
-select at, attempts, credits, key_id, method, model_id, ms, request_id, route, status from jsonb_populate_record(null::api_detail, '{"at": "2026-11-23T10:15:04.397094+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_5886107ca84f7435", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "request_id": "req_1"}');
+select at, attempts, credits, key_id, method, model_id, ms, request_id, route, status from jsonb_populate_record(null::api_detail, '{"at": "2026-11-23T10:17:25.997658+00:00", "ms": 12, "route": "/api/v1/chat/completions", "key_id": "key_3d70b560381de26a", "method": "POST", "status": 200, "credits": null, "attempts": null, "model_id": null, "request_id": "req_1"}');
 
 insert into api_key (budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on) overriding system value
-select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_5886107ca84f7435", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "scopes": ["chat", "media", "read"], "used_on": "2026-11-23", "metadata": {}, "reserved": 39, "day_spent": 28, "in_flight": 3, "ip_ranges": null, "created_at": "2026-11-23T10:15:03.928117+00:00", "expires_at": null, "project_id": "prj_2e8b9b7b95eb96b5", "revoked_at": null, "month_spent": 28, "budget_daily": null, "day_reserved": 39, "last_used_at": "2026-11-23T10:15:04.081313+00:00", "in_flight_max": 10, "budget_monthly": null, "month_reserved": 39}');
+select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_3d70b560381de26a", "rpm": null, "name": "", "spent": 28, "budget": null, "models": null, "scopes": ["chat", "media", "read"], "used_on": "2026-11-23", "metadata": {}, "reserved": 39, "day_spent": 28, "in_flight": 3, "ip_ranges": null, "created_at": "2026-11-23T10:17:25.600424+00:00", "expires_at": null, "project_id": "prj_1d1d0cdef958507f", "revoked_at": null, "month_spent": 28, "budget_daily": null, "day_reserved": 39, "last_used_at": "2026-11-23T10:17:25.654063+00:00", "in_flight_max": 10, "budget_monthly": null, "month_reserved": 39}');
 
 insert into api_key (budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on) overriding system value
-select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_e079e961eb2daee3", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "scopes": ["chat", "media", "read"], "used_on": null, "metadata": {}, "reserved": 0, "day_spent": 0, "in_flight": 0, "ip_ranges": null, "created_at": "2026-11-23T10:15:03.932126+00:00", "expires_at": null, "project_id": "prj_2e8b9b7b95eb96b5", "revoked_at": null, "month_spent": 0, "budget_daily": null, "day_reserved": 0, "last_used_at": null, "in_flight_max": null, "budget_monthly": null, "month_reserved": 0}');
+select budget, budget_daily, budget_monthly, created_at, day_reserved, day_spent, expires_at, id, in_flight, in_flight_max, ip_ranges, last_used_at, metadata, models, month_reserved, month_spent, name, project_id, reserved, revoked_at, rpm, scopes, spent, used_on from jsonb_populate_record(null::api_key, '{"id": "key_c7f4bda1aaecf997", "rpm": null, "name": "", "spent": 0, "budget": 500, "models": null, "scopes": ["chat", "media", "read"], "used_on": null, "metadata": {}, "reserved": 0, "day_spent": 0, "in_flight": 0, "ip_ranges": null, "created_at": "2026-11-23T10:17:25.604015+00:00", "expires_at": null, "project_id": "prj_1d1d0cdef958507f", "revoked_at": null, "month_spent": 0, "budget_daily": null, "day_reserved": 0, "last_used_at": null, "in_flight_max": null, "budget_monthly": null, "month_reserved": 0}');
 
 insert into api_key_secret (checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix) overriding system value
-select checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_5886107ca84f7435", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-23T10:15:03.933755+00:00", "expires_at": null, "checksummed": true}');
+select checksummed, created_at, digest, expires_at, id, key_id, last4, pepper_id, prefix from jsonb_populate_record(null::api_key_secret, '{"id": "sec_1", "last4": "cret", "digest": "\\x2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "key_id": "key_3d70b560381de26a", "prefix": "sk-", "pepper_id": "p1", "created_at": "2026-11-23T10:17:25.607656+00:00", "expires_at": null, "checksummed": true}');
 
 insert into attempt (channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at) overriding system value
-select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_119fafe9a5c122e1", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_76cdc2edb8bb9a9e", "started_at": "2026-11-23T10:15:04.084815+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T10:15:04.084815+00:00"}');
+select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_7d5291bc2081963d", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": null, "outputs": null, "ended_at": null, "model_id": null, "operation": {"id": "job-1"}, "channel_id": "chn_a", "project_id": null, "request_id": "task_1f910f668d9e5094", "started_at": "2026-11-23T10:17:25.661395+00:00", "error_class": null, "channel_name": "channel-a", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T10:17:25.661395+00:00"}');
 
 insert into attempt (channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at) overriding system value
-select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_f8780b2f6f3d3175", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-23T10:15:04.156557+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_cb4c0d926fb767b2", "started_at": "2026-11-23T10:15:04.156557+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T10:15:04.156557+00:00"}');
+select channel_id, channel_name, code, cost_micro_usd, detail, ended_at, error_class, fence, id, missing_since, model_id, n, next_poll_at, operation, outcome, outputs, project_id, request_id, result, started_at, status, stop_sent_at, submit_deadline, submitted_at from jsonb_populate_record(null::attempt, '{"n": 1, "id": "att_fec3b39ae8e691d8", "code": null, "fence": "fence", "detail": null, "result": null, "status": null, "outcome": "ok", "outputs": [], "ended_at": "2026-11-23T10:17:25.75861+00:00", "model_id": null, "operation": null, "channel_id": "chn_won", "project_id": null, "request_id": "task_3bc9aae8faede9bf", "started_at": "2026-11-23T10:17:25.75861+00:00", "error_class": null, "channel_name": "won", "next_poll_at": null, "stop_sent_at": null, "submitted_at": null, "missing_since": null, "cost_micro_usd": 0, "submit_deadline": "2026-11-23T10:17:25.75861+00:00"}');
 
-insert into audit_entry (action, actor, at, detail, id, subject) overriding system value
-select action, actor, at, detail, id, subject from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-23T10:15:03.923843+00:00", "id": 1, "actor": "test", "action": "credits.add", "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_2e8b9b7b95eb96b5"}');
+insert into audit_entry (action, actor, after, at, before, detail, id, subject) overriding system value
+select action, actor, after, at, before, detail, id, subject from jsonb_populate_record(null::audit_entry, '{"at": "2026-11-23T10:17:25.594869+00:00", "id": 1, "actor": "test", "after": {"balance": 1000}, "action": "credits.add", "before": {"balance": 0}, "detail": {"amount": 1000, "reference": "opening"}, "subject": "prj_1d1d0cdef958507f"}');
 
 insert into channel (adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight) overriding system value
-select adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-23T10:15:03.940747+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-23T10:15:03.940747+00:00"}');
+select adapter, base_url, created_at, credential, enabled, groups, id, list_check, name, priority, updated_at, weight from jsonb_populate_record(null::channel, '{"id": "chn_a", "name": "channel-a", "groups": ["default"], "weight": 1, "adapter": "openai", "enabled": true, "base_url": "https://example.com", "priority": 1, "created_at": "2026-11-23T10:17:25.613676+00:00", "credential": "sealed", "list_check": true, "updated_at": "2026-11-23T10:17:25.613676+00:00"}');
 
 insert into channel_health (alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at) overriding system value
-select alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-23T10:15:03.984345+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-23T10:15:03.949343+00:00", "updated_at": "2026-11-23T10:15:03.984373+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-23T10:15:13.949342+00:00"}');
+select alarm, alarm_at, channel_id, failures, model_id, probe_project_id, probe_until, reason, tripped_at, trips, unavailable_until, updated_at from jsonb_populate_record(null::channel_health, '{"alarm": "unlisted", "trips": 1, "reason": "timeout", "alarm_at": "2026-11-23T10:17:25.624647+00:00", "failures": 0, "model_id": "model-a", "channel_id": "chn_a", "tripped_at": "2026-11-23T10:17:25.617744+00:00", "updated_at": "2026-11-23T10:17:25.624665+00:00", "probe_until": null, "probe_project_id": null, "unavailable_until": "2026-11-23T10:17:35.617743+00:00"}');
+
+insert into channel_history (at, channel_id, durations, ok, refused, span, transient, unknown) overriding system value
+select at, channel_id, durations, ok, refused, span, transient, unknown from jsonb_populate_record(null::channel_history, '{"at": "2026-11-23T10:17:00+00:00", "ok": 2, "span": "minute", "refused": 0, "unknown": 0, "durations": [0, 1, 1], "transient": 1, "channel_id": "chn_a"}');
 
 insert into channel_mapping_state (channel_id, model_id, reason, since, state, succeeded_at) overriding system value
-select channel_id, model_id, reason, since, state, succeeded_at from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-23T10:15:03.979046+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
+select channel_id, model_id, reason, since, state, succeeded_at from jsonb_populate_record(null::channel_mapping_state, '{"since": "2026-11-23T10:17:25.623828+00:00", "state": "unlisted", "reason": "the list lacks model-a", "model_id": "model-a", "channel_id": "chn_a", "succeeded_at": null}');
 
 insert into channel_witness (channel_id, failed_at, model_id, project_id, used_at) overriding system value
-select channel_id, failed_at, model_id, project_id, used_at from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-23T10:15:03.966238+00:00", "model_id": "model-a", "failed_at": "2026-11-23T10:15:03.966237+00:00", "channel_id": "chn_a", "project_id": "prj_2e8b9b7b95eb96b5"}');
+select channel_id, failed_at, model_id, project_id, used_at from jsonb_populate_record(null::channel_witness, '{"used_at": "2026-11-23T10:17:25.621179+00:00", "model_id": "model-a", "failed_at": "2026-11-23T10:17:25.621178+00:00", "channel_id": "chn_a", "project_id": "prj_1d1d0cdef958507f"}');
 
 insert into credit_account (balance, in_flight, project_id, reserved) overriding system value
-select balance, in_flight, project_id, reserved from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_2e8b9b7b95eb96b5"}');
+select balance, in_flight, project_id, reserved from jsonb_populate_record(null::credit_account, '{"balance": 933, "reserved": 39, "in_flight": 2, "project_id": "prj_1d1d0cdef958507f"}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "key_id": "key_5886107ca84f7435", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_2e8b9b7b95eb96b5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "key_id": "key_3d70b560381de26a", "failures": 0, "model_id": "model-a", "successes": 1, "channel_id": "chn_won", "project_id": "prj_1d1d0cdef958507f", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "key_id": "key_5886107ca84f7435", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_2e8b9b7b95eb96b5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "key_id": "key_3d70b560381de26a", "failures": 1, "model_id": "model-a", "successes": 0, "channel_id": "", "project_id": "prj_1d1d0cdef958507f", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0}');
 
 insert into daily_summary (channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "key_id": "key_5886107ca84f7435", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_2e8b9b7b95eb96b5", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
+select channel_id, cost_micro_usd, credits_charged, day, failures, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::daily_summary, '{"day": "2026-11-23", "key_id": "key_3d70b560381de26a", "failures": 1, "model_id": "model-a", "successes": 1, "channel_id": "chn_a", "project_id": "prj_1d1d0cdef958507f", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3}');
 
 insert into delivery (adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id) overriding system value
-select adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id from jsonb_populate_record(null::delivery, '{"id": "dlv_d6c9bdc36c9c9065", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_cb4c0d926fb767b2", "attempts": 1, "ended_at": null, "event_id": "evt_387186dccf694c57", "woken_at": null, "adopted_at": null, "created_at": "2026-11-23T10:15:04.161187+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-23T10:15:04.194907+00:00"}');
+select adopted_at, attempts, body, created_at, ended_at, event_id, id, last_status, lease_token, lease_until, next_attempt_at, project_id, state, task_id, url, woken_at, workflow_id from jsonb_populate_record(null::delivery, '{"id": "dlv_df1502ebc96bb35c", "url": "https://example.com/hook", "body": null, "state": "pending", "task_id": "task_3bc9aae8faede9bf", "attempts": 1, "ended_at": null, "event_id": "evt_cfecad9ba58f3afd", "woken_at": null, "adopted_at": null, "created_at": "2026-11-23T10:17:25.761145+00:00", "project_id": "prj_1d1d0cdef958507f", "last_status": 503, "lease_token": null, "lease_until": null, "workflow_id": null, "next_attempt_at": "2026-11-23T10:17:25.777665+00:00"}');
 
 insert into delivery_attempt (delivery_id, ended_at, error_class, n, started_at, status) overriding system value
-select delivery_id, ended_at, error_class, n, started_at, status from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-23T10:15:04.195125+00:00", "started_at": "2026-11-23T10:15:04.194583+00:00", "delivery_id": "dlv_d6c9bdc36c9c9065", "error_class": null}');
+select delivery_id, ended_at, error_class, n, started_at, status from jsonb_populate_record(null::delivery_attempt, '{"n": 1, "status": 503, "ended_at": "2026-11-23T10:17:25.777857+00:00", "started_at": "2026-11-23T10:17:25.777352+00:00", "delivery_id": "dlv_df1502ebc96bb35c", "error_class": null}');
 
 insert into file (bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width) overriding system value
-select bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width from jsonb_populate_record(null::file, '{"id": "file_0f02135f24533b6a", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_cb4c0d926fb767b2", "duration": null, "mime_type": "image/png", "created_at": "2026-11-23T10:15:04.204729+00:00", "deleted_at": null, "expires_at": "2026-11-30T10:15:04.204729+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "storage_key": "outputs/1"}');
+select bytes, created_at, deleted_at, duration, expires_at, height, id, mime_type, project_id, purpose, sha256, source, storage_key, task_id, width from jsonb_populate_record(null::file, '{"id": "file_d421d453c9a24886", "bytes": 3, "width": null, "height": null, "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "source": null, "purpose": "output", "task_id": "task_3bc9aae8faede9bf", "duration": null, "mime_type": "image/png", "created_at": "2026-11-23T10:17:25.78044+00:00", "deleted_at": null, "expires_at": "2026-11-30T10:17:25.78044+00:00", "project_id": "prj_1d1d0cdef958507f", "storage_key": "outputs/1"}');
 
 insert into hold (amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "req_47e000586d4dfc2a", "kind": "chat", "amount": 9, "key_id": "key_5886107ca84f7435", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-23T10:15:04.306169+00:00", "expires_at": "2026-11-23T10:15:04.306309+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "channel_name": "channel-a", "is_idempotent": false}');
+select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "req_069da9041eb6a077", "kind": "chat", "amount": 9, "key_id": "key_3d70b560381de26a", "model_id": "model-a", "channel_id": "chn_a", "created_at": "2026-11-23T10:17:25.944806+00:00", "expires_at": "2026-11-23T10:17:25.944889+00:00", "project_id": "prj_1d1d0cdef958507f", "channel_name": "channel-a", "is_idempotent": false}');
 
 insert into hold (amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_76cdc2edb8bb9a9e", "kind": "media", "amount": 10, "key_id": "key_5886107ca84f7435", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-23T10:15:04.079987+00:00", "expires_at": "2026-11-23T10:25:04.014022+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "channel_name": null, "is_idempotent": false}');
+select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_13c7214378566e3d", "kind": "media", "amount": 20, "key_id": "key_3d70b560381de26a", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-23T10:17:25.666467+00:00", "expires_at": "2026-11-23T10:27:25.663524+00:00", "project_id": "prj_1d1d0cdef958507f", "channel_name": null, "is_idempotent": false}');
 
 insert into hold (amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id) overriding system value
-select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_e22d266ea7dc7f93", "kind": "media", "amount": 20, "key_id": "key_5886107ca84f7435", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-23T10:15:04.092722+00:00", "expires_at": "2026-11-23T10:25:04.087944+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "channel_name": null, "is_idempotent": false}');
+select amount, channel_id, channel_name, created_at, expires_at, id, is_idempotent, key_id, kind, model_id, project_id from jsonb_populate_record(null::hold, '{"id": "task_1f910f668d9e5094", "kind": "media", "amount": 10, "key_id": "key_3d70b560381de26a", "model_id": "model-a", "channel_id": null, "created_at": "2026-11-23T10:17:25.652752+00:00", "expires_at": "2026-11-23T10:27:25.642919+00:00", "project_id": "prj_1d1d0cdef958507f", "channel_name": null, "is_idempotent": false}');
 
 insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
-select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_76cdc2edb8bb9a9e", "bound_at": null, "created_at": "2026-11-23T10:15:04.013281+00:00", "expires_at": "2026-11-23T11:15:04.013279+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "request_id": "req_382cd4e7d7e6573b", "fingerprint": "same body", "replayed_at": null}');
+select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-1", "body": null, "route": "/api/v1/images/generations", "status": null, "task_id": "task_1f910f668d9e5094", "bound_at": null, "created_at": "2026-11-23T10:17:25.642355+00:00", "expires_at": "2026-11-23T11:17:25.642353+00:00", "project_id": "prj_1d1d0cdef958507f", "request_id": "req_39c75f2310e146fc", "fingerprint": "same body", "replayed_at": null}');
 
 insert into idempotency (body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id) overriding system value
-select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-23T10:15:04.271074+00:00", "created_at": "2026-11-23T10:15:04.25571+00:00", "expires_at": "2026-11-24T10:15:04.25571+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "request_id": "req_e28b062e9c328541", "fingerprint": "same body", "replayed_at": null}');
+select body, bound_at, created_at, expires_at, fingerprint, key, project_id, replayed_at, request_id, route, status, task_id from jsonb_populate_record(null::idempotency, '{"key": "key-2", "body": "{}", "route": "/api/v1/chat/completions", "status": 200, "task_id": null, "bound_at": "2026-11-23T10:17:25.870777+00:00", "created_at": "2026-11-23T10:17:25.85265+00:00", "expires_at": "2026-11-24T10:17:25.852651+00:00", "project_id": "prj_1d1d0cdef958507f", "request_id": "req_bf13c7ac26cd217b", "fingerprint": "same body", "replayed_at": null}');
 
 insert into job_run (ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger) overriding system value
-select ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-23T10:15:04.318759+00:00", "started_at": "2026-11-23T10:15:04.316677+00:00", "lease_until": "2026-11-23T10:16:04.316678+00:00", "requested_at": "2026-11-23T10:15:04.316677+00:00"}');
+select ended_at, id, lease_until, name, requested_at, started_at, state, summary, trigger from jsonb_populate_record(null::job_run, '{"id": "run_1", "name": "summaries", "state": "succeeded", "summary": {"months": 1}, "trigger": "operator", "ended_at": "2026-11-23T10:17:25.950623+00:00", "started_at": "2026-11-23T10:17:25.946987+00:00", "lease_until": "2026-11-23T10:18:25.946987+00:00", "requested_at": "2026-11-23T10:17:25.946987+00:00"}');
 
 insert into ledger_checkpoint (covers_until, created_at, id, through_entry_id) overriding system value
-select covers_until, created_at, id, through_entry_id from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-23T10:15:04.296677+00:00", "covers_until": "2026-11-23T10:15:04.295864+00:00", "through_entry_id": 6}');
+select covers_until, created_at, id, through_entry_id from jsonb_populate_record(null::ledger_checkpoint, '{"id": 1, "created_at": "2026-11-23T10:17:25.931452+00:00", "covers_until": "2026-11-23T10:17:25.930775+00:00", "through_entry_id": 6}');
 
 insert into ledger_checkpoint_account (checkpoint_id, credits, project_id) overriding system value
-select checkpoint_id, credits, project_id from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_2e8b9b7b95eb96b5", "checkpoint_id": 1}');
+select checkpoint_id, credits, project_id from jsonb_populate_record(null::ledger_checkpoint_account, '{"credits": 972, "project_id": "prj_1d1d0cdef958507f", "checkpoint_id": 1}');
 
 insert into ledger_checkpoint_key (checkpoint_id, day_spent, key_id, month_spent, spent) overriding system value
-select checkpoint_id, day_spent, key_id, month_spent, spent from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_5886107ca84f7435", "day_spent": 28, "month_spent": 28, "checkpoint_id": 1}');
+select checkpoint_id, day_spent, key_id, month_spent, spent from jsonb_populate_record(null::ledger_checkpoint_key, '{"spent": 28, "key_id": "key_3d70b560381de26a", "day_spent": 28, "month_spent": 28, "checkpoint_id": 1}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-23T10:15:03.913705+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "request_id": null, "input_tokens": null, "balance_after": 1000, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 1, "held": null, "kind": "topup", "key_id": null, "reason": null, "credits": 1000, "began_at": null, "model_id": null, "reference": "opening", "channel_id": null, "created_at": "2026-11-23T10:17:25.591584+00:00", "project_id": "prj_1d1d0cdef958507f", "request_id": null, "input_tokens": null, "balance_after": 1000, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_5886107ca84f7435", "reason": null, "credits": 0, "began_at": "2026-11-23T10:15:04.098086+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-23T10:15:04.107238+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "request_id": "task_693fe1d38098b00a", "input_tokens": null, "balance_after": 1000, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 2, "held": 30, "kind": "refund", "key_id": "key_3d70b560381de26a", "reason": null, "credits": 0, "began_at": "2026-11-23T10:17:25.670266+00:00", "model_id": "model-a", "reference": null, "channel_id": null, "created_at": "2026-11-23T10:17:25.710096+00:00", "project_id": "prj_1d1d0cdef958507f", "request_id": "task_af12e983ab8be280", "input_tokens": null, "balance_after": 1000, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_5886107ca84f7435", "reason": null, "credits": -40, "began_at": "2026-11-23T10:15:04.132047+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T10:15:04.160632+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "request_id": "task_cb4c0d926fb767b2", "input_tokens": null, "balance_after": 960, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 3, "held": 40, "kind": "settle", "key_id": "key_3d70b560381de26a", "reason": null, "credits": -40, "began_at": "2026-11-23T10:17:25.756875+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T10:17:25.760621+00:00", "project_id": "prj_1d1d0cdef958507f", "request_id": "task_3bc9aae8faede9bf", "input_tokens": null, "balance_after": 960, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_5886107ca84f7435", "reason": "the result was late", "credits": 15, "began_at": "2026-11-23T10:15:04.132047+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T10:15:04.213254+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "request_id": "task_cb4c0d926fb767b2", "input_tokens": null, "balance_after": 975, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 4, "held": null, "kind": "adjust", "key_id": "key_3d70b560381de26a", "reason": "the result was late", "credits": 15, "began_at": "2026-11-23T10:17:25.756875+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_won", "created_at": "2026-11-23T10:17:25.793248+00:00", "project_id": "prj_1d1d0cdef958507f", "request_id": "task_3bc9aae8faede9bf", "input_tokens": null, "balance_after": 975, "output_tokens": null, "cost_micro_usd": null, "usage_estimated": null}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_5886107ca84f7435", "reason": null, "credits": -3, "began_at": "2026-11-23T10:15:04.256101+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T10:15:04.270508+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "request_id": "req_e28b062e9c328541", "input_tokens": 1, "balance_after": 972, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 5, "held": 7, "kind": "settle", "key_id": "key_3d70b560381de26a", "reason": null, "credits": -3, "began_at": "2026-11-23T10:17:25.852937+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T10:17:25.870284+00:00", "project_id": "prj_1d1d0cdef958507f", "request_id": "req_bf13c7ac26cd217b", "input_tokens": 1, "balance_after": 972, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into ledger_entry (balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated) overriding system value
-select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_5886107ca84f7435", "reason": null, "credits": 0, "began_at": "2026-11-23T10:15:04.286608+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T10:15:04.291878+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "request_id": "req_215f63b24d732e36", "input_tokens": 1, "balance_after": 972, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
+select balance_after, began_at, channel_id, cost_micro_usd, created_at, credits, held, id, input_tokens, key_id, kind, model_id, output_tokens, project_id, reason, reference, request_id, usage_estimated from jsonb_populate_record(null::ledger_entry, '{"id": 6, "held": 8, "kind": "refund", "key_id": "key_3d70b560381de26a", "reason": null, "credits": 0, "began_at": "2026-11-23T10:17:25.91027+00:00", "model_id": "model-a", "reference": null, "channel_id": "chn_a", "created_at": "2026-11-23T10:17:25.912915+00:00", "project_id": "prj_1d1d0cdef958507f", "request_id": "req_1cf20822ae0d5003", "input_tokens": 1, "balance_after": 972, "output_tokens": 1, "cost_micro_usd": 0, "usage_estimated": false}');
 
 insert into model (entry, id, "position", private, updated_at) overriding system value
-select entry, id, "position", private, updated_at from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-23T10:15:03.93739+00:00"}');
+select entry, id, "position", private, updated_at from jsonb_populate_record(null::model, '{"id": "model-a", "entry": {"id": "model-a"}, "private": {}, "position": 1, "updated_at": "2026-11-23T10:17:25.610331+00:00"}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_2e8b9b7b95eb96b5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 0, "model_id": "model-a", "requests": 1, "successes": 1, "channel_id": "chn_won", "project_id": "prj_1d1d0cdef958507f", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 25, "margin_micro_usd": 25000}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_2e8b9b7b95eb96b5", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 1, "successes": 0, "channel_id": "", "project_id": "prj_1d1d0cdef958507f", "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0, "credits_charged": 0, "margin_micro_usd": 0}');
 
 insert into monthly_summary (channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes) overriding system value
-select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_2e8b9b7b95eb96b5", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
+select channel_id, cost_micro_usd, credits_charged, failures, input_tokens, margin_micro_usd, model_id, month, output_tokens, project_id, requests, successes from jsonb_populate_record(null::monthly_summary, '{"month": "2026-11", "failures": 1, "model_id": "model-a", "requests": 2, "successes": 1, "channel_id": "chn_a", "project_id": "prj_1d1d0cdef958507f", "input_tokens": 1, "output_tokens": 1, "cost_micro_usd": 0, "credits_charged": 3, "margin_micro_usd": 3000}');
 
 insert into oidc_sign_in (expires_at, state_sha256) overriding system value
-select expires_at, state_sha256 from jsonb_populate_record(null::oidc_sign_in, '{"expires_at": "2026-11-23T10:25:04.424352+00:00", "state_sha256": "0000000000000000000000000000000000000000000000000000000000000000"}');
+select expires_at, state_sha256 from jsonb_populate_record(null::oidc_sign_in, '{"expires_at": "2026-11-23T10:27:26.028031+00:00", "state_sha256": "0000000000000000000000000000000000000000000000000000000000000000"}');
 
 insert into playground_key (key_id, principal_id, project_id) overriding system value
-select key_id, principal_id, project_id from jsonb_populate_record(null::playground_key, '{"key_id": "key_5886107ca84f7435", "project_id": "prj_2e8b9b7b95eb96b5", "principal_id": "opr_1"}');
+select key_id, principal_id, project_id from jsonb_populate_record(null::playground_key, '{"key_id": "key_3d70b560381de26a", "project_id": "prj_1d1d0cdef958507f", "principal_id": "opr_1"}');
 
 insert into project (callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status) overriding system value
-select callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status from jsonb_populate_record(null::project, '{"id": "prj_2e8b9b7b95eb96b5", "name": "test", "status": "active", "created_at": "2026-11-23T10:15:03.883092+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
+select callback_secret, callback_secret_previous, callback_secret_previous_until, created_at, id, name, status from jsonb_populate_record(null::project, '{"id": "prj_1d1d0cdef958507f", "name": "test", "status": "active", "created_at": "2026-11-23T10:17:25.576701+00:00", "callback_secret": "sealed", "callback_secret_previous": null, "callback_secret_previous_until": null}');
 
 insert into rate_window (counts, key_id, last_batches, last_granted, oldest, second, senders, total) overriding system value
-select counts, key_id, last_batches, last_granted, oldest, second, senders, total from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_5886107ca84f7435", "oldest": 1795428904, "second": 1795428904, "senders": [12454878075081], "last_batches": [1], "last_granted": [1]}');
+select counts, key_id, last_batches, last_granted, oldest, second, senders, total from jsonb_populate_record(null::rate_window, '{"total": 1, "counts": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "key_id": "key_3d70b560381de26a", "oldest": 1795429045, "second": 1795429045, "senders": [66378898558289], "last_batches": [1], "last_granted": [1]}');
 
 insert into retention_floor (api_detail_days, id) overriding system value
 select api_detail_days, id from jsonb_populate_record(null::retention_floor, '{"id": 1, "api_detail_days": 30}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "39aa588f6d6d8bd8fcafa61301c9a5321eebcaae12014d02f7be8f2143992ef1", "applied_at": "2026-11-23T10:15:03.701558+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "add_credits", "checksum": "39aa588f6d6d8bd8fcafa61301c9a5321eebcaae12014d02f7be8f2143992ef1", "applied_at": "2026-11-23T10:17:25.159015+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "b3004b94be31b8ca9c126e39dc5939b07b6a6b1dc1edaeeef06071dd5fb95396", "applied_at": "2026-11-23T10:15:03.703116+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "adjust_credits", "checksum": "b3004b94be31b8ca9c126e39dc5939b07b6a6b1dc1edaeeef06071dd5fb95396", "applied_at": "2026-11-23T10:17:25.160232+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "db5cd1333fd4378728fb14cc177b56474d64804ce0c5145848814ed4f72f492c", "applied_at": "2026-11-23T10:15:03.707535+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "admit_chats", "checksum": "db5cd1333fd4378728fb14cc177b56474d64804ce0c5145848814ed4f72f492c", "applied_at": "2026-11-23T10:17:25.16321+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-23T10:15:03.708336+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "api_detail_partition", "checksum": "c8cf2fb7cc0082bb8f69730419f7364382a3dc92eb99ea1c7cd7b90bada6205f", "applied_at": "2026-11-23T10:17:25.166076+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-23T10:15:03.709075+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_attempt", "checksum": "a3225e6cd2cd2957283b9f1707c607142764cf51df69f42db0d05f969356443f", "applied_at": "2026-11-23T10:17:25.166959+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-23T10:15:03.70967+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "begin_job", "checksum": "3c30f892e0cf7d2a09379aa46b4faa7bbbad0c155750046e9880fbaf7ee7f66e", "applied_at": "2026-11-23T10:17:25.167684+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-23T10:15:03.710171+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_channel", "checksum": "ea5bd690ece2e6ad9b04a96c6b56f609380daacff51fad58ca44fe7f6c1ce114", "applied_at": "2026-11-23T10:17:25.168996+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-23T10:15:03.715607+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_delivery", "checksum": "91d454830d037c1872ef04179cf4bf2e82f95b4838e4c1fd6d5b232318af13eb", "applied_at": "2026-11-23T10:17:25.171884+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-23T10:15:03.716957+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_expired_files", "checksum": "b82e8b41c6a61088c0a5c88bd71652428865220827d4ad978d5b24618b31d2a0", "applied_at": "2026-11-23T10:17:25.172499+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "519987a456d909192b5b7083cfdc3769e222d9bb1f0eabbe20c3ce77ad5f19a9", "applied_at": "2026-11-23T10:15:03.717727+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "claim_polls", "checksum": "519987a456d909192b5b7083cfdc3769e222d9bb1f0eabbe20c3ce77ad5f19a9", "applied_at": "2026-11-23T10:17:25.173818+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-23T10:15:03.719+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "count_rates", "checksum": "24ea1a0af47090d56f2124ec71cea3c6c349a1c56980be20f46e5f3a7a74f252", "applied_at": "2026-11-23T10:17:25.188183+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "46a78bb626cdcffc42fc01301050d96b3a98177d6971a0577041a77a587c27ff", "applied_at": "2026-11-23T10:15:03.720057+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "create_tasks", "checksum": "46a78bb626cdcffc42fc01301050d96b3a98177d6971a0577041a77a587c27ff", "applied_at": "2026-11-23T10:17:25.189873+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "delete_task", "checksum": "c5d335975ba6185d750d2d1db3e2c44ae902cc35e8f251523b2447ca79b4f0f7", "applied_at": "2026-11-23T10:15:03.72124+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "delete_task", "checksum": "c5d335975ba6185d750d2d1db3e2c44ae902cc35e8f251523b2447ca79b4f0f7", "applied_at": "2026-11-23T10:17:25.191304+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-23T10:15:03.72172+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "drop_api_detail_partition", "checksum": "8e342b5c3dc967463c10e77dd78e73bc1c3b9f2cbeea5811659c4674282b4e91", "applied_at": "2026-11-23T10:17:25.267084+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "1c52819f74e4ba1ba430828d9c2dccf93599ec0b63557a8c343403daa08d9c5e", "applied_at": "2026-11-23T10:15:03.722737+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_chats", "checksum": "1c52819f74e4ba1ba430828d9c2dccf93599ec0b63557a8c343403daa08d9c5e", "applied_at": "2026-11-23T10:17:25.294656+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-23T10:15:03.72328+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_delivery_try", "checksum": "44cbada7ac209b065be6a42a337427c8a2f550b6965c51836f434e9f9d3f3db0", "applied_at": "2026-11-23T10:17:25.296441+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "31994598b197b5fb8510312897cb2bbcd8390617a04e0d03b38e288a459b1540", "applied_at": "2026-11-23T10:15:03.724658+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "end_tasks", "checksum": "31994598b197b5fb8510312897cb2bbcd8390617a04e0d03b38e288a459b1540", "applied_at": "2026-11-23T10:17:25.299511+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-23T10:15:03.725368+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "ensure_api_detail_partitions", "checksum": "3c21ca54448c991538ae62b497e2bb8d090121cfbf92c878963cc77e872eefe0", "applied_at": "2026-11-23T10:17:25.327577+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-23T10:15:03.725862+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "erase_contents", "checksum": "ea6da589f500e58e33df408d5bfef0e5c4495769024895daa0d536b4fafdca11", "applied_at": "2026-11-23T10:17:25.338088+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "8eb155c9406432634f859c65c6097901b69412ca35a15f2b666d4dd658ed41f2", "applied_at": "2026-11-23T10:15:03.726675+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "expire_chats", "checksum": "8eb155c9406432634f859c65c6097901b69412ca35a15f2b666d4dd658ed41f2", "applied_at": "2026-11-23T10:17:25.356178+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "78596af4221e9e87afdf51e7b3648e16606334d93c033998c48cc4d8aa5b7399", "applied_at": "2026-11-23T10:15:03.72754+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_attempts", "checksum": "78596af4221e9e87afdf51e7b3648e16606334d93c033998c48cc4d8aa5b7399", "applied_at": "2026-11-23T10:17:25.359702+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "bd69a14ad4caecc3e5086bb9107e14ee37ef8a75f4fa04fd1c65e2e7984b9be4", "applied_at": "2026-11-23T10:15:03.728121+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "finish_tasks", "checksum": "bd69a14ad4caecc3e5086bb9107e14ee37ef8a75f4fa04fd1c65e2e7984b9be4", "applied_at": "2026-11-23T10:17:25.367657+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "first_attempt_id", "checksum": "6da2066b7e0aa8c18fcf60adb2264587d040fd5bafa97c87d598ec81f38d8d77", "applied_at": "2026-11-23T10:15:03.728574+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "first_attempt_id", "checksum": "6da2066b7e0aa8c18fcf60adb2264587d040fd5bafa97c87d598ec81f38d8d77", "applied_at": "2026-11-23T10:17:25.372613+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "fold_traffic", "checksum": "445888d8f9259fb505b2121bde7374aac834ce56756137431b49b9f047bc707c", "applied_at": "2026-11-23T10:15:03.729341+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "fold_traffic", "checksum": "445888d8f9259fb505b2121bde7374aac834ce56756137431b49b9f047bc707c", "applied_at": "2026-11-23T10:17:25.373508+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "forget_metadata", "checksum": "121a69fd146dc537788ce1656611f5734f5f0011e2e9cf0c40288a134cec4457", "applied_at": "2026-11-23T10:15:03.729761+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "forget_metadata", "checksum": "121a69fd146dc537788ce1656611f5734f5f0011e2e9cf0c40288a134cec4457", "applied_at": "2026-11-23T10:17:25.387042+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-23T10:15:03.730875+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "hit_rates", "checksum": "32e2107f89b7c319ae0e9b56e626ebd8cb3e711fe5f158bfb47787176a4927b9", "applied_at": "2026-11-23T10:17:25.39397+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "in_period", "checksum": "dc798591df47a8999614a522277962407072c35d9747ba61f7e2776496a4ab53", "applied_at": "2026-11-23T10:15:03.731299+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "in_period", "checksum": "dc798591df47a8999614a522277962407072c35d9747ba61f7e2776496a4ab53", "applied_at": "2026-11-23T10:17:25.399602+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-23T10:15:03.731867+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "is_summarised", "checksum": "4cfc7a23362af673692c3b9a5cffc67b4a2802c6e931e803fe4f041094d6d4f4", "applied_at": "2026-11-23T10:17:25.411917+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "key_room", "checksum": "02dd56cedb8545d642498063829d5d9ed694ac4efe5dea023de74c8d8344ccdd", "applied_at": "2026-11-23T10:15:03.732541+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "key_room", "checksum": "02dd56cedb8545d642498063829d5d9ed694ac4efe5dea023de74c8d8344ccdd", "applied_at": "2026-11-23T10:17:25.421658+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "latency_class", "checksum": "f0ab9edb79fcd3716eaae6edec024c8417f1354b492e1c178fd53180f9529431", "applied_at": "2026-11-23T10:15:03.733148+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "latency_class", "checksum": "f0ab9edb79fcd3716eaae6edec024c8417f1354b492e1c178fd53180f9529431", "applied_at": "2026-11-23T10:17:25.424951+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_accounts", "checksum": "09acaca64aa8116183b1ded28c7ecb5a4fd288efa420d3f118420e579d015e05", "applied_at": "2026-11-23T10:15:03.733627+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_accounts", "checksum": "09acaca64aa8116183b1ded28c7ecb5a4fd288efa420d3f118420e579d015e05", "applied_at": "2026-11-23T10:17:25.427536+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_tasks", "checksum": "b6b933b2fe7680641f2b327292eb083344f1ebdc4d7bb2a45cd759c9e6192e8f", "applied_at": "2026-11-23T10:15:03.734054+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "lock_tasks", "checksum": "b6b933b2fe7680641f2b327292eb083344f1ebdc4d7bb2a45cd759c9e6192e8f", "applied_at": "2026-11-23T10:17:25.429346+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "metadata_pair", "checksum": "a894a9038902008b78d5677e216afae1beace9f6b81dfb844c9dcc5ce41509d0", "applied_at": "2026-11-23T10:15:03.73458+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "metadata_pair", "checksum": "a894a9038902008b78d5677e216afae1beace9f6b81dfb844c9dcc5ce41509d0", "applied_at": "2026-11-23T10:17:25.430008+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "eb8c925ace34d23621cdc0abd1c3c6c8c27e47727e55532eb943f9726f95450e", "applied_at": "2026-11-23T10:15:03.735259+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "next_chat_attempts", "checksum": "eb8c925ace34d23621cdc0abd1c3c6c8c27e47727e55532eb943f9726f95450e", "applied_at": "2026-11-23T10:17:25.430775+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-23T10:15:03.735871+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_failure", "checksum": "de8087a2103e161215d48ef1c50edac0bcd265013fd0106f92fe1d56318a4173", "applied_at": "2026-11-23T10:17:25.432061+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-23T10:15:03.736419+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_success", "checksum": "d3342c8918c0a9af30c10e0a3f266d5c2a1056b20d708306df1ff0cb85f07104", "applied_at": "2026-11-23T10:17:25.433863+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-23T10:15:03.736902+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_channel_use", "checksum": "d3cd4f2bdd2786fd105c7dac2201a7c2457b375d1fdff9ccf988b4e4818dcf9a", "applied_at": "2026-11-23T10:17:25.436306+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-23T10:15:03.737324+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_mapping_success", "checksum": "2079da5c9a7bf61e0637b1cb7b5e49fcd883999095dad2ca9e8debe1e127b194", "applied_at": "2026-11-23T10:17:25.436822+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-23T10:15:03.740045+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "note_model_list", "checksum": "2cc9e2f54ab30ad7e94cf153d9e1b56c00c3bf564f178ad45f38c63879675b5e", "applied_at": "2026-11-23T10:17:25.437502+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-23T10:15:03.062809+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_change", "checksum": "f6b8ce4c64851f24766cbb62d941f2ed61e9615ab482c6b61e061272afd8e0cb", "applied_at": "2026-11-23T10:17:24.342836+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-23T10:15:03.740491+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "notify_tasks", "checksum": "e20b7ea82e02750eccc244c9cd7fe8a723c975656544dd6c600c5f0934be1250", "applied_at": "2026-11-23T10:17:25.437931+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "now_within", "checksum": "32c3d339bb1be68e4f710e967955d1c1201acd56ebb5638652da8ee83cd3e104", "applied_at": "2026-11-23T10:15:03.740982+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "now_within", "checksum": "32c3d339bb1be68e4f710e967955d1c1201acd56ebb5638652da8ee83cd3e104", "applied_at": "2026-11-23T10:17:25.438563+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-23T10:15:03.741398+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_chat_attempts", "checksum": "d6473019ba15478edd5c01d0daa4334cb2ce3f4b6f13a9364be54bc8494f3d67", "applied_at": "2026-11-23T10:17:25.439787+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "3fdaf91e062b9b9e42df80a291ca99327cfac2f0733d9c1f025b2cb86b9591cd", "applied_at": "2026-11-23T10:15:03.742317+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_rejected_tasks", "checksum": "3fdaf91e062b9b9e42df80a291ca99327cfac2f0733d9c1f025b2cb86b9591cd", "applied_at": "2026-11-23T10:17:25.444185+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "73414363670964243ca5fc1343f662337fe111942d982cd7fa3fc468f78a898d", "applied_at": "2026-11-23T10:15:03.742887+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "purge_tasks", "checksum": "73414363670964243ca5fc1343f662337fe111942d982cd7fa3fc468f78a898d", "applied_at": "2026-11-23T10:17:25.444957+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-23T10:15:03.743293+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "raise_channel_alarm", "checksum": "81cc4260d8042bdf653cfa66d865e5299482f5102ea75c711c419ce1e458c311", "applied_at": "2026-11-23T10:17:25.445627+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "a51e705f2afab625d63260eddf15ae4236d6d17feec623b71c5a26fdf855e0f0", "applied_at": "2026-11-23T10:15:03.744449+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rebuild_summary", "checksum": "a51e705f2afab625d63260eddf15ae4236d6d17feec623b71c5a26fdf855e0f0", "applied_at": "2026-11-23T10:17:25.446695+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "recent_requests", "checksum": "4153d955e82dab98dd98377b3a0b16d3ac6d6cf241ae79799636364be7fc7c17", "applied_at": "2026-11-23T10:15:03.745034+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "recent_requests", "checksum": "4153d955e82dab98dd98377b3a0b16d3ac6d6cf241ae79799636364be7fc7c17", "applied_at": "2026-11-23T10:17:25.447183+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-23T10:15:03.745527+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "redeliver", "checksum": "4feaa4d8b1bdca863598675aaae59de0f819f75d03baead448978a6756bded9b", "applied_at": "2026-11-23T10:17:25.447871+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-23T10:15:03.064355+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "refuse_change", "checksum": "f694fbc2dbc3866d979c686cde5c9752b992b25eea2b19e513826d91993a0639", "applied_at": "2026-11-23T10:17:24.344271+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "7afcf9110b6c52cdb89a3bdffc7eac4cdb31e338aa1e4634b654c3345d227c0e", "applied_at": "2026-11-23T10:15:03.746761+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "reserve_tasks", "checksum": "7afcf9110b6c52cdb89a3bdffc7eac4cdb31e338aa1e4634b654c3345d227c0e", "applied_at": "2026-11-23T10:17:25.4495+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-23T10:15:03.747264+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "rest_channel", "checksum": "f67152572d8ee8050ed0d58de36e00dec0fb043ce607f185ff229d2a16ec0828", "applied_at": "2026-11-23T10:17:25.450508+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "6c8bf05cf9225b8976e349a18962c09466e92638cc3aa207d0f82536143f6216", "applied_at": "2026-11-23T10:15:03.748381+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "return_chat", "checksum": "6c8bf05cf9225b8976e349a18962c09466e92638cc3aa207d0f82536143f6216", "applied_at": "2026-11-23T10:17:25.451068+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "7f0886c13b732e7a8c5c2eee90758915909de13dcf8cb0275778d96afd1c9b71", "applied_at": "2026-11-23T10:15:03.748985+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "start_attempt", "checksum": "ad46814e5c6211fe56ba73435312f72b8c5d0810d11aacde229d5bc51700def3", "applied_at": "2026-11-23T10:17:25.452623+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "sum_traffic", "checksum": "cc5ef89eade5d327f46b8ae81b7fb18a45212ee05ee34d7b90f57682968502fe", "applied_at": "2026-11-23T10:15:03.750184+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "sum_traffic", "checksum": "cc5ef89eade5d327f46b8ae81b7fb18a45212ee05ee34d7b90f57682968502fe", "applied_at": "2026-11-23T10:17:25.463648+00:00"}');
 
 insert into schema_function (applied_at, checksum, name) overriding system value
-select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "3f7e320cc624b522439a9e7cc0feecfd829c2920039255e6aa6119cf2b1f0022", "applied_at": "2026-11-23T10:15:03.756405+00:00"}');
+select applied_at, checksum, name from jsonb_populate_record(null::schema_function, '{"name": "write_ledger_checkpoint", "checksum": "3f7e320cc624b522439a9e7cc0feecfd829c2920039255e6aa6119cf2b1f0022", "applied_at": "2026-11-23T10:17:25.467296+00:00"}');
 
 insert into schema_migration (executed_at, id, name) overriding system value
-select executed_at, id, name from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-23T10:15:03.041032+00:00"}');
+select executed_at, id, name from jsonb_populate_record(null::schema_migration, '{"id": 1, "name": "0001-baseline", "executed_at": "2026-11-23T10:17:24.330601+00:00"}');
 
 insert into summary_day (built_at, day, frozen_at, through_entry_id) overriding system value
-select built_at, day, frozen_at, through_entry_id from jsonb_populate_record(null::summary_day, '{"day": "2026-11-23", "built_at": "2026-11-23T10:15:04.325375+00:00", "frozen_at": null, "through_entry_id": 6}');
+select built_at, day, frozen_at, through_entry_id from jsonb_populate_record(null::summary_day, '{"day": "2026-11-23", "built_at": "2026-11-23T10:17:25.952955+00:00", "frozen_at": null, "through_entry_id": 6}');
 
 insert into summary_month (built_at, credit_value_micro_usd, frozen_at, month) overriding system value
-select built_at, credit_value_micro_usd, frozen_at, month from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-23T10:15:04.32939+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
+select built_at, credit_value_micro_usd, frozen_at, month from jsonb_populate_record(null::summary_month, '{"month": "2026-11", "built_at": "2026-11-23T10:17:25.954893+00:00", "frozen_at": null, "credit_value_micro_usd": 1000}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_693fe1d38098b00a", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_5886107ca84f7435", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "failed", "channel_id": null, "created_at": "2026-11-23T10:15:04.095879+00:00", "deleted_at": null, "error_code": "upstream_failed", "expires_at": "2026-11-23T11:15:04.106562+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "request_id": "req_48662d3b9d440f63", "started_at": null, "deadline_at": "2026-11-23T10:25:04.095879+00:00", "max_credits": null, "callback_url": null, "completed_at": "2026-11-23T10:15:04.106562+00:00", "last_seen_at": "2026-11-23T10:15:04.098154+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T10:15:04.098154+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_13c7214378566e3d", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_3d70b560381de26a", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T10:17:25.663524+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_1d1d0cdef958507f", "request_id": "req_95386674b471c61f", "started_at": null, "deadline_at": "2026-11-23T10:27:25.663524+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T10:17:25.666539+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T10:17:25.666539+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_76cdc2edb8bb9a9e", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_5886107ca84f7435", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T10:15:04.014022+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_2e8b9b7b95eb96b5", "request_id": "req_382cd4e7d7e6573b", "started_at": null, "deadline_at": "2026-11-23T10:25:04.014022+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T10:15:04.080796+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T10:15:04.080796+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_1f910f668d9e5094", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_3d70b560381de26a", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T10:17:25.642919+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_1d1d0cdef958507f", "request_id": "req_39c75f2310e146fc", "started_at": null, "deadline_at": "2026-11-23T10:27:25.642919+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T10:17:25.653506+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 10, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 10, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T10:17:25.653506+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_cb4c0d926fb767b2", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_5886107ca84f7435", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "succeeded", "channel_id": "chn_won", "created_at": "2026-11-23T10:15:04.124712+00:00", "deleted_at": null, "error_code": null, "expires_at": "2026-11-23T11:15:04.160396+00:00", "project_id": "prj_2e8b9b7b95eb96b5", "request_id": "req_d4df9d88ea0bb99a", "started_at": null, "deadline_at": "2026-11-23T10:25:04.124712+00:00", "max_credits": null, "callback_url": "https://example.com/hook", "completed_at": "2026-11-23T10:15:04.160396+00:00", "last_seen_at": "2026-11-23T10:15:04.132118+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T10:15:04.132118+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_3bc9aae8faede9bf", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_3d70b560381de26a", "output": [], "status": "succeeded", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": 100, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "succeeded", "channel_id": "chn_won", "created_at": "2026-11-23T10:17:25.752955+00:00", "deleted_at": null, "error_code": null, "expires_at": "2026-11-23T11:17:25.760423+00:00", "project_id": "prj_1d1d0cdef958507f", "request_id": "req_59367d01e34084a3", "started_at": null, "deadline_at": "2026-11-23T10:27:25.752955+00:00", "max_credits": null, "callback_url": "https://example.com/hook", "completed_at": "2026-11-23T10:17:25.760423+00:00", "last_seen_at": "2026-11-23T10:17:25.756943+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 40, "credits_charged": 40, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 40, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T10:17:25.756942+00:00"}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_e22d266ea7dc7f93", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_5886107ca84f7435", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T10:15:04.087944+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_2e8b9b7b95eb96b5", "request_id": "req_77a579407059b7cc", "started_at": null, "deadline_at": "2026-11-23T10:25:04.087944+00:00", "max_credits": null, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T10:15:04.092794+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 20, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 20, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T10:15:04.092794+00:00"}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_a63eec2461f775aa", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_3d70b560381de26a", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": {"order": "7"}, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T10:17:25.63826+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_1d1d0cdef958507f", "request_id": "req_6579d106811febbb", "started_at": null, "deadline_at": "2026-11-23T10:27:25.63826+00:00", "max_credits": 5, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T10:17:25.638261+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
 
 insert into task (admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at) overriding system value
-select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_f2c86ec4d7240281", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_5886107ca84f7435", "output": null, "status": "queued", "dialect": "openai", "attempts": 0, "metadata": {"order": "7"}, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "open", "listed_as": null, "channel_id": null, "created_at": "2026-11-23T10:15:03.994591+00:00", "deleted_at": null, "error_code": null, "expires_at": null, "project_id": "prj_2e8b9b7b95eb96b5", "request_id": "req_e1b343c15f7a79fe", "started_at": null, "deadline_at": "2026-11-23T10:25:03.994591+00:00", "max_credits": 5, "callback_url": null, "completed_at": null, "last_seen_at": "2026-11-23T10:15:03.994593+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 5, "credits_charged": 0, "outcome_unknown": false, "credits_refunded": 0, "credits_reserved": 0, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": null}');
+select admission, attempts, callback_url, cancel_refused_at, cancel_requested_at, channel_id, completed_at, created_at, credits_charged, credits_quoted, credits_refunded, credits_reserved, deadline_at, deleted_at, dialect, error_code, expires_at, id, input, key_id, last_seen_at, max_credits, metadata, model_id, outcome_unknown, output, progress, project_id, refusal_code, request_id, snapshot, start_claimed_until, started_at, status, trace_parent, type, workflow_started_at from jsonb_populate_record(null::task, '{"id": "task_af12e983ab8be280", "type": "image", "input": {"prompt": "a red fox"}, "key_id": "key_3d70b560381de26a", "output": null, "status": "failed", "dialect": "openai", "attempts": 0, "metadata": null, "model_id": "model-a", "progress": null, "snapshot": {"groups": ["default"], "upstream": {}}, "admission": "reserved", "listed_as": "failed", "channel_id": null, "created_at": "2026-11-23T10:17:25.668416+00:00", "deleted_at": null, "error_code": "upstream_failed", "expires_at": "2026-11-23T11:17:25.702681+00:00", "project_id": "prj_1d1d0cdef958507f", "request_id": "req_e9b23f05f848af74", "started_at": null, "deadline_at": "2026-11-23T10:27:25.668416+00:00", "max_credits": null, "callback_url": null, "completed_at": "2026-11-23T10:17:25.702681+00:00", "last_seen_at": "2026-11-23T10:17:25.670322+00:00", "refusal_code": null, "trace_parent": null, "credits_quoted": 30, "credits_charged": 0, "outcome_unknown": true, "credits_refunded": 30, "credits_reserved": 30, "cancel_refused_at": null, "cancel_requested_at": null, "start_claimed_until": null, "workflow_started_at": "2026-11-23T10:17:25.670322+00:00"}');
 
 insert into task_metadata (created_at, pair, task_id) overriding system value
-select created_at, pair, task_id from jsonb_populate_record(null::task_metadata, '{"pair": -7831244950957664246, "task_id": "task_f2c86ec4d7240281", "created_at": "2026-11-23T10:15:03.994591+00:00"}');
+select created_at, pair, task_id from jsonb_populate_record(null::task_metadata, '{"pair": 4735131588055281093, "task_id": "task_a63eec2461f775aa", "created_at": "2026-11-23T10:17:25.63826+00:00"}');
 
 insert into task_resolution (at, outcome, reference, task_id) overriding system value
-select at, outcome, reference, task_id from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-23T10:15:04.1182+00:00", "outcome": "bought", "task_id": "task_693fe1d38098b00a", "reference": "ticket-1"}');
+select at, outcome, reference, task_id from jsonb_populate_record(null::task_resolution, '{"at": "2026-11-23T10:17:25.731676+00:00", "outcome": "bought", "task_id": "task_af12e983ab8be280", "reference": "ticket-1"}');
 
 insert into traffic (cost_micro_usd, credits, failed, first_entry_id, last_entry_id, latency_class, slot, succeeded) overriding system value
-select cost_micro_usd, credits, failed, first_entry_id, last_entry_id, latency_class, slot, succeeded from jsonb_populate_record(null::traffic, '{"slot": "2026-11-23T10:15:00+00:00", "failed": 0, "credits": 3, "succeeded": 1, "last_entry_id": 5, "latency_class": 54, "cost_micro_usd": 0, "first_entry_id": 5}');
+select cost_micro_usd, credits, failed, first_entry_id, last_entry_id, latency_class, slot, succeeded from jsonb_populate_record(null::traffic, '{"slot": "2026-11-23T10:15:00+00:00", "failed": 0, "credits": 3, "succeeded": 1, "last_entry_id": 5, "latency_class": 58, "cost_micro_usd": 0, "first_entry_id": 5}');
 
 insert into traffic (cost_micro_usd, credits, failed, first_entry_id, last_entry_id, latency_class, slot, succeeded) overriding system value
-select cost_micro_usd, credits, failed, first_entry_id, last_entry_id, latency_class, slot, succeeded from jsonb_populate_record(null::traffic, '{"slot": "2026-11-23T10:15:00+00:00", "failed": 0, "credits": 40, "succeeded": 1, "last_entry_id": 3, "latency_class": 68, "cost_micro_usd": 0, "first_entry_id": 3}');
+select cost_micro_usd, credits, failed, first_entry_id, last_entry_id, latency_class, slot, succeeded from jsonb_populate_record(null::traffic, '{"slot": "2026-11-23T10:15:00+00:00", "failed": 0, "credits": 40, "succeeded": 1, "last_entry_id": 3, "latency_class": 27, "cost_micro_usd": 0, "first_entry_id": 3}');
 
 insert into traffic (cost_micro_usd, credits, failed, first_entry_id, last_entry_id, latency_class, slot, succeeded) overriding system value
 select cost_micro_usd, credits, failed, first_entry_id, last_entry_id, latency_class, slot, succeeded from jsonb_populate_record(null::traffic, '{"slot": "2026-11-23T10:15:00+00:00", "failed": 2, "credits": -15, "succeeded": 0, "last_entry_id": 6, "latency_class": -1, "cost_micro_usd": 0, "first_entry_id": 2}');
@@ -859,7 +901,7 @@ insert into traffic_mark (id, through_entry_id) overriding system value
 select id, through_entry_id from jsonb_populate_record(null::traffic_mark, '{"id": 1, "through_entry_id": 6}');
 
 insert into usage_hour (credits_charged, failures, hour, input_tokens, key_id, model_id, output_tokens, project_id, successes) overriding system value
-select credits_charged, failures, hour, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::usage_hour, '{"hour": "2026-11-23T10:00:00+00:00", "key_id": "key_5886107ca84f7435", "failures": 2, "model_id": "model-a", "successes": 2, "project_id": "prj_2e8b9b7b95eb96b5", "input_tokens": 2, "output_tokens": 2, "credits_charged": 28}');
+select credits_charged, failures, hour, input_tokens, key_id, model_id, output_tokens, project_id, successes from jsonb_populate_record(null::usage_hour, '{"hour": "2026-11-23T10:00:00+00:00", "key_id": "key_3d70b560381de26a", "failures": 2, "model_id": "model-a", "successes": 2, "project_id": "prj_1d1d0cdef958507f", "input_tokens": 2, "output_tokens": 2, "credits_charged": 28}');
 
 select setval('audit_entry_id_seq', 1);
 
@@ -886,6 +928,10 @@ alter table admin_token add constraint admin_token_digest_key UNIQUE (digest);
 alter table admin_token add constraint admin_token_pkey PRIMARY KEY (id);
 
 alter table admin_token add constraint admin_token_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'owner'::text])));
+
+alter table alarm add constraint alarm_pkey PRIMARY KEY (name, subject);
+
+alter table alarm_silence add constraint alarm_silence_pkey PRIMARY KEY (id);
 
 alter table api_key add constraint api_key_budget_check CHECK ((budget >= 0));
 
@@ -944,6 +990,10 @@ alter table channel add constraint channel_priority_check CHECK ((priority >= 0)
 alter table channel add constraint channel_weight_check CHECK ((weight >= 0));
 
 alter table channel_health add constraint channel_health_pkey PRIMARY KEY (channel_id, model_id);
+
+alter table channel_history add constraint channel_history_pkey PRIMARY KEY (channel_id, span, at);
+
+alter table channel_history add constraint channel_history_span_check CHECK ((span = ANY (ARRAY['minute'::text, 'hour'::text])));
 
 alter table channel_mapping_state add constraint channel_mapping_state_check CHECK (((state IS NULL) = (since IS NULL)));
 
@@ -2906,7 +2956,8 @@ begin
       case t.type when 'image' then p_image_submit_seconds else p_video_submit_seconds end,
       (mapping ->> 'cost_micro_usd')::bigint, p_probe_seconds, p_adapter) b;
   elsif a.id is not null and not started then
-    begun := jsonb_build_object('outcome', a.outcome, 'code', a.code);
+    begun := jsonb_build_object(
+      'outcome', a.outcome, 'code', a.code, 'ageMs', extract(epoch from clock_timestamp() - a.started_at) * 1000);
   end if;
   task_id := t.id;
   project_id := t.project_id;
@@ -3086,6 +3137,8 @@ AS $function$
   where e.created_at >= p_from and e.created_at < p_before and e.kind in ('settle', 'refund', 'adjust')
   group by 1, 2
 $function$;
+
+CREATE TRIGGER alarm_silence_changed AFTER INSERT OR DELETE OR UPDATE ON public.alarm_silence FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
 CREATE TRIGGER api_key_changed AFTER UPDATE OF scopes, ip_ranges, models, rpm, in_flight_max, budget, budget_daily, budget_monthly, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 

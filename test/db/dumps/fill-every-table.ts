@@ -42,6 +42,11 @@ async function fillCatalog(db: Database, { keyId, projectId }: Book): Promise<vo
   await run(db, `select note_channel_failure('chn_a', 'model-a', 'timeout', 1, true, 5, 10, 300)`);
   await run(db, `select note_channel_use('chn_a', 'model-a', $1, true, 60, 80)`, [projectId]);
   await run(db, `select note_model_list('chn_a', '{model-a}', '{the list lacks model-a}', true, 86400)`);
+  await run(
+    db,
+    `insert into channel_history (channel_id, span, at, ok, refused, transient, unknown, durations)
+     values ('chn_a', 'minute', date_trunc('minute', clock_timestamp()), 2, 0, 1, 0, '{0,1,1}')`,
+  );
 }
 
 async function fillTasks(db: Database, book: Book): Promise<void> {
@@ -113,6 +118,16 @@ async function fillJobs(db: Database, book: Book): Promise<void> {
 }
 
 async function fillAdmin(db: Database, { keyId, projectId }: Book): Promise<void> {
+  await run(
+    db,
+    `insert into alarm (name, subject, message, level, count, first_at, last_at)
+     values ('account', 'channel-a', 'a channel needs an operator', 'error', 2, clock_timestamp(), clock_timestamp())`,
+  );
+  await run(
+    db,
+    `insert into alarm_silence (id, name, subject, reason, created_by, until)
+     values ('sil_1', 'account', 'channel-a', 'the invoice is paid', 'cli:root', clock_timestamp() + interval '2 hours')`,
+  );
   await run(
     db,
     `insert into admin_token (id, name, role, digest, pepper_id, prefix, last4, created_by)

@@ -43,6 +43,26 @@ create table admin_token (
   role text not null
 );
 
+create table alarm (
+  count bigint not null,
+  first_at timestamp with time zone not null,
+  last_at timestamp with time zone not null,
+  level text not null,
+  message text not null,
+  name text not null,
+  subject text not null
+);
+
+create table alarm_silence (
+  created_at timestamp with time zone not null default clock_timestamp(),
+  created_by text not null,
+  id text not null,
+  name text not null,
+  reason text not null,
+  subject text not null,
+  until timestamp with time zone not null
+);
+
 create table api_detail (
   at timestamp with time zone not null,
   attempts integer,
@@ -125,7 +145,9 @@ create table attempt (
 create table audit_entry (
   action text not null,
   actor text not null,
+  after jsonb,
   at timestamp with time zone not null default clock_timestamp(),
+  before jsonb,
   detail jsonb not null default '{}'::jsonb,
   id bigint not null generated always as identity,
   subject text not null
@@ -160,6 +182,17 @@ create table channel_health (
   unavailable_until timestamp with time zone,
   updated_at timestamp with time zone not null default clock_timestamp()
 );
+
+create table channel_history (
+  at timestamp with time zone not null,
+  channel_id text not null,
+  durations integer[] not null,
+  ok bigint not null,
+  refused bigint not null,
+  span text not null,
+  transient bigint not null,
+  unknown bigint not null
+) with (fillfactor=70);
 
 create table channel_mapping_state (
   channel_id text not null,
@@ -519,6 +552,10 @@ alter table admin_token add constraint admin_token_pkey PRIMARY KEY (id);
 
 alter table admin_token add constraint admin_token_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'owner'::text])));
 
+alter table alarm add constraint alarm_pkey PRIMARY KEY (name, subject);
+
+alter table alarm_silence add constraint alarm_silence_pkey PRIMARY KEY (id);
+
 alter table api_key add constraint api_key_budget_check CHECK ((budget >= 0));
 
 alter table api_key add constraint api_key_budget_daily_check CHECK ((budget_daily >= 0));
@@ -576,6 +613,10 @@ alter table channel add constraint channel_priority_check CHECK ((priority >= 0)
 alter table channel add constraint channel_weight_check CHECK ((weight >= 0));
 
 alter table channel_health add constraint channel_health_pkey PRIMARY KEY (channel_id, model_id);
+
+alter table channel_history add constraint channel_history_pkey PRIMARY KEY (channel_id, span, at);
+
+alter table channel_history add constraint channel_history_span_check CHECK ((span = ANY (ARRAY['minute'::text, 'hour'::text])));
 
 alter table channel_mapping_state add constraint channel_mapping_state_check CHECK (((state IS NULL) = (since IS NULL)));
 
@@ -2538,7 +2579,8 @@ begin
       case t.type when 'image' then p_image_submit_seconds else p_video_submit_seconds end,
       (mapping ->> 'cost_micro_usd')::bigint, p_probe_seconds, p_adapter) b;
   elsif a.id is not null and not started then
-    begun := jsonb_build_object('outcome', a.outcome, 'code', a.code);
+    begun := jsonb_build_object(
+      'outcome', a.outcome, 'code', a.code, 'ageMs', extract(epoch from clock_timestamp() - a.started_at) * 1000);
   end if;
   task_id := t.id;
   project_id := t.project_id;
@@ -2718,6 +2760,8 @@ AS $function$
   where e.created_at >= p_from and e.created_at < p_before and e.kind in ('settle', 'refund', 'adjust')
   group by 1, 2
 $function$;
+
+CREATE TRIGGER alarm_silence_changed AFTER INSERT OR DELETE OR UPDATE ON public.alarm_silence FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
 CREATE TRIGGER api_key_changed AFTER UPDATE OF scopes, ip_ranges, models, rpm, in_flight_max, budget, budget_daily, budget_monthly, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 

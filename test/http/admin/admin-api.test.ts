@@ -173,7 +173,7 @@ describe('a change by the admin API', () => {
     });
     const audit = await home.ask(tokenOf('viewer'), 'GET', `/audit?subject=${keyId}&action=keys.set`);
     expect(audit.body).toMatchObject({
-      data: [{ actor: expect.stringMatching(/^operator \(atk_\w+\)$/), detail: { rpm: { from: 30, to: null } } }],
+      data: [{ actor: expect.stringMatching(/^operator \(atk_\w+\)$/), before: { rpm: 30 }, after: { rpm: null } }],
     });
   });
 

@@ -105,7 +105,7 @@ describe('sign-in by OIDC', () => {
     });
     const entered = await home.ask(owner, 'GET', `/audit?subject=${operatorId}&action=operators.add`);
     expect(entered.body).toMatchObject({
-      data: [{ detail: { issuer: issuer.url, subject: 'audited', role: 'operator', name: 'audited' } }],
+      data: [{ before: null, after: { issuer: issuer.url, subject: 'audited', role: 'operator', name: 'audited' } }],
     });
   });
 

@@ -66,7 +66,7 @@ describe('tollgate channels add', () => {
     expect(await credentialOf(said['channel_id'])).toBe('sk-first');
     expect(await listed('added')).toMatchObject({ state: 'ready', enabled: true, reasons: [] });
     const [entry] = await auditOf(said['channel_id']);
-    expect(entry).toMatchObject({ action: 'channels.add', detail: { name: 'added', groups: ['chat'] } });
+    expect(entry).toMatchObject({ action: 'channels.add', before: null, after: { name: 'added', groups: ['chat'] } });
     expect(JSON.stringify(entry)).not.toContain('sk-first');
   });
 
@@ -117,7 +117,9 @@ describe('tollgate channels set', () => {
     expect(await auditOf(id)).toEqual([
       {
         action: 'channels.set',
-        detail: { weight: { from: 1, to: 0 }, groups: { from: ['chat'], to: ['chat', 'images'] } },
+        before: { weight: 1, groups: ['chat'] },
+        after: { weight: 0, groups: ['chat', 'images'] },
+        detail: {},
       },
     ]);
     const moved = ['--name', 'after', '--adapter', 'gemini', '--base-url', 'http://127.0.0.1:1/', '--priority', '9'];
@@ -134,7 +136,14 @@ describe('tollgate channels set', () => {
     const { said } = await tollgate('channels', 'set', 'after', '--credential', 'sk-second');
     expect(JSON.stringify(said)).not.toContain('sk-second');
     expect(await credentialOf(id)).toBe('sk-second');
-    expect(await auditOf(id)).toEqual([{ action: 'channels.set', detail: { credential: 'changed' } }]);
+    expect(await auditOf(id)).toEqual([
+      {
+        action: 'channels.set',
+        before: { credential: 'the earlier one' },
+        after: { credential: 'a new one' },
+        detail: {},
+      },
+    ]);
   });
 
   it('resets cool-downs and alarms if the credential changes, but not if another setting changes', async () => {

@@ -98,6 +98,8 @@ const AuditEntry = z.strictObject({
   actor: z.string(),
   action: z.string(),
   subject: z.string(),
+  before: z.record(z.string(), z.unknown()).nullable(),
+  after: z.record(z.string(), z.unknown()).nullable(),
   detail: z.record(z.string(), z.unknown()),
 });
 
@@ -105,10 +107,9 @@ const aProject = async (): Promise<string> =>
   (await json(Project, ['projects', 'create', '--name', 'test'])).project_id;
 
 const auditOf = async (subject: string) =>
-  (await json(rows(AuditEntry), ['audit', 'list', '--subject', subject])).data.map(({ action, detail }) => ({
-    action,
-    detail,
-  }));
+  (await json(rows(AuditEntry), ['audit', 'list', '--subject', subject])).data.map(
+    ({ action, before, after, detail }) => ({ action, before, after, detail }),
+  );
 
 describe('tollgate projects', () => {
   it('creates a project with an empty account and prints its callback secret, and the audit log names the user', async () => {
@@ -127,7 +128,9 @@ describe('tollgate projects', () => {
       created_at: expect.any(Number),
     });
     const { data: entries } = await json(rows(AuditEntry), ['audit', 'list', '--subject', made.project_id]);
-    expect(entries).toMatchObject([{ action: 'projects.create', detail: { name: 'Acme Ltd' } }]);
+    expect(entries).toMatchObject([
+      { action: 'projects.create', before: null, after: { name: 'Acme Ltd', status: 'active' } },
+    ]);
     expect(entries[0]?.actor).toMatch(/^cli:./);
   });
 });
@@ -230,7 +233,12 @@ describe('tollgate credits', () => {
     expect((await json(Refusal, add('501'), { code: 1 })).error.message).toContain('invoice-1');
     expect(await json(Credits, ['credits', 'show', '--project', project])).toEqual(after);
     expect((await auditOf(project)).filter(({ action }) => action === 'credits.add')).toEqual([
-      { action: 'credits.add', detail: { amount: 500, reference: 'invoice-1' } },
+      {
+        action: 'credits.add',
+        before: { balance: 0 },
+        after: { balance: 500 },
+        detail: { amount: 500, reference: 'invoice-1' },
+      },
     ]);
   });
 

@@ -49,11 +49,9 @@ describe('tollgate keys set', () => {
     expect(await auditOf(keyId)).toEqual([
       {
         action: 'keys.set',
-        detail: {
-          rpm: { from: 30, to: 60 },
-          models: { from: ['gpt-5-mini'], to: null },
-          in_flight_max: { from: null, to: 4 },
-        },
+        before: { rpm: 30, models: ['gpt-5-mini'], in_flight_max: null },
+        after: { rpm: 60, models: null, in_flight_max: 4 },
+        detail: {},
       },
     ]);
     expect(await done('keys', 'set', keyId, '--rpm', 'none', '--budget', 'none', '--in-flight', 'none')).toMatchObject({
@@ -173,7 +171,14 @@ describe('tollgate keys rotate', () => {
     expect(rotated.previous_until).toBeGreaterThan(Date.now() / 1000 + 86_000);
     for (const secret of [old, rotated.api_key]) expect(await find(secret)).toMatchObject({ keyId, rpm: 7 });
     expect(JSON.stringify(await auditOf(keyId))).not.toContain(rotated.api_key);
-    expect(await auditOf(keyId)).toMatchObject([{ action: 'keys.rotate' }]);
+    const shown = (secret: string): string => `${secret.slice(0, 8)}…${secret.slice(-4)}`;
+    expect(await auditOf(keyId)).toMatchObject([
+      {
+        action: 'keys.rotate',
+        before: { secret: shown(old), previous_until: null },
+        after: { secret: shown(rotated.api_key), previous_until: rotated.previous_until },
+      },
+    ]);
 
     await run(
       db,
@@ -227,12 +232,21 @@ describe('tollgate projects', () => {
       previous_secret: null,
       previous_until: null,
     });
-    expect(await auditOf(projectId)).toEqual([{ action: 'projects.secret.show', detail: {} }]);
+    expect(await auditOf(projectId)).toEqual([
+      { action: 'projects.secret.show', before: null, after: null, detail: {} },
+    ]);
     const rotated = await done('projects', 'secret', 'rotate', projectId);
     expect(rotated).toMatchObject({ previous_secret: webhookSecret, previous_until: expect.any(Number) });
     expect(rotated['webhook_secret']).toMatch(/^whsec_/);
     expect(rotated['webhook_secret']).not.toBe(webhookSecret);
-    expect(await auditOf(projectId)).toEqual([{ action: 'projects.secret.rotate', detail: {} }]);
+    expect(await auditOf(projectId)).toEqual([
+      {
+        action: 'projects.secret.rotate',
+        before: { secret: 'the earlier one', previous_until: null },
+        after: { secret: 'a new one', previous_until: rotated['previous_until'] },
+        detail: {},
+      },
+    ]);
     expect(await refused('projects', 'secret', 'show', 'prj_nobody')).toContain('no project');
   });
 });
@@ -281,7 +295,12 @@ describe('tollgate credits adjust', () => {
       { spent: 0, reserved: 0 },
     ]);
     expect(await auditOf(admission.requestId)).toEqual([
-      { action: 'credits.adjust', detail: { project_id: projectId, amount: 20, reason: 'the rest' } },
+      {
+        action: 'credits.adjust',
+        before: { balance: expect.any(Number), given_in_all: expect.any(Number) },
+        after: { balance: expect.any(Number), given_in_all: expect.any(Number) },
+        detail: { project_id: projectId, amount: 20, reason: 'the rest' },
+      },
     ]);
     expect(await breachesIn(db)).toEqual([]);
   });

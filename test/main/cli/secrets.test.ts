@@ -58,10 +58,13 @@ describe('tollgate secrets reseal', () => {
         callback_secret_previous: noted(0, 1),
       },
     });
-    expect(await rowsOf(db, `select detail from audit_entry where action = 'secrets.reseal'`, [])).toEqual([
-      { detail: { channel_credential: 1 } },
-      { detail: { callback_secret: 1 } },
-      { detail: { callback_secret_previous: 1 } },
+    const resealed = { before: { sealed_with_older_keys: 1 }, after: { sealed_with_older_keys: 0 } };
+    expect(
+      await rowsOf(db, `select before, after, detail from audit_entry where action = 'secrets.reseal'`, []),
+    ).toEqual([
+      { ...resealed, detail: { place: 'channel_credential' } },
+      { ...resealed, detail: { place: 'callback_secret' } },
+      { ...resealed, detail: { place: 'callback_secret_previous' } },
     ]);
 
     const { said: shown } = await tollgate(newKey, 'projects', 'secret', 'show', projectId);

@@ -159,8 +159,16 @@ describe('tollgate tasks resolve', () => {
     expect(await unknown()).toEqual([]);
     expect(await books()).toEqual(before);
     expect(await gateway.poll(project.apiKey, id)).toEqual(task);
-    const audit = await rowsOf(gateway.database, 'select action, detail from audit_entry where subject = $1', [id]);
-    expect(audit).toEqual([{ action: 'tasks.resolve', detail: { outcome: 'bought', reference: 'invoice 17' } }]);
+    const audit = await rowsOf(gateway.database, 'select action, before, after from audit_entry where subject = $1', [
+      id,
+    ]);
+    expect(audit).toEqual([
+      {
+        action: 'tasks.resolve',
+        before: { outcome: 'unknown', reference: null },
+        after: { outcome: 'bought', reference: 'invoice 17' },
+      },
+    ]);
     const { said } = await tollgate('tasks', 'show', id);
     expect(said).toMatchObject({ resolution: { outcome: 'bought', reference: 'invoice 17' } });
 

@@ -87,7 +87,7 @@ describe("a provider's key in the environment", () => {
     });
     expect(await keyOf('env-openai')).toBe('sk-openai');
     expect((await channelNamed('sandbox-a'))?.priority).toBe(1);
-    const audit = await rowsOf<{ detail: object }>(db, 'select detail from audit_entry', []);
+    const audit = await rowsOf(db, 'select before, after, detail from audit_entry', []);
     const rows = await rowsOf<{ credential: string }>(db, 'select credential from channel', []);
     for (const key of Object.values(keys)) expect(JSON.stringify([audit, rows])).not.toContain(key);
   });

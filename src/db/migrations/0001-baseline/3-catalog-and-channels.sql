@@ -74,6 +74,22 @@ create table channel_witness (
   primary key (channel_id, model_id, project_id)
 ) with (fillfactor = 70);
 
+-- How the attempts of a channel ended in each minute of the last days and in each hour of the last weeks. The processes add what they
+-- saw every few seconds. Nothing is billed from here.
+create table channel_history (
+  channel_id text not null,
+  span text not null check (span in ('minute', 'hour')),
+  -- The beginning of the minute or the hour.
+  at timestamptz not null,
+  ok bigint not null,
+  refused bigint not null,
+  transient bigint not null,
+  unknown bigint not null,
+  -- How many successful attempts took how long: the nth number counts those of duration class n - 1 (src/domain/duration-classes.ts).
+  durations int[] not null,
+  primary key (channel_id, span, at)
+) with (fillfactor = 70);
+
 -- Caches of all processes listen to these.
 create trigger model_changed after insert or update or delete on model
   for each statement execute function notify_change();

@@ -29,7 +29,8 @@ begin
       case t.type when 'image' then p_image_submit_seconds else p_video_submit_seconds end,
       (mapping ->> 'cost_micro_usd')::bigint, p_probe_seconds, p_adapter) b;
   elsif a.id is not null and not started then
-    begun := jsonb_build_object('outcome', a.outcome, 'code', a.code);
+    begun := jsonb_build_object(
+      'outcome', a.outcome, 'code', a.code, 'ageMs', extract(epoch from clock_timestamp() - a.started_at) * 1000);
   end if;
   task_id := t.id;
   project_id := t.project_id;
