@@ -28,7 +28,7 @@ export function createChannelCache(
   db: BreakerDeps['db'],
   keptMs: number,
   settings: BreakerDeps['settings'],
-  tools: Pick<BreakerDeps, 'logger' | 'metrics' | 'probe'>,
+  tools: Pick<BreakerDeps, 'logger' | 'probe'>,
 ): ChannelCache {
   const breaker = new CircuitBreaker({ ...tools, db, settings, changed: () => cached.forget() });
   const cached = createCached(keptMs, async () => {
@@ -59,7 +59,6 @@ export function createChannelCache(
       const changed = await noteModelList(db, id, lacking, isComplete);
       if (changed.marked.length + changed.cleared.length > 0) cached.forget();
       for (const modelId of changed.marked) {
-        tools.metrics.alarm('unlisted');
         tools.logger.error(
           { alarm: true, channel_id: id, channel: name, model: modelId, reason: 'unlisted' },
           'a channel needs an operator',

@@ -15,7 +15,6 @@ import { healthNoteOf, noteOutcome, type HealthNote, type OutcomeWindow } from '
 import type { Attempt, ErrorClass } from '../domain/upstream.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import type { Logger } from '../platform/observe/logger.ts';
-import type { Metrics } from '../platform/observe/metrics.ts';
 import { ChannelWitnesses, type UseOutcome } from './channel-witnesses.ts';
 
 /** The longest trip: a channel that recovered is found within five minutes, however often it was tripped. */
@@ -33,7 +32,6 @@ export interface BreakerDeps {
   db: Database;
   settings: Config['breaker'];
   logger: Logger;
-  metrics: Pick<Metrics, 'alarm'>;
   /** The channel's free call (`channels test`); null if its family has none. It may throw. */
   probe: (channel: ChannelRow) => Promise<Attempt<true> | null>;
   /** Called after the health of a channel has changed in the database. */
@@ -217,10 +215,9 @@ export class CircuitBreaker {
   }
 
   async #alarm({ id, name, alarms }: ChannelRow, modelId: string, alarm: ErrorClass): Promise<void> {
-    const { db, logger, metrics } = this.#deps;
+    const { db, logger } = this.#deps;
     if (alarms[modelId] === alarm) return;
     if (!(await raiseChannelAlarm(db, { channelId: id, modelId, alarm }))) return;
-    metrics.alarm(alarm);
     logger.error(
       { alarm: true, channel_id: id, channel: name, model: modelId, reason: alarm },
       'a channel needs an operator',

@@ -27,7 +27,7 @@ const beatMs = 1_000;
 const currentMs = 2_500;
 
 /**
- * Listens for changes of the catalog, channels, keys and projects, and of ended tasks. Reconnects after a loss. While it is
+ * Listens for changes of the catalog, channels, keys, projects and silences, and of ended tasks. Reconnects after a loss. While it is
  * disconnected, `isCurrent` is false and caches refresh only by time.
  *
  * PostgreSQL sends notifications before the answer to the next statement of their connection. So the answer to a beat proves that no
@@ -78,7 +78,7 @@ export function listenForChanges({ url, logger, onChange }: ListenOptions): Chan
       await next.query('listen tollgate_change');
       const isDirect = await isDirectConnection(next);
       if (!isDirect) logger.warn({}, behindPooler);
-      for (const table of ['model', 'channel', 'api_key', 'task', 'ended']) onChange(table, []);
+      for (const table of ['model', 'channel', 'api_key', 'alarm_silence', 'task', 'ended']) onChange(table, []);
       while (isDirect && client === next && !closed) {
         const sentAt = performance.now();
         await next.query('select');

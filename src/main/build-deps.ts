@@ -6,9 +6,11 @@ import { createTaskAnswers } from '../caches/task-answers.ts';
 import { createLedgerWatch } from '../caches/ledger-watch.ts';
 import { createTaskWatch } from '../caches/task-watch.ts';
 import { createKeyCache } from '../caches/key-cache.ts';
+import { createSilences, type Silences } from '../caches/silences.ts';
 import { createSendSlots } from '../platform/send-slots.ts';
 import { probeChannel } from '../commands/channels/probe-channel.ts';
 import type { Config } from '../config/load-config.ts';
+import { createAlarmRecorder } from '../db/alarm-recorder.ts';
 import type { ChannelRow } from '../db/channels.ts';
 import { openDatabase, type Database } from '../db/database.ts';
 import { ChatLedger } from '../db/chat-ledger.ts';
@@ -23,11 +25,12 @@ import { describeError } from '../platform/observe/describe-error.ts';
 import { armCrashPoint } from '../platform/crash-point.ts';
 import { createEgress } from '../platform/egress/egress.ts';
 import { createFileStore } from '../platform/files/file-store.ts';
-import { createAlarms, type Alarm, type Alarms } from '../platform/observe/alarms.ts';
-import { createLogger, type Logger } from '../platform/observe/logger.ts';
+import { alarmKind, createAlarms, type Alarm } from '../platform/observe/alarms.ts';
+import { createLogger, type LogDestination, type Logger } from '../platform/observe/logger.ts';
 import { createMetrics } from '../platform/observe/metrics.ts';
 import { noTracer, type Tracing } from '../platform/observe/tracer.ts';
 import { createSealer } from '../platform/crypto/seal.ts';
+import { pause } from '../platform/pause.ts';
 import { createWorkflowClient, type TemporalAccess } from '../platform/temporal/workflow-client.ts';
 import { createTokenCounter } from '../platform/tokens/token-counter.ts';
 import { alarmSenders } from './alarm-senders.ts';
@@ -70,12 +73,17 @@ const keyCacheMs = 2_000;
 /** Chats that are admitted or settled in one commit. */
 const chatBatchMax = 128;
 
+/** What a process that ends gives its alarms, also without a database. */
+const flushMs = 2_000;
+
 /** Tasks that one statement reads. */
 const tasksReadMax = 128;
 
-/** Builds the dependencies of a process. */
-export async function buildDeps(config: Config, name: string): Promise<Built> {
-  const { metrics, alarms, logger, tracing } = await buildObservers(config, name);
+/** Builds the dependencies of a process. `log` gets its log lines instead of standard error. */
+export async function buildDeps(config: Config, name: string, log?: LogDestination): Promise<Built> {
+  const tracing = await startTracing(config.traces, name, (trouble) =>
+    logger.warn(trouble, 'traces could not be sent'),
+  );
   const wraps = tracing ? wrapsOf(tracing) : noWraps;
   const db = openDatabase({
     ...config.database,
@@ -83,6 +91,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
     // The pool attaches its whole client to the error.
     onIdleError: (error) => logger.warn({ error: describeError(error) }, 'a database connection was lost'),
   });
+  const { metrics, silences, logger, flushAlarms } = buildObservers({ config, name, log, tracing }, db);
   const egress = wraps.egress(createEgress(config.egress));
   armForDevelopment(config.development.crashPoint, egress.warnings, logger);
   const caller = wraps.caller(createUpstreamCaller(upstreamTimeouts(config.attempts)));
@@ -91,14 +100,14 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   const adapters = wraps.adapters(createAdapters(caller));
   const sealer = createSealer(config.secrets.masterKeys);
   const probe = (channel: ChannelRow) => probeChannel({ sealer, adapters }, channel);
-  const channels = createChannelCache(db, 2_000, config.breaker, { logger, metrics, probe });
+  const channels = createChannelCache(db, 2_000, config.breaker, { logger, probe });
   const keys = createKeyCache(db, config.secrets.keyPeppers, keyCacheMs);
   const taskAnswers = createTaskAnswers(() => listener.isCurrent());
   const watches = { taskWatch: createTaskWatch(db, logger), ledgerWatch: createLedgerWatch(db, logger) };
   const listener = listenForChanges({
     url: config.database.listenUrl === '' ? config.database.url : config.database.listenUrl,
     logger,
-    onChange: (table, ids) => tellCaches({ taskAnswers, ...watches, catalog, channels, keys }, table, ids),
+    onChange: (table, ids) => tellCaches({ taskAnswers, ...watches, catalog, channels, keys, silences }, table, ids),
   });
   const workflows = createWorkflowClient(temporalAccess(config.temporal), tracing ? [tracing.temporal.client] : []);
   const ends = createEndAnnouncer(db, logger);
@@ -136,7 +145,7 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
   return {
     deps,
     tracing,
-    flushAlarms: () => alarms.flush(),
+    flushAlarms,
     async close() {
       await Promise.all(Object.values(batched).map((calls) => calls.flush()));
       await ends.flush();
@@ -144,8 +153,9 @@ export async function buildDeps(config: Config, name: string): Promise<Built> {
       await listener.close();
       await workflows.close();
       await Promise.all([caller.close(), egress.close(), deps.tokenCounter.close()]);
+      await flushAlarms();
       await db.close();
-      await Promise.all([alarms.flush(), tracing?.close()]);
+      await tracing?.close();
     },
   };
 }
@@ -169,28 +179,43 @@ function openBatched(
   };
 }
 
-/** The log of a process, whose alarms are also counted and sent, and its traces. Lines of traced work have their trace id. */
-async function buildObservers(
-  config: Config,
-  name: string,
-): Promise<Pick<Deps, 'metrics' | 'logger'> & Pick<Built, 'tracing'> & { alarms: Alarms }> {
-  const tracing = await startTracing(config.traces, name, (trouble) =>
-    logger.warn(trouble, 'traces could not be sent'),
-  );
+interface Observers extends Pick<Deps, 'metrics' | 'logger'> {
+  silences: Silences;
+  flushAlarms: Built['flushAlarms'];
+}
+
+/**
+ * The log of a process. Its alarms are also counted, noted for the lists of operators, and sent unless a silence covers them. Lines of traced
+ * work have their trace id.
+ */
+function buildObservers(
+  given: { config: Config; name: string; log: LogDestination | undefined } & Pick<Built, 'tracing'>,
+  db: Database,
+): Observers {
+  const { config, name, log, tracing } = given;
   const metrics = createMetrics();
+  const silences = createSilences(db, cacheWithoutNotifyMs);
+  const recorder = createAlarmRecorder(db);
   const alarms = createAlarms({
     repeatMs: config.alarms.repeatSeconds * 1000,
     ways: alarmSenders(config.alarms, name),
+    isSilenced: (alarm) => silences.cover(alarm),
     onLost: (error) => logger.warn({ err: error }, 'an alarm could not be sent'),
   });
   const onAlarm = (alarm: Alarm): void => {
-    // The circuit breaker counts its own, which have a reason.
-    if (alarm.facts['reason'] === undefined) metrics.alarm(alarm.message);
+    const kind = alarmKind(alarm);
+    metrics.alarm(kind.name);
+    recorder.record({ ...kind, message: alarm.message, level: alarm.level });
     alarms.raise(alarm);
   };
   const traceId = tracing ? () => ({ trace_id: tracing.traceId() }) : undefined;
-  const logger = createLogger(config.logging.level, name, undefined, onAlarm, traceId);
-  return { metrics, alarms, logger, tracing };
+  const logger = createLogger(config.logging.level, name, log, onAlarm, traceId);
+  const flushAlarms = async (): Promise<void> => {
+    const done = new AbortController();
+    await Promise.race([Promise.all([recorder.flush(), alarms.flush()]), pause(flushMs, done.signal)]);
+    done.abort();
+  };
+  return { metrics, silences, logger, flushAlarms };
 }
 
 /** Logs an alarm for what must not be set in production, and arms the crash point. */
@@ -213,7 +238,8 @@ function tellCaches(
     catalog,
     channels,
     keys,
-  }: Pick<Deps, 'taskAnswers' | 'taskWatch' | 'catalog' | 'channels' | 'keys'>,
+    silences,
+  }: Pick<Deps, 'taskAnswers' | 'taskWatch' | 'catalog' | 'channels' | 'keys'> & { silences: Silences },
   table: string,
   ids: readonly string[],
 ): void {
@@ -221,5 +247,6 @@ function tellCaches(
   else if (table === 'ended') taskWatch.announce(ids);
   else if (table === 'model') catalog.forget();
   else if (table === 'channel' || table === 'channel_health' || table === 'channel_mapping_state') channels.forget();
+  else if (table === 'alarm_silence') silences.forget();
   else keys.forget();
 }

@@ -90,16 +90,29 @@ export const moment = z
     return z.NEVER;
   });
 
+const spanRule = 'must be a span from 1m to 30d, such as 90m or 2h';
+
+/** A span such as `15m`, `12h` or `30d`, in seconds. */
+export const span = z
+  .string({ error: ({ input }) => (input === undefined ? 'is required' : spanRule) })
+  .transform((given) => (readSpan(given.trim()) ?? NaN) / 1_000)
+  .refine((seconds) => seconds >= 60 && seconds <= 30 * 86_400, { message: spanRule });
+
 /** Whole unix seconds, as SQL takes them. */
 export const unixSecondsOf = (at: Date | undefined): number | undefined =>
   at === undefined ? undefined : Math.floor(at.getTime() / 1_000);
 
 function readMoment(text: string): number | null {
-  const span = /^(\d{1,6})([smhd])$/.exec(text);
-  if (span) return Date.now() + Number(span[1]) * (unitMs[span[2] ?? ''] ?? NaN);
+  const fromNow = readSpan(text);
+  if (fromNow !== null) return Date.now() + fromNow;
   if (/^\d{9,11}$/.test(text)) return Number(text) * 1000;
   const iso = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).safeParse(text);
   return iso.success ? Date.parse(iso.data) : null;
+}
+
+function readSpan(text: string): number | null {
+  const parts = /^(\d{1,6})([smhd])$/.exec(text);
+  return parts && Number(parts[1]) * (unitMs[parts[2] ?? ''] ?? NaN);
 }
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

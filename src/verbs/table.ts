@@ -1,5 +1,6 @@
 import type { Verb, VerbGroup } from './define-verb.ts';
 import { adminTokens } from './groups/admin-tokens.ts';
+import { alarms } from './groups/alarms.ts';
 import { audit } from './groups/audit.ts';
 import { catalog } from './groups/catalog.ts';
 import { channels } from './groups/channels.ts';
@@ -33,6 +34,7 @@ export const verbTable: Readonly<Record<string, Verb | VerbGroup>> = {
   usage,
   summary,
   overview,
+  alarms,
   audit,
   'admin-tokens': adminTokens,
   operators,

@@ -4,6 +4,7 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { purgeChannelWitnesses } from '../../src/db/retention.ts';
 import type { Attempt } from '../../src/domain/upstream.ts';
+import { alarmKind, type Alarm } from '../../src/platform/observe/alarms.ts';
 import { createLogger } from '../../src/platform/observe/logger.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -40,12 +41,12 @@ const config = loadConfig({
   KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
   MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
 });
-const logger = createLogger('fatal', 'test');
+const onAlarm = (alarm: Alarm): void => void alarms.push(alarmKind(alarm).name);
+const logger = createLogger('error', 'test', { write: () => undefined }, onAlarm);
 /** The cache of one process. */
 const newProcess = (): ChannelCache =>
   createChannelCache(db, 0, config.breaker, {
     logger,
-    metrics: { alarm: (reason) => void alarms.push(reason) },
     probe: async () => {
       probes += 1;
       return Promise.resolve(probed);

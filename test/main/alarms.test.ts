@@ -1,13 +1,20 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { loadConfig } from '../../src/config/load-config.ts';
+import type { AlarmKind } from '../../src/domain/alarm.ts';
 import { alarmSenders } from '../../src/main/alarm-senders.ts';
+import { buildDeps, type Built } from '../../src/main/build-deps.ts';
 import { createAlarms, type AlarmNotice } from '../../src/platform/observe/alarms.ts';
 import { createLogger } from '../../src/platform/observe/logger.ts';
+import { commandLine } from '../support/command-line.ts';
 import { eventually } from '../support/eventually.ts';
+import { createTestHome, type TestHome } from '../support/home.ts';
 
 const servers: (Server | HttpServer)[] = [];
+const kept: (Server | HttpServer)[] = [];
 afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
@@ -17,6 +24,7 @@ const portOf = async (server: Server | HttpServer): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
+const loud = { isSilenced: () => Promise.resolve(false), onLost: () => undefined };
 const noMail = { smtpUrl: '', emailTo: [], repeatSeconds: 3_600 };
 const notice: AlarmNotice = {
   message: 'a job failed',
@@ -31,7 +39,7 @@ describe('alarms', () => {
   it('are sent at once, and those of the same kind that follow as one notice with their count', async () => {
     const sent: AlarmNotice[] = [];
     const send = (one: AlarmNotice): Promise<void> => Promise.resolve(void sent.push(one));
-    const alarms = createAlarms({ repeatMs: 300, ways: [send], onLost: () => undefined });
+    const alarms = createAlarms({ ...loud, repeatMs: 300, ways: [send] });
     const logger = createLogger('info', 'test', { write: () => undefined }, (alarm) => alarms.raise(alarm));
     for (let n = 1; n <= 4; n++) logger.error({ alarm: true, job: 'a', n, prompt: 'private' }, 'a job failed');
     logger.error({ alarm: true, job: 'b' }, 'a job failed');
@@ -57,7 +65,7 @@ describe('alarms', () => {
       }),
     );
     const config = { ...noMail, webhookUrl: `http://127.0.0.1:${port}/hook` };
-    const alarms = createAlarms({ repeatMs: 60_000, ways: alarmSenders(config, 'worker'), onLost: () => undefined });
+    const alarms = createAlarms({ ...loud, repeatMs: 60_000, ways: alarmSenders(config, 'worker') });
     alarms.raise(notice);
     // The first answer is 503.
     await eventually(() => Promise.resolve(bodies.length === 2));
@@ -81,6 +89,137 @@ describe('alarms', () => {
     expect(recipients).toEqual(['one@example.com', 'two@example.com']);
     expect(lines.find((line) => line.startsWith('Subject: '))).toMatch(/\[error\] a job failed \(3 times\): api/);
     expect(lines.join('\n')).toContain('scheduled-maintenance');
+  });
+
+  it('are not sent while they are silenced, and the first one after the silence is sent at once with its own count', async () => {
+    const sent: AlarmNotice[] = [];
+    const send = (one: AlarmNotice): Promise<void> => Promise.resolve(void sent.push(one));
+    let silenced: string[] = [];
+    const isSilenced = ({ name, subject }: AlarmKind) => Promise.resolve(silenced.includes(`${name} ${subject}`));
+    const alarms = createAlarms({ ...loud, repeatMs: 60_000, ways: [send], isSilenced });
+    const lines: string[] = [];
+    const write = (line: string): void => void lines.push(line);
+    const logger = createLogger('info', 'test', { write }, (alarm) => alarms.raise(alarm));
+    const raise = async (channel: string): Promise<void> => {
+      logger.error({ alarm: true, channel, reason: 'account' }, 'a channel needs an operator');
+      await alarms.flush();
+    };
+    silenced = ['account a'];
+    for (const channel of ['a', 'a', 'b']) await raise(channel);
+    expect(sent.map(({ facts }) => facts['channel'])).toEqual(['b']);
+    expect(lines).toHaveLength(3);
+    silenced = [];
+    await raise('a');
+    expect(sent.map(({ facts, count }) => [facts['channel'], count])).toEqual([
+      ['b', 1],
+      ['a', 1],
+    ]);
+  });
+});
+
+describe('the alarms of two processes', () => {
+  let home: TestHome;
+  const lines: string[] = [];
+  const received: string[] = [];
+  const mails: string[] = [];
+  const processes: Built[] = [];
+  beforeAll(async () => {
+    home = await createTestHome();
+    const receive: RequestListener = (request, response) => {
+      void text(request).then((body) => {
+        received.push(body);
+        response.writeHead(204).end();
+      });
+    };
+    const [hook, smtp] = [createHttpServer(receive), createServer((socket) => receiveMail(socket, mails))];
+    const [hookPort, smtpPort] = [await portOf(hook), await portOf(smtp)];
+    // They serve all tests.
+    servers.length = 0;
+    kept.push(hook, smtp);
+    const ways = {
+      ALARM_WEBHOOK_URL: `http://127.0.0.1:${hookPort}/`,
+      ALARM_SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
+      ALARM_EMAIL_TO: 'ops@example.com',
+    };
+    const config = loadConfig({ ...home.settings, ...ways, LOG_LEVEL: 'error' });
+    for (const name of ['api', 'worker'])
+      processes.push(await buildDeps(config, name, { write: (line) => void lines.push(line) }));
+  });
+  afterAll(async () => {
+    for (const { close } of processes) await close();
+    for (const server of kept) server.close();
+    await home.drop();
+  });
+
+  /** Both processes raise the alarm of a channel, and have sent it where they send it. */
+  const raise = async (channel: string, reason = 'account'): Promise<void> => {
+    for (const { deps, flushAlarms } of processes) {
+      deps.logger.error({ alarm: true, channel, reason }, 'a channel needs an operator');
+      await flushAlarms();
+    }
+  };
+  /** The webhooks and the mails that one alarm of each process causes, of a channel that had none before. */
+  const sentFor = async (reason?: string): Promise<[webhooks: number, mails: number]> => {
+    const known = [received.length, mailed()] as const;
+    await raise(`channel-${(channels += 1)}`, reason);
+    return [received.length - known[0], mailed() - known[1]];
+  };
+  let channels = 0;
+  const mailed = (): number => mails.filter((line) => line === 'DATA').length;
+  const counted = async (): Promise<number> => {
+    const page = (await processes[0]?.deps.metrics.page()) ?? '';
+    return Number(/^tollgate_alarms_total\{reason="account"\} (\d+)$/m.exec(page)?.[1]);
+  };
+  /** Each process is told of a change of the silences by a notification of the database. */
+  const untilSent = (count: number) => eventually(async () => (await sentFor())[0] === count);
+
+  it('are muted in both by a silence of the command line, counted once each, and sent again when it ends', async () => {
+    const { done, refused } = commandLine(() => home.settings);
+    expect(await sentFor()).toEqual([2, 2]);
+    const silence = await done('alarms', 'silence', 'account', '--for', '2h', '--reason', 'the invoice is paid');
+    expect(silence).toMatchObject({ name: 'account', subject: '', reason: 'the invoice is paid' });
+    expect(Math.abs(Number(silence['until']) - Date.now() / 1_000 - 7_200)).toBeLessThan(30);
+    await untilSent(0);
+    const before = await counted();
+    expect(await sentFor()).toEqual([0, 0]);
+    expect(await sentFor('unlisted')).toEqual([2, 2]);
+    // The metric and the log lines stay, and no alarm is counted twice.
+    expect(await counted()).toBe(before + 1);
+    expect(lines.filter((line) => line.includes('"channel":"channel-1"'))).toHaveLength(2);
+    expect(lines.filter((line) => line.includes(`"channel":"channel-${channels - 1}"`))).toHaveLength(2);
+
+    const { data } = z.object({ data: z.array(z.looseObject({})) }).parse(await done('alarms', 'list'));
+    expect(data).toContainEqual(
+      expect.objectContaining({
+        ...{ name: 'account', subject: 'channel-1', state: 'fired', count: 2 },
+        silence: expect.objectContaining({ reason: 'the invoice is paid', created_by: expect.stringMatching(/./) }),
+      }),
+    );
+    expect(data).toContainEqual(expect.objectContaining({ name: 'unlisted', silence: null }));
+    const id = String(silence['silence_id']);
+    expect(await done('alarms', 'silences')).toMatchObject({ data: [{ silence_id: id }] });
+    expect(await done('alarms', 'unsilence', id)).toMatchObject({ changed: true });
+    expect(await done('alarms', 'unsilence', id)).toMatchObject({ changed: false });
+    expect(await refused('alarms', 'unsilence', 'sil_nobody')).toContain('no silence');
+    expect(await done('alarms', 'silences')).toEqual({ data: [] });
+    await untilSent(2);
+  });
+
+  it('are sent again when a silence expires by itself', async () => {
+    const { done } = commandLine(() => home.settings);
+    const silence = await done('alarms', 'silence', 'account', '--for', '1m', '--reason', 'a test');
+    await untilSent(0);
+    await home.db.query('', `update alarm_silence set until = clock_timestamp() + interval '1 second' where id = $1`, [
+      silence['silence_id'],
+    ]);
+    await untilSent(2);
+  });
+
+  it('are refused a silence of no time and of more than 30 days, and warned of a name that never fired', async () => {
+    const { done, tollgate } = commandLine(() => home.settings);
+    const args = (name: string, span: string) => ['alarms', 'silence', name, '--for', span, '--reason', 'a test'];
+    for (const span of ['0s', '59s', '31d', 'soon']) expect((await tollgate(...args('account', span))).code).toBe(2);
+    expect(await done(...args('acount', '1h'))).toMatchObject({ warnings: [expect.stringContaining('acount')] });
   });
 });
 

@@ -354,6 +354,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/admin/v1/channels/{channel}/history': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * show the attempts of a channel over time, how they ended and how long they took
+     * @description `tollgate channels history`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_channels_history'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/admin/v1/channels/{channel}/enable': {
     parameters: {
       query?: never;
@@ -822,6 +844,78 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/admin/v1/alarms': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list the alarms that fire, and those that fired in the last week
+     * @description `tollgate alarms list`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_alarms_list'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/alarms/silences': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list the silences that have not ended, the next end first
+     * @description `tollgate alarms silences`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_alarms_silences'];
+    put?: never;
+    /**
+     * send no webhook and no mail for an alarm for a while; its log lines and its metric stay
+     * @description `tollgate alarms silence`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_alarms_silence'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/alarms/silences/{id}/end': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * end a silence before its time
+     * @description `tollgate alarms unsilence`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_alarms_unsilence'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/admin/v1/audit': {
     parameters: {
       query?: never;
@@ -1126,12 +1220,19 @@ export interface components {
     Alarm: {
       /** @enum {string} */
       kind: 'channel' | 'unknown_outcome' | 'callbacks' | 'job';
-      /** @description The name of the channel or job. Empty for a count. */
+      /**
+       * @description Why it fires.
+       * @example account
+       */
+      name: string;
+      /** @description The channel or the job that it is about, or empty. */
       subject: string;
       message: string;
       /** @description What to do. */
       remedy: string;
       since: number | null;
+      /** @description Who wants no webhook and no mail of it until when. Null if nobody. */
+      silence: components['schemas']['Silence'] | null;
     };
     AppliedCatalog: {
       added: string[];
@@ -1179,9 +1280,43 @@ export interface components {
       action: string;
       /** @description What was changed: a project, key, channel, task or token. */
       subject: string;
+      /** @description What changed, as it was. Null for a creation, and for a look at a secret or a content. */
+      before: {
+        [key: string]: unknown;
+      } | null;
+      /** @description The same as it is now. Null for a look. */
+      after: {
+        [key: string]: unknown;
+      } | null;
+      /** @description What else is worth knowing, such as the reference of a payment. */
       detail: {
         [key: string]: unknown;
       };
+    };
+    BegunSilence: {
+      /** @example sil_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      silence_id: string;
+      /**
+       * @description Why it fires.
+       * @example account
+       */
+      name: string;
+      /** @description The only channel or job that it covers, or empty for all. */
+      subject: string;
+      reason: string;
+      created_by: string;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      until: number;
+      /** @description What is allowed but may be a mistake. */
+      warnings?: string[];
     };
     CanceledTask: {
       /** @example task_01ky4m8r5t0v2x6z9b3d7f1h4k */
@@ -1420,6 +1555,16 @@ export interface components {
       /** @description Why it, or one of its models, is not available or needs an operator. */
       reasons: components['schemas']['ChannelReason'][];
     };
+    ChannelHistory: {
+      /** @example chn_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      channel_id: string;
+      name: string;
+      hours: number;
+      /** @description 60 up to three hours, else 3,600. */
+      bucket_seconds: number;
+      /** @description One for each minute or hour, oldest first. The last one has just begun. */
+      data: components['schemas']['HistoryPoint'][];
+    };
     ChannelReason: {
       /**
        * @description `open`: the circuit breaker is tripped. `half_open`: the next call is the probe. `resting`: it cools down after a 429 or an account error, or the provider does not know the model. `alarm`: it needs an operator, until a call succeeds. `not_drawn`: the provider's list lacks the model.
@@ -1536,6 +1681,47 @@ export interface components {
       summary: {
         [key: string]: unknown;
       };
+    };
+    EndedSilence: {
+      /** @example sil_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      silence_id: string;
+      /**
+       * @description Why it fires.
+       * @example account
+       */
+      name: string;
+      /** @description The only channel or job that it covers, or empty for all. */
+      subject: string;
+      reason: string;
+      created_by: string;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      until: number;
+      /** @description False if everything was as asked before, so that nothing changed. */
+      changed: boolean;
+    };
+    HistoryPoint: {
+      /**
+       * @description The beginning of the minute or hour, in unix seconds.
+       * @example 1795478400
+       */
+      at: number;
+      attempts: number;
+      ok: number;
+      /** @description The provider refused the request itself. Says nothing about the channel. */
+      refused: number;
+      transient: number;
+      unknown: number;
+      /** @description Of the successful ones, to 5 %. Null if there was none. */
+      p50_ms: number | null;
+      p95_ms: number | null;
     };
     JobRun: {
       /** @example run_01ky4m8r5t0v2x6z9b3d7f1h4k */
@@ -1670,6 +1856,28 @@ export interface components {
           examples: string[];
         };
       };
+    };
+    ListedAlarm: {
+      /**
+       * @description Why it fires.
+       * @example account
+       */
+      name: string;
+      /** @description The channel or the job that it is about, or empty. */
+      subject: string;
+      /**
+       * @description `fired`: its log line was written in the last week.
+       * @enum {string}
+       */
+      state: 'firing' | 'fired';
+      message: string;
+      since: number | null;
+      /** @description When its log line was last written. Null if it is only shown and never logged. */
+      last_at: number | null;
+      /** @description How often it was written since it was quiet for a day. */
+      count: number | null;
+      /** @description Who wants no webhook and no mail of it until when. Null if nobody. */
+      silence: components['schemas']['Silence'] | null;
     };
     ListedDelivery: {
       delivery_id: string;
@@ -1936,6 +2144,29 @@ export interface components {
         /** @description Where a sign-in begins. */
         url: string;
       } | null;
+    };
+    Silence: {
+      /** @example sil_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      silence_id: string;
+      /**
+       * @description Why it fires.
+       * @example account
+       */
+      name: string;
+      /** @description The only channel or job that it covers, or empty for all. */
+      subject: string;
+      reason: string;
+      created_by: string;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      until: number;
     };
     Summary: {
       /** @example 2030-01 */
@@ -2349,10 +2580,12 @@ export type Alarm = components['schemas']['Alarm'];
 export type AppliedCatalog = components['schemas']['AppliedCatalog'];
 export type AttemptDetail = components['schemas']['AttemptDetail'];
 export type AuditEntry = components['schemas']['AuditEntry'];
+export type BegunSilence = components['schemas']['BegunSilence'];
 export type CanceledTask = components['schemas']['CanceledTask'];
 export type CatalogCheck = components['schemas']['CatalogCheck'];
 export type CatalogEntry = components['schemas']['CatalogEntry'];
 export type Channel = components['schemas']['Channel'];
+export type ChannelHistory = components['schemas']['ChannelHistory'];
 export type ChannelReason = components['schemas']['ChannelReason'];
 export type ChannelSettings = components['schemas']['ChannelSettings'];
 export type CreatedAdminToken = components['schemas']['CreatedAdminToken'];
@@ -2361,11 +2594,14 @@ export type CreatedProject = components['schemas']['CreatedProject'];
 export type Credits = components['schemas']['Credits'];
 export type Delivery = components['schemas']['Delivery'];
 export type EndedRun = components['schemas']['EndedRun'];
+export type EndedSilence = components['schemas']['EndedSilence'];
+export type HistoryPoint = components['schemas']['HistoryPoint'];
 export type JobRun = components['schemas']['JobRun'];
 export type Key = components['schemas']['Key'];
 export type KeyLimits = components['schemas']['KeyLimits'];
 export type LedgerEntry = components['schemas']['LedgerEntry'];
 export type LedgerReport = components['schemas']['LedgerReport'];
+export type ListedAlarm = components['schemas']['ListedAlarm'];
 export type ListedDelivery = components['schemas']['ListedDelivery'];
 export type Margin = components['schemas']['Margin'];
 export type Operator = components['schemas']['Operator'];
@@ -2384,6 +2620,7 @@ export type RotatedKey = components['schemas']['RotatedKey'];
 export type RunningJob = components['schemas']['RunningJob'];
 export type Session = components['schemas']['Session'];
 export type SignInOptions = components['schemas']['SignInOptions'];
+export type Silence = components['schemas']['Silence'];
 export type Summary = components['schemas']['Summary'];
 export type SummaryRow = components['schemas']['SummaryRow'];
 export type SwitchedChannel = components['schemas']['SwitchedChannel'];
@@ -3217,6 +3454,39 @@ export interface operations {
           'application/json': components['schemas']['VerifiedChannel'];
           'application/vnd.tollgate.report+json': {
             document: components['schemas']['VerifiedChannel'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_channels_history: {
+    parameters: {
+      query?: {
+        /** @description look back this many hours, up to 3 by minutes and more by hours (default: 24) */
+        hours?: string | number;
+      };
+      header?: never;
+      path: {
+        /** @description name or id of the channel */
+        channel: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ChannelHistory'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['ChannelHistory'];
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */
@@ -4081,6 +4351,161 @@ export interface operations {
           'application/json': components['schemas']['Overview'];
           'application/vnd.tollgate.report+json': {
             document: components['schemas']['Overview'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_alarms_list: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['ListedAlarm'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['ListedAlarm'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_alarms_silences: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['Silence'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['Silence'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_alarms_silence: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description name of the alarm, as "alarms list" shows it */
+          name: string;
+          /**
+           * @description only about this channel or job (default: about any)
+           * @default
+           */
+          subject?: string;
+          /** @description end after 30m, 2h, 7d, at most 30d */
+          for: string;
+          /** @description why, for the other operators */
+          reason: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['BegunSilence'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['BegunSilence'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_alarms_unsilence: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description silence id, such as sil_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['EndedSilence'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['EndedSilence'];
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */

@@ -3,11 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import { read } from '../api/admin.ts';
 import type { Alarm, Traffic } from '../api/admin-types.ts';
-import { milliseconds, number, percent, usd, words } from '../ui/format.ts';
-import { AlertIcon, CheckIcon } from '../ui/icons.tsx';
+import { milliseconds, number, percent, usd } from '../ui/format.ts';
+import { CheckIcon } from '../ui/icons.tsx';
 import { Empty, Loaded, Loading, Page } from '../ui/page.tsx';
-import { When } from '../ui/values.tsx';
 import { PageLink } from '../ui/links.tsx';
+import { AlarmCard } from './alarm-card.tsx';
 
 const TrafficChart = lazy(() => import('./traffic-chart.tsx'));
 
@@ -104,57 +104,23 @@ function Alarms({ alarms }: { alarms: Alarm[] }) {
         Every channel is available, every job ran and no task waits for a decision.
       </Alert>
     );
+  const isSilenced = ({ silence }: Alarm): boolean => silence !== null;
+  const loud = alarms.filter((alarm) => !isSilenced(alarm));
   return (
     <Card withBorder component="section" aria-labelledby="alarms">
       <Group gap="xs" mb="sm">
         <Title order={2} size="h4" id="alarms">
           What needs you
         </Title>
-        <Badge color="red" variant="light">
-          {alarms.length}
+        <Badge color={loud.length > 0 ? 'red' : 'gray'} variant="light">
+          {loud.length}
         </Badge>
       </Group>
       <Stack gap="sm">
-        {alarms.map((alarm) => (
-          <Alert
-            key={`${alarm.kind} ${alarm.subject} ${alarm.message}`}
-            color="orange"
-            variant="light"
-            icon={<AlertIcon />}
-            title={alarm.message}
-          >
-            <Text size="sm">{alarm.remedy}</Text>
-            <Group gap="md" mt={6}>
-              <AlarmLink kind={alarm.kind} />
-              {alarm.since !== null && (
-                <Text size="xs" c="dimmed">
-                  Since <When at={alarm.since} />
-                </Text>
-              )}
-            </Group>
-          </Alert>
+        {[...loud, ...alarms.filter(isSilenced)].map((alarm) => (
+          <AlarmCard key={`${alarm.kind} ${alarm.subject} ${alarm.message}`} alarm={alarm} />
         ))}
       </Stack>
     </Card>
   );
 }
-
-/** Where the alarm is looked after. */
-function AlarmLink({ kind }: { kind: Alarm['kind'] }) {
-  const to = places[kind];
-  return (
-    <PageLink to={to.to} search={to.search ?? {}} size="sm" c="inherit" underline="always">
-      Open {words(to.name).toLowerCase()}
-    </PageLink>
-  );
-}
-
-const places: Record<
-  Alarm['kind'],
-  { to: '/channels' | '/tasks' | '/jobs' | '/deliveries'; name: string; search?: Record<string, string> }
-> = {
-  channel: { to: '/channels', name: 'channels' },
-  unknown_outcome: { to: '/tasks', name: 'tasks', search: { unknown: 'true' } },
-  job: { to: '/jobs', name: 'jobs' },
-  callbacks: { to: '/deliveries', name: 'deliveries', search: { state: 'exhausted' } },
-};

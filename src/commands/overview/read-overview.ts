@@ -1,7 +1,9 @@
 import type { Config } from '../../config/load-config.ts';
+import { listSilences } from '../../db/alarms.ts';
 import { listChannelStates } from '../../db/channel-settings.ts';
 import { readBacklog, readTraffic, type Traffic } from '../../db/overview.ts';
 import type { Deps } from '../../deps.ts';
+import { silenceOf, type Silence } from '../../domain/alarm.ts';
 import { jobNames } from '../../domain/job.ts';
 import { alarmsOf, type Alarm } from './alarms.ts';
 
@@ -16,7 +18,7 @@ export interface Overview {
   yesterday: Earned;
   /** Every hour from the beginning of yesterday to now. */
   hours: (Earned & { at: number })[];
-  alarms: Alarm[];
+  alarms: (Alarm & { silence: Silence | null })[];
 }
 
 /** How the gateway does today against yesterday, and what needs an operator. */
@@ -24,10 +26,11 @@ export async function readOverview({
   db,
   config,
 }: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> }): Promise<Overview> {
-  const [traffic, channels, backlog] = await Promise.all([
+  const [traffic, channels, backlog, silences] = await Promise.all([
     readTraffic(db),
     listChannelStates(db),
     readBacklog(db, jobNames),
+    listSilences(db),
   ]);
   const earned = <T extends Traffic>(of: T): T & Earned => ({
     ...of,
@@ -40,7 +43,7 @@ export async function readOverview({
     today: earned(traffic.today),
     yesterday: earned(traffic.yesterday),
     hours: hoursUntil(traffic.at).map((at) => earned({ ...nothing, ...known.get(at), at })),
-    alarms: alarmsOf(channels, backlog),
+    alarms: alarmsOf(channels, backlog).map((alarm) => ({ ...alarm, silence: silenceOf(silences, alarm) })),
   };
 }
 

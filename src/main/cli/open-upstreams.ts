@@ -29,7 +29,7 @@ export function openUpstreams(config: Config, db: Database, sealer: Sealer) {
       logger,
       metrics,
       tracer: noTracer,
-      channels: createChannelCache(db, channelsKeptMs, config.breaker, { logger, metrics, probe }),
+      channels: createChannelCache(db, channelsKeptMs, config.breaker, { logger, probe }),
       adapters,
     },
     async close(): Promise<void> {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
-/** What an id names: project, key, task, channel, file, request, attempt, delivery, job run, event, secret, admin token, operator. */
+/** What an id names: project, key, task, channel, file, request, attempt, delivery, job run, event, secret, admin token, operator, silence. */
 export type IdPrefix =
-  'prj' | 'key' | 'task' | 'chn' | 'file' | 'req' | 'att' | 'dlv' | 'run' | 'evt' | 'sec' | 'atk' | 'opr';
+  'prj' | 'key' | 'task' | 'chn' | 'file' | 'req' | 'att' | 'dlv' | 'run' | 'evt' | 'sec' | 'atk' | 'opr' | 'sil';
 
 /**
  * A new id: `${prefix}_` and 26 lower-case Crockford base32 characters, 48 bits of milliseconds and 80 random bits

@@ -1,3 +1,4 @@
+import type { AlarmKind } from '../../domain/alarm.ts';
 import { pause } from '../pause.ts';
 
 /** A log line with `alarm: true`: something that an operator has to look at. Its facts are redacted. */
@@ -6,6 +7,14 @@ export interface Alarm {
   level: string;
   facts: Record<string, unknown>;
 }
+
+/** The name of an alarm is its reason, or its message if it has none. */
+export const alarmKind = ({ message, facts }: Alarm): AlarmKind => ({
+  name: textOf(facts['reason']) ?? message,
+  subject: textOf(facts['channel']) ?? textOf(facts['job']) ?? '',
+});
+
+const textOf = (fact: unknown): string | undefined => (typeof fact === 'string' ? fact : undefined);
 
 /** Alarms of one kind, as they are sent: the first at once, those that follow as one notice at the end of the period. */
 export interface AlarmNotice extends Alarm {
@@ -30,28 +39,47 @@ const GROUPS_MAX = 500;
 const retryMs = [1_000, 10_000, 60_000];
 const flushMs = 2_000;
 
+interface AlarmGroup {
+  /** Ends the period of the group. */
+  timer: NodeJS.Timeout;
+  /** What came since the period began. */
+  waiting: AlarmNotice | null;
+}
+
 /**
  * Sends alarms in groups: each message, with its reason and its channel, at once and then at most once in `repeatMs`, with a count. Each
- * of the `ways` is tried again a few times; `onLost` is told when it still fails.
+ * of the `ways` is tried again a few times; `onLost` is told when it still fails. An alarm for which `isSilenced` resolves to true is not
+ * sent, and is not counted in a later notice.
  */
 export function createAlarms({
   repeatMs,
   ways,
+  isSilenced,
   onLost,
 }: {
   repeatMs: number;
   ways: readonly SendAlarm[];
+  /** Never rejects. */
+  isSilenced: (alarm: AlarmKind) => Promise<boolean>;
   onLost: (error: unknown) => void;
 }): Alarms {
-  /** The groups whose period runs, with what came since its begin. */
-  const groups = new Map<string, AlarmNotice | null>();
+  /** The groups whose period runs. */
+  const groups = new Map<string, AlarmGroup>();
   const sending = new Set<Promise<void>>();
 
-  const dispatch = (notice: AlarmNotice): void => {
-    for (const send of ways) {
-      const sent = sendPatiently(send, notice).finally(() => sending.delete(sent));
-      sending.add(sent);
+  const dispatch = (key: string, notice: AlarmNotice): void => {
+    const group = beginPeriod(key);
+    const sent = sendUnlessSilenced(key, group, notice).finally(() => sending.delete(sent));
+    sending.add(sent);
+  };
+  const sendUnlessSilenced = async (key: string, group: AlarmGroup, notice: AlarmNotice): Promise<void> => {
+    if (await isSilenced(alarmKind(notice))) {
+      // The first alarm after the silence is sent at once.
+      clearTimeout(group.timer);
+      if (groups.get(key) === group) groups.delete(key);
+      return;
     }
+    await Promise.all(ways.map((send) => sendPatiently(send, notice)));
   };
   const sendPatiently = async (send: SendAlarm, notice: AlarmNotice): Promise<void> => {
     for (const waitMs of [0, ...retryMs]) {
@@ -64,30 +92,27 @@ export function createAlarms({
       if (waitMs === retryMs.at(-1)) onLost(failed.error);
     }
   };
-  const beginPeriod = (kind: string): void => {
-    groups.set(kind, null);
-    setTimeout(() => {
-      const notice = groups.get(kind);
-      groups.delete(kind);
-      if (!notice) return;
-      dispatch(notice);
-      beginPeriod(kind);
+  const beginPeriod = (key: string): AlarmGroup => {
+    const timer = setTimeout(() => {
+      const { waiting } = group;
+      groups.delete(key);
+      if (waiting) dispatch(key, waiting);
     }, repeatMs).unref();
+    const group: AlarmGroup = { timer, waiting: null };
+    groups.set(key, group);
+    return group;
   };
 
   return {
     raise(alarm) {
       const at = new Date().toISOString();
-      const own = kindOf(alarm);
-      const kind = groups.has(own) || groups.size < GROUPS_MAX ? own : 'others';
-      const earlier = groups.get(kind);
+      const own = groupOf(alarm);
+      const key = groups.has(own) || groups.size < GROUPS_MAX ? own : 'others';
+      const group = groups.get(key);
+      const earlier = group?.waiting;
       const notice = { ...alarm, count: (earlier?.count ?? 0) + 1, firstAt: earlier?.firstAt ?? at, lastAt: at };
-      if (groups.has(kind)) {
-        groups.set(kind, notice);
-        return;
-      }
-      dispatch(notice);
-      beginPeriod(kind);
+      if (group) group.waiting = notice;
+      else dispatch(key, notice);
     },
     async flush() {
       const done = new AbortController();
@@ -97,5 +122,5 @@ export function createAlarms({
   };
 }
 
-const kindOf = ({ message, facts }: Alarm): string =>
+const groupOf = ({ message, facts }: Alarm): string =>
   JSON.stringify([message, facts['reason'], facts['channel'], facts['job'], facts['model']]);

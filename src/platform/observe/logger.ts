@@ -12,7 +12,7 @@ import {
 import type { Alarm } from './alarms.ts';
 import { describeError, isFromDatabase } from './describe-error.ts';
 
-export type { Logger };
+export type { DestinationStream as LogDestination, Logger };
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 

@@ -10,3 +10,4 @@ export const requestId = idOf('req');
 export const runId = idOf('run');
 export const tokenId = idOf('atk');
 export const operatorId = idOf('opr');
+export const silenceId = idOf('sil');

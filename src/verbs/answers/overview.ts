@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { time, timeOrNull } from '../../answers/time.ts';
+import { time } from '../../answers/time.ts';
+import { Alarm } from './alarms.ts';
 
 const traffic = {
   requests: z.int(),
@@ -13,16 +14,6 @@ const traffic = {
 };
 
 const Traffic = z.object(traffic).meta({ id: 'Traffic' });
-
-const Alarm = z
-  .object({
-    kind: z.enum(['channel', 'unknown_outcome', 'callbacks', 'job']),
-    subject: z.string().describe('The name of the channel or job. Empty for a count.'),
-    message: z.string(),
-    remedy: z.string().describe('What to do.'),
-    since: timeOrNull,
-  })
-  .meta({ id: 'Alarm' });
 
 export const Overview = z
   .object({

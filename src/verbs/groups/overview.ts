@@ -1,7 +1,7 @@
 import { readOverview, type Earned } from '../../commands/overview/read-overview.ts';
 import { Overview } from '../answers/overview.ts';
 import { group, verb } from '../define-verb.ts';
-import { table, time, usd } from '../plain-text.ts';
+import { clean, table, time, usd } from '../plain-text.ts';
 import { jsonRow } from '../report.ts';
 
 /** `tollgate overview …`: how the gateway does. */
@@ -16,8 +16,11 @@ const show = verb({
   async run(deps) {
     const { alarms, hours, today, yesterday, ...about } = await readOverview(deps);
     const days = table([toLine('today', today), toLine('yesterday, until this time', yesterday)]);
-    const needed = alarms.map(({ message, remedy, since }) =>
-      [`${message}${since === null ? '' : ` since ${time(since) ?? ''}`}.`, remedy].join(' '),
+    const needed = alarms.map(({ message, remedy, since, silence }) =>
+      [
+        `${message}${since === null ? '' : ` since ${time(since) ?? ''}`}.`,
+        silence === null ? remedy : `Silenced until ${time(silence.until) ?? ''}: ${clean(silence.reason)}`,
+      ].join(' '),
     );
     return {
       document: {
@@ -25,7 +28,7 @@ const show = verb({
         today: jsonRow(today),
         yesterday: jsonRow(yesterday),
         hours: hours.map(jsonRow),
-        alarms,
+        alarms: alarms.map(({ silence, ...alarm }) => ({ ...alarm, silence: silence && jsonRow(silence) })),
       },
       text: [days, '', ...(needed.length > 0 ? needed : ['Nothing needs an operator.'])].join('\n'),
     };

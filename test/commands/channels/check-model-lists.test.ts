@@ -14,6 +14,7 @@ import type { CatalogEntry } from '../../../src/domain/catalog.ts';
 import { listServing } from '../../../src/domain/routing.ts';
 import { catalogNames } from '../../../src/main/sandbox-models.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
+import { alarmKind, type Alarm } from '../../../src/platform/observe/alarms.ts';
 import { createLogger } from '../../../src/platform/observe/logger.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/create-sandbox.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
@@ -36,13 +37,10 @@ const raised: string[] = [];
 const createDeps = () => {
   const config = loadConfig(home.settings);
   const sealer = createSealer(config.secrets.masterKeys);
-  const logger = createLogger('silent', 'test');
-  const metrics = { alarm: (reason: string) => void raised.push(reason) };
-  const channels = createChannelCache(db, 60_000, config.breaker, {
-    logger,
-    metrics,
-    probe: () => Promise.resolve(null),
-  });
+  const onAlarm = (alarm: Alarm): void => void raised.push(alarmKind(alarm).name);
+  const logger = createLogger('error', 'test', { write: () => undefined }, onAlarm);
+  const probe = () => Promise.resolve(null);
+  const channels = createChannelCache(db, 60_000, config.breaker, { logger, probe });
   return { db, sealer, logger, channels, adapters: createAdapters(caller) };
 };
 type TestDeps = ReturnType<typeof createDeps>;

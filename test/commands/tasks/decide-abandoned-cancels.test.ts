@@ -236,7 +236,6 @@ const sealer = createSealer([{ id: 'm1', secret }]);
 const newChannels = () =>
   createChannelCache(db, 1_000, config.breaker, {
     logger,
-    metrics: { alarm: () => undefined },
     probe: () => Promise.resolve(null),
   });
 

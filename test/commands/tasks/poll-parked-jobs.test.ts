@@ -102,7 +102,7 @@ function openScene(own: Record<string, string> = {}): Scene {
     tracer: noTracer,
     logger,
     sealer,
-    channels: createChannelCache(db, 0, config.breaker, { logger, metrics, probe: () => Promise.resolve(null) }),
+    channels: createChannelCache(db, 0, config.breaker, { logger, probe: () => Promise.resolve(null) }),
     adapters: { fal: { pollMedia, cancelMedia } },
     ledger,
     workflows: {

@@ -1,0 +1,31 @@
+import { listSilences } from '../db/alarms.ts';
+import type { Database } from '../db/database.ts';
+import { silenceOf, type AlarmKind } from '../domain/alarm.ts';
+import { pause } from '../platform/pause.ts';
+import { createCached } from './cached.ts';
+
+export interface Silences {
+  /** Whether a silence covers this alarm now. If the silences cannot be read, none does: an alarm is sent rather than lost. */
+  cover(alarm: AlarmKind): Promise<boolean>;
+  forget(): void;
+}
+
+/** A process that ends gives its alarms two seconds. */
+const answerWithinMs = 1_000;
+
+/** Keeps the silences for `keptMs`, so that one may last that much longer than it should. */
+export function createSilences(database: Database, keptMs: number): Silences {
+  const cached = createCached(keptMs, () => listSilences(database));
+  return {
+    async cover(alarm) {
+      const known = cached.get().then(
+        (silences) => silenceOf(silences, alarm) !== null,
+        () => false,
+      );
+      const answered = new AbortController();
+      const late = pause(answerWithinMs, answered.signal).then(() => false);
+      return Promise.race([known, late]).finally(() => answered.abort());
+    },
+    forget: () => cached.forget(),
+  };
+}
