@@ -74,6 +74,12 @@ const routes = [
     '/channels',
     lazyRouteComponent(() => import('./pages/channels.tsx')),
   ),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/channels/$channelId',
+    validateSearch: texts('hours'),
+    component: lazyRouteComponent(() => import('./pages/channel.tsx')),
+  }),
   route(
     '/projects',
     lazyRouteComponent(() => import('./pages/projects/project-list.tsx')),

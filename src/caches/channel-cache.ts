@@ -2,6 +2,7 @@ import { noteModelList, type UnlistedModel } from '../db/channel-mappings.ts';
 import { listChannels, type ChannelRow } from '../db/channels.ts';
 import { unavailableUntilMs } from '../domain/routing.ts';
 import { createCached } from './cached.ts';
+import { createChannelHistory, type ChannelHistory } from './channel-history.ts';
 import { CircuitBreaker, type BreakerDeps } from './circuit-breaker.ts';
 
 export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'begin' | 'note'> {
@@ -15,7 +16,11 @@ export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'begin' |
   claim(channel: ChannelRow, call: { modelId: string; projectId: string }): Promise<ChannelRow | null>;
   /** Notes which models the provider's complete list lacks, and raises an alarm for each. Returns the models whose state changed. */
   noteModelList: (channel: ChannelRow, lacking: readonly UnlistedModel[], isComplete: boolean) => Promise<ListNote>;
+  /** Counts an attempt that ended, for the charts of operators. */
+  count: ChannelHistory['count'];
   forget(): void;
+  /** Writes what was counted. Call it before the process ends. */
+  flush(): Promise<void>;
 }
 
 interface ListNote {
@@ -37,6 +42,7 @@ export function createChannelCache(
     breaker.restartTripped(channels);
     return { channels, nowMs, at };
   });
+  const history = createChannelHistory(db, tools.logger);
   const list = async () => {
     const { channels, nowMs, at } = await cached.get();
     return { channels, nowMs: nowMs + (performance.now() - at) };
@@ -66,6 +72,8 @@ export function createChannelCache(
       }
       return changed;
     },
+    count: (channelId, attempt) => history.count(channelId, attempt),
     forget: () => cached.forget(),
+    flush: () => history.flush(),
   };
 }

@@ -31,8 +31,8 @@ export interface AttemptTask {
   snapshot: TaskSnapshot;
   remainingMs: number;
   cancelRequested: boolean;
-  /** The attempt on the channel that was asked for, if it has begun. Its outcome is null while it runs. */
-  begun: Pick<AttemptMemory, 'outcome' | 'code'> | null;
+  /** The attempt on the channel that was asked for, if it has begun, with the time since then. Its outcome is null while it runs. */
+  begun: (Pick<AttemptMemory, 'outcome' | 'code'> & { ageMs: number }) | null;
 }
 
 /** An admitted task as an attempt on `channelId` needs it, or null. */
@@ -46,7 +46,8 @@ export async function findTaskForAttempt(
     `select id as task_id, project_id, request_id, type, model_id, status, input, snapshot,
        extract(epoch from deadline_at - clock_timestamp())::float8 * 1000 as remaining_ms,
        cancel_requested_at is not null as cancel_requested,
-       (select jsonb_build_object('outcome', outcome, 'code', code) from attempt
+       (select jsonb_build_object('outcome', outcome, 'code', code,
+          'ageMs', extract(epoch from clock_timestamp() - started_at) * 1000) from attempt
         where request_id = task.id and channel_id = $2) as begun
      from task where id = $1 and admission = 'reserved'`,
     [taskId, channelId],

@@ -147,7 +147,7 @@ export async function buildDeps(config: Config, name: string, log?: LogDestinati
     tracing,
     flushAlarms,
     async close() {
-      await Promise.all(Object.values(batched).map((calls) => calls.flush()));
+      await Promise.all([...Object.values(batched), channels].map((calls) => calls.flush()));
       await ends.flush();
       for (const watch of Object.values(watches)) watch.close();
       await listener.close();

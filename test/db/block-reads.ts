@@ -25,6 +25,7 @@ export const stopAutovacuum = (observer: Database): Promise<unknown> =>
 
 const growing = [
   ...[
+    'channel_history',
     'ledger_entry',
     'attempt',
     'task',

@@ -11,6 +11,7 @@ import {
   type AttemptMemory,
 } from '../../src/db/attempts.ts';
 import { expireChats, firstAttemptId, type ChatLedger } from '../../src/db/chat-ledger.ts';
+import { addToHistory, readHistory } from '../../src/db/channel-history.ts';
 import type { Database } from '../../src/db/database.ts';
 import { claimDelivery, claimOverdueDeliveries, endDeliveryTry, readDelivery } from '../../src/db/deliveries.ts';
 import { findIdempotent, markReplayed } from '../../src/db/idempotency.ts';
@@ -150,6 +151,56 @@ describe('the usage of a month whose days are closed', () => {
     expect((await sum())[0]).toMatchObject({ isTotal: true, requests: 180, credits: 210 });
     expect(scans).toEqual([]);
     expect(blocks).toBeLessThan(blocksMax);
+  });
+});
+
+describe('the history of a channel among 200,000 minutes and hours of 20 channels', () => {
+  const now = Math.floor(Date.now() / 1_000);
+
+  beforeAll(async () => {
+    // As the processes write it: the rows of all channels in the order of their times.
+    await run(
+      observer,
+      `insert into channel_history (channel_id, span, at, ok, refused, transient, unknown, durations)
+       select 'chn_history_' || c, span, to_timestamp($1) - back * ('1 ' || span)::interval, 5, 1, 1, 1, array_fill(1, array[60])
+       from (values ('minute', 9260), ('hour', 740)) s (span, rows), generate_series(0, rows - 1) back, generate_series(1, 20) c
+       order by 3, 1`,
+      [now - (now % 3_600)],
+    );
+    await run(observer, 'vacuum analyze channel_history');
+  });
+
+  it.each([
+    ['minute', 3_600, 60],
+    ['hour', 86_400, 24],
+    ['hour', 7 * 86_400, 168],
+  ] as const)('by %s of the last %d seconds reads its %d rows and no others', async (span, seconds, rows) => {
+    const from = now - (now % 3_600) - seconds + 1;
+    const read = () => readHistory(newSession.db, { channelId: 'chn_history_7', span, from });
+    await read();
+    let found: unknown[] = [];
+
+    const { blocks, scans } = await newSession.reads(async () => (found = await read()));
+
+    expect(found).toHaveLength(rows);
+    expect(scans).toEqual([]);
+    expect(blocks).toBeLessThan(blocksMax);
+  });
+
+  it('is added to in a bounded number of blocks', async () => {
+    const row = { channelId: 'chn_history_7', ok: 1, refused: 0, transient: 0, unknown: 0, durations: [0, 1] };
+    const at = now - (now % 3_600);
+    const add = () =>
+      addToHistory(newSession.db, [
+        { ...row, span: 'minute', at },
+        { ...row, span: 'hour', at },
+      ]);
+    await add();
+
+    const { blocks, scans } = await newSession.reads(add);
+
+    expect(scans).toEqual([]);
+    expect(blocks).toBeLessThan(50);
   });
 });
 

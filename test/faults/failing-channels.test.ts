@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { readChannelHistory, type HistoryPoint } from '../../src/commands/channels/read-channel-history.ts';
 import { claimChannel, noteChannelFailure, coolDownChannel } from '../../src/db/channels.ts';
 import { cli } from '../../src/main/cli.ts';
 import { all, chat, chatModel, countVerdicts, requestIdOf, verdictOf } from '../commands/chat/chats.ts';
@@ -141,6 +142,29 @@ const alarmLines = async (reason: string): Promise<number> => {
     .split('\n')
     .filter((line) => line.includes('"alarm":true') && line.includes(`"reason":"${reason}"`)).length;
 };
+
+// The first of the file, so that no other test has failed calls.
+describe('the history of a channel', () => {
+  it('has how the calls of both API servers ended, and how long the successful ones took', async () => {
+    const chats = (count: number) => all(count, (n) => ask({ baseUrl: gateway.baseUrls[n % 2] }));
+    a.serve(goodAnswer(200));
+    expect(countVerdicts(await chats(10))).toEqual({ 200: 10 });
+    a.serve(ownError(400, 'invalid_prompt'));
+    await chats(2);
+    a.serve(ownError(500, 'server_error'));
+    expect(countVerdicts(await chats(3))).toEqual({ 200: 3 });
+    const id = await channelId('sandbox-a-openai');
+    const read = () => readChannelHistory({ db: gateway.database }, { channel: id, hours: 24 });
+    const sum = (points: HistoryPoint[], of: 'ok' | 'refused' | 'transient' | 'unknown') =>
+      points.reduce((total, point) => total + point[of], 0);
+    await eventually(async () => sum((await read()).points, 'transient') === 3);
+    const { points } = await read();
+    // The servers also called it before the test.
+    expect(sum(points, 'ok')).toBeGreaterThanOrEqual(10);
+    expect([sum(points, 'refused'), sum(points, 'unknown')]).toEqual([2, 0]);
+    expect(Math.max(...points.map(({ p95Ms }) => p95Ms ?? 0))).toBeGreaterThan(190);
+  });
+});
 
 describe('a channel that fails under a hundred chats a second', () => {
   it('causes no failed chat, gets no further chats, and is available again after the job has probed it', async () => {

@@ -3,26 +3,19 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { change, read } from '../api/admin.ts';
 import { useMay } from '../api/session.ts';
-import type { Channel, ChannelReason, TestedChannel } from '../api/admin-types.ts';
+import type { Channel, TestedChannel } from '../api/admin-types.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
 import { ChoiceFilter } from '../ui/filters.tsx';
-import { milliseconds, time } from '../ui/format.ts';
+import { milliseconds } from '../ui/format.ts';
 import { MoreIcon } from '../ui/icons.tsx';
+import { PageLink } from '../ui/links.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { SwitchDialog } from '../ui/switch-dialog.tsx';
 import { Status } from '../ui/values.tsx';
+import { Reason } from './channel-reason.tsx';
 import { stateWords } from './channel-states.ts';
 import { VerifyDialog } from './verify-dialog.tsx';
-
-/** What an operator can do about a state. */
-const remedies: Record<ChannelReason['kind'], string> = {
-  resting: 'It comes back by itself. If it does not, check the account at the provider.',
-  open: 'It is tried again by itself. Test the channel to see what the provider answers now.',
-  half_open: 'The next call decides whether it is available again.',
-  alarm: 'Check the credential and the account at the provider, then test the channel.',
-  not_drawn: "The provider's list lacks this model. Correct its name in the catalog, or switch off the list check.",
-};
 
 /** The upstream providers: their state, why, and what can be done about it. */
 export default function Channels() {
@@ -92,9 +85,9 @@ const columnsOf = (all: Channel[], ask: ((asked: Asked) => void) | null): Column
     accessorKey: 'name',
     header: 'Channel',
     cell: ({ row: { original } }) => (
-      <Text size="sm" fw={600}>
+      <PageLink to="/channels/$channelId" params={{ channelId: original.channel_id }} size="sm" fw={600}>
         {original.name}
-      </Text>
+      </PageLink>
     ),
   },
   {
@@ -154,21 +147,6 @@ function Groups({ names }: { names: string[] }) {
       </summary>
       <pre>{others.join(', ')}</pre>
     </details>
-  );
-}
-
-function Reason({ reason: { kind, model, reason, until } }: { reason: ChannelReason }) {
-  const why = reason === null ? '' : ` (${reason.replaceAll('_', ' ')})`;
-  const end = until === null ? '' : ` until ${time(until)}`;
-  return (
-    <Text size="xs" maw={320} ta="left">
-      <b>
-        {model === '*' ? 'All models' : model}: {stateWords[kind]}
-        {why}
-        {end}.
-      </b>{' '}
-      {remedies[kind]}
-    </Text>
   );
 }
 

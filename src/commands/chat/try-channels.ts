@@ -79,13 +79,15 @@ export async function tryChannels<Answer>(
     // A call that was ended because its client left says nothing about the channel.
     if (input.gone?.aborted) void channels.release(channel, modelId);
     else {
+      const ms = performance.now() - call.startedAt;
       note(attempt);
+      channels.count(channel.id, { outcome: attempt.kind, ms });
       deps.metrics.upstreamCalled({
         channel: channel.name,
         model: modelId,
         operation: input.gone ? 'chat_stream' : 'chat',
         outcome: attempt.kind,
-        ms: performance.now() - call.startedAt,
+        ms,
       });
     }
     progress.attempt = attempt;

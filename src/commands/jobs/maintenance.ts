@@ -12,6 +12,8 @@ import {
   purgeRejectedTasks,
   purgeTasks,
 } from '../../db/retention.ts';
+import { purgeAlarms } from '../../db/alarms.ts';
+import { purgeHistory } from '../../db/channel-history.ts';
 import { purgeJobRuns } from '../../db/jobs.ts';
 import { listLowBalances } from '../../db/low-balance.ts';
 import { listOpenDays, monthOf, rebuildDay, type RebuiltMonth } from '../../db/summaries.ts';
@@ -45,6 +47,8 @@ class MaintenanceSummary {
   tasks_deleted = 0;
   chat_attempts_deleted = 0;
   channel_witnesses_deleted = 0;
+  channel_history_deleted = 0;
+  alarms_deleted = 0;
   job_runs_deleted = 0;
   /** Whether the signal ended the run early. The next run continues. */
   interrupted = false;
@@ -78,6 +82,10 @@ const deliveryAttemptDays = 30;
 const chatAttemptDays = 30;
 /** The circuit breaker reads the last minutes only. */
 const channelWitnessSeconds = 3_600;
+/** Charts show minutes of three hours, and hours of 30 days. */
+const channelHistoryDays = { minuteDays: 2, hourDays: 31 };
+/** Lists show the last week. */
+const alarmDays = 30;
 
 /**
  * Daily maintenance (rules "Jobs and retention"): creates the partitions of the next days, rebuilds the monthly summaries, verifies
@@ -132,6 +140,8 @@ export async function runMaintenance(
       'channel witnesses',
       cleared('channel_witnesses_deleted', () => purgeChannelWitnesses(db, channelWitnessSeconds, limit)),
     ],
+    ['channel history', cleared('channel_history_deleted', () => purgeHistory(db, channelHistoryDays, limit))],
+    ['alarms', cleared('alarms_deleted', () => purgeAlarms(db, alarmDays, limit))],
     ['job runs', cleared('job_runs_deleted', () => purgeJobRuns(db, jobRunDays, limit))],
   ];
 

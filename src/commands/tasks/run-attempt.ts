@@ -51,6 +51,7 @@ export async function runAttempt(
     signals,
     inputs: { held: null, request: null },
     started,
+    begunAt: started?.begunAt ?? (task.begun && performance.now() - task.begun.ageMs),
     parkable: input.parkable === true,
     reportsEnd: input.reportsEnd === true,
     remainingMs,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timeOrNull } from '../../answers/time.ts';
+import { time, timeOrNull } from '../../answers/time.ts';
 import { changed, warnings } from './changed.ts';
 import { channelId } from './ids.ts';
 
@@ -67,6 +67,29 @@ const call = {
 export const TestedChannel = z
   .object({ channel_id: channelId, name: z.string(), adapter: z.string(), ...call })
   .meta({ id: 'TestedChannel' });
+
+const HistoryPoint = z
+  .object({
+    at: time.describe('The beginning of the minute or hour, in unix seconds.'),
+    attempts: z.int(),
+    ok: z.int(),
+    refused: z.int().describe('The provider refused the request itself. Says nothing about the channel.'),
+    transient: z.int(),
+    unknown: z.int(),
+    p50_ms: z.number().nullable().describe('Of the successful ones, to 5 %. Null if there was none.'),
+    p95_ms: z.number().nullable(),
+  })
+  .meta({ id: 'HistoryPoint' });
+
+export const ChannelHistory = z
+  .object({
+    channel_id: channelId,
+    name: z.string(),
+    hours: z.int(),
+    bucket_seconds: z.int().describe('60 up to three hours, else 3,600.'),
+    data: z.array(HistoryPoint).describe('One for each minute or hour, oldest first. The last one has just begun.'),
+  })
+  .meta({ id: 'ChannelHistory' });
 
 const request = z.record(z.string(), z.unknown()).describe('The parameters of the cheapest request.');
 const LiveCall = z.union([

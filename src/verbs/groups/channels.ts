@@ -15,6 +15,7 @@ import { group, option, readFrom, verb } from '../define-verb.ts';
 import { count, names, onOff, shortText } from '../input.ts';
 import { clean, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport, wholeList, type Report } from '../report.ts';
+import { history } from './channel-history.ts';
 import { freeCall, verify } from './verify-channel.ts';
 
 /** `tollgate channels …`: the configured upstream providers. */
@@ -24,6 +25,7 @@ export const channels = group('the configured upstream providers', () => ({
   set,
   test,
   verify,
+  history,
   enable: setEnabled(true, 'let a channel serve new requests'),
   disable: setEnabled(false, 'give a channel no new requests; accepted jobs continue'),
 }));

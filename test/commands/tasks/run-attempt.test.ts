@@ -108,6 +108,9 @@ describe('a submit that is delayed by reading its inputs', () => {
     expect(await task.report).toMatchObject({ kind: 'transient' });
     expect(submits).toBe(1);
     expect(secondsLeft).toBeGreaterThan(config.attempts.submitTimeoutSeconds);
+    await task.deps.channels.flush();
+    const history = `select sum(transient)::int as failed from channel_history where channel_id = $1 and span = 'hour'`;
+    expect(await rowsOf(db, history, [task.channelId])).toEqual([{ failed: 1 }]);
   });
 });
 
@@ -339,7 +342,6 @@ async function prepared(
     sealer,
     channels: createChannelCache(db, 1_000, config.breaker, {
       logger,
-      metrics: { alarm: () => undefined },
       probe: () => Promise.resolve(null),
     }),
     adapters: { fal: adapter },

@@ -25,6 +25,7 @@ export async function begin(
     return reported({ kind: (await isCancelDue(run.deps.db, run.task.taskId)) ? 'canceled' : 'skipped' });
   }
   const { begunAt, ...holder } = taken;
+  run.begunAt ??= begunAt;
   if (holder.outcome !== null) return reported(recordedReport(holder));
   if (holder.result) return { stage: 'finished', holder, results: holder.result };
   if (holder.operation) return { stage: 'accepted', holder, operation: holder.operation, resumed: true };

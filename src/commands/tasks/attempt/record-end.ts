@@ -1,4 +1,5 @@
 import { endAttempt, findTaskForAttempt, type AttemptEnd } from '../../../db/attempts.ts';
+import type { AttemptOutcome } from '../../../domain/upstream.ts';
 import type { AttemptReport, FinishInput } from '../../../domain/workflow-contract.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { logEnd, taskEndOf } from '../finish-task.ts';
@@ -15,6 +16,7 @@ export async function recordEnd(run: AttemptRun, { holder, end: given }: Decided
   const ours = await endAttempt(run.deps.db, holder, end);
   if (!ours) return reportOfOtherRun(run);
   logAttempt(run, holder, end);
+  if (end.outcome !== 'canceled') countAttempt(run, end.outcome);
   return recordedReport({ outcome: end.outcome, code: end.code ?? null });
 }
 
@@ -29,6 +31,7 @@ export async function recordResults(run: AttemptRun, { holder, files }: CopiedRe
   const finish = await deps.ledger.finishAttempt({ ...taskEndOf(deps.config, success), ...holder, files });
   if (!finish) return reportOfOtherRun(run);
   logAttempt(run, holder, { outcome: 'ok' });
+  countAttempt(run, 'ok');
   if (finish.finished) {
     crashPoint('after_finish_commit_before_ack');
     if (finish.status === 'succeeded') noteSale(run);
@@ -36,6 +39,10 @@ export async function recordResults(run: AttemptRun, { holder, files }: CopiedRe
   }
   const { status, deliveryId } = finish;
   return { kind: 'ok', code: null, ...(run.reportsEnd && { end: { status, deliveryId } }) };
+}
+
+function countAttempt({ deps, channel, begunAt }: AttemptRun, outcome: AttemptOutcome): void {
+  deps.channels.count(channel.row.id, { outcome, ms: begunAt === null ? 0 : performance.now() - begunAt });
 }
 
 function noteSale({ deps, task, channel }: AttemptRun): void {

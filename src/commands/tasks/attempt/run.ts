@@ -45,6 +45,8 @@ export interface AttemptRun {
   inputs: AttemptInputs;
   /** Set if the attempt's row was inserted when the task was read. */
   started: Omit<FreshAttempt, 'stage'> | null;
+  /** When the attempt's row was inserted, by `performance.now()`, also by an earlier run. Null until this run inserts it. */
+  begunAt: number | null;
   /** The workflow can wait for a parked job. */
   parkable: boolean;
   /** The workflow can be told that this run has ended the task. */

@@ -1,0 +1,111 @@
+import '@mantine/charts/styles.css';
+import { BarChart, LineChart } from '@mantine/charts';
+import { Stack, Title, VisuallyHidden } from '@mantine/core';
+import type { ChannelHistory, HistoryPoint } from '../api/admin-types.ts';
+import { milliseconds, number, percent } from '../ui/format.ts';
+
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const dayAndClock = new Intl.DateTimeFormat('en-GB', { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+
+const failedOf = ({ transient, unknown }: HistoryPoint): number => transient + unknown;
+
+/** Attempts, error rate and latency of a channel, with a table of the same numbers for those who do not see the charts. */
+export default function ChannelCharts({ history: { data, hours } }: { history: ChannelHistory }) {
+  const format = hours > 24 ? dayAndClock : clock;
+  const rows = data.map((point) => ({
+    time: format.format(point.at * 1_000),
+    Succeeded: point.ok,
+    Refused: point.refused,
+    Failed: failedOf(point),
+    'Error rate': point.attempts === 0 ? null : failedOf(point) / point.attempts,
+    Median: point.p50_ms,
+    'Slowest 5%': point.p95_ms,
+  }));
+  const shared = {
+    h: 200,
+    data: rows,
+    dataKey: 'time',
+    withLegend: true,
+    tickLine: 'none',
+    gridAxis: 'x',
+    xAxisProps: { interval: 'preserveStartEnd', minTickGap: 40 },
+  } as const;
+  const line = { ...shared, connectNulls: false, curveType: 'linear', dotProps: { r: 2 } } as const;
+  return (
+    <Stack gap="lg">
+      <div aria-hidden="true">
+        <Title order={3} size="h6" mb="xs">
+          Attempts
+        </Title>
+        <BarChart
+          {...shared}
+          type="stacked"
+          series={[
+            { name: 'Succeeded', color: 'indigo.5' },
+            { name: 'Refused', color: 'yellow.6' },
+            { name: 'Failed', color: 'red.6' },
+          ]}
+          valueFormatter={number}
+          barChartProps={{ accessibilityLayer: false }}
+          yAxisProps={{ allowDecimals: false }}
+        />
+      </div>
+      <div aria-hidden="true">
+        <Title order={3} size="h6" mb="xs">
+          Error rate
+        </Title>
+        <LineChart
+          {...line}
+          series={[{ name: 'Error rate', color: 'red.6' }]}
+          valueFormatter={percent}
+          lineChartProps={{ accessibilityLayer: false }}
+          yAxisProps={{ domain: [0, 1] }}
+        />
+      </div>
+      <div aria-hidden="true">
+        <Title order={3} size="h6" mb="xs">
+          Latency of the successful attempts
+        </Title>
+        <LineChart
+          {...line}
+          series={[
+            { name: 'Median', color: 'indigo.5' },
+            { name: 'Slowest 5%', color: 'grape.5' },
+          ]}
+          valueFormatter={milliseconds}
+          lineChartProps={{ accessibilityLayer: false }}
+          yAxisProps={{ width: 70 }}
+        />
+      </div>
+      <VisuallyHidden>
+        <table>
+          <caption>Attempts, error rate and latency</caption>
+          <thead>
+            <tr>
+              {['Time', 'Succeeded', 'Refused', 'Failed', 'Error rate', 'Median', 'Slowest 5%'].map((name) => (
+                <th scope="col" key={name}>
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows
+              .filter((row) => row['Error rate'] !== null)
+              .map((row) => (
+                <tr key={row.time}>
+                  <th scope="row">{row.time}</th>
+                  <td>{row.Succeeded}</td>
+                  <td>{row.Refused}</td>
+                  <td>{row.Failed}</td>
+                  <td>{percent(row['Error rate'] ?? 0)}</td>
+                  <td>{row.Median === null ? '–' : milliseconds(row.Median)}</td>
+                  <td>{row['Slowest 5%'] === null ? '–' : milliseconds(row['Slowest 5%'])}</td>
+                </tr>
+              ))}
+          </tbody>
+        </table>
+      </VisuallyHidden>
+    </Stack>
+  );
+}
