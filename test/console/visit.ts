@@ -99,7 +99,9 @@ export async function startVisit(browser: Browser, baseUrl: string): Promise<Vis
 
 async function undocumentedIn(response: Response): Promise<string | null> {
   // `allHeaders` also has the cookies, but nothing once the page was left.
-  const headers = new Headers({ ...response.headers(), ...(await response.allHeaders()) });
+  const sent = Object.entries({ ...response.headers(), ...(await response.allHeaders()) });
+  // Several cookies come as lines of one header.
+  const headers = new Headers(sent.map(([name, value]): [string, string] => [name, value.replaceAll('\n', ', ')]));
   // A page that is left no longer has the bodies of its answers.
   const text = /json/.test(headers.get('content-type') ?? '') ? await response.text().catch(() => null) : null;
   return undocumented({

@@ -31,7 +31,8 @@ export const inline = (markdown: string): string =>
     .replace(/`([^`]+)`/g, '<code>$1</code>')
     .replace(/\[([^\]]+)\]\((\/[^)]*)\)/g, '<a href="$2">$1</a>');
 
-export const pagesCss = `:root { color-scheme: light dark; font: 16px/1.6 system-ui, sans-serif; }
+export const pagesCss = `:root { color-scheme: light dark; font: 16px/1.6 system-ui, sans-serif; background: light-dark(#fff, #121212); color: light-dark(#111, #eee); }
+a { color: light-dark(#1c4fb8, #8ab4f8); }
 body { margin: 0 auto; max-width: 48rem; padding: 0 1rem 3rem; }
 nav { display: flex; gap: 1.5rem; padding: 1rem 0; border-bottom: 1px solid #8884; }
 h1 { line-height: 1.25; margin: 2rem 0 1rem; overflow-wrap: anywhere; }

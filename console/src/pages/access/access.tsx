@@ -11,14 +11,14 @@ export default function Access() {
     <Page title="Access" about="Who may use this console and the admin API, and with which role.">
       {isOwner ? (
         <Stack gap="xl">
-          <Stack component="section" aria-labelledby="operators">
-            <Title order={2} size="h3" id="operators">
+          <Stack>
+            <Title order={2} size="h3">
               People
             </Title>
             <Operators />
           </Stack>
-          <Stack component="section" aria-labelledby="tokens">
-            <Title order={2} size="h3" id="tokens">
+          <Stack>
+            <Title order={2} size="h3">
               Admin tokens
             </Title>
             <AdminTokens />

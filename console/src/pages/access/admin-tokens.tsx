@@ -47,7 +47,11 @@ const columns: Columns<AdminToken> = [
   },
   { accessorKey: 'role', header: 'Role' },
   { accessorKey: 'state', header: 'State', cell: ({ row: { original } }) => <Status of={original.state} /> },
-  { accessorKey: 'expires_at', header: 'Expires', cell: ({ row: { original } }) => <When at={original.expires_at} /> },
+  {
+    accessorKey: 'expires_at',
+    header: 'Expires',
+    cell: ({ row: { original } }) => (original.expires_at === null ? 'Never' : <When at={original.expires_at} />),
+  },
   {
     accessorKey: 'last_used_at',
     header: 'Last used',
