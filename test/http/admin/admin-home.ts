@@ -51,7 +51,9 @@ export async function startAdminHome(): Promise<AdminHome> {
   };
 }
 
-async function startAdminServer(settings: Record<string, string>): Promise<AdminServer & { close: () => Promise<void> }> {
+async function startAdminServer(
+  settings: Record<string, string>,
+): Promise<AdminServer & { close: () => Promise<void> }> {
   const built = await buildDeps(loadConfig({ ...settings, LOG_LEVEL: 'silent' }), 'test');
   const admin = createAdminApi(built.deps);
   const frame = await startFrame({ routes: [], later: admin.routes, settings, deps: { adminAccess: admin.access } });
