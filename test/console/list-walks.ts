@@ -139,7 +139,8 @@ async function choose(visit: Visit, label: string, option: string): Promise<void
   await visit.page.getByRole('option', { name: option, exact: true }).click();
 }
 
-const rows = (visit: Visit) => visit.page.locator('tbody tr');
+/** The rows of the list. Those of a table within one do not count. */
+const rows = (visit: Visit) => visit.page.locator('tbody tr:not(td tr)');
 
 /** Waits until the list has this many rows, or says that nothing matches. */
 async function expectRows(visit: Visit, count: number): Promise<void> {
