@@ -35,6 +35,7 @@ const known: Readonly<Record<string, readonly string[]>> = {
   createdBefore: [String(now - 20 * daySeconds)],
   groupBy: ['day', 'model', 'key'],
   tz: ['Europe/Berlin', 'Asia/Kolkata'],
+  hours: ['720'],
 };
 
 /** The value of `id`, by the route. */

@@ -188,6 +188,9 @@ function statementsOf({
      select 'run_h_' || lpad(r::text, 10, '0'), (array['process-pending-callbacks', 'check-stale-media-tasks', 'check-api-channels'])[1 + r % 3], 'schedule', 'succeeded', at, at, at,
        at + interval '1 second', '{"ended": 0}'
      from (select r, ${now} - interval '30 days' * (1 - r::float8 / ${jobRuns}) as at from generate_series(1, ${jobRuns}) r) run`,
+    `insert into channel_history (channel_id, span, at, ok, refused, transient, unknown, durations)
+     select 'chn_h_' || c, span, date_trunc(span, ${now}) - back * ('1 ' || span)::interval, 5, 1, 1, 1, array_fill(1, array[60])
+     from (values ('minute', 2880), ('hour', 740)) spans (span, count), generate_series(0, count - 1) back, generate_series(1, 3) c`,
     `set session_replication_role = origin`,
   ];
 }
