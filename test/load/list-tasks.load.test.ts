@@ -16,7 +16,7 @@ let book: ListedBook;
 beforeAll(async () => {
   scratch = await createTestDatabase();
   const owner = await scratch.open({ poolMax: 1, statementTimeoutMs: 1_200_000 });
-  const opened = await openBook(owner);
+  const opened = await openBook(owner, { credits: 1_000 });
   book = { ...opened, rareKeyId: await addKey(owner, opened.projectId) };
   for (const text of manyTasks(book, count)) await run(owner, text);
   db = await scratch.open({ poolMax: 1 });
