@@ -1,7 +1,7 @@
 import { listSilences } from '../db/alarms.ts';
 import type { Database } from '../db/database.ts';
 import { silenceOf, type AlarmKind } from '../domain/alarm.ts';
-import { pause } from '../platform/pause.ts';
+import { within } from '../platform/pause.ts';
 import { createCached } from './cached.ts';
 
 export interface Silences {
@@ -18,13 +18,8 @@ export function createSilences(database: Database, keptMs: number): Silences {
   const cached = createCached(keptMs, () => listSilences(database));
   return {
     async cover(alarm) {
-      const known = cached.get().then(
-        (silences) => silenceOf(silences, alarm) !== null,
-        () => false,
-      );
-      const answered = new AbortController();
-      const late = pause(answerWithinMs, answered.signal).then(() => false);
-      return Promise.race([known, late]).finally(() => answered.abort());
+      const known = cached.get().catch(() => []);
+      return silenceOf((await within(answerWithinMs, known)) ?? [], alarm) !== null;
     },
     forget: () => cached.forget(),
   };

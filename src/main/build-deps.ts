@@ -30,7 +30,7 @@ import { createLogger, type LogDestination, type Logger } from '../platform/obse
 import { createMetrics } from '../platform/observe/metrics.ts';
 import { noTracer, type Tracing } from '../platform/observe/tracer.ts';
 import { createSealer } from '../platform/crypto/seal.ts';
-import { pause } from '../platform/pause.ts';
+import { within } from '../platform/pause.ts';
 import { createWorkflowClient, type TemporalAccess } from '../platform/temporal/workflow-client.ts';
 import { createTokenCounter } from '../platform/tokens/token-counter.ts';
 import { alarmSenders } from './alarm-senders.ts';
@@ -211,9 +211,7 @@ function buildObservers(
   const traceId = tracing ? () => ({ trace_id: tracing.traceId() }) : undefined;
   const logger = createLogger(config.logging.level, name, log, onAlarm, traceId);
   const flushAlarms = async (): Promise<void> => {
-    const done = new AbortController();
-    await Promise.race([Promise.all([recorder.flush(), alarms.flush()]), pause(flushMs, done.signal)]);
-    done.abort();
+    await within(flushMs, Promise.all([recorder.flush(), alarms.flush()]));
   };
   return { metrics, silences, logger, flushAlarms };
 }

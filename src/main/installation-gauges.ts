@@ -4,7 +4,7 @@ import type { ChannelRow } from '../db/channels.ts';
 import { readWorkInHand, type WorkInHand } from '../db/work-in-hand.ts';
 import type { Deps } from '../deps.ts';
 import { channelStates } from '../domain/channel-states.ts';
-import { pause } from '../platform/pause.ts';
+import { within } from '../platform/pause.ts';
 
 /** A scrape within this time reads nothing. */
 const keptMs = 4_000;
@@ -22,7 +22,7 @@ export function createInstallationGauges({ config, db, channels }: Pick<Deps, 'c
     /** In Prometheus' text format. */
     async page(): Promise<string> {
       const read = Promise.all([work.get(), channels.list()]).catch(() => null);
-      const known = await Promise.race([read, pause(answerWithinMs).then(() => null)]);
+      const known = await within(answerWithinMs, read);
       const { registry, gauge } = createRegistry();
       gauge('database_up', 'Whether the database answered in time.').set(known ? 1 : 0);
       gauge('credit_value_micro_usd', 'What one credit is worth.').set(config.accounting.creditValueMicroUsd);

@@ -5,3 +5,13 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return;
   await delay(Math.max(0, ms), undefined, signal ? { signal } : {}).catch(() => undefined);
 }
+
+/** What `work` resolves to, or undefined if that takes longer than `ms`. The work goes on then. Rejects as it does until then. */
+export async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  const done = new AbortController();
+  try {
+    return await Promise.race([work, pause(ms, done.signal).then(() => undefined)]);
+  } finally {
+    done.abort();
+  }
+}

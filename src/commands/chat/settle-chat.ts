@@ -6,7 +6,7 @@ import { thoughtOnly } from '../../domain/reasoning.ts';
 import { noEffect, unsentBy } from '../../domain/unsent-parameters.ts';
 import { chatCost } from '../../domain/upstream-cost.ts';
 import type { Sold } from '../../platform/observe/metrics.ts';
-import { pause } from '../../platform/pause.ts';
+import { pause, within } from '../../platform/pause.ts';
 import { countTokens } from './count-tokens.ts';
 import type { ChatAnswered, ChatDeps, ChatInput, PreparedChat } from './prepare-chat.ts';
 import { endingOf, type Progress, type Tried } from './try-channels.ts';
@@ -137,7 +137,7 @@ export async function refundOnError<T>(
           'a hold could not be refunded and is refunded when it expires',
         ),
       );
-    await Promise.race([refunded, pause(refundWaitMs)]);
+    await within(refundWaitMs, refunded);
     throw error;
   }
 }

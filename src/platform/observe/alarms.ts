@@ -1,5 +1,5 @@
 import type { AlarmKind } from '../../domain/alarm.ts';
-import { pause } from '../pause.ts';
+import { pause, within } from '../pause.ts';
 
 /** A log line with `alarm: true`: something that an operator has to look at. Its facts are redacted. */
 export interface Alarm {
@@ -115,9 +115,7 @@ export function createAlarms({
       else dispatch(key, notice);
     },
     async flush() {
-      const done = new AbortController();
-      await Promise.race([Promise.all(sending), pause(flushMs, done.signal)]);
-      done.abort();
+      await within(flushMs, Promise.all(sending));
     },
   };
 }

@@ -14,7 +14,7 @@ import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { pause } from '../../pause.ts';
+import { within } from '../../pause.ts';
 import { failureOf, type Span, type SpanFacts, type Tracing } from '../tracer.ts';
 import { createSampler, type SamplerName } from './sampler.ts';
 import { temporalTracing } from './temporal-tracing.ts';
@@ -112,9 +112,7 @@ export function createOpenTelemetry(
     },
     temporal: temporalTracing({ tracer, processor, resource }),
     async close() {
-      const done = new AbortController();
-      await Promise.race([provider.shutdown().catch(onTrouble), pause(closeMs, done.signal)]);
-      done.abort();
+      await within(closeMs, provider.shutdown().catch(onTrouble));
     },
   };
 }
