@@ -70,8 +70,14 @@ export async function insertAdminSession(
   return row.expiresAt;
 }
 
-/** Ends the session with one of these digests; false if there is none. */
-export const deleteAdminSession = (inside: Statements, digests: readonly Buffer[]): Promise<boolean> =>
-  inside.returnsRow('end-admin-session', 'delete from admin_session where digest = any ($1) returning digest', [
-    digests,
-  ]);
+/** Ends the session with one of these digests. Returns when it would have ended, in unix seconds; null if there is none. */
+export async function deleteAdminSession(
+  inside: Statements,
+  digests: readonly Buffer[],
+): Promise<{ expiresAt: number } | null> {
+  return inside.first<{ expiresAt: number }>(
+    'end-admin-session',
+    `delete from admin_session where digest = any ($1) returning ${unixSeconds('expires_at')} as expires_at`,
+    [digests],
+  );
+}

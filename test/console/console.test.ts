@@ -65,6 +65,7 @@ const pages = (): Record<string, string> => ({
   models: '/models',
   model: '/models/aurora-image-1',
   channels: '/channels',
+  channel: `/channels/${stage.channelId}`,
   projects: '/projects',
   project: `/projects/${stage.studio.projectId}`,
   deliveries: '/deliveries',
@@ -107,6 +108,10 @@ describe('the console', () => {
       await visit.open(path);
       await visit.picture(name);
     }
+    await visit.open('/audit?action=channels.disable');
+    await visit.page.locator('details.detail summary').first().click();
+    await visit.page.getByRole('table', { name: 'What channels.disable changed' }).waitFor();
+    await visit.picture('audit-change');
     await visit.open('/tasks');
     await visit.page.getByRole('switch', { name: 'Show pictures' }).click();
     await visit.page.locator('img.thumbnail').first().waitFor();

@@ -15,6 +15,8 @@ export interface Stage {
   studio: StagedProject;
   shop: StagedProject;
   pilot: StagedProject;
+  /** A channel with a past. */
+  channelId: string;
   tasks: {
     /** Succeeded, with a callback that was delivered. */
     delivered: string;
@@ -45,7 +47,7 @@ export async function setStage(gateway: Gateway, admin: AdminClient): Promise<St
   await admin.change('POST', `/projects/${pilot.projectId}/disable`);
   await spreadOverTwoDays(gateway);
   await breakChannels(gateway);
-  return { studio, shop, pilot, tasks };
+  return { studio, shop, pilot, tasks, channelId: await stageHistory(gateway) };
 }
 
 async function stageProject(
@@ -162,4 +164,21 @@ async function breakChannels({ database }: Gateway): Promise<void> {
   );
   await database.query('stage-rest', `select rest_channel(${idOf}, '*', 2700, 'rate_limit')`, ['sandbox-b-openai']);
   await database.query('stage-alarm', `select raise_channel_alarm(${idOf}, '*', 'account')`, ['sandbox-c-kling']);
+}
+
+/** A busy day of one channel with an hour in which its provider failed, and its last hour by minutes. */
+async function stageHistory({ database }: Gateway): Promise<string> {
+  const [row] = await database.query<{ channelId: string }>(
+    'stage-history',
+    `insert into channel_history (channel_id, span, at, ok, refused, transient, unknown, durations)
+     select c.id, s.span, date_trunc(s.span, clock_timestamp()) - n * ('1 ' || s.span)::interval,
+       80 + (n * 37) % 60, n % 4, case when n = 7 then 45 else n % 3 end, (n = 7)::int,
+       -- About 90 ms in most attempts and 280 ms in the others.
+       array_fill(0, array[52]) || array[70 + (n * 37) % 55] || array_fill(0, array[12]) || array[10 + n % 5]
+     from channel c, (values ('hour', 23), ('minute', 59)) s (span, points), generate_series(1, s.points) n
+     where c.name = $1
+     on conflict do nothing returning channel_id`,
+    ['sandbox-a-openai'],
+  );
+  return row?.channelId ?? '';
 }

@@ -40,9 +40,18 @@ export async function beginSession(deps: AccessDeps, inside: Statements, access:
   return { session, expiresAt };
 }
 
-/** Ends a session; false if it had ended before. */
-export const endSession = (deps: AccessDeps, session: string): Promise<boolean> =>
-  deps.db.transaction('begin', (_query, inside) => deleteAdminSession(inside, digestsOf(deps, session)));
+/** Ends a session of this token or operator; false if it had ended before. */
+export const endSession = (deps: AccessDeps, session: string, access: AdminAccess): Promise<boolean> =>
+  deps.db.transaction('begin', async (_query, inside) => {
+    const ended = await deleteAdminSession(inside, digestsOf(deps, session));
+    if (!ended) return false;
+    await recordAudit(inside, {
+      ...{ actor: actorOf(access), action: 'admin_sessions.end', subject: access.principalId },
+      before: ended,
+      after: null,
+    });
+    return true;
+  });
 
 /** The digests of a secret, of which the first is the one that is stored. */
 const digestsOf = ({ config }: AccessDeps, secret: string): Buffer[] =>

@@ -46,7 +46,7 @@ const signOut =
   (deps: AccessDeps): AppMiddleware =>
   async (ctx) => {
     const session = sessionOf(ctx);
-    const ended = session !== undefined && (await endSession(deps, session));
+    const ended = session !== undefined && (await endSession(deps, session, adminOf(ctx)));
     clearSessionCookie(ctx);
     ctx.body = { ended };
   };

@@ -21,14 +21,14 @@ export const verify = verb({
   answer: VerifiedChannel,
   refusals: ['not_found', 'action_refused'],
   needs: 'worker',
-  async run(deps, { channel, live, maxCost }) {
+  async run(deps, { channel, live, maxCost }, actor) {
     if (live && maxCost === undefined) {
       throw new OperatorError(
         '--live makes calls that the provider bills: name the most that they may cost with --max-cost.',
       );
     }
     const { verifyChannel } = await import('../../commands/channels/verify/verify-channel.ts');
-    const verified = await verifyChannel(deps, { channel, live: live ? { maxCost: maxCost ?? 0 } : null });
+    const verified = await verifyChannel(deps, { channel, live: live ? { maxCost: maxCost ?? 0, actor } : null });
     const { test, list, mappings, spent, ok } = verified;
     const results = mappings.map(resultOf);
     const counted = (...of: string[]) => results.filter((result) => of.includes(result)).length;

@@ -93,6 +93,17 @@ describe('a session', () => {
     });
     expect(await home.ask('', 'DELETE', '/session', { headers })).toMatchObject({ status: 200, body: { ended: true } });
     expect((await home.ask('', 'GET', '/session', { headers })).status).toBe(401);
+    const audited = await home.ask(tokenOf('owner'), 'GET', '/audit?limit=1');
+    expect(audited.body).toMatchObject({
+      data: [
+        {
+          action: 'admin_sessions.end',
+          actor: expect.stringContaining('operator'),
+          before: expect.anything(),
+          after: null,
+        },
+      ],
+    });
   });
 
   it('has a cookie for https only if the browser came by https', async () => {

@@ -9,6 +9,7 @@ import type { CatalogEntry } from '../../../src/domain/catalog.ts';
 import { cli } from '../../../src/main/cli.ts';
 import { catalogNames } from '../../../src/main/sandbox-models.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/create-sandbox.ts';
+import { rowsOf } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
 
@@ -60,6 +61,7 @@ async function verify(...args: string[]) {
   const { code, said } = await tollgate('channels', 'verify', ...args);
   return { code, said: Verified.parse(said) };
 }
+const audited = () => rowsOf<object>(db, `select * from audit_entry where action = 'channels.verify' order by id`);
 /** Calls that a provider would bill. */
 const hits = async (): Promise<number> =>
   z
@@ -118,6 +120,20 @@ describe('tollgate channels verify', () => {
     expect(new Set(said.data.map(({ live }) => live?.outcome))).toEqual(new Set(['not_asked']));
     expect(await hits()).toBe(before);
     expect(await refused('channels', 'verify', 'sandbox-a-fal', '--live')).toContain('--max-cost');
+  });
+
+  it('says in the audit log who spends how much with --live, and says nothing of checks that are free', async () => {
+    const known = (await audited()).length;
+    await verify('sandbox-a-fal');
+    await verify('sandbox-a-fal', '--live', '--max-cost', '7', '--actor', 'Ada');
+    expect((await audited()).slice(known)).toEqual([
+      expect.objectContaining({
+        actor: 'Ada',
+        before: null,
+        after: { max_cost_micro_usd: 7 },
+        detail: { name: 'sandbox-a-fal' },
+      }),
+    ]);
   });
 
   it('exits 1 for a model that the list lacks, unless the list check of the channel is off', async () => {

@@ -93,24 +93,18 @@ export default function TaskList() {
 }
 
 const columnsOf = (withPreviews: boolean, projectName: (id: string) => string): Columns<TaskRow> => [
-  ...(withPreviews
-    ? [
-        {
-          id: 'preview',
-          header: 'Result',
-          enableSorting: false,
-          cell: ({ row }: { row: { original: TaskRow } }) => <Preview task={row.original} />,
-        },
-      ]
-    : []),
   {
     accessorKey: 'task_id',
     header: 'Task',
     enableSorting: false,
     cell: ({ row: { original: task } }) => (
-      <PageLink to="/tasks/$taskId" params={{ taskId: task.task_id }} ff="monospace" size="sm">
-        {task.task_id.slice(0, 14)}…
-      </PageLink>
+      // One below the other, because a column of its own would not fit beside the others.
+      <div className="pictured">
+        {withPreviews && <Preview task={task} />}
+        <PageLink to="/tasks/$taskId" params={{ taskId: task.task_id }} ff="monospace" size="sm">
+          {task.task_id.slice(0, 14)}…
+        </PageLink>
+      </div>
     ),
   },
   { accessorKey: 'model', header: 'Model' },

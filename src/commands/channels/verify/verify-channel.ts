@@ -1,3 +1,4 @@
+import { recordAudit } from '../../../db/audit.ts';
 import { listChannels, type ChannelRow } from '../../../db/channels.ts';
 import { listModels } from '../../../db/models.ts';
 import type { JsonObject } from '../../../domain/json.ts';
@@ -41,12 +42,12 @@ const lanes = 4;
 
 /**
  * Checks a channel, given by id or name: whether it answers, accepts the credential and lists each model that the channel serves. With
- * `live` it also makes the cheapest real request of each model, while their costs together stay within `maxCost` micro-USD. A
- * success makes a mapping that was not drawn available. Throws `OperatorError` if no call can be made.
+ * `live` it also makes the cheapest real request of each model, while their costs together stay within `maxCost` micro-USD, and the
+ * audit log says beforehand who spends that. A success makes a mapping that was not drawn available. Throws `OperatorError` if no call can be made.
  */
 export async function verifyChannel(
   deps: VerifyDeps,
-  { channel: named, live }: { channel: string; live: { maxCost: number } | null },
+  { channel: named, live }: { channel: string; live: { maxCost: number; actor: string } | null },
 ): Promise<ChannelVerification> {
   const test = await testChannel(deps, named);
   const { channels } = await listChannels(deps.db);
@@ -56,7 +57,10 @@ export async function verifyChannel(
   const served = servedMappings(await listModels(deps.db), channel);
   const budget = { left: live?.maxCost ?? 0 };
   const checks = new Map<ServedMapping, LiveCheck>();
-  if (live) await askEach(deps, { channel, served, budget, checks });
+  if (live) {
+    await recordSpending(deps, channel, live);
+    await askEach(deps, { channel, served, budget, checks });
+  }
   const mappings = served.map((one) => {
     const { entry, mapping } = one;
     const listed = list.state === 'complete' ? unlistedNames(mapping, names).length === 0 : null;
@@ -84,6 +88,20 @@ export async function verifyChannel(
     ok,
   };
 }
+
+const recordSpending = (
+  { db }: VerifyDeps,
+  { id, name }: ChannelRow,
+  { maxCost, actor }: { maxCost: number; actor: string },
+): Promise<void> =>
+  db.transaction('begin', (_query, inside) =>
+    recordAudit(inside, {
+      ...{ actor, action: 'channels.verify', subject: id },
+      before: null,
+      after: { maxCostMicroUsd: maxCost },
+      detail: { name },
+    }),
+  );
 
 async function readList(deps: VerifyDeps, channel: ChannelRow) {
   const none = { names: new Set<string>() as ReadonlySet<string>, detail: null };
