@@ -1,7 +1,8 @@
 import '@mantine/charts/styles.css';
 import { BarChart, LineChart } from '@mantine/charts';
-import { Stack, Title, VisuallyHidden } from '@mantine/core';
+import { Stack, Title } from '@mantine/core';
 import type { ChannelHistory, HistoryPoint } from '../api/admin-types.ts';
+import { ChartTable } from '../ui/chart-table.tsx';
 import { milliseconds, number, percent } from '../ui/format.ts';
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
@@ -77,35 +78,24 @@ export default function ChannelCharts({ history: { data, hours } }: { history: C
           yAxisProps={{ width: 70 }}
         />
       </div>
-      <VisuallyHidden>
-        <table>
-          <caption>Attempts, error rate and latency</caption>
-          <thead>
-            <tr>
-              {['Time', 'Succeeded', 'Refused', 'Failed', 'Error rate', 'Median', 'Slowest 5%'].map((name) => (
-                <th scope="col" key={name}>
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows
-              .filter((row) => row['Error rate'] !== null)
-              .map((row) => (
-                <tr key={row.time}>
-                  <th scope="row">{row.time}</th>
-                  <td>{row.Succeeded}</td>
-                  <td>{row.Refused}</td>
-                  <td>{row.Failed}</td>
-                  <td>{percent(row['Error rate'] ?? 0)}</td>
-                  <td>{row.Median === null ? '–' : milliseconds(row.Median)}</td>
-                  <td>{row['Slowest 5%'] === null ? '–' : milliseconds(row['Slowest 5%'])}</td>
-                </tr>
-              ))}
-          </tbody>
-        </table>
-      </VisuallyHidden>
+      <ChartTable
+        caption="Attempts, error rate and latency"
+        first="Time"
+        columns={['Succeeded', 'Refused', 'Failed', 'Error rate', 'Median', 'Slowest 5%']}
+        rows={rows.flatMap((row) =>
+          row['Error rate'] === null
+            ? []
+            : [
+                {
+                  name: row.time,
+                  values: [
+                    ...[row.Succeeded, row.Refused, row.Failed, percent(row['Error rate'])],
+                    ...[row.Median, row['Slowest 5%']].map((ms) => (ms === null ? '–' : milliseconds(ms))),
+                  ],
+                },
+              ],
+        )}
+      />
     </Stack>
   );
 }

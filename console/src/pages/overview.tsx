@@ -1,15 +1,13 @@
 import { Alert, Badge, Card, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
 import { read } from '../api/admin.ts';
 import type { Alarm, Traffic } from '../api/admin-types.ts';
 import { milliseconds, number, percent, usd } from '../ui/format.ts';
 import { CheckIcon } from '../ui/icons.tsx';
-import { Empty, Loaded, Loading, Page } from '../ui/page.tsx';
+import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { PageLink } from '../ui/links.tsx';
 import { AlarmCard } from './alarm-card.tsx';
-
-const TrafficChart = lazy(() => import('./traffic-chart.tsx'));
+import { TrafficChart } from './traffic-chart.tsx';
 
 /** How the gateway does today, and what needs a person. */
 export default function Overview() {
@@ -34,9 +32,7 @@ export default function Overview() {
                   Open the <PageLink to="/playground">playground</PageLink> and make a picture: it shows up here.
                 </Empty>
               ) : (
-                <Suspense fallback={<Loading label="Loading the chart" />}>
-                  <TrafficChart hours={data.hours} />
-                </Suspense>
+                <TrafficChart hours={data.hours} />
               )}
             </Card>
           </>
