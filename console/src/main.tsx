@@ -34,6 +34,8 @@ const queryClient = new QueryClient({
     },
   },
 });
+// Every page waits for the session. It is asked for here, because the first rendering comes a tenth of a second later.
+void queryClient.prefetchQuery(sessionQuery);
 const router = createConsoleRouter(queryClient);
 
 const root = document.getElementById('root');
