@@ -197,7 +197,8 @@ describe('the memory of the API server', () => {
     } finally {
       clearInterval(watch);
     }
-    expect(growth.max).toBeLessThan(150);
+    // Less than one of the twenty bombs unpacks to. What is freed late on a busy machine is part of it.
+    expect(growth.max).toBeLessThan(200);
     serve((response) => void response.writeHead(200, type).end(JSON.stringify(completion)));
     expect(verdictOf(await ask())).toBe('200');
   });
