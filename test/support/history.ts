@@ -16,6 +16,8 @@ export const historyTask = (n: number): string => `task_0${String(n).padStart(25
 const at = (total: number): string =>
   `clock_timestamp() - interval '30 days' * (1 - n::float8 / ${total}) - interval '10 minutes'`;
 
+const today = `(clock_timestamp() at time zone 'UTC')::date`;
+
 /** Writes a history as `historyOf` says, as the owner of the tables, and lets PostgreSQL know what it has. */
 export async function writeHistory(databaseUrl: string, book: Book, size: HistorySize): Promise<void> {
   const database = openDatabase({
@@ -75,7 +77,12 @@ export function historyOf({ projectId, keyId }: Book, { chats, tasks }: HistoryS
     entries('req', everyChat, chats, 0),
     entries('task', everyTask, tasks, chats),
     `update credit_account set balance = balance - ${chats + tasks} where project_id = '${projectId}'`,
-    `update api_key set spent = spent + ${chats + tasks} where id = '${keyId}'`,
+    // The part of today and of this month is proved by the ledger as well.
+    `update api_key k set spent = spent + ${chats + tasks}, used_on = ${today}, (day_spent, month_spent) = (
+       select coalesce(-sum(credits) filter (where (began_at at time zone 'UTC')::date = ${today}), 0),
+         coalesce(-sum(credits) filter (where began_at at time zone 'UTC' >= date_trunc('month', ${today}::timestamp)), 0)
+       from ledger_entry e where e.key_id = k.id and e.kind in ('settle', 'adjust'))
+     where id = '${keyId}'`,
     `set session_replication_role = origin`,
   ];
 }
