@@ -71,13 +71,12 @@ export async function insertAdminSession(
 }
 
 /** Ends the session with one of these digests. Returns when it would have ended, in unix seconds; null if there is none. */
-export async function deleteAdminSession(
+export const deleteAdminSession = (
   inside: Statements,
   digests: readonly Buffer[],
-): Promise<{ expiresAt: number } | null> {
-  return inside.first<{ expiresAt: number }>(
+): Promise<{ expiresAt: number } | null> =>
+  inside.first(
     'end-admin-session',
     `delete from admin_session where digest = any ($1) returning ${unixSeconds('expires_at')} as expires_at`,
     [digests],
   );
-}

@@ -16,9 +16,13 @@ export interface Silence extends AlarmKind {
   until: number;
 }
 
+/** Whether a silence of this name and subject covers an alarm. */
+export const covers = (silence: AlarmKind, alarm: AlarmKind): boolean =>
+  silence.name === alarm.name && (silence.subject === '' || silence.subject === alarm.subject);
+
 /** The silence that covers an alarm for the longest; null if none does. */
-export function silenceOf(silences: readonly Silence[], { name, subject }: AlarmKind): Silence | null {
-  const covering = silences.filter((one) => one.name === name && (one.subject === '' || one.subject === subject));
+export function silenceOf(silences: readonly Silence[], alarm: AlarmKind): Silence | null {
+  const covering = silences.filter((one) => covers(one, alarm));
   return covering.reduce<Silence | null>(
     (longest, one) => (longest && longest.until >= one.until ? longest : one),
     null,

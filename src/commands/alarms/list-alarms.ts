@@ -32,11 +32,10 @@ export async function listAlarms({ db }: Pick<Deps, 'db'>): Promise<ListedAlarm[
   const firing = alarmsOf(channels, backlog);
   const known = new Set(firing.map(keyOf));
   return [
-    ...firing.map(({ name, subject, message, since }) => ({
-      ...{ name, subject, state: 'firing' as const, message, since },
-      lastAt: logged.get(keyOf({ name, subject }))?.lastAt ?? null,
-      count: logged.get(keyOf({ name, subject }))?.count ?? null,
-    })),
+    ...firing.map(({ name, subject, message, since }) => {
+      const { lastAt, count } = logged.get(keyOf({ name, subject })) ?? { lastAt: null, count: null };
+      return { name, subject, state: 'firing' as const, message, since, lastAt, count };
+    }),
     ...fired
       .filter((alarm) => !known.has(keyOf(alarm)))
       .map(({ name, subject, message, firstAt, lastAt, count }) => ({

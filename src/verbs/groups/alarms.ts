@@ -3,7 +3,7 @@ import { endSilence } from '../../commands/alarms/end-silence.ts';
 import { listAlarms, type ListedAlarm } from '../../commands/alarms/list-alarms.ts';
 import { silenceAlarm } from '../../commands/alarms/silence-alarm.ts';
 import { listSilences } from '../../db/alarms.ts';
-import type { Silence } from '../../domain/alarm.ts';
+import { covers, type Silence } from '../../domain/alarm.ts';
 import {
   BegunSilence,
   EndedSilence,
@@ -59,9 +59,7 @@ const silence = verb({
   needs: 'database',
   async run(deps, { name, subject, for: seconds, reason }, actor) {
     const begun = await silenceAlarm(deps, { name, subject, seconds, reason, actor });
-    const known = (await listAlarms(deps)).some(
-      (alarm) => alarm.name === name && (subject === '' || alarm.subject === subject),
-    );
+    const known = (await listAlarms(deps)).some((alarm) => covers(begun, alarm));
     const about = subject === '' ? name : `${name} of ${subject}`;
     return factsReport(`Silenced ${about} until ${time(begun.until) ?? ''}.`, jsonRow(begun), {
       shown: { created_at: time(begun.createdAt), until: time(begun.until) },

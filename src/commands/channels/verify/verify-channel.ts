@@ -42,8 +42,9 @@ const lanes = 4;
 
 /**
  * Checks a channel, given by id or name: whether it answers, accepts the credential and lists each model that the channel serves. With
- * `live` it also makes the cheapest real request of each model, while their costs together stay within `maxCost` micro-USD, and the
- * audit log says beforehand who spends that. A success makes a mapping that was not drawn available. Throws `OperatorError` if no call can be made.
+ * `live` it also makes the cheapest real request of each model, while their costs together stay within `maxCost` micro-USD. The audit
+ * log says before the first of them who allows that cost. A success makes a mapping that was not drawn available. Throws
+ * `OperatorError` if no call can be made.
  */
 export async function verifyChannel(
   deps: VerifyDeps,
@@ -58,7 +59,12 @@ export async function verifyChannel(
   const budget = { left: live?.maxCost ?? 0 };
   const checks = new Map<ServedMapping, LiveCheck>();
   if (live) {
-    await recordSpending(deps, channel, live);
+    await recordAudit(deps.db, {
+      ...{ actor: live.actor, action: 'channels.verify', subject: channel.id },
+      before: null,
+      after: { maxCostMicroUsd: live.maxCost },
+      detail: { name: channel.name },
+    });
     await askEach(deps, { channel, served, budget, checks });
   }
   const mappings = served.map((one) => {
@@ -88,20 +94,6 @@ export async function verifyChannel(
     ok,
   };
 }
-
-const recordSpending = (
-  { db }: VerifyDeps,
-  { id, name }: ChannelRow,
-  { maxCost, actor }: { maxCost: number; actor: string },
-): Promise<void> =>
-  db.transaction('begin', (_query, inside) =>
-    recordAudit(inside, {
-      ...{ actor, action: 'channels.verify', subject: id },
-      before: null,
-      after: { maxCostMicroUsd: maxCost },
-      detail: { name },
-    }),
-  );
 
 async function readList(deps: VerifyDeps, channel: ChannelRow) {
   const none = { names: new Set<string>() as ReadonlySet<string>, detail: null };
