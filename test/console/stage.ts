@@ -1,6 +1,7 @@
 import { eventually } from '../support/eventually.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import type { Gateway } from '../support/gateway.ts';
+import { spentOfPeriods } from '../support/history.ts';
 import type { AdminClient } from './admin-client.ts';
 
 /** A project with a key, by the names that the pages show. */
@@ -144,10 +145,7 @@ async function spreadOverTwoDays({ database }: Gateway): Promise<void> {
     `update delivery_attempt a set started_at = a.started_at - ${age}, ended_at = a.ended_at - ${age}
      from delivery d join moved m on m.request_id = d.task_id where d.id = a.delivery_id`,
     `update project set created_at = created_at - interval '44 hours'`,
-    `update api_key k set (day_spent, month_spent) = (
-       select coalesce(-sum(e.credits) filter (where (e.began_at at time zone 'UTC')::date = k.used_on), 0),
-         coalesce(-sum(e.credits) filter (where date_trunc('month', e.began_at at time zone 'UTC') = date_trunc('month', k.used_on::timestamp)), 0)
-       from ledger_entry e where e.key_id = k.id and e.kind in ('settle', 'adjust'))`,
+    spentOfPeriods,
   ];
   await database.transaction('begin', async (query) => {
     for (const statement of statements) await query('', statement);

@@ -1,4 +1,4 @@
-import { openDatabase } from '../../src/db/database.ts';
+import { openDatabase, type Database } from '../../src/db/database.ts';
 import type { Book } from '../db/books.ts';
 
 export interface HistorySize {
@@ -16,10 +16,14 @@ export const historyTask = (n: number): string => `task_0${String(n).padStart(25
 const at = (total: number): string =>
   `clock_timestamp() - interval '30 days' * (1 - n::float8 / ${total}) - interval '10 minutes'`;
 
-const today = `(clock_timestamp() at time zone 'UTC')::date`;
+/** Writes a history as `historyOf` says. */
+export const writeHistory = (databaseUrl: string, book: Book, size: HistorySize): Promise<void> =>
+  fillDatabase(databaseUrl, async (database) => {
+    for (const text of historyOf(book, size)) await database.query('', text);
+  });
 
-/** Writes a history as `historyOf` says, as the owner of the tables, and lets PostgreSQL know what it has. */
-export async function writeHistory(databaseUrl: string, book: Book, size: HistorySize): Promise<void> {
+/** Lets `write` fill a database as the owner of its tables, on one connection, and then lets PostgreSQL know what it has. */
+export async function fillDatabase(databaseUrl: string, write: (database: Database) => Promise<void>): Promise<void> {
   const database = openDatabase({
     url: databaseUrl,
     // The settings of the first statement hold for the session.
@@ -28,11 +32,18 @@ export async function writeHistory(databaseUrl: string, book: Book, size: Histor
     statementTimeoutMs: 3_600_000,
   });
   try {
-    for (const text of [...historyOf(book, size), 'vacuum analyze', 'checkpoint']) await database.query('', text);
+    await write(database);
+    for (const text of ['vacuum analyze', 'checkpoint']) await database.query('', text);
   } finally {
     await database.close();
   }
 }
+
+/** Counts anew what the keys have spent on the day of their last use and in its month, from the entries of the ledger. */
+export const spentOfPeriods = `update api_key k set (day_spent, month_spent) = (
+  select coalesce(-sum(e.credits) filter (where (e.began_at at time zone 'UTC')::date = k.used_on), 0),
+    coalesce(-sum(e.credits) filter (where date_trunc('month', e.began_at at time zone 'UTC') = date_trunc('month', k.used_on::timestamp)), 0)
+  from ledger_entry e where e.key_id = k.id and e.kind in ('settle', 'adjust'))`;
 
 /**
  * The statements that write a history of ended requests of one project, each of which cost one credit. The project needs that many
@@ -77,12 +88,8 @@ export function historyOf({ projectId, keyId }: Book, { chats, tasks }: HistoryS
     entries('req', everyChat, chats, 0),
     entries('task', everyTask, tasks, chats),
     `update credit_account set balance = balance - ${chats + tasks} where project_id = '${projectId}'`,
-    // The part of today and of this month is proved by the ledger as well.
-    `update api_key k set spent = spent + ${chats + tasks}, used_on = ${today}, (day_spent, month_spent) = (
-       select coalesce(-sum(credits) filter (where (began_at at time zone 'UTC')::date = ${today}), 0),
-         coalesce(-sum(credits) filter (where began_at at time zone 'UTC' >= date_trunc('month', ${today}::timestamp)), 0)
-       from ledger_entry e where e.key_id = k.id and e.kind in ('settle', 'adjust'))
-     where id = '${keyId}'`,
+    `update api_key set spent = spent + ${chats + tasks}, used_on = (clock_timestamp() at time zone 'UTC')::date where id = '${keyId}'`,
+    `${spentOfPeriods} where k.id = '${keyId}'`,
     `set session_replication_role = origin`,
   ];
 }

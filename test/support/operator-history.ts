@@ -1,6 +1,6 @@
-import { openDatabase } from '../../src/db/database.ts';
 import { foldTraffic } from '../../src/db/overview.ts';
 import { listOpenDays, rebuildDay } from '../../src/db/summaries.ts';
+import { fillDatabase } from './history.ts';
 
 export interface OperatorHistorySize {
   /** Ended requests. */
@@ -40,24 +40,13 @@ export const operatorHistory = {
  * callbacks and files, runs of jobs, and changes by operators. Then builds the summaries and adds up the traffic as the jobs do. The ledger
  * is consistent afterwards.
  */
-export async function writeOperatorHistory(databaseUrl: string, size: OperatorHistorySize): Promise<void> {
-  const database = openDatabase({
-    url: databaseUrl,
-    // The settings of the first statement hold for the session.
-    poolMax: 1,
-    connectTimeoutMs: 10_000,
-    statementTimeoutMs: 3_600_000,
-  });
-  try {
+export const writeOperatorHistory = (databaseUrl: string, size: OperatorHistorySize): Promise<void> =>
+  fillDatabase(databaseUrl, async (database) => {
     for (const text of statementsOf(size)) await database.query('', text);
     const bounds = { creditValueMicroUsd: 10_000, lagSeconds: 60, freezeAfterDays: 2 };
     for (const day of await listOpenDays(database)) await rebuildDay(database, { day, ...bounds });
     await foldTraffic(database, bounds.lagSeconds);
-    for (const text of ['vacuum analyze', 'checkpoint']) await database.query('', text);
-  } finally {
-    await database.close();
-  }
-}
+  });
 
 /** Building the indexes of the ledger once takes a fraction of the time. */
 const dropIndexes = [
