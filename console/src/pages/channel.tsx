@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { read } from '../api/admin.ts';
+import { channelsQuery } from '../api/channels.ts';
 import type { Channel as ChannelData, HistoryPoint } from '../api/admin-types.ts';
 import { number, percent } from '../ui/format.ts';
 import { PageLink } from '../ui/links.tsx';
@@ -22,11 +23,7 @@ const ranges = [
 /** One channel: its state, and how its attempts ended over time. */
 export default function Channel() {
   const { channelId } = useParams({ from: '/channels/$channelId' });
-  const channels = useQuery({
-    queryKey: ['channels'],
-    queryFn: () => read('/channels', {}),
-    refetchInterval: 10_000,
-  });
+  const channels = useQuery({ ...channelsQuery, refetchInterval: 10_000 });
   return (
     <Loaded of={channels}>
       {({ data }) => {

@@ -1,7 +1,8 @@
 import { Button, Group, Menu, NumberInput, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { change, read } from '../api/admin.ts';
+import { change } from '../api/admin.ts';
+import { channelsQuery } from '../api/channels.ts';
 import { useMay } from '../api/session.ts';
 import type { Channel, TestedChannel } from '../api/admin-types.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
@@ -22,11 +23,7 @@ export default function Channels() {
   const [adapter, setAdapter] = useState<string | undefined>();
   const [state, setState] = useState<string | undefined>();
   const mayAct = useMay('operator');
-  const channels = useQuery({
-    queryKey: ['channels'],
-    queryFn: () => read('/channels', {}),
-    refetchInterval: 10_000,
-  });
+  const channels = useQuery({ ...channelsQuery, refetchInterval: 10_000 });
   const data = useMemo(() => channels.data?.data ?? [], [channels.data]);
   const [asked, setAsked] = useState<Asked | null>(null);
   const columns = useMemo(() => columnsOf(data, mayAct ? setAsked : null), [data, mayAct]);

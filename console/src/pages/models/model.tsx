@@ -2,6 +2,7 @@ import { Badge, Button, Card, Group, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
+import { channelsQuery } from '../../api/channels.ts';
 import { read } from '../../api/admin.ts';
 import { useMay } from '../../api/session.ts';
 import type { CatalogEntry, Channel, Margin } from '../../api/admin-types.ts';
@@ -119,7 +120,7 @@ const marginColumns: Columns<Margin> = [
 ];
 
 function ServedBy({ entry }: { entry: CatalogEntry }) {
-  const channels = useQuery({ queryKey: ['channels'], queryFn: () => read('/channels', {}) });
+  const channels = useQuery(channelsQuery);
   const serves = ({ groups, adapter }: Channel): boolean =>
     groups.some((group) => entry.private.groups.includes(group)) && adapter in entry.private.upstream;
   return (
