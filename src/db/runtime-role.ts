@@ -53,7 +53,7 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   task_resolution: 'select, insert',
   traffic: 'select, insert, update, delete',
   traffic_mark: 'select, update',
-  usage_hour: 'select, insert, update, delete',
+  usage_half_hour: 'select, insert, update, delete',
 };
 
 /**

@@ -29,7 +29,7 @@ export interface Usage {
 
 /**
  * Adds up what a project's requests came to in a range of time, and all of them together as the first row. Whole days (UTC) that are over are
- * read from their summaries once these were built, other whole hours from usage_hour with the entries since, and the rest from the
+ * read from their summaries once these were built, other whole half hours from usage_half_hour with the entries since, and the rest from the
  * entries, so it is exact at the time of the call. Returns at most `rowsMax` rows beside that, and one more where there are more.
  */
 export function sumUsage(
@@ -39,7 +39,7 @@ export function sumUsage(
 ): Promise<(Usage & { isTotal: boolean })[]> {
   const by = (group: UsageGroup, sql: string): string => (groups.includes(group) ? sql : 'null::text');
   const ofKey = (table: string): string => (keyId === undefined ? '' : `and ${table}.key_id = $6`);
-  // Summaries are of UTC days, and know nothing of the hours within.
+  // Summaries are of UTC days, and know nothing of the times within.
   const maySum = timeZone === 'UTC' || !groups.includes('day');
   return database.query(
     `sum-usage-${groups.join('-')}${keyId === undefined ? '' : '-of-key'}${maySum ? '' : '-of-zone'}`,
@@ -55,13 +55,13 @@ export function sumUsage(
          and (s.frozen_at is not null or coalesce((
            select e.created_at > past_at + interval '1 minute' from ledger_entry e where e.id > s.through_entry_id order by e.id limit 1), true))
      ), asked as materialized (
-       -- An hour that belongs to two days of the zone is not summed.
-       select hour, greatest(hour, to_timestamp($2)) as first_at, least(past, to_timestamp($3)) as past_at,
-         hour >= to_timestamp($2) and past <= to_timestamp($3) and hour >= clock_timestamp() - interval '98 days'
-           and (hour at time zone $4)::date = ((past - interval '1 microsecond') at time zone $4)::date as is_summed
-       from (select hour, hour + interval '1 hour' as past from generate_series(
-         date_trunc('hour', to_timestamp($2), 'UTC'), to_timestamp($3) - interval '1 microsecond', interval '1 hour') hour) hours
-       where not exists (select from closed c where c.day = (hour at time zone 'UTC')::date)
+       -- A half hour that belongs to two days of the zone is not summed: Nepal's days begin at a quarter past.
+       select slot, greatest(slot, to_timestamp($2)) as first_at, least(past, to_timestamp($3)) as past_at,
+         slot >= to_timestamp($2) and past <= to_timestamp($3) and slot >= clock_timestamp() - interval '98 days'
+           and (slot at time zone $4)::date = ((past - interval '1 microsecond') at time zone $4)::date as is_summed
+       from (select slot, slot + interval '30 minutes' as past from generate_series(
+         date_bin('30 minutes', to_timestamp($2), 'epoch'), to_timestamp($3) - interval '1 microsecond', interval '30 minutes') slot) slots
+       where not exists (select from closed c where c.day = (slot at time zone 'UTC')::date)
      ), entry as (
        select e.* from asked cross join lateral (
          select * from ledger_entry e where e.project_id = $1 and e.created_at >= asked.first_at and e.created_at < asked.past_at
@@ -71,17 +71,17 @@ export function sumUsage(
        -- In this order, so that the planner reads them by the primary key however many it expects.
        select e.* from (
          select * from ledger_entry where id > (select through_entry_id from traffic_mark) order by id offset 0) e
-       join asked on asked.hour = date_trunc('hour', e.created_at, 'UTC') and asked.is_summed
+       join asked on asked.slot = date_bin('30 minutes', e.created_at, 'epoch') and asked.is_summed
        where e.project_id = $1 ${ofKey('e')}
      ), facts as (
        select ${by('day', `to_char(e.created_at at time zone $4, 'YYYY-MM-DD')`)} as day, e.model_id, e.key_id,
          (e.kind = 'settle')::int as succeeded, (e.kind = 'refund')::int as failed, -e.credits as credits, e.input_tokens, e.output_tokens
        from entry e where e.kind in ('settle', 'refund', 'adjust')
        union all
-       select ${by('day', `to_char(h.hour at time zone $4, 'YYYY-MM-DD')`)}, nullif(h.model_id, ''), nullif(h.key_id, ''), h.successes, h.failures,
+       select ${by('day', `to_char(h.slot at time zone $4, 'YYYY-MM-DD')`)}, nullif(h.model_id, ''), nullif(h.key_id, ''), h.successes, h.failures,
          h.credits_charged, h.input_tokens, h.output_tokens
        from asked cross join lateral (
-         select * from usage_hour h where h.hour = asked.hour and h.project_id = $1 ${ofKey('h')} offset 0) h
+         select * from usage_half_hour h where h.slot = asked.slot and h.project_id = $1 ${ofKey('h')} offset 0) h
        where asked.is_summed
        union all
        select ${by('day', `to_char(d.day, 'YYYY-MM-DD')`)}, nullif(d.model_id, ''), nullif(d.key_id, ''), d.successes, d.failures,

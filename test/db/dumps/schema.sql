@@ -522,15 +522,15 @@ create table traffic_mark (
   through_entry_id bigint not null
 );
 
-create table usage_hour (
+create table usage_half_hour (
   credits_charged bigint not null,
   failures bigint not null,
-  hour timestamp with time zone not null,
   input_tokens bigint not null,
   key_id text not null,
   model_id text not null,
   output_tokens bigint not null,
   project_id text not null,
+  slot timestamp with time zone not null,
   successes bigint not null
 );
 
@@ -743,7 +743,7 @@ alter table traffic_mark add constraint traffic_mark_id_check CHECK ((id = 1));
 
 alter table traffic_mark add constraint traffic_mark_pkey PRIMARY KEY (id);
 
-alter table usage_hour add constraint usage_hour_pkey PRIMARY KEY (hour, project_id, key_id, model_id);
+alter table usage_half_hour add constraint usage_half_hour_pkey PRIMARY KEY (slot, project_id, key_id, model_id);
 
 alter table admin_session add constraint admin_session_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES admin_operator(id) ON DELETE CASCADE;
 
@@ -1985,7 +1985,7 @@ CREATE OR REPLACE FUNCTION public.fold_traffic(p_lag_seconds double precision, p
 AS $function$
 declare
   since timestamptz := date_trunc('day', clock_timestamp(), 'UTC') - interval '1 day';
-  hours_since timestamptz := since - interval '99 days';
+  usage_since timestamptz := since - interval '99 days';
   mark bigint;
   through bigint;
   found_entries int;
@@ -2001,20 +2001,20 @@ begin
   on conflict (slot, latency_class) do update set succeeded = t.succeeded + excluded.succeeded, failed = t.failed + excluded.failed,
     credits = t.credits + excluded.credits, cost_micro_usd = t.cost_micro_usd + excluded.cost_micro_usd,
     first_entry_id = least(t.first_entry_id, excluded.first_entry_id), last_entry_id = greatest(t.last_entry_id, excluded.last_entry_id);
-  insert into usage_hour as t
-  select date_trunc('hour', e.created_at, 'UTC'), e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), count(*) filter (where e.kind = 'settle'),
+  insert into usage_half_hour as t
+  select date_bin('30 minutes', e.created_at, 'epoch'), e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), count(*) filter (where e.kind = 'settle'),
     count(*) filter (where e.kind = 'refund'), -sum(e.credits), coalesce(sum(e.input_tokens), 0), coalesce(sum(e.output_tokens), 0)
   from (select * from ledger_entry where id > mark and id <= through offset 0) e
-  where e.created_at >= hours_since and e.kind in ('settle', 'refund', 'adjust')
+  where e.created_at >= usage_since and e.kind in ('settle', 'refund', 'adjust')
   group by 1, 2, 3, 4
   -- Rows that are read together are written together.
   order by 1, 2, 3, 4
-  on conflict (hour, project_id, key_id, model_id) do update set successes = t.successes + excluded.successes,
+  on conflict (slot, project_id, key_id, model_id) do update set successes = t.successes + excluded.successes,
     failures = t.failures + excluded.failures, credits_charged = t.credits_charged + excluded.credits_charged,
     input_tokens = t.input_tokens + excluded.input_tokens, output_tokens = t.output_tokens + excluded.output_tokens;
   update traffic_mark set through_entry_id = through;
   delete from traffic where slot < since;
-  delete from usage_hour where hour < hours_since;
+  delete from usage_half_hour where slot < usage_since;
   return found_entries;
 end $function$;
 

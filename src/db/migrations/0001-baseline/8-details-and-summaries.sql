@@ -90,9 +90,10 @@ create table traffic (
   primary key (slot, latency_class)
 );
 
--- The same entries by the hour, for usage of what no closed day has. Kept for a hundred days, more than a range of usage has.
-create table usage_hour (
-  hour timestamptz not null,
+-- The same entries by the half hour, for usage of what no closed day has: in India a day begins at half past. Kept for a hundred days, more
+-- than a range of usage has.
+create table usage_half_hour (
+  slot timestamptz not null,
   project_id text not null,
   -- Empty as in daily_summary.
   key_id text not null,
@@ -102,7 +103,7 @@ create table usage_hour (
   credits_charged bigint not null,
   input_tokens bigint not null,
   output_tokens bigint not null,
-  primary key (hour, project_id, key_id, model_id)
+  primary key (slot, project_id, key_id, model_id)
 );
 
 create table traffic_mark (

@@ -1,4 +1,4 @@
--- Adds the next entries of the ledger to the tables traffic and usage_hour, and deletes what is older than yesterday (UTC) or a hundred days. Returns how many entries were
+-- Adds the next entries of the ledger to the tables traffic and usage_half_hour, and deletes what is older than yesterday (UTC) or a hundred days. Returns how many entries were
 -- read. Entries younger than the lag wait for a later call, because entries with lower ids may not be committed yet. Every entry is
 -- added once: a call that runs beside another one does nothing.
 create or replace function fold_traffic(p_lag_seconds float8, p_limit int)
@@ -8,7 +8,7 @@ set enable_seqscan = off
 as $$
 declare
   since timestamptz := date_trunc('day', clock_timestamp(), 'UTC') - interval '1 day';
-  hours_since timestamptz := since - interval '99 days';
+  usage_since timestamptz := since - interval '99 days';
   mark bigint;
   through bigint;
   found_entries int;
@@ -24,19 +24,19 @@ begin
   on conflict (slot, latency_class) do update set succeeded = t.succeeded + excluded.succeeded, failed = t.failed + excluded.failed,
     credits = t.credits + excluded.credits, cost_micro_usd = t.cost_micro_usd + excluded.cost_micro_usd,
     first_entry_id = least(t.first_entry_id, excluded.first_entry_id), last_entry_id = greatest(t.last_entry_id, excluded.last_entry_id);
-  insert into usage_hour as t
-  select date_trunc('hour', e.created_at, 'UTC'), e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), count(*) filter (where e.kind = 'settle'),
+  insert into usage_half_hour as t
+  select date_bin('30 minutes', e.created_at, 'epoch'), e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), count(*) filter (where e.kind = 'settle'),
     count(*) filter (where e.kind = 'refund'), -sum(e.credits), coalesce(sum(e.input_tokens), 0), coalesce(sum(e.output_tokens), 0)
   from (select * from ledger_entry where id > mark and id <= through offset 0) e
-  where e.created_at >= hours_since and e.kind in ('settle', 'refund', 'adjust')
+  where e.created_at >= usage_since and e.kind in ('settle', 'refund', 'adjust')
   group by 1, 2, 3, 4
   -- Rows that are read together are written together.
   order by 1, 2, 3, 4
-  on conflict (hour, project_id, key_id, model_id) do update set successes = t.successes + excluded.successes,
+  on conflict (slot, project_id, key_id, model_id) do update set successes = t.successes + excluded.successes,
     failures = t.failures + excluded.failures, credits_charged = t.credits_charged + excluded.credits_charged,
     input_tokens = t.input_tokens + excluded.input_tokens, output_tokens = t.output_tokens + excluded.output_tokens;
   update traffic_mark set through_entry_id = through;
   delete from traffic where slot < since;
-  delete from usage_hour where hour < hours_since;
+  delete from usage_half_hour where slot < usage_since;
   return found_entries;
 end $$;
