@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Config } from '../config/load-config.ts';
 import { addressMatcher, plainAddress } from '../platform/egress/public-address.ts';
 
@@ -9,11 +10,20 @@ import { addressMatcher, plainAddress } from '../platform/egress/public-address.
 export function createClientAddress(trusted: Config['http']['trustProxy']): (request: IncomingMessage) => string {
   const isProxy = trusted === 'every_peer' ? () => false : addressMatcher(trusted);
   return ({ socket, headers }) => {
-    const peer = plainAddress(socket.remoteAddress ?? '');
+    const peer = peerOf(socket);
     if (trusted !== 'every_peer' && !isProxy(peer)) return peer;
     const forwarded = forwardedAddresses(headers['x-forwarded-for']);
     return forwarded.findLast((address) => !isProxy(address)) ?? forwarded[0] ?? peer;
   };
+}
+
+/** Of each connection, because to parse an address costs a request as much as its route. */
+const peers = new WeakMap<Socket, string>();
+
+function peerOf(socket: Socket): string {
+  const peer = peers.get(socket) ?? plainAddress(socket.remoteAddress ?? '');
+  peers.set(socket, peer);
+  return peer;
 }
 
 const forwardedAddresses = (header: string | string[] | undefined): string[] =>
