@@ -11,8 +11,22 @@ export interface DatabaseOptions {
   statementTimeoutMs: number;
   /** Called if an idle connection breaks, after the pool has removed it. */
   onIdleError?: (error: Error) => void;
-  /** Where traces are on: makes of what sends a statement what sends it in a span. */
-  traced?: (send: Send) => Send;
+  /** Where traces are on. */
+  traces?: StatementTraces;
+}
+
+export interface StatementTraces {
+  /** Makes of what sends a statement what sends it in a span. */
+  wrap: (send: Send) => Send;
+  /** Told of each statement of MikroORM when it has ended, where its caller runs. */
+  ormStatementEnded: (ended: EndedStatement) => void;
+}
+
+/** A statement that MikroORM wrote: what it does to which table, such as `update api_key`, without its values. */
+export interface EndedStatement {
+  name: string;
+  ms: number;
+  failed: boolean;
 }
 
 /** Statements on the pool, or inside one transaction. */
@@ -144,7 +158,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     const { openOrm } = await import('./orm.ts');
     return openOrm(options, sessionSettings(300_000));
   };
-  return new Database(pool, open, options.traced);
+  return new Database(pool, open, options.traces?.wrap);
 }
 
 /** PostgreSQL sets none of these limits by default. */

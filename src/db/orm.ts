@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Constructor } from '@mikro-orm/core';
+import type { Constructor, LogContext, Logger } from '@mikro-orm/core';
 import { Migration, Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
-import type { DatabaseOptions } from './database.ts';
+import type { DatabaseOptions, StatementTraces } from './database.ts';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
 
@@ -22,7 +22,31 @@ export const openOrm = (options: DatabaseOptions, sessionSettings: string): Prom
       silent: true,
     },
     forceUtcTimezone: true,
+    ...(options.traces && { loggerFactory: tellOf(options.traces) }),
   });
+
+/** MikroORM tells its logger of every statement, and whether to write it is the logger's affair. */
+const tellOf =
+  ({ ormStatementEnded }: StatementTraces) =>
+  (): Logger => {
+    const nothing = (): void => undefined;
+    return {
+      log: nothing,
+      error: nothing,
+      warn: nothing,
+      setDebugMode: nothing,
+      isEnabled: () => false,
+      logQuery: ({ query = '', took = 0, level }: LogContext) =>
+        ormStatementEnded({ name: nameOf(query), ms: took, failed: level === 'error' }),
+    };
+  };
+
+/** The verb of a statement and its table, which MikroORM quotes. */
+function nameOf(query: string): string {
+  const [, verb = 'statement'] = /^\s*(\w+)/.exec(query) ?? [];
+  const [, table] = /\b(?:from|into|update)\s+(?:"\w+"\.)?"(\w+)"/i.exec(query) ?? [];
+  return [verb.toLowerCase(), table].filter(Boolean).join(' ');
+}
 
 function migrationOf(folder: string): Constructor<Migration> {
   return class extends Migration {

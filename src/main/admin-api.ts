@@ -1,6 +1,5 @@
 import { accessBySession, accessByToken } from '../commands/admin/admin-access.ts';
-import { openDatabase } from '../db/database.ts';
-import type { Send } from '../db/database.ts';
+import { openDatabase, type StatementTraces } from '../db/database.ts';
 import type { Config } from '../config/load-config.ts';
 import type { Deps } from '../deps.ts';
 import { adminPrefix, oidcCallbackPath } from '../http/admin/admin-prefix.ts';
@@ -15,10 +14,10 @@ const statementTimeoutMs = 100_000;
 const answerWithinSeconds = 10;
 
 /**
- * The admin API of this process. Its modules and its connections are opened by the first request. `traced` puts the statements of these
+ * The admin API of this process. Its modules and its connections are opened by the first request. `traces` puts the statements of these
  * connections into spans.
  */
-export function createAdminApi(deps: Deps, traced?: (send: Send) => Send) {
+export function createAdminApi(deps: Deps, traces?: StatementTraces) {
   let db: Deps['db'] | undefined;
   return {
     access: {
@@ -30,7 +29,7 @@ export function createAdminApi(deps: Deps, traced?: (send: Send) => Send) {
       async load() {
         const { createAdminRoutes } = await import('../http/admin/admin-routes.ts');
         const options = { ...deps.config.database, poolMax: connectionsMax, statementTimeoutMs };
-        db ??= openDatabase({ ...options, ...(traced && { traced }) });
+        db ??= openDatabase({ ...options, ...(traces && { traces }) });
         const own = { ...deps, db, answerWithinSeconds };
         const opened: VerbDeps = {
           ...{ catalogSettings: own, database: own, secrets: own, upstreams: own, worker: own },

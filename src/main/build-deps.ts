@@ -36,7 +36,7 @@ import { createTokenCounter } from '../platform/tokens/token-counter.ts';
 import { alarmSenders } from './alarm-senders.ts';
 import { createFileUrls } from './file-urls.ts';
 import { startTracing } from './start-tracing.ts';
-import { wrapsOf, type Wraps } from './trace-deps.ts';
+import { statementTraces, wrapsOf, type Wraps } from './trace-deps.ts';
 
 export interface Built {
   deps: Deps;
@@ -87,7 +87,7 @@ export async function buildDeps(config: Config, name: string, log?: LogDestinati
   const wraps = tracing ? wrapsOf(tracing) : noWraps;
   const db = openDatabase({
     ...config.database,
-    ...(tracing && { traced: wraps.send }),
+    ...(tracing && { traces: statementTraces(tracing) }),
     // The pool attaches its whole client to the error.
     onIdleError: (error) => logger.warn({ error: describeError(error) }, 'a database connection was lost'),
   });
@@ -161,7 +161,7 @@ export async function buildDeps(config: Config, name: string, log?: LogDestinati
 }
 
 const same = <T>(dependency: T): T => dependency;
-const noWraps: Wraps = { send: same, caller: same, adapters: same, egress: same, ledger: same, chatLedger: same };
+const noWraps: Wraps = { caller: same, adapters: same, egress: same, ledger: same, chatLedger: same };
 
 /** What groups concurrent calls into one statement. */
 function openBatched(

@@ -21,7 +21,7 @@ import { buildDeps } from './build-deps.ts';
 import { announceApi, sharedMetrics } from './api-processes.ts';
 import { createInstallationGauges } from './installation-gauges.ts';
 import { configOrExit, doneOrExit, stopOnSignals } from './run-process.ts';
-import { wrapsOf } from './trace-deps.ts';
+import { statementTraces } from './trace-deps.ts';
 
 const config = configOrExit();
 const { deps, tracing, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'api'));
@@ -37,7 +37,7 @@ const undelivered = createUndeliveredChats(deps);
 const liveChats = createLiveChats(deps);
 /** Chat calls on further channels may be this share of all chats of a minute, so that retries add at most this share to the load. */
 const RETRY_SHARE = 0.2;
-const adminApi = createAdminApi(deps, tracing ? wrapsOf(tracing).send : undefined);
+const adminApi = createAdminApi(deps, tracing ? statementTraces(tracing) : undefined);
 const httpDeps = {
   ...deps,
   adminAccess: adminApi.access,

@@ -2,7 +2,7 @@ import type { UpstreamCaller } from '../channels/call-upstream.ts';
 import type { Adapter, ChatStream, Upstream } from '../channels/channel.ts';
 import type { Adapters } from '../channels/registry.ts';
 import type { ChatLedger } from '../db/chat-ledger.ts';
-import type { Send } from '../db/database.ts';
+import type { EndedStatement, Send, StatementTraces } from '../db/database.ts';
 import type { Ledger } from '../db/ledger.ts';
 import type { Attempt } from '../domain/upstream.ts';
 import type { Egress } from '../platform/egress/egress.ts';
@@ -13,7 +13,6 @@ import { failureOf, inSpan, type SpanFacts, type SpanStart, type Tracing } from 
  * cost nothing.
  */
 export interface Wraps {
-  send: (send: Send) => Send;
   caller: (caller: UpstreamCaller) => UpstreamCaller;
   adapters: (adapters: Adapters) => Adapters;
   egress: (egress: Egress) => Egress;
@@ -22,7 +21,6 @@ export interface Wraps {
 }
 
 export const wrapsOf = (tracing: Tracing): Wraps => ({
-  send: (send) => tracedSend(tracing, send),
   caller: (caller) => tracedCaller(tracing, caller),
   adapters: (adapters) =>
     Object.fromEntries(
@@ -33,14 +31,27 @@ export const wrapsOf = (tracing: Tracing): Wraps => ({
   chatLedger: (ledger) => traceChatLedger(tracing, ledger),
 });
 
+export const statementTraces = (tracing: Tracing): StatementTraces => ({
+  wrap: (send) => tracedSend(tracing, send),
+  ormStatementEnded: (ended) => noteStatement(tracing, ended),
+});
+
 /** The name of a statement says what it does. Its text and its values are left out, because values may be prompts. */
 const tracedSend =
   (tracing: Tracing, send: Send): Send =>
   (statement) => {
     const name = statement.name === undefined || statement.name === '' ? 'statement' : statement.name;
-    const facts = { 'db.system.name': 'postgresql', 'db.operation.name': name };
-    return inSpan(tracing, { name: `sql ${name}`, kind: 'client', facts }, () => send(statement));
+    return inSpan(tracing, spanOfStatement(name), () => send(statement));
   };
+
+const spanOfStatement = (name: string): SpanStart => ({
+  name: `sql ${name}`,
+  kind: 'client',
+  facts: { 'db.system.name': 'postgresql', 'db.operation.name': name },
+});
+
+const noteStatement = (tracing: Tracing, { name, ms, failed }: EndedStatement): void =>
+  tracing.begin({ ...spanOfStatement(name), startedAt: Date.now() - ms })?.end(failed ? 'error' : undefined);
 
 /** Adds what the provider answered to the span of the adapter's call. Of the address only the host, which the operator configured. */
 function tracedCaller(tracing: Tracing, caller: UpstreamCaller): UpstreamCaller {

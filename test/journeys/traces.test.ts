@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { createAdminToken } from '../../src/commands/admin/create-admin-token.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { choosePort } from '../../src/main/servers/choose-port.ts';
 import { letModelsStream, stream } from '../commands/chat/streams.ts';
 import { mediaRoutes } from '../support/api-client.ts';
@@ -252,6 +254,32 @@ describe('a media task', () => {
       ({ attributes }) => attributes['temporalWorkflowId'] === taskId || attributes['tollgate.task_id'] === taskId,
     );
     expect(new Set(about.map((span) => span.traceId))).toEqual(new Set([traceId]));
+  });
+});
+
+describe('a change of an operator', () => {
+  it('is one trace with its statements, also those that MikroORM writes, without their values', async () => {
+    const port = await choosePort(0, new Set());
+    const { name: api } = await gateway.startApi({ ADMIN_PORT: String(port) });
+    const deps = { db: gateway.database, config: loadConfig(gateway.env) };
+    const { token } = await createAdminToken(deps, { actor: 'test', name: 'ada', role: 'owner', expiresAt: null });
+    const { traceId, headers } = aClient();
+    const answer = await fetch(`http://127.0.0.1:${port}/api/admin/v1/projects`, {
+      method: 'POST',
+      headers: { ...headers, authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'the fox project' }),
+    });
+    expect(answer.status).toBe(200);
+    const route = 'POST /api/admin/v1/projects';
+    const spans = await receiver.traceWith(traceId, [route]);
+    expect(above(spans, 'sql insert project')).toEqual([route]);
+    expect(named(spans, 'sql insert project')).toMatchObject({
+      failure: null,
+      attributes: { 'db.system.name': 'postgresql', 'db.operation.name': 'insert project' },
+    });
+    expect(spans.map(({ name }) => name)).toEqual(expect.arrayContaining(['sql begin', 'sql commit']));
+    expect(JSON.stringify(spans)).not.toContain('the fox project');
+    await gateway.kill(api);
   });
 });
 

@@ -33,6 +33,8 @@ export interface SpanStart {
   /** `client`: it waits for another system. The default is `internal`. */
   kind?: 'client' | 'internal';
   facts?: SpanFacts;
+  /** Where the work was told of once it had ended: when it began, in milliseconds since 1970. The default is now. */
+  startedAt?: number;
 }
 
 /** Lets the one call of a batch appear in the trace of each of its members. */

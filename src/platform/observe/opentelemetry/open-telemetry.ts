@@ -85,13 +85,14 @@ export function createOpenTelemetry(
       const sent = continued(traceparent);
       return spanOf([tracer.startSpan(name, { kind: SpanKind.SERVER }, sent)], sent);
     },
-    begin({ name, kind, facts = {} }) {
+    begin({ name, kind, facts = {}, startedAt }) {
       const here = context.active();
       // Also false of a span that has ended: what its request left running is not its part any more.
       if (!trace.getSpan(here)?.isRecording()) return null;
       const options = {
         kind: kind === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL,
         attributes: attributesOf(facts),
+        ...(startedAt !== undefined && { startTime: startedAt }),
       };
       const first = tracer.startSpan(name, options, here);
       const linked = { ...options, links: [{ context: first.spanContext() }] };
