@@ -18,7 +18,7 @@ export interface DatabaseOptions {
 export interface StatementTraces {
   /** Makes of what sends a statement what sends it in a span. */
   wrap: (send: Send) => Send;
-  /** Told of each statement of MikroORM when it has ended, where its caller runs. */
+  /** Called when a statement of MikroORM has ended, in the asynchronous context of its caller. */
   ormStatementEnded: (ended: EndedStatement) => void;
 }
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Constructor, LogContext, Logger } from '@mikro-orm/core';
+import { DefaultLogger, type Constructor, type Logger, type LoggerOptions } from '@mikro-orm/core';
 import { Migration, Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { DatabaseOptions, StatementTraces } from './database.ts';
@@ -22,23 +22,17 @@ export const openOrm = (options: DatabaseOptions, sessionSettings: string): Prom
       silent: true,
     },
     forceUtcTimezone: true,
-    ...(options.traces && { loggerFactory: tellOf(options.traces) }),
+    ...(options.traces && { loggerFactory: tracingLogger(options.traces) }),
   });
 
-/** MikroORM tells its logger of every statement, and whether to write it is the logger's affair. */
-const tellOf =
+/** MikroORM's own logger, which writes its warnings. It is told of every statement, and tells the trace instead of writing it. */
+const tracingLogger =
   ({ ormStatementEnded }: StatementTraces) =>
-  (): Logger => {
-    const nothing = (): void => undefined;
-    return {
-      log: nothing,
-      error: nothing,
-      warn: nothing,
-      setDebugMode: nothing,
-      isEnabled: () => false,
-      logQuery: ({ query = '', took = 0, level }: LogContext) =>
-        ormStatementEnded({ name: nameOf(query), ms: took, failed: level === 'error' }),
-    };
+  (options: LoggerOptions): Logger => {
+    const logger = new DefaultLogger(options);
+    logger.logQuery = ({ query = '', took = 0, level }) =>
+      ormStatementEnded({ name: nameOf(query), ms: took, failed: level === 'error' });
+    return logger;
   };
 
 /** The verb of a statement and its table, which MikroORM quotes. */

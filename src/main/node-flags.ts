@@ -1,6 +1,6 @@
 /**
- * The options of Node with which a program of Tollgate is started. With a limit V8 lets the old generation of the API grow by 1.6 times
- * before it collects, and by four times without, which took 430 MB at 500 chats a second.
+ * The options of Node with which a program of Tollgate is started. With this limit V8 collects the heap of the API when it is at most 1.6
+ * times as large as what was left by the last collection. Without a limit it waits until four times, which took 430 MB at 500 chats a second.
  */
 export const nodeFlagsOf = (program: string): string[] => [
   '--disable-warning=ExperimentalWarning',

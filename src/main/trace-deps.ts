@@ -31,6 +31,7 @@ export const wrapsOf = (tracing: Tracing): Wraps => ({
   chatLedger: (ledger) => traceChatLedger(tracing, ledger),
 });
 
+/** Puts statements into spans: those that are sent here when they are sent, those of MikroORM when they have ended. */
 export const statementTraces = (tracing: Tracing): StatementTraces => ({
   wrap: (send) => tracedSend(tracing, send),
   ormStatementEnded: (ended) => noteStatement(tracing, ended),

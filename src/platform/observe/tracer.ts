@@ -33,7 +33,7 @@ export interface SpanStart {
   /** `client`: it waits for another system. The default is `internal`. */
   kind?: 'client' | 'internal';
   facts?: SpanFacts;
-  /** Where the work was told of once it had ended: when it began, in milliseconds since 1970. The default is now. */
+  /** When the work began, in milliseconds since 1970, if the span is recorded after its end. The default is now. */
   startedAt?: number;
 }
 
