@@ -36,7 +36,7 @@ describe('GET /api/v1/tasks/{task_id}/attempts', () => {
     expect(task).toMatchObject({ status: 'succeeded', attempts: 3 });
     const { status, body } = await gateway.get(project.apiKey, attemptsPath(task.task_id));
     const attempt = {
-      id: expect.stringMatching(/^att_/),
+      id: expect.stringMatching(/^att_[0-9a-z]{26}$/),
       object: 'attempt',
       started_at: expect.any(Number),
       submitted_at: null,
@@ -59,7 +59,6 @@ describe('GET /api/v1/tasks/{task_id}/attempts', () => {
       status: null,
       submitted_at: expect.any(Number),
     });
-    expect(JSON.stringify(body)).not.toMatch(/sandbox|127\.0\.0\.1|fal|request_id|cost|401/);
   });
 
   it("returns 404 for another project's task as for an unknown one, and names the class of a refusal", async () => {
