@@ -15,9 +15,32 @@ export type ChatDelta =
 /** Whether the client sees this piece, so that from here on the answer can no longer come from another channel. */
 export const isContent = ({ kind }: ChatDelta): boolean => kind !== 'finish' && kind !== 'usage';
 
+/** So many pieces are kept apart before they are joined. */
+const PIECES_APART_MAX = 64;
+
+/**
+ * A text that comes in pieces. They are joined now and then, because a piece of four letters takes forty bytes by itself, and hundreds of
+ * them would outlive several collections of the young heap.
+ */
+class GrowingText {
+  #text: string | null = null;
+  #pieces: string[] = [];
+
+  add(piece: string): void {
+    if (this.#pieces.push(piece) >= PIECES_APART_MAX) this.whole();
+  }
+
+  /** All of it so far; null if nothing was added. */
+  whole(): string | null {
+    if (this.#pieces.length > 0) this.#text = (this.#text ?? '') + this.#pieces.join('');
+    this.#pieces = [];
+    return this.#text;
+  }
+}
+
 /** Joins the pieces of one answer. */
 export class ReplyCollector {
-  readonly #texts = { text: [] as string[], refusal: [] as string[], reasoning: [] as string[] };
+  readonly #texts = { text: new GrowingText(), refusal: new GrowingText(), reasoning: new GrowingText() };
   readonly #thoughts: SignedThought[] = [];
   readonly #calls = new Map<number, ToolCall>();
   #finish: Extract<ChatDelta, { kind: 'finish' }> | null = null;
@@ -37,7 +60,7 @@ export class ReplyCollector {
       case 'text':
       case 'refusal':
       case 'reasoning':
-        this.#texts[delta.kind].push(delta.text);
+        this.#texts[delta.kind].add(delta.text);
         return;
       case 'signed_thought':
         this.#thoughts.push(delta.thought);
@@ -65,11 +88,11 @@ export class ReplyCollector {
 
   /** The answer so far. An answer that was cut off has the finish reason `stop`. */
   reply(): ChatReply {
-    const { text, refusal, reasoning } = this.#texts;
+    const reasoning = this.#texts.reasoning.whole();
     return {
-      content: text.length > 0 ? text.join('') : null,
-      refusal: refusal.length > 0 ? refusal.join('') : null,
-      ...(reasoning.length > 0 && { reasoning: reasoning.join('') }),
+      content: this.#texts.text.whole(),
+      refusal: this.#texts.refusal.whole(),
+      ...(reasoning !== null && { reasoning }),
       ...(this.#thoughts.length > 0 && { thoughts: this.#thoughts }),
       toolCalls: [...this.#calls.values()].map((call) => ({ ...call, arguments: call.arguments || '{}' })),
       finishReason: this.#finish?.reason ?? 'stop',
