@@ -232,7 +232,7 @@ async function measurePages(gateway: Gateway, token: string): Promise<{ name: st
       const context = await browser.newContext();
       const signIn = await context.newPage();
       await signIn.goto(`${gateway.baseUrl}/console/overview#token=${token}`);
-      await signIn.getByRole('heading', { level: 1 }).waitFor();
+      await signIn.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
       await signIn.close();
       const ms: number[] = [];
       for (let call = 0; call < calls; call++)

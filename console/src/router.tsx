@@ -8,6 +8,20 @@ import {
   stringifySearchWith,
   redirect,
 } from '@tanstack/react-router';
+import {
+  catalogQuery,
+  channelsQuery,
+  listQuery,
+  modelQuery,
+  newestProjectsQuery,
+  overviewQuery,
+  projectQuery,
+  summaryQuery,
+  taskQuery,
+  tasksPerPage,
+  thisMonth,
+} from './api/queries.ts';
+import { sessionQuery } from './api/session.ts';
 import { Shell } from './shell.tsx';
 import { ErrorAlert, Loading } from './ui/page.tsx';
 
@@ -29,8 +43,18 @@ const texts =
       }),
     ) as Partial<Record<Name, string>>;
 
-const route = <Path extends string>(path: Path, component: Parameters<typeof createRoute>[0]['component']) =>
-  createRoute({ getParentRoute: () => root, path, component });
+// As constants, because the compiler does not infer them where they stand beside a loader.
+const taskSearch = texts('status', 'type', 'model', 'project', 'unknown');
+const deliverySearch = texts('state', 'project', 'task');
+const auditSearch = texts('subject', 'by', 'action');
+const summarySearch = texts('month');
+
+/** Begins to read what a page needs while its file is loaded. The page waits for it and shows its errors. */
+const begin = ({ queryClient }: Context, read: (client: QueryClient) => unknown): void => {
+  const begun = queryClient.fetchQuery(sessionQuery).then((session) => session !== null && read(queryClient));
+  // The frame of the page shows why there is no session.
+  begun.catch(() => undefined);
+};
 
 /** Each page is a file of its own, which the browser loads when it is opened. */
 const routes = [
@@ -42,10 +66,12 @@ const routes = [
       throw redirect({ to: '/overview' });
     },
   }),
-  route(
-    '/overview',
-    lazyRouteComponent(() => import('./pages/overview.tsx')),
-  ),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/overview',
+    loader: ({ context }) => begin(context, (client) => client.prefetchQuery(overviewQuery)),
+    component: lazyRouteComponent(() => import('./pages/overview.tsx')),
+  }),
   createRoute({
     getParentRoute: () => root,
     path: '/playground',
@@ -55,63 +81,104 @@ const routes = [
   createRoute({
     getParentRoute: () => root,
     path: '/tasks',
-    validateSearch: texts('status', 'type', 'model', 'project', 'unknown'),
+    validateSearch: taskSearch,
+    loaderDeps: ({ search }) => search,
+    loader: ({ context, deps }) =>
+      begin(context, (client) => [
+        client.prefetchInfiniteQuery(listQuery('/tasks', deps, tasksPerPage)),
+        client.prefetchQuery(newestProjectsQuery),
+      ]),
     component: lazyRouteComponent(() => import('./pages/tasks/task-list.tsx')),
   }),
-  route(
-    '/tasks/$taskId',
-    lazyRouteComponent(() => import('./pages/tasks/task.tsx')),
-  ),
-  route(
-    '/models',
-    lazyRouteComponent(() => import('./pages/models/model-list.tsx')),
-  ),
-  route(
-    '/models/$modelId',
-    lazyRouteComponent(() => import('./pages/models/model.tsx')),
-  ),
-  route(
-    '/channels',
-    lazyRouteComponent(() => import('./pages/channels.tsx')),
-  ),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/tasks/$taskId',
+    loader: ({ context, params }) => begin(context, (client) => client.prefetchQuery(taskQuery(params.taskId))),
+    component: lazyRouteComponent(() => import('./pages/tasks/task.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/models',
+    loader: ({ context }) => begin(context, (client) => client.prefetchQuery(catalogQuery)),
+    component: lazyRouteComponent(() => import('./pages/models/model-list.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/models/$modelId',
+    loader: ({ context, params }) =>
+      begin(context, (client) => [
+        client.prefetchQuery(modelQuery(params.modelId)),
+        client.prefetchQuery(channelsQuery),
+      ]),
+    component: lazyRouteComponent(() => import('./pages/models/model.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/channels',
+    loader: ({ context }) => begin(context, (client) => client.prefetchQuery(channelsQuery)),
+    component: lazyRouteComponent(() => import('./pages/channels.tsx')),
+  }),
   createRoute({
     getParentRoute: () => root,
     path: '/channels/$channelId',
     validateSearch: texts('hours'),
+    loader: ({ context }) => begin(context, (client) => client.prefetchQuery(channelsQuery)),
     component: lazyRouteComponent(() => import('./pages/channel.tsx')),
   }),
-  route(
-    '/projects',
-    lazyRouteComponent(() => import('./pages/projects/project-list.tsx')),
-  ),
-  route(
-    '/projects/$projectId',
-    lazyRouteComponent(() => import('./pages/projects/project.tsx')),
-  ),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/projects',
+    loader: ({ context }) => begin(context, (client) => client.prefetchInfiniteQuery(listQuery('/projects'))),
+    component: lazyRouteComponent(() => import('./pages/projects/project-list.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/projects/$projectId',
+    loader: ({ context, params: { projectId } }) =>
+      begin(context, (client) => [
+        client.prefetchQuery(projectQuery(projectId)),
+        client.prefetchInfiniteQuery(listQuery('/keys', { project: projectId })),
+      ]),
+    component: lazyRouteComponent(() => import('./pages/projects/project.tsx')),
+  }),
   createRoute({
     getParentRoute: () => root,
     path: '/deliveries',
-    validateSearch: texts('state', 'project', 'task'),
+    validateSearch: deliverySearch,
+    loaderDeps: ({ search }) => search,
+    loader: ({ context, deps }) =>
+      begin(context, (client) => client.prefetchInfiniteQuery(listQuery('/deliveries', deps))),
     component: lazyRouteComponent(() => import('./pages/deliveries.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/audit',
-    validateSearch: texts('subject', 'by', 'action'),
+    validateSearch: auditSearch,
+    loaderDeps: ({ search }) => search,
+    loader: ({ context, deps }) => begin(context, (client) => client.prefetchInfiniteQuery(listQuery('/audit', deps))),
     component: lazyRouteComponent(() => import('./pages/audit.tsx')),
   }),
-  route(
-    '/jobs',
-    lazyRouteComponent(() => import('./pages/jobs.tsx')),
-  ),
-  route(
-    '/access',
-    lazyRouteComponent(() => import('./pages/access/access.tsx')),
-  ),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/jobs',
+    loader: ({ context }) => begin(context, (client) => client.prefetchInfiniteQuery(listQuery('/jobs'))),
+    component: lazyRouteComponent(() => import('./pages/jobs.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/access',
+    component: lazyRouteComponent(() => import('./pages/access/access.tsx')),
+  }),
   createRoute({
     getParentRoute: () => root,
     path: '/summaries',
-    validateSearch: texts('month'),
+    validateSearch: summarySearch,
+    loaderDeps: ({ search }) => search,
+    loader: ({ context, deps: { month = thisMonth() } }) =>
+      begin(context, (client) => [
+        client.prefetchQuery(summaryQuery(month)),
+        client.prefetchQuery(newestProjectsQuery),
+      ]),
     component: lazyRouteComponent(() => import('./pages/summaries.tsx')),
   }),
 ];

@@ -6,7 +6,6 @@ import {
   Burger,
   Group,
   Menu,
-  ScrollArea,
   Text,
   Tooltip,
   UnstyledButton,
@@ -16,7 +15,7 @@ import {
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Outlet, useLocation } from '@tanstack/react-router';
+import { Link, Outlet } from '@tanstack/react-router';
 import { change } from './api/admin.ts';
 import { sessionQuery } from './api/session.ts';
 import type { Session } from './api/admin-types.ts';
@@ -38,7 +37,7 @@ import {
   TasksIcon,
 } from './ui/icons.tsx';
 import { Loaded } from './ui/page.tsx';
-import { PageLink, PageNavLink } from './ui/links.tsx';
+import { PageLink } from './ui/links.tsx';
 
 const pages = [
   { to: '/overview', label: 'Overview', Icon: OverviewIcon },
@@ -62,7 +61,6 @@ export function Shell() {
 
 function Frame({ session }: { session: Session }) {
   const [opened, { toggle, close }] = useDisclosure(false);
-  const { pathname } = useLocation();
   return (
     <AppShell
       header={{ height: 56 }}
@@ -93,21 +91,13 @@ function Frame({ session }: { session: Session }) {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" component="nav" aria-label="Pages">
-        <ScrollArea>
-          {pages.map(({ to, label, Icon }) => (
-            <PageNavLink
-              key={to}
-              to={to}
-              label={label}
-              leftSection={<Icon />}
-              active={pathname.startsWith(to)}
-              aria-current={pathname.startsWith(to) ? 'page' : undefined}
-              onClick={close}
-              className="nav-link"
-            />
-          ))}
-        </ScrollArea>
+      <AppShell.Navbar p="xs" className="nav" component="nav" aria-label="Pages">
+        {pages.map(({ to, label, Icon }) => (
+          <Link key={to} to={to} onClick={close} className="nav-link">
+            <Icon />
+            {label}
+          </Link>
+        ))}
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
         <div className="content">

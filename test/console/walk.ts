@@ -49,9 +49,14 @@ async function settle(page: Page): Promise<void> {
   await page.locator('[data-loading], .mantine-Skeleton-root').first().waitFor({ state: 'detached' });
 }
 
-/** The frame of the page moves when the window gets narrow, and colors fade. Animations without an end, as of a loader, go on. */
-const transitionsOver = `Promise.allSettled(document.getAnimations()
-  .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity).map(({ finished }) => finished))`;
+/**
+ * The frame of the page moves when the window gets narrow, and colors fade. Animations without an end, as of a loader, go on. The browser
+ * is asked again in each frame, because `Animation.finished` of a transition whose element got hidden may never settle.
+ */
+const transitionsOver = `(async () => {
+  const isFinite = ({ effect, playState }) => playState === 'running' && effect.getComputedTiming().endTime !== Infinity;
+  while (document.getAnimations().some(isFinite)) await new Promise(requestAnimationFrame);
+})()`;
 
 /** Small targets are a rule of WCAG 2.2 that axe leaves out unless it is asked for. */
 const allRules = { rules: { 'target-size': { enabled: true } } };

@@ -1,34 +1,12 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
-import { addressOf, type Answer, type PathOf } from './admin.ts';
-import { sendJson } from './request.ts';
+import type { Answer } from './admin.ts';
+import { listQuery, type ListPath } from './queries.ts';
 
-/** What every page of a list has. */
-interface ListPage {
-  next_cursor: string | null;
-}
-
-type ListPath = {
-  [Path in PathOf<'get'>]: Answer<'get', Path> extends ListPage ? Path : never;
-}[PathOf<'get'>];
 type RowOf<Path extends ListPath> = Answer<'get', Path>['data'][number];
 
-/**
- * The rows of a list of the admin API, page by page. `filters` with empty values are left out. Their values come from the address of the page,
- * so the server checks them.
- */
-export function useList<Path extends ListPath>(
-  path: Path,
-  filters: Readonly<Record<string, string | undefined>> = {},
-  limit = 50,
-) {
-  const list = useInfiniteQuery({
-    queryKey: [path, filters, limit],
-    queryFn: ({ pageParam, signal }) =>
-      sendJson<Answer<'get', Path> & ListPage>(addressOf(path, { ...filters, limit, after: pageParam }), { signal }),
-    initialPageParam: '',
-    getNextPageParam: (page: ListPage) => page.next_cursor,
-    placeholderData: keepPreviousData,
-  });
+/** The rows of a list, and how to load more. The arguments are those of `listQuery`. */
+export function useList<Path extends ListPath>(...asked: Parameters<typeof listQuery<Path>>) {
+  const list = useInfiniteQuery({ ...listQuery(...asked), placeholderData: keepPreviousData });
   return {
     data: list.data?.pages.flatMap(({ data }): RowOf<Path>[] => data),
     error: list.error,

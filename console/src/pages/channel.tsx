@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { read } from '../api/admin.ts';
-import { channelsQuery } from '../api/channels.ts';
+import { channelsQuery } from '../api/queries.ts';
 import type { Channel as ChannelData, HistoryPoint } from '../api/admin-types.ts';
 import { number, percent } from '../ui/format.ts';
 import { PageLink } from '../ui/links.tsx';

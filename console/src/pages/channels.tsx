@@ -2,7 +2,7 @@ import { Button, Group, Menu, NumberInput, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { change } from '../api/admin.ts';
-import { channelsQuery } from '../api/channels.ts';
+import { channelsQuery } from '../api/queries.ts';
 import { useMay } from '../api/session.ts';
 import type { Channel, TestedChannel } from '../api/admin-types.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';

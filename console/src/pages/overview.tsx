@@ -1,6 +1,6 @@
 import { Alert, Badge, Card, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { read } from '../api/admin.ts';
+import { overviewQuery } from '../api/queries.ts';
 import type { Alarm, Traffic } from '../api/admin-types.ts';
 import { milliseconds, number, percent, usd } from '../ui/format.ts';
 import { CheckIcon } from '../ui/icons.tsx';
@@ -11,11 +11,7 @@ import { TrafficChart } from './traffic-chart.tsx';
 
 /** How the gateway does today, and what needs a person. */
 export default function Overview() {
-  const overview = useQuery({
-    queryKey: ['overview'],
-    queryFn: () => read('/overview', {}),
-    refetchInterval: 15_000,
-  });
+  const overview = useQuery({ ...overviewQuery, refetchInterval: 15_000 });
   return (
     <Page title="Overview" about="Today so far (UTC), against yesterday until the same time of day.">
       <Loaded of={overview}>

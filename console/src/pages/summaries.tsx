@@ -2,8 +2,8 @@ import { Button, Card, Group, SegmentedControl, Select, SimpleGrid, Text } from 
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { read } from '../api/admin.ts';
 import { useProjectNames } from '../api/project-names.ts';
+import { summaryQuery, thisMonth } from '../api/queries.ts';
 import { ApiError } from '../api/request.ts';
 import type { Summary, SummaryRow } from '../api/admin-types.ts';
 import { DataTable, figure, numeric, type Columns } from '../ui/data-table.tsx';
@@ -16,14 +16,10 @@ import { lastMonths, totalBy, type Group as GroupName, type Line } from './summa
 /** What a month earned, by model, channel or project. */
 export default function Summaries() {
   const months = lastMonths(13);
-  const { month = months[0]?.value ?? '' } = useSearch({ from: '/summaries' });
+  const { month = thisMonth() } = useSearch({ from: '/summaries' });
   const navigate = useNavigate();
   const [by, setBy] = useState<GroupName>('model');
-  const summary = useQuery({
-    queryKey: ['summary', month],
-    queryFn: () => read('/summary', { month }),
-    retry: false,
-  });
+  const summary = useQuery(summaryQuery(month));
   const isMissing = summary.error instanceof ApiError && [404, 409].includes(summary.error.status);
   return (
     <Page

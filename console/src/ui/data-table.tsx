@@ -1,4 +1,4 @@
-import { Button, Card, Group, ScrollArea, Stack, Table, Text, UnstyledButton } from '@mantine/core';
+import { Button, Card, Group, Stack, Table } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import {
   createSortedRowModel,
@@ -33,7 +33,10 @@ interface DataTableProps<T extends RowData> {
   more?: { load: () => void; loading: boolean } | undefined;
 }
 
-/** A table that its columns sort. On a phone each row is a card, because a table of that width cannot be read. */
+/**
+ * A table that its columns sort. On a phone each row is a card, because a table of that width cannot be read. Rows and cells are plain
+ * elements, because a list has hundreds of them.
+ */
 export function DataTable<T extends RowData>({ label, rows, columns, empty, rowId, more }: DataTableProps<T>) {
   const isPhone = useMediaQuery(phone, false, { getInitialValueInEffect: false });
   const table = useTable({ features, data: rows, columns, getRowId: rowId });
@@ -49,30 +52,30 @@ export function DataTable<T extends RowData>({ label, rows, columns, empty, rowI
         </Stack>
       ) : (
         <Card withBorder padding={0}>
-          <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': label, role: 'region' }}>
-            <Table verticalSpacing="sm" horizontalSpacing="md" highlightOnHover>
-              <Table.Thead>
+          <div className="scroller" tabIndex={0} role="region" aria-label={label}>
+            <Table className="rows">
+              <thead>
                 {table.getHeaderGroups().map((group) => (
-                  <Table.Tr key={group.id}>
+                  <tr key={group.id}>
                     {group.headers.map((header) => (
                       <HeaderCell key={header.id} header={header} table={table} />
                     ))}
-                  </Table.Tr>
+                  </tr>
                 ))}
-              </Table.Thead>
-              <Table.Tbody>
+              </thead>
+              <tbody>
                 {shown.map((row) => (
-                  <Table.Tr key={row.id}>
+                  <tr key={row.id}>
                     {row.getAllCells().map((cell) => (
-                      <Table.Td key={cell.id} ta={alignOf(cell.column.columnDef)}>
+                      <td key={cell.id} className={classOf(cell.column.columnDef)}>
                         {contentOf(cell)}
-                      </Table.Td>
+                      </td>
                     ))}
-                  </Table.Tr>
+                  </tr>
                 ))}
-              </Table.Tbody>
+              </tbody>
             </Table>
-          </ScrollArea>
+          </div>
         </Card>
       )}
       {more && (
@@ -98,42 +101,34 @@ function HeaderCell<T extends RowData>({
   const content = <table.FlexRender header={header} />;
   const arrow = { asc: ' ↑', desc: ' ↓', none: '' }[sorted === false ? 'none' : sorted];
   return (
-    <Table.Th
-      ta={alignOf(column.columnDef)}
+    <th
+      className={classOf(column.columnDef)}
       aria-sort={sorted === false ? undefined : sorted === 'asc' ? 'ascending' : 'descending'}
     >
       {column.getCanSort() ? (
-        <UnstyledButton fz="sm" fw={600} ta={alignOf(column.columnDef)} onClick={column.getToggleSortingHandler()}>
+        <button type="button" className="sorter" onClick={column.getToggleSortingHandler()}>
           {content}
           {arrow}
-        </UnstyledButton>
+        </button>
       ) : (
         content
       )}
-    </Table.Th>
+    </th>
   );
 }
 
 function RowCard<T extends RowData>({ row }: { row: Row<Features, T> }) {
   return (
-    <Card withBorder padding="sm" role="listitem">
-      <Stack gap={6}>
-        {row.getAllCells().map((cell) => {
-          const { header } = cell.column.columnDef;
-          return (
-            <Group key={cell.id} justify="space-between" gap="md" wrap="nowrap" align="flex-start">
-              {typeof header === 'string' && header !== '' && (
-                <Text size="sm" c="dimmed" flex="0 0 auto">
-                  {header}
-                </Text>
-              )}
-              <Text component="div" size="sm" ta="right" ml="auto" miw={0} className="breakable">
-                {contentOf(cell)}
-              </Text>
-            </Group>
-          );
-        })}
-      </Stack>
+    <Card withBorder padding="sm" role="listitem" className="row-card">
+      {row.getAllCells().map((cell) => {
+        const { header } = cell.column.columnDef;
+        return (
+          <div key={cell.id}>
+            {typeof header === 'string' && header !== '' && <span className="row-card-name">{header}</span>}
+            <div className="row-card-value">{contentOf(cell)}</div>
+          </div>
+        );
+      })}
     </Card>
   );
 }
@@ -147,8 +142,8 @@ function contentOf<T extends RowData>(cell: Cell<Features, T, unknown>): ReactNo
   return typeof show === 'function' ? (show(cell.getContext()) as ReactNode) : show;
 }
 
-const alignOf = (column: { meta?: unknown }): 'right' | undefined =>
-  column.meta === numeric.meta ? 'right' : undefined;
+const classOf = (column: { meta?: unknown }): string | undefined =>
+  column.meta === numeric.meta ? 'numeric' : undefined;
 
 /** Spread into a column of numbers, which are read at their right end. */
 export const numeric = { meta: { align: 'right' } };

@@ -24,8 +24,11 @@ export function Dialog(props: ModalProps) {
       setTimeout(() => giveFocusBack(opener), 20);
     };
   }, [opened]);
-  return <Modal {...props} returnFocus={false} />;
+  return <Modal {...presentation} {...props} returnFocus={false} />;
 }
+
+/** The header of a dialog is no banner of the page. */
+const presentation = { closeButtonProps: { 'aria-label': 'Close' }, attributes: { header: { role: 'presentation' } } };
 
 /** A control that the action removed leaves the focus to the page. A dialog that followed keeps it. */
 function giveFocusBack(opener: HTMLElement | null): void {

@@ -11,6 +11,7 @@ const usdFine = new Intl.NumberFormat('en', {
   maximumSignificantDigits: 2,
   roundingPriority: 'morePrecision',
 });
+const share = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
 const dateTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
@@ -24,10 +25,7 @@ export const credits = (value: number): string =>
 export const usd = (micro: number): string => (Math.abs(micro) < 100_000 ? usdFine : usdShort).format(micro / 1e6);
 
 /** A share from 0 to 1. Never shows 100 % for less than all. */
-export function percent(share: number): string {
-  const rounded = share < 1 ? Math.min(share, 0.999) : share;
-  return new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 }).format(rounded);
-}
+export const percent = (part: number): string => share.format(part < 1 ? Math.min(part, 0.999) : part);
 
 export function milliseconds(ms: number): string {
   if (ms < 1_000) return `${whole.format(ms)} ms`;

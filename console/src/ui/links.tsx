@@ -1,4 +1,4 @@
-import { Anchor, Button, NavLink } from '@mantine/core';
+import { Anchor, Button } from '@mantine/core';
 import { createLink } from '@tanstack/react-router';
 import type { ComponentProps } from 'react';
 
@@ -7,4 +7,3 @@ export const PageLink = createLink((props: ComponentProps<typeof Anchor<'a'>>) =
 export const PageButton = createLink((props: ComponentProps<typeof Button<'a'>>) => (
   <Button<'a'> component="a" {...props} />
 ));
-export const PageNavLink = createLink((props: ComponentProps<typeof NavLink<'a'>>) => <NavLink<'a'> {...props} />);

@@ -1,4 +1,4 @@
-import { createTheme, Modal, Notification } from '@mantine/core';
+import { createTheme, Notification } from '@mantine/core';
 
 /** Below this width the console shows cards instead of tables. */
 export const phone = '(max-width: 48em)';
@@ -14,10 +14,6 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
-    // The header of a dialog is no banner of the page.
-    Modal: Modal.extend({
-      defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, attributes: { header: { role: 'presentation' } } },
-    }),
     Notification: Notification.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } }),
   },
 });

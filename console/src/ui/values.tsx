@@ -1,16 +1,14 @@
-import { ActionIcon, Badge, Code, CopyButton, Group, Tooltip } from '@mantine/core';
+import { ActionIcon, Code, CopyButton, Group, Tooltip } from '@mantine/core';
 import { CheckIcon, CopyIcon } from './icons.tsx';
 import { ago, time, words } from './format.ts';
 
-/** A time as a distance from now, with the exact one on hover and for screen readers; or the words for none. */
+/** A time as a distance from now, with the exact one on hover and for screen readers; or the words for none. A list shows fifty of them. */
 export function When({ at, absent = 'Not yet' }: { at: number | null; absent?: string }) {
   if (at === null) return absent;
   return (
-    <Tooltip label={time(at)} withArrow>
-      <time dateTime={new Date(at * 1_000).toISOString()} className="nowrap">
-        {ago(at)}
-      </time>
-    </Tooltip>
+    <time dateTime={new Date(at * 1_000).toISOString()} title={time(at)} className="nowrap">
+      {ago(at)}
+    </time>
   );
 }
 
@@ -22,9 +20,6 @@ const tones: Record<string, string> = {
   ok: 'teal',
   processing: 'blue',
   running: 'blue',
-  queued: 'gray',
-  pending: 'gray',
-  requested: 'gray',
   failed: 'red',
   exhausted: 'red',
   tripped: 'red',
@@ -40,12 +35,12 @@ const tones: Record<string, string> = {
   probing: 'yellow',
 };
 
-/** The state of a thing. The text says it, the color only supports it. */
+/** The state of a thing. The text says it, the color only supports it. A plain element, because a list shows fifty of them. */
 export function Status({ of: state }: { of: string }) {
   return (
-    <Badge variant="light" color={tones[state.replaceAll('_', ' ')] ?? 'gray'} tt="none" fw={600} className="badge">
+    <span className="badge" data-tone={tones[state.replaceAll('_', ' ')]}>
       {words(state)}
-    </Badge>
+    </span>
   );
 }
 

@@ -1,7 +1,7 @@
 import { Alert, Group, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { read } from '../../api/admin.ts';
+import { catalogQuery } from '../../api/queries.ts';
 import type { CatalogEntry } from '../../api/admin-types.ts';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { ChoiceFilter } from '../../ui/filters.tsx';
@@ -19,7 +19,7 @@ const types = [
 
 /** The catalog: what each model costs clients and what it earns. */
 export default function ModelList() {
-  const catalog = useQuery({ queryKey: ['catalog'], queryFn: () => read('/catalog', {}) });
+  const catalog = useQuery(catalogQuery);
   const [type, setType] = useState<string | undefined>();
   const entries = catalog.data?.data ?? [];
   const margins = useMargins(entries);

@@ -2,8 +2,7 @@ import { Badge, Button, Card, Group, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { channelsQuery } from '../../api/channels.ts';
-import { read } from '../../api/admin.ts';
+import { channelsQuery, modelQuery } from '../../api/queries.ts';
 import { useMay } from '../../api/session.ts';
 import type { CatalogEntry, Channel, Margin } from '../../api/admin-types.ts';
 import { DataTable, figure, numeric, type Columns } from '../../ui/data-table.tsx';
@@ -18,10 +17,7 @@ import { PageButton, PageLink } from '../../ui/links.tsx';
 /** One model: its price, what it earns, and the channels that serve it. */
 export default function ModelPage() {
   const { modelId } = useParams({ from: '/models/$modelId' });
-  const model = useQuery({
-    queryKey: ['catalog', modelId],
-    queryFn: () => read('/catalog/{model}', { model: modelId }),
-  });
+  const model = useQuery(modelQuery(modelId));
   const mayEdit = useMay('operator');
   const [editing, setEditing] = useState(false);
   return (

@@ -2,7 +2,8 @@ import { Button, Card, Group, SimpleGrid, Tabs, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
-import { change, read } from '../../api/admin.ts';
+import { change } from '../../api/admin.ts';
+import { projectQuery } from '../../api/queries.ts';
 import { useMay } from '../../api/session.ts';
 import type { LedgerEntry, Project } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
@@ -21,17 +22,7 @@ const Usage = lazy(() => import('./usage.tsx'));
 /** A project: its credits, its keys, what they used and every entry of its ledger. */
 export default function ProjectPage() {
   const { projectId } = useParams({ from: '/projects/$projectId' });
-  const project = useQuery({
-    queryKey: ['project', projectId],
-    queryFn: async () => {
-      const [account, list] = await Promise.all([
-        read('/credits', { project: projectId }),
-        read('/projects', { limit: 1_000 }),
-      ]);
-      const about = list.data.find(({ project_id: id }) => id === projectId);
-      return { name: about?.name ?? '', status: about?.status ?? ('active' as const), ...account };
-    },
-  });
+  const project = useQuery(projectQuery(projectId));
   return (
     <Page
       title={project.data?.name || 'Project'}

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { read } from '../../api/admin.ts';
 import { sameOrigin } from '../../api/playground.ts';
 import { useProjectNames } from '../../api/project-names.ts';
+import { tasksPerPage } from '../../api/queries.ts';
 import { useMay } from '../../api/session.ts';
 import type { TaskRow } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
@@ -23,7 +24,7 @@ export default function TaskList() {
   const navigate = useNavigate();
   const [withPreviews, setWithPreviews] = useState(false);
   const mayRead = useMay('operator');
-  const tasks = useList('/tasks', search, 25);
+  const tasks = useList('/tasks', search, tasksPerPage);
   const filter = (name: keyof typeof search) => (value: string | undefined) =>
     void navigate({ to: '/tasks', search: { ...search, [name]: value }, replace: true });
   const isFiltered = Object.values(search).some(Boolean);
@@ -113,10 +114,10 @@ const columnsOf = (withPreviews: boolean, projectName: (id: string) => string): 
     accessorKey: 'status',
     header: 'Status',
     cell: ({ row: { original: task } }) => (
-      <Group gap={6} wrap="nowrap">
+      <div className="states">
         <Status of={task.status} />
         {task.outcome_unknown && <Status of="unknown" />}
-      </Group>
+      </div>
     ),
   },
   { accessorKey: 'attempts', header: 'Attempts', ...numeric },

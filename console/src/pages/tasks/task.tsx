@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { read } from '../../api/admin.ts';
+import { taskQuery } from '../../api/queries.ts';
 import { isFinal } from '../../api/playground.ts';
 import { useProjectNames } from '../../api/project-names.ts';
 import { useMay } from '../../api/session.ts';
@@ -19,8 +20,7 @@ import { PageLink } from '../../ui/links.tsx';
 export default function TaskPage() {
   const { taskId } = useParams({ from: '/tasks/$taskId' });
   const task = useQuery({
-    queryKey: ['task', taskId],
-    queryFn: () => read('/tasks/{id}', { id: taskId }),
+    ...taskQuery(taskId),
     refetchInterval: ({ state }) => (state.data && !isFinal(state.data) ? 2_000 : false),
   });
   return (

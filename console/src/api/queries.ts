@@ -1,0 +1,77 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { addressOf, read, type Answer, type PathOf } from './admin.ts';
+import { sendJson } from './request.ts';
+
+/** What the pages read first. The router begins with it while the file of a page is loaded, and the page then shows it. */
+
+export const overviewQuery = queryOptions({ queryKey: ['overview'], queryFn: () => read('/overview', {}) });
+
+/** All channels. One page that reads them leaves them to the next. */
+export const channelsQuery = queryOptions({ queryKey: ['channels'], queryFn: () => read('/channels', {}) });
+
+export const catalogQuery = queryOptions({ queryKey: ['catalog'], queryFn: () => read('/catalog', {}) });
+
+export const modelQuery = (model: string) =>
+  queryOptions({ queryKey: ['catalog', model], queryFn: () => read('/catalog/{model}', { model }) });
+
+export const taskQuery = (id: string) =>
+  queryOptions({ queryKey: ['task', id], queryFn: () => read('/tasks/{id}', { id }) });
+
+const newestProjects = () => read('/projects', { limit: 1_000 });
+
+export const projectQuery = (project: string) =>
+  queryOptions({
+    queryKey: ['project', project],
+    queryFn: async () => {
+      const [account, list] = await Promise.all([read('/credits', { project }), newestProjects()]);
+      const about = list.data.find(({ project_id: id }) => id === project);
+      return { name: about?.name ?? '', status: about?.status ?? ('active' as const), ...account };
+    },
+  });
+
+/** The newest thousand projects, for their names. */
+export const newestProjectsQuery = queryOptions({
+  queryKey: ['projects', 'newest'],
+  queryFn: newestProjects,
+});
+
+/** `month`: `2026-11`. A month may have no summary, and neither a retry nor the page, after the router, should ask again then. */
+export const summaryQuery = (month: string) =>
+  queryOptions({
+    queryKey: ['summary', month],
+    queryFn: () => read('/summary', { month }),
+    retry: false,
+    retryOnMount: false,
+  });
+
+/** The current month (UTC). */
+export const thisMonth = (): string => new Date().toISOString().slice(0, 7);
+
+/** What every page of a list has. */
+interface ListPage {
+  next_cursor: string | null;
+}
+
+export type ListPath = {
+  [Path in PathOf<'get'>]: Answer<'get', Path> extends ListPage ? Path : never;
+}[PathOf<'get'>];
+
+/**
+ * A list of the admin API, page by page. `filters` with empty values are left out. Their values come from the address of the page, so the
+ * server checks them.
+ */
+export const listQuery = <Path extends ListPath>(
+  path: Path,
+  filters: Readonly<Record<string, string | undefined>> = {},
+  limit = 50,
+) =>
+  infiniteQueryOptions({
+    queryKey: [path, filters, limit],
+    queryFn: ({ pageParam, signal }) =>
+      sendJson<Answer<'get', Path> & ListPage>(addressOf(path, { ...filters, limit, after: pageParam }), { signal }),
+    initialPageParam: '',
+    getNextPageParam: (page: ListPage) => page.next_cursor,
+  });
+
+/** Tasks have pictures, so the pages of their list are short. */
+export const tasksPerPage = 25;
