@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { BoundedMap } from '../platform/bounded-map.ts';
 
 /** The answer to a read of a task, as it is sent. */
@@ -33,12 +34,14 @@ const bytesMax = 32_000_000;
 const entryBytes = 500;
 
 /**
- * Keeps the answers about ended tasks in the memory of this process. Such an answer changes only by `erase_contents`, `purge_tasks` and
+ * Keeps the answers about ended tasks in the memory of this process, from the second read on: most clients read an ended task once, and
+ * to keep its answer would take longer than to make it. Such an answer changes only by `erase_contents`, `purge_tasks` and
  * `redeliver`, which announce it (`notify_tasks.sql`). Nothing is kept or found while `isCurrent` is false, that is while an
  * announcement may have been missed.
  */
 export function createTaskAnswers(isCurrent: () => boolean): TaskAnswers {
   const kept = new BoundedMap<Kept>(bytesMax, weightOf);
+  const wasAsked = createRecall();
   let changes = 0;
   return {
     find({ projectId, taskId }, form) {
@@ -50,7 +53,7 @@ export function createTaskAnswers(isCurrent: () => boolean): TaskAnswers {
     reading() {
       const before = changes;
       return ({ projectId, taskId }, form, answer) => {
-        if (changes !== before || !isCurrent()) return;
+        if (changes !== before || !isCurrent() || !wasAsked(taskId)) return;
         const others = kept.get(taskId)?.answers ?? [];
         kept.set(taskId, { projectId, answers: new Map([...others, [form, answer]]) });
       };
@@ -60,6 +63,18 @@ export function createTaskAnswers(isCurrent: () => boolean): TaskAnswers {
       if (taskIds.length === 0) kept.clear();
       for (const taskId of taskIds) kept.delete(taskId);
     },
+  };
+}
+
+/** Whether an id was asked about before, as far as it is remembered: each place remembers the last id that fell on it. */
+function createRecall(places = 65_536): (id: string) => boolean {
+  const last = new Uint32Array(places);
+  return (id) => {
+    const mark = crc32(id);
+    const place = mark % places;
+    const isKnown = last[place] === mark;
+    last[place] = mark;
+    return isKnown;
   };
 }
 

@@ -184,7 +184,13 @@ export const toColumns = (object: object): JsonObject =>
 
 /** Objects as an SQL function takes them (`jsonb_to_recordset`): with the names of columns, and `ord` for their order. */
 export const toMembers = (objects: readonly object[]): string =>
-  JSON.stringify(objects.map((object, ord) => ({ ord, ...toColumns(object) })));
+  JSON.stringify(
+    objects.map((object, ord) => {
+      const member: JsonObject = { ord };
+      for (const [property, value] of Object.entries(object as JsonObject)) member[columnOf(property)] = value;
+      return member;
+    }),
+  );
 
 const propertyOf = remembered((column) => column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()));
 const columnOf = remembered((property) => property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));

@@ -1,4 +1,3 @@
-import Router from '@koa/router';
 import Koa from 'koa';
 import type { Config } from '../config/load-config.ts';
 import { GatewayError, quoted } from '../domain/errors.ts';
@@ -25,6 +24,7 @@ import { traceRequests } from './middleware/trace-requests.ts';
 import { demandKnownQuery } from './query.ts';
 import { UPLOAD_TIMEOUT_SECONDS } from './read-upload.ts';
 import { isClientRoute, type Route } from './route.ts';
+import { createRouteTable, type RouteTable } from './route-table.ts';
 
 /** The largest JSON body. */
 const BODY_MAX_BYTES = 4_000_000;
@@ -56,19 +56,20 @@ export function createApp(
     );
   });
 
-  const router = tableRouter(deps, routes);
+  const table = guardedTable(deps, routes);
   app.use(requestContext({ ...deps, clientAddress }));
   app.use(answerErrors({ logger }));
   app.use(letGoWhen(() => stopping));
   app.use(demandTarget);
   app.use(demandHost);
-  app.use(allowOrigins(config.http.corsOrigins, crossable(router, routes)));
+  const { corsOrigins } = config.http;
+  if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins, crossable(table)));
   if (probes) app.use(health(deps.isReady, () => stopping));
   // After the probes, of which nobody needs a trace.
   if (deps.tracing) app.use(traceRequests(deps.tracing));
   if (later) app.use(answerLater(deps, later));
-  app.use(router.routes());
-  app.use(refuseUnmatched(router, routes));
+  app.use(table.serve);
+  app.use(refuseUnmatched(table));
   return app;
 }
 
@@ -82,8 +83,7 @@ export interface LaterRoutes {
 function answerLater(deps: Omit<HttpDeps, 'signedFiles'>, { prefix, load }: LaterRoutes): AppMiddleware {
   let loading: Promise<AppMiddleware> | undefined;
   const open = async () => {
-    const routes = await load();
-    return answerOf(tableRouter(deps, routes), routes);
+    return answerOf(guardedTable(deps, await load()));
   };
   return async (ctx, next) => {
     if (!ctx.path.startsWith(prefix)) return next();
@@ -97,15 +97,13 @@ function answerLater(deps: Omit<HttpDeps, 'signedFiles'>, { prefix, load }: Late
 }
 
 /** Answers every request, with 404 or 405 where no route of the table matches. */
-function answerOf(router: Router<AppState>, routes: readonly Route[]): AppMiddleware {
-  const refuse = refuseUnmatched(router, routes);
-  const serve = router.routes();
-  return async (ctx, next) => {
-    await serve(ctx as Parameters<typeof serve>[0], () => refuse(ctx, next));
-  };
+function answerOf(table: RouteTable): AppMiddleware {
+  const refuse = refuseUnmatched(table);
+  return (ctx, next) => table.serve(ctx, () => refuse(ctx, next));
 }
 
-function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route[]): Router<AppState> {
+/** The routes behind what each of them demands of a request: its key, its query, its body and a place among the requests in flight. */
+function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route[]): RouteTable {
   const { config } = deps;
   const failures = createFailureThrottle({ max: config.http.authFailuresPerMinuteMax });
   const apiKey = demandApiKey(deps, failures);
@@ -125,20 +123,17 @@ function tableRouter(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route
   } satisfies Record<Route['auth'], AppMiddleware[]>;
   const bodies = bodyReaders(config.http);
 
-  const router = new Router<AppState>({ sensitive: true, strict: true });
-  for (const route of routes) {
-    const before = [
-      enter(route),
-      demandKnownCoding,
-      ...(route.beforeAuth ?? []),
-      ...guards[route.auth],
-      checkQuery(route),
-      ...(route.beforeBody ?? []),
-    ];
-    const work = route.auth === 'signed' ? [route.handler] : [inFlight, route.handler];
-    router.register(route.path, [route.method], [...before, ...bodies[route.body], ...work]);
-  }
-  return router;
+  return createRouteTable(routes, (route) => [
+    enter(route),
+    demandKnownCoding,
+    ...(route.beforeAuth ?? []),
+    ...guards[route.auth],
+    checkQuery(route),
+    ...(route.beforeBody ?? []),
+    ...bodies[route.body],
+    ...(route.auth === 'signed' ? [] : [inFlight]),
+    route.handler,
+  ]);
 }
 
 /**
@@ -248,29 +243,27 @@ const demandKnownCoding: AppMiddleware = (ctx, next) => {
 };
 
 /** Whether a path has a route for clients, with any method. */
-function crossable(router: Router<AppState>, routes: readonly Route[]): (ctx: AppContext) => boolean {
-  const paths = new Set(routes.filter(isClientRoute).map(({ path }) => path));
-  return (ctx) => router.match(ctx.path, ctx.method).path.some(({ path }) => paths.has(String(path)));
-}
+const crossable =
+  (table: RouteTable) =>
+  ({ path }: AppContext): boolean =>
+    table.at(path).some(isClientRoute);
 
 /** 405 with `Allow` if only the method is wrong, otherwise 404; in the dialect of the path. */
-function refuseUnmatched(router: Router<AppState>, routes: readonly Route[]): AppMiddleware {
+function refuseUnmatched(table: RouteTable): AppMiddleware {
   return (ctx) => {
-    const { path: matching, pathAndMethod } = router.match(ctx.path, ctx.method);
-    if (pathAndMethod.length > 0) return Promise.resolve();
     // The address of an action, such as `gemini:countTokens`, looks like that of a model.
     const isAction = /\/models\/[^/]*:/.test(ctx.path);
-    const layers = matching.filter(({ path }) => !isAction || !String(path).endsWith('/:model'));
-    const layer = layers[0];
-    const route = layer && routes.find(({ path }) => path === layer.path);
+    const routes = table.at(ctx.path).filter(({ path }) => !isAction || !path.endsWith('/:model'));
+    const [route] = routes;
     if (!route) {
       const message = `There is no route ${quoted(ctx.path)}. GET /docs shows those that exist.`;
       throw new GatewayError('not_found', { message });
     }
     ctx.state.route = route;
-    const allowed = [...new Set(layers.flatMap(({ methods }) => methods))].sort().join(', ');
-    ctx.set('allow', allowed);
-    const message = `The method ${quoted(ctx.method)} is not allowed here; allowed are ${allowed}.`;
+    const allowed = [...new Set(routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : method)))];
+    const list = allowed.sort().join(', ');
+    ctx.set('allow', list);
+    const message = `The method ${quoted(ctx.method)} is not allowed here; allowed are ${list}.`;
     throw new GatewayError('method_not_allowed', { message });
   };
 }

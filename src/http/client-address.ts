@@ -9,21 +9,28 @@ import { addressMatcher, plainAddress } from '../platform/egress/public-address.
  */
 export function createClientAddress(trusted: Config['http']['trustProxy']): (request: IncomingMessage) => string {
   const isProxy = trusted === 'every_peer' ? () => false : addressMatcher(trusted);
+  /** Parsed once for each connection: it takes 8 µs, which every request of the connection would spend. */
+  const peers = new WeakMap<Socket, Peer>();
+  const peerOf = (socket: Socket): Peer => {
+    const known = peers.get(socket);
+    if (known) return known;
+    const address = plainAddress(socket.remoteAddress ?? '');
+    const peer = { address, mayForward: trusted === 'every_peer' || isProxy(address) };
+    peers.set(socket, peer);
+    return peer;
+  };
   return ({ socket, headers }) => {
-    const peer = peerOf(socket);
-    if (trusted !== 'every_peer' && !isProxy(peer)) return peer;
+    const { address: peer, mayForward } = peerOf(socket);
+    if (!mayForward) return peer;
     const forwarded = forwardedAddresses(headers['x-forwarded-for']);
     return forwarded.findLast((address) => !isProxy(address)) ?? forwarded[0] ?? peer;
   };
 }
 
-/** The address of each connection, parsed once: it takes 8 µs, which every request of the connection would spend. */
-const peers = new WeakMap<Socket, string>();
-
-function peerOf(socket: Socket): string {
-  const peer = peers.get(socket) ?? plainAddress(socket.remoteAddress ?? '');
-  peers.set(socket, peer);
-  return peer;
+interface Peer {
+  address: string;
+  /** Whether it is a trusted proxy. */
+  mayForward: boolean;
 }
 
 const forwardedAddresses = (header: string | string[] | undefined): string[] =>

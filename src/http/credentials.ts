@@ -7,7 +7,8 @@ import type { IncomingMessage } from 'node:http';
 export function allCredentials(request: IncomingMessage, { gemini }: { gemini: boolean }): string[] {
   const names = gemini ? ['x-api-key', 'x-goog-api-key'] : ['x-api-key'];
   const plain = names.flatMap((name) => headerValues(request, name)).filter((value) => value !== '');
-  return [...new Set([...bearerCredentials(request), ...plain])];
+  const bearer = bearerCredentials(request);
+  return plain.length === 0 ? bearer : [...new Set([...bearer, ...plain])];
 }
 
 /**
@@ -26,7 +27,8 @@ export function headerValues({ rawHeaders }: IncomingMessage, name: string): str
 /** The distinct Bearer credentials. */
 export function bearerCredentials(request: IncomingMessage): string[] {
   const headers = headerValues(request, 'authorization');
-  return [...new Set(headers.flatMap((header) => /^bearer +(.+)$/i.exec(header)?.[1] ?? []))];
+  const credentials = headers.flatMap((header) => /^bearer +(.+)$/i.exec(header)?.[1] ?? []);
+  return credentials.length > 1 ? [...new Set(credentials)] : credentials;
 }
 
 /**

@@ -23,14 +23,14 @@ export interface Representation {
  * 9111 §5.2.2.4), and no cache that others share may store it.
  */
 export function answerRepresentation(ctx: AppContext, { body, etag, coding, type = jsonType }: Representation): void {
-  ctx.set('ETag', etag);
-  ctx.set('Cache-Control', 'private, no-cache');
+  ctx.res.setHeader('ETag', etag);
+  ctx.res.setHeader('Cache-Control', 'private, no-cache');
   if (isNotModified(ctx, etag)) {
     ctx.status = 304;
     return;
   }
-  ctx.set('Content-Type', type);
-  if (coding) ctx.set('Content-Encoding', coding);
+  ctx.res.setHeader('Content-Type', type);
+  if (coding) ctx.res.setHeader('Content-Encoding', coding);
   ctx.body = body;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A map whose values weigh at most `max` together: one more removes the oldest. Each weighs 1 unless `weightOf` says otherwise, and a
- * value above `max` is not kept. Setting a key again makes it the newest.
+ * A map whose values weigh at most `max` together: one more removes the oldest, about a sixteenth of all. Each weighs 1 unless `weightOf`
+ * says otherwise, and a value above `max` is not kept. Setting a key again makes it the newest.
  */
 export class BoundedMap<V extends NonNullable<unknown>> extends Map<string, V> {
   readonly #max: number;
@@ -17,11 +17,17 @@ export class BoundedMap<V extends NonNullable<unknown>> extends Map<string, V> {
     this.delete(key);
     super.set(key, value);
     this.#weight += this.#weightOf(value);
+    if (this.#weight > this.#max) this.#removeOldest(key);
+    return this;
+  }
+
+  /** Removes more than it must, because the search for the oldest passes the gaps of all that were removed before. */
+  #removeOldest(newest: string): void {
+    const target = this.#max - Math.floor(this.#max / 16);
     for (const oldest of this.keys()) {
-      if (this.#weight <= this.#max) break;
+      if (this.#weight <= (oldest === newest ? this.#max : target)) break;
       this.delete(oldest);
     }
-    return this;
   }
 
   override delete(key: string): boolean {

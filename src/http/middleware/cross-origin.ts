@@ -21,13 +21,12 @@ const PREFLIGHT_KEPT_SECONDS = 86_400;
 
 /**
  * Lets scripts of these origins call the client routes from a browser (https://fetch.spec.whatwg.org/#http-cors-protocol). `*`
- * is any origin. Without an origin this does nothing. Cookies are never involved: a key is in a header, which the script itself sets.
+ * is any origin. Cookies are never involved: a key is in a header, which the script itself sets.
  * `mayCross` says whether the path has such a route; operators' routes have none.
  */
 export function allowOrigins(origins: readonly string[], mayCross: (ctx: AppContext) => boolean): AppMiddleware {
   const known = new Set(origins);
   return async (ctx, next) => {
-    if (known.size === 0) return next();
     ctx.vary('Origin');
     const origin = ctx.get('origin');
     const isAllowed = origin !== '' && (known.has('*') || known.has(origin)) && mayCross(ctx);

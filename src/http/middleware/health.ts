@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AppMiddleware } from '../context.ts';
+import type { AppContext, AppMiddleware } from '../context.ts';
 
 /**
  * `/livez` says that the event loop runs. It depends on nothing else, because an outage of the database must not restart every
@@ -8,14 +8,18 @@ import type { AppMiddleware } from '../context.ts';
  */
 export function health(isReady: () => Promise<boolean>, isStopping: () => boolean): AppMiddleware {
   const readiness = cached(isReady);
-  return async (ctx, next) => {
-    const isProbe = ['/livez', '/readyz'].includes(ctx.path) && ['GET', 'HEAD'].includes(ctx.method);
-    if (!isProbe) return next();
+  const answer = async (ctx: AppContext): Promise<void> => {
     const good = ctx.path === '/livez' || (!isStopping() && (await readiness()));
     ctx.status = good ? 200 : 503;
     ctx.body = { status: good ? 'ok' : 'unavailable' };
   };
+  return (ctx, next) => {
+    const isProbe = probes.has(ctx.path) && ['GET', 'HEAD'].includes(ctx.method);
+    return isProbe ? answer(ctx) : next();
+  };
 }
+
+const probes = new Set(['/livez', '/readyz']);
 
 const CACHE_MS = 2_000;
 const ANSWER_WITHIN_MS = 1_000;

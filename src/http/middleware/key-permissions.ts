@@ -4,13 +4,13 @@ import { addressMatcher } from '../../platform/egress/public-address.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 
 /** Refuses a request from an address outside the ranges of its key. */
-export const demandIpRange: AppMiddleware = async (ctx, next) => {
+export const demandIpRange: AppMiddleware = (ctx, next) => {
   const { ipRanges } = keyOf(ctx);
   if (ipRanges !== null && !matcherOf(ipRanges)(ctx.ip)) {
     const message = `This key may not be used from the address ${quoted(ctx.ip)}.`;
     throw new GatewayError('ip_not_allowed', { message });
   }
-  await next();
+  return next();
 };
 
 const matchers = new WeakMap<readonly string[], (address: string) => boolean>();
@@ -23,9 +23,9 @@ function matcherOf(ranges: readonly string[]): (address: string) => boolean {
 }
 
 /** Refuses a key that has none of the scopes of its route. */
-export const demandRouteScope: AppMiddleware = async (ctx, next) => {
+export const demandRouteScope: AppMiddleware = (ctx, next) => {
   demandScope(ctx, ...(ctx.state.route?.scopes ?? []));
-  await next();
+  return next();
 };
 
 /** Throws `scope_not_allowed` unless the key has one of these scopes. */

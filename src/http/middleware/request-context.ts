@@ -20,11 +20,9 @@ export function requestContext(tools: ContextTools): AppMiddleware {
     ctx.state.requestId = newId('req');
     const theirs = ctx.get('x-request-id');
     if (/^[\x21-\x7e]{1,128}$/.test(theirs)) ctx.state.clientRequestId = theirs;
-    ctx.set({
-      'x-request-id': ctx.state.requestId,
-      'x-content-type-options': 'nosniff',
-      'cache-control': 'no-store',
-    });
+    ctx.res.setHeader('x-request-id', ctx.state.requestId);
+    ctx.res.setHeader('x-content-type-options', 'nosniff');
+    ctx.res.setHeader('cache-control', 'no-store');
     ctx.res.once('close', () => noteRequest(tools, ctx, performance.now() - startedAt));
     return next();
   };

@@ -20,12 +20,14 @@ export async function countRate({ rateLimiter }: RateDeps, ctx: AppContext): Pro
 
 /**
  * The rate-limit headers of a key: those of the IETF draft "ratelimit-headers" and those that OpenAI's SDKs read. Times are in
- * seconds.
+ * seconds. They are set on Node's response, as all headers of every answer are: Koa makes five objects for each that it sets.
  */
 export function setRateHeaders(ctx: AppContext, rpm: number, rate: { remaining: number; resetSeconds: number }): void {
-  ctx.set('RateLimit-Policy', `"key";q=${rpm};w=60`);
-  ctx.set('RateLimit', `"key";r=${rate.remaining};t=${rate.resetSeconds}`);
-  ctx.set('x-ratelimit-limit-requests', String(rpm));
-  ctx.set('x-ratelimit-remaining-requests', String(rate.remaining));
-  ctx.set('x-ratelimit-reset-requests', `${rate.resetSeconds}s`);
+  const { res } = ctx;
+  if (res.headersSent) return;
+  res.setHeader('RateLimit-Policy', `"key";q=${rpm};w=60`);
+  res.setHeader('RateLimit', `"key";r=${rate.remaining};t=${rate.resetSeconds}`);
+  res.setHeader('x-ratelimit-limit-requests', String(rpm));
+  res.setHeader('x-ratelimit-remaining-requests', String(rate.remaining));
+  res.setHeader('x-ratelimit-reset-requests', `${rate.resetSeconds}s`);
 }

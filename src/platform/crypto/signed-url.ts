@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { isId } from './ids.ts';
 
 export interface UrlSigner {
@@ -14,7 +14,9 @@ export interface UrlSigner {
  * Signed file URLs, `{baseUrl}/files/{id}?expires=…&signature=…` (HMAC-SHA256). They have no random part, so that the poll and the
  * callback of a task carry equal URLs. The first key signs and all keys verify, so that a rotation invalidates no live URL.
  */
-export function createUrlSigner({ keys, baseUrl }: { keys: readonly Buffer[]; baseUrl: string }): UrlSigner {
+export function createUrlSigner({ keys: secrets, baseUrl }: { keys: readonly Buffer[]; baseUrl: string }): UrlSigner {
+  // Node takes seven times as long to sign with a key that is given as bytes.
+  const keys = secrets.map((secret) => createSecretKey(secret));
   const [signingKey] = keys;
   if (!signingKey) throw new Error('a URL signer needs a key');
   const base = baseUrl.replace(/\/+$/, '');
@@ -49,5 +51,5 @@ export function createUrlSigner({ keys, baseUrl }: { keys: readonly Buffer[]; ba
 
 const URL_MAX = 2_048;
 
-const macOf = (key: Buffer, fileId: string, expires: string): Buffer =>
+const macOf = (key: KeyObject, fileId: string, expires: string): Buffer =>
   createHmac('sha256', key).update(`${fileId}\n${expires}`, 'utf8').digest();

@@ -33,14 +33,14 @@ export function createLogger(
     {
       level,
       base: { name, pid: process.pid },
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: isoTime,
       ...(onAlarm && { hooks: watchAlarms(onAlarm) }),
       ...(mixin && { mixin }),
       // pino's own serializer would describe an error a second time, after the formatter below.
       serializers: { err: (error: unknown) => redactedValue(error, 1) },
       formatters: {
         level: (label) => ({ level: label }),
-        log: (fields) => redactedObject(fields),
+        log: (fields) => (isPlain(fields) ? fields : redactedObject(fields)),
       },
     },
     destination,
@@ -72,6 +72,14 @@ const REDACTED_FIELDS = new Set([
   'contents',
   'callback_url',
 ]);
+
+/** Whether a line has nothing to redact, as most have, and can be written without a copy. */
+function isPlain(fields: object): fields is Record<string, unknown> {
+  for (const [name, value] of Object.entries(fields)) {
+    if ((typeof value === 'object' && value !== null) || REDACTED_FIELDS.has(name.toLowerCase())) return false;
+  }
+  return true;
+}
 
 /** Values deeper than this are not written, so that nothing below the last redacted level slips through. */
 const DEPTH_MAX = 6;
@@ -107,6 +115,20 @@ function redactChildren(logger: Logger): Logger {
     },
   });
 }
+
+/** The time as pino writes it. Lines of one millisecond share its text. */
+const isoTime = (() => {
+  let at = 0;
+  let text = '';
+  return () => {
+    const now = Date.now();
+    if (now !== at) {
+      at = now;
+      text = `,"time":"${new Date(now).toISOString()}"`;
+    }
+    return text;
+  };
+})();
 
 const INFO = levels.values['info'] ?? 30;
 
