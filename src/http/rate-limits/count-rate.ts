@@ -20,7 +20,7 @@ export async function countRate({ rateLimiter }: RateDeps, ctx: AppContext): Pro
 
 /**
  * The rate-limit headers of a key: those of the IETF draft "ratelimit-headers" and those that OpenAI's SDKs read. Times are in
- * seconds. They are set on Node's response, as all headers of every answer are: Koa makes five objects for each that it sets.
+ * seconds. Set on Node's response and not by Koa, which makes five objects for each header.
  */
 export function setRateHeaders(ctx: AppContext, rpm: number, rate: { remaining: number; resetSeconds: number }): void {
   const { res } = ctx;

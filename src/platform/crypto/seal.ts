@@ -31,8 +31,9 @@ export class SealError extends Error {
  */
 export function createSealer(masterKeys: readonly MasterKey[]): Sealer {
   // Node takes longer with a key that is given as bytes.
-  const secrets = new Map(masterKeys.map(({ id, secret }) => [id, createSecretKey(secret)]));
-  const [writer] = [...secrets].map(([id, secret]) => ({ id, secret }));
+  const ring = masterKeys.map(({ id, secret }) => ({ id, secret: createSecretKey(secret) }));
+  const secrets = new Map(ring.map(({ id, secret }) => [id, secret]));
+  const [writer] = ring;
   if (!writer) throw new SealError('no master key is configured');
 
   return {

@@ -73,10 +73,12 @@ const REDACTED_FIELDS = new Set([
   'callback_url',
 ]);
 
+const isRedacted = (field: string): boolean => REDACTED_FIELDS.has(field.toLowerCase());
+
 /** Whether a line has nothing to redact, as most have, and can be written without a copy. */
 function isPlain(fields: object): fields is Record<string, unknown> {
   for (const [name, value] of Object.entries(fields)) {
-    if ((typeof value === 'object' && value !== null) || REDACTED_FIELDS.has(name.toLowerCase())) return false;
+    if ((typeof value === 'object' && value !== null) || isRedacted(name)) return false;
   }
   return true;
 }
@@ -91,7 +93,7 @@ function redactedObject(fields: object, depth = 0): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]: [string, unknown]) => [
       name,
-      REDACTED_FIELDS.has(name.toLowerCase()) ? '[redacted]' : redactedValue(value, depth + 1),
+      isRedacted(name) ? '[redacted]' : redactedValue(value, depth + 1),
     ]),
   );
 }
