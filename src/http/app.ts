@@ -82,9 +82,7 @@ export interface LaterRoutes {
 /** Loads routes with their modules when the first of them is called, because few processes ever serve them. */
 function answerLater(deps: Omit<HttpDeps, 'signedFiles'>, { prefix, load }: LaterRoutes): AppMiddleware {
   let loading: Promise<AppMiddleware> | undefined;
-  const open = async () => {
-    return answerOf(guardedTable(deps, await load()));
-  };
+  const open = async () => answerOf(guardedTable(deps, await load()));
   return async (ctx, next) => {
     if (!ctx.path.startsWith(prefix)) return next();
     loading ??= open();
@@ -260,10 +258,10 @@ function refuseUnmatched(table: RouteTable): AppMiddleware {
       throw new GatewayError('not_found', { message });
     }
     ctx.state.route = route;
-    const allowed = [...new Set(routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : method)))];
-    const list = allowed.sort().join(', ');
-    ctx.set('allow', list);
-    const message = `The method ${quoted(ctx.method)} is not allowed here; allowed are ${list}.`;
+    const methods = new Set(routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : method)));
+    const allowed = [...methods].sort().join(', ');
+    ctx.set('allow', allowed);
+    const message = `The method ${quoted(ctx.method)} is not allowed here; allowed are ${allowed}.`;
     throw new GatewayError('method_not_allowed', { message });
   };
 }
