@@ -5,9 +5,8 @@ import { GatewayError } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Share } from '../platform/fair-budget.ts';
 import type { AppContext } from './context.ts';
+import { createJsonCounter } from './count-json.ts';
 
-/** Deeper JSON has no use here and would only cost stack (rules "Limits"). */
-const DEPTH_MAX = 32;
 /** No request has as many, and validation takes seconds for hundreds of thousands. */
 const FIELDS_MAX = 10_000;
 
@@ -29,8 +28,8 @@ export interface BodyLimits {
 }
 
 /**
- * Reads a request body: one JSON object in UTF-8, at most `maxBytes` long, 32 levels deep and 10,000 fields wide. The result is safe
- * to store and to merge: no NUL, no lone surrogate, no infinite number, no key `__proto__`, `constructor` or `prototype`. Of equal keys the last
+ * Reads a request body: one JSON object in UTF-8, at most `maxBytes` long, with at most what `createJsonCounter` lets pass and 10,000
+ * fields in each object. The result is safe to store and to merge: no NUL, no lone surrogate, no infinite number, no key `__proto__`, `constructor` or `prototype`. Of equal keys the last
  * wins.
  *
  * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `request_timeout`, `overloaded` or `invalid_json`, and
@@ -39,7 +38,12 @@ export interface BodyLimits {
 export async function readJsonBody(ctx: AppContext, limits: BodyLimits): Promise<JsonObject> {
   demandPlainJson(ctx.req);
   const chunks: Buffer[] = [];
-  await receiveBody(ctx, limits, { what: 'body', take: (chunk) => void chunks.push(chunk) });
+  const count = createJsonCounter();
+  const take = (chunk: Buffer): void => {
+    count(chunk);
+    chunks.push(chunk);
+  };
+  await receiveBody(ctx, limits, { what: 'body', take });
   const [first] = chunks;
   const bytes = chunks.length === 1 && first ? first : Buffer.concat(chunks);
   if (bytes.length === 0) throw invalid('The body is empty; a JSON object is expected.');
@@ -54,22 +58,21 @@ export async function readJsonBody(ctx: AppContext, limits: BodyLimits): Promise
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     throw invalid('The body must be a JSON object.');
   // Valid UTF-8 has no surrogates and valid JSON no raw NUL, so only a \u escape can produce one.
-  walk(value, 1, text.includes('\\u'));
+  walk(value, text.includes('\\u'));
   return value;
 }
 
 /** Keys that could change a prototype. */
 export const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
-function walk(value: JsonValue, depth: number, checkStrings: boolean): void {
+function walk(value: JsonValue, checkStrings: boolean): void {
   if (typeof value === 'string') {
     if (checkStrings) demandStorable(value);
   } else if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw invalid('A number is too large.');
   } else if (typeof value === 'object' && value !== null) {
-    if (depth > DEPTH_MAX) throw invalid(`JSON may be nested ${DEPTH_MAX} levels deep at most.`);
     if (Array.isArray(value)) {
-      for (const item of value) walk(item, depth + 1, checkStrings);
+      for (const item of value) walk(item, checkStrings);
       return;
     }
     const keys = Object.keys(value);
@@ -80,7 +83,7 @@ function walk(value: JsonValue, depth: number, checkStrings: boolean): void {
       }
       if (checkStrings) demandStorable(key);
       const member = value[key];
-      if (member !== undefined) walk(member, depth + 1, checkStrings);
+      if (member !== undefined) walk(member, checkStrings);
     }
   }
 }
