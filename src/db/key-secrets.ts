@@ -1,4 +1,5 @@
 import type { Query } from './database.ts';
+import { isOfPlayground } from './playground-keys.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
 export interface NewKeySecret {
@@ -18,23 +19,30 @@ export interface AddedSecret {
 }
 
 /**
- * Adds a secret to a key, unless it has got `perDayMax` of them in 24 hours. Its older secrets expire after the overlap. Concurrent rotations of a
+ * Adds a secret to a key, unless it has got `perDayMax` of them in 24 hours. A key of the playground gets one only from the playground itself. Its older secrets expire after the overlap. Concurrent rotations of a
  * key run one after the other.
  */
 export async function addKeySecret(
   query: Query,
-  given: { keyId: string; secret: NewKeySecret; overlapSeconds: number; perDayMax?: number | undefined },
-): Promise<AddedSecret | 'unknown' | 'revoked' | 'too_often'> {
-  const { keyId, secret, overlapSeconds, perDayMax = Infinity } = given;
-  const [key] = await query<{ projectId: string; revoked: boolean; previousUntil: number }>(
+  given: {
+    keyId: string;
+    secret: NewKeySecret;
+    overlapSeconds: number;
+    perDayMax?: number | undefined;
+    forPlayground?: boolean;
+  },
+): Promise<AddedSecret | 'unknown' | 'revoked' | 'playground' | 'too_often'> {
+  const { keyId, secret, overlapSeconds, perDayMax = Infinity, forPlayground = false } = given;
+  const [key] = await query<{ projectId: string; revoked: boolean; ofPlayground: boolean; previousUntil: number }>(
     'operator-lock-key',
-    `select project_id, revoked_at is not null as revoked,
+    `select project_id, revoked_at is not null as revoked, ${isOfPlayground} as of_playground,
        ${unixSeconds('clock_timestamp() + make_interval(secs => $2)')} as previous_until
-     from api_key where id = $1 for no key update`,
+     from api_key k where id = $1 for no key update`,
     [keyId, overlapSeconds],
   );
   if (!key) return 'unknown';
   if (key.revoked) return 'revoked';
+  if (key.ofPlayground && !forPlayground) return 'playground';
   const recent = await query(
     'operator-recent-secrets',
     `select id from api_key_secret where key_id = $1 and created_at > clock_timestamp() - interval '1 day'`,

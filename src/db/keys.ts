@@ -5,6 +5,7 @@ import type { Scope } from '../domain/scope.ts';
 import type { Database } from './database.ts';
 import { ApiKey } from './entities/api-key.ts';
 import { byTime, pageOfRows, type ListOrder } from './time-order.ts';
+import { isOfPlayground } from './playground-keys.ts';
 import { positionOf } from './time-position-sql.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
@@ -16,6 +17,8 @@ export interface KeyRow {
   projectId: string;
   name: string;
   metadata: Record<string, string>;
+  /** A key of the playground of the console. Its limits and its secret cannot be changed. */
+  playground: boolean;
   state: KeyState;
   /** The first characters of the newest secret. The secret itself is not stored. */
   prefix: string | null;
@@ -56,7 +59,7 @@ export async function listKeys(
   const rows = await database.query<KeyRow & { position: string }>(
     `operator-keys-${sort}`,
     `select ${positionOf('k')} as position, k.id as key_id, k.project_id, k.name, k.metadata,
-       ${stateOfKey} as state,
+       ${isOfPlayground} as playground, ${stateOfKey} as state,
        s.prefix, s.last4, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max, k.in_flight, k.budget, k.spent, k.reserved,
        k.budget_daily, in_period(k.day_spent + k.day_reserved, k.used_on, now.day) as used_today,
        k.budget_monthly, in_period(k.month_spent + k.month_reserved, k.used_on, now.month) as used_this_month,
@@ -114,11 +117,16 @@ export async function updateKeyLimits(
   em: EntityManager,
   keyId: string,
   given: Partial<KeyLimits>,
-): Promise<{ before: KeyLimits; after: KeyLimits } | 'unknown' | 'revoked'> {
+): Promise<{ before: KeyLimits; after: KeyLimits } | 'unknown' | 'revoked' | 'playground'> {
   await lockAccountOf(em, keyId);
   const key = await em.findOne(ApiKey, { id: keyId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (!key) return 'unknown';
   if (key.revokedAt) return 'revoked';
+  const [row] = await em.execute<{ found: boolean }[]>(
+    `select ${isOfPlayground} as found from api_key k where k.id = ?`,
+    [keyId],
+  );
+  if (row?.found) return 'playground';
   const limits = (): KeyLimits => ({
     name: key.name,
     metadata: key.metadata,

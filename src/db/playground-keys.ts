@@ -1,3 +1,4 @@
+import { playgroundScopes } from '../domain/scope.ts';
 import type { Statements } from './database.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
@@ -11,6 +12,9 @@ export interface WantedPlaygroundKey {
   expiresAt: Date;
 }
 
+/** Whether the key `k` is one of the playground: no operator and no client changes its limits or its secret. */
+export const isOfPlayground = '(select exists (select from playground_key p where p.key_id = k.id))';
+
 /**
  * The key of a principal for the playground of a project, with a new daily budget and a new end. `before` has the earlier ones. Adds a key if there
  * is none or it was revoked, and `before` is null; null for an unknown project. The caller gives it a secret in the same transaction. Calls at the same time for a project run one
@@ -23,10 +27,10 @@ export async function takePlaygroundKey(
   await inside.query('lock-playground-account', 'select lock_accounts(array[$1::text])', [projectId]);
   const renewed = await inside.first<{ keyId: string; budgetDaily: number | null; expiresAt: Date | null }>(
     'renew-playground-key',
-    `update api_key k set budget_daily = $3, expires_at = $4 from playground_key p
+    `update api_key k set budget_daily = $3, expires_at = $4, scopes = $5 from playground_key p
      where p.project_id = $1 and p.principal_id = $2 and k.id = p.key_id and k.revoked_at is null
      returning k.id as key_id, old.budget_daily, old.expires_at`,
-    [projectId, principalId, budgetDaily, expiresAt],
+    [projectId, principalId, budgetDaily, expiresAt, playgroundScopes],
   );
   if (renewed) {
     const { keyId: known, ...before } = renewed;
@@ -36,11 +40,11 @@ export async function takePlaygroundKey(
   const added = await inside.first<{ keyId: string }>(
     'add-playground-key',
     `with added as (
-       insert into api_key (id, project_id, name, rpm, in_flight_max, budget_daily, expires_at)
-       select $3, id, $4, $5, $6, $7, $8 from project where id = $1 returning id, project_id)
+       insert into api_key (id, project_id, name, rpm, in_flight_max, budget_daily, expires_at, scopes)
+       select $3, id, $4, $5, $6, $7, $8, $9 from project where id = $1 returning id, project_id)
      insert into playground_key (project_id, principal_id, key_id) select project_id, $2, id from added
      on conflict (project_id, principal_id) do update set key_id = excluded.key_id returning key_id`,
-    [projectId, principalId, keyId, name, rpm, inFlightMax, budgetDaily, expiresAt],
+    [projectId, principalId, keyId, name, rpm, inFlightMax, budgetDaily, expiresAt, playgroundScopes],
   );
   return added && { ...added, before: null };
 }

@@ -2,3 +2,6 @@
 export const scopes = ['chat', 'media', 'read'] as const;
 
 export type Scope = (typeof scopes)[number];
+
+/** What a key of the playground may do. It never reads what belongs to the whole project, and its limits and secret change only with the session. */
+export const playgroundScopes: readonly Scope[] = ['chat', 'media'];

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from '@jest/globals';
 import sharp from 'sharp';
+import { eventually } from '../support/eventually.ts';
 import type { AdminClient } from './admin-client.ts';
 import type { Scene, Walk } from './scene.ts';
 
@@ -62,6 +63,38 @@ export const playgroundWalks: readonly Walk[] = [
       const { body } = await gateway.get(stage.studio.apiKey, `/api/v1/tasks/${taskId}`);
       expect(body).toMatchObject({ input: { image: fileId } });
       await visit.page.locator('img.media').waitFor();
+    },
+  },
+  {
+    promise: 'shows the picture and keeps its project when the charge makes another project the richest',
+    async walk({ visit, admin }) {
+      const equals = await Promise.all(
+        ['Twin one', 'Twin two', 'Twin three'].map(async (name) => {
+          const project = String((await admin.change('POST', '/projects', { name }))['project_id']);
+          await admin.change('POST', '/credits', { project, amount: 900_000, reference: `invoice of ${name}` });
+          return project;
+        }),
+      );
+      await visit.open('/playground?model=aurora-image-1');
+      const wallet = visit.page.getByLabel('Project that pays', { exact: true }).first();
+      const chosen = async (): Promise<string> => (await wallet.inputValue()).replace(/ \(.*/, '');
+      await visit.page.getByText(/of [\d,]+ credits left/).waitFor();
+      const before = await chosen();
+      expect(before).toMatch(/^Twin/);
+      let balance = await wallet.inputValue();
+      for (const pictures of [1, 2]) {
+        await visit.press('Generate');
+        await visit.page
+          .locator('img.media')
+          .nth(pictures - 1)
+          .waitFor();
+        // The list of projects has been read again: the balance beside the name has changed.
+        const spent = balance;
+        balance = await eventually(async () => (await wallet.inputValue()) !== spent && wallet.inputValue());
+        expect(await chosen()).toBe(before);
+      }
+      await visit.open('/summaries');
+      for (const project of equals) await admin.change('POST', `/projects/${project}/disable`);
     },
   },
   {

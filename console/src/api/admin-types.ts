@@ -1753,6 +1753,8 @@ export interface components {
       project_id: string;
       /** @enum {string} */
       state: 'active' | 'expired' | 'revoked';
+      /** @description Whether it is a key of the playground, whose limits and secret cannot be changed. */
+      playground: boolean;
       /** @description The first characters of the newest secret. */
       prefix: string | null;
       last4: string | null;

@@ -16,7 +16,9 @@ import { lastMonths, totalBy, type Group as GroupName, type Line } from './summa
 /** What a month earned, by model, channel or project. */
 export default function Summaries() {
   const months = lastMonths(13);
-  const { month = thisMonth() } = useSearch({ from: '/summaries' });
+  // A page that stays open past midnight keeps its month.
+  const [usualMonth] = useState(thisMonth);
+  const { month = usualMonth } = useSearch({ from: '/summaries' });
   const navigate = useNavigate();
   const [by, setBy] = useState<GroupName>('model');
   const summary = useQuery(summaryQuery(month));

@@ -20,7 +20,7 @@ export interface PlaygroundKey {
 
 /**
  * Gives an operator a key for the playground of the console, which spends at most `budgetDaily` credits of a project a day (UTC) and
- * lasts as long as a session. An operator has one such key for each project: a second call gives the same key a new secret and ends the
+ * lasts as long as a session. It may buy chats and media and nothing else, and no other action changes its limits or its secret. An operator has one such key for each project: a second call gives the same key a new secret and ends the
  * earlier one. So the spend of the day counts against the cap, however often the console is opened. Throws `OperatorError` for an unknown
  * project.
  */
@@ -36,7 +36,12 @@ export async function issuePlaygroundKey(
   const keyId = await db.transaction('begin', async (query, inside) => {
     const key = await takePlaygroundKey(inside, { projectId, principalId, newKey, budgetDaily, expiresAt });
     if (!key) throw new UnknownToOperator(`There is no project ${projectId}.`);
-    await addKeySecret(query, { keyId: key.keyId, secret: newSecretRow(config.secrets, apiKey), overlapSeconds: 0 });
+    await addKeySecret(query, {
+      keyId: key.keyId,
+      secret: newSecretRow(config.secrets, apiKey),
+      overlapSeconds: 0,
+      forPlayground: true,
+    });
     const action = key.before ? 'keys.rotate' : 'keys.create';
     await recordAudit(inside, {
       ...{ actor: actorOf(access), action, subject: key.keyId },

@@ -1,8 +1,10 @@
 import type { PublicEntry } from '../../answers/ledger-entry.ts';
 import { listLedgerEntries } from '../../commands/projects/list-ledger-entries.ts';
+import { PlaygroundKeyRefusal } from '../../commands/projects/playground-key-refusal.ts';
 import { clientRotations, rotateKey } from '../../commands/projects/rotate-key.ts';
 import { showKey } from '../../commands/projects/show-key.ts';
 import { summarizeUsage } from '../../commands/projects/summarize-usage.ts';
+import { GatewayError } from '../../domain/errors.ts';
 import { scopes } from '../../domain/scope.ts';
 import { entryPosition } from '../../domain/time-position.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
@@ -38,12 +40,20 @@ const showOwnKey =
     ctx.body = await showKey(deps, keyOf(ctx).keyId);
   };
 
-/** `POST /api/v1/key/rotate`: the new secret, which is shown only here, and until when the previous ones work. */
+/**
+ * `POST /api/v1/key/rotate`: the new secret, which is shown only here, and until when the previous ones work. A key of the playground
+ * is refused: its secret would outlive the session.
+ */
 const rotateOwnKey =
   (deps: AccountDeps): AppMiddleware =>
   async (ctx) => {
     const { keyId } = keyOf(ctx);
-    const { apiKey, previousUntil } = await rotateKey(deps, { keyId, actor: keyId, ...clientRotations });
+    const { apiKey, previousUntil } = await rotateKey(deps, { keyId, actor: keyId, ...clientRotations }).catch(
+      (error: unknown) => {
+        if (!(error instanceof PlaygroundKeyRefusal)) throw error;
+        throw new GatewayError('scope_not_allowed', { message: error.message });
+      },
+    );
     ctx.body = { object: 'key', key_id: keyId, api_key: apiKey, previous_until: previousUntil };
   };
 

@@ -26,6 +26,9 @@ export const Key = z
     key_id: keyId,
     project_id: projectId,
     state: z.enum(keyStates),
+    playground: z
+      .boolean()
+      .describe('Whether it is a key of the playground, whose limits and secret cannot be changed.'),
     prefix: z.string().nullable().describe('The first characters of the newest secret.'),
     last4: z.string().nullable(),
     ...limits,

@@ -327,6 +327,56 @@ describe('the key of the playground', () => {
     expect(await secretsOf(theirs.body['key_id'])).toEqual([{ isLive: true }]);
   });
 
+  it.each([
+    ['PATCH', '', { budget_daily: null }],
+    ['PATCH', '', { budget_daily: 1_000_000 }],
+    ['PATCH', '', { budget: null }],
+    ['PATCH', '', { budget_monthly: 5 }],
+    ['PATCH', '', { expires: null }],
+    ['PATCH', '', { expires: '30d' }],
+    ['PATCH', '', { scopes: ['chat', 'media', 'read'] }],
+    ['PATCH', '', { rpm: null }],
+    ['PATCH', '', { in_flight: null }],
+    ['PATCH', '', { models: null }],
+    ['PATCH', '', { ip: null }],
+    ['PATCH', '', { name: 'mine' }],
+    ['PATCH', '', { metadata: { mine: 'yes' } }],
+    ['POST', '/rotate', {}],
+    ['POST', '/rotate', { now: true }],
+  ])(
+    'is refused %s %s with %j: its scopes, cap, end and secret stay what the playground made them',
+    async (method, end, body) => {
+      const project = await newProject();
+      const made = await issue(tokenOf('operator'), { project_id: project });
+      const path = `/keys/${String(made.body['key_id'])}${end}`;
+      const listed = async () => (await home.ask(tokenOf('viewer'), 'GET', `/keys?project=${project}`)).body['data'];
+      const before = await listed();
+      expect(before).toMatchObject([{ playground: true, scopes: ['chat', 'media'], budget_daily: 1_000 }]);
+      const refused = await home.ask(tokenOf('owner'), method, path, { body });
+      expect([refused.status, codeOf(refused)]).toEqual([409, 'action_refused']);
+      expect(await listed()).toEqual(before);
+      expect(await secretsOf(made.body['key_id'])).toEqual([{ isLive: true }]);
+    },
+  );
+
+  it('is refused by the command line too, and loses what an earlier version allowed it', async () => {
+    const project = await newProject();
+    const made = await issue(tokenOf('operator'), { project_id: project });
+    const keyId = String(made.body['key_id']);
+    const { refused } = commandLine(() => home.settings);
+    expect(await refused('keys', 'set', keyId, '--budget-daily', 'none', '--expires', 'none')).toContain('playground');
+    expect(await refused('keys', 'rotate', keyId)).toContain('playground');
+    await home.db.query(
+      '',
+      `update api_key set scopes = '{chat,media,read}', budget_daily = null, expires_at = null where id = $1`,
+      [keyId],
+    );
+    await issue(tokenOf('operator'), { project_id: project });
+    const listed = await home.ask(tokenOf('viewer'), 'GET', `/keys?project=${project}`);
+    const renewed = { scopes: ['chat', 'media'], budget_daily: 1_000, expires_at: expect.any(Number) };
+    expect(listed.body).toMatchObject({ data: [renewed] });
+  });
+
   it('needs an operator, a project that exists and a budget within its bounds', async () => {
     const project = await newProject();
     const answers = [

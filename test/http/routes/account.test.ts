@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { adjustCredits } from '../../../src/commands/projects/adjust-credits.ts';
+import { issuePlaygroundKey } from '../../../src/commands/admin/playground-key.ts';
 import { setKey } from '../../../src/commands/projects/set-key.ts';
 import type { ChatLedger } from '../../../src/db/chat-ledger.ts';
 import type { Database } from '../../../src/db/database.ts';
@@ -204,6 +205,20 @@ describe('POST /api/v1/key/rotate', () => {
     for (let n = 0; n < 10; n += 1) await read('/api/v1/key/rotate', project.apiKey, 'POST');
     const refused = await ask('/api/v1/key/rotate', project.apiKey, { method: 'POST' });
     expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('10 times in 24 hours')]);
+  });
+
+  it('is refused for a key of the playground, which reads nothing of the whole project either', async () => {
+    const { projectId } = await aProject();
+    const access = { principalId: 'atk_1', name: 'Ada', role: 'operator', identity: null, expiresAt: null } as const;
+    const { apiKey, keyId } = await issuePlaygroundKey(built.deps, { access, projectId, budgetDaily: 50 });
+    const refused = await ask('/api/v1/key/rotate', apiKey, { method: 'POST' });
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('key of the playground')]);
+    for (const path of ['/api/v1/usage', '/api/v1/ledger'])
+      expect([path, (await ask(path, apiKey)).status]).toEqual([path, 403]);
+    const budgets = [
+      { period: 'daily', limit: 50, spent: 0, reserved: 0, remaining: 50, renews_at: expect.any(Number) },
+    ];
+    expect(await read('/api/v1/key', apiKey)).toMatchObject({ key_id: keyId, scopes: ['chat', 'media'], budgets });
   });
 });
 

@@ -20,7 +20,7 @@ export function MediaForm({ api, model, projectId }: { api: ClientApi; model: Mo
   const [runs, setRuns] = useState<Run[]>([]);
   const set = (key: string) => (value: Values[string]) => setValues((before) => ({ ...before, [key]: value }));
   const body = useMemo(() => requestBody(model, values), [model, values]);
-  const quote = useQuote(api, model, body);
+  const quote = useQuote(api, { model, projectId, body });
   const generate = useGenerate(api, model, projectId, setRuns);
   const refusal = quote.error instanceof ApiError ? quote.error : null;
   const errorOf = (key: string): string | undefined => (refusal?.param === key ? refusal.message : undefined);
@@ -111,10 +111,10 @@ export function MediaForm({ api, model, projectId }: { api: ClientApi; model: Mo
 }
 
 /** The price of the request as it is typed. It costs nothing to ask. */
-const useQuote = (api: ClientApi, model: Model, body: object) => {
+const useQuote = (api: ClientApi, { model, projectId, body }: { model: Model; projectId: string; body: object }) => {
   const [settled] = useDebouncedValue(body, 250);
   return useQuery({
-    queryKey: ['quote', settled],
+    queryKey: ['quote', projectId, settled],
     queryFn: ({ signal }) =>
       api.json<Quote>(createPath(model.type), { method: 'POST', body: { ...settled, dry_run: true }, signal }),
     placeholderData: keepPreviousData,

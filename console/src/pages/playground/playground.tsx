@@ -13,6 +13,7 @@ import { Empty, ErrorAlert, Loading, Page } from '../../ui/page.tsx';
 import { Chat } from './chat.tsx';
 import { MediaForm } from './media-form.tsx';
 import { PageButton } from '../../ui/links.tsx';
+import { useChosen } from '../../ui/use-chosen.ts';
 
 /** Tries every model with the credits of a project, as a client of the API would. */
 export default function Playground() {
@@ -30,10 +31,12 @@ export default function Playground() {
         <Alert color="yellow" title="You need the role operator">
           The playground spends credits of a project. Ask an owner for a token with the role operator.
         </Alert>
-      ) : projects.error ? (
-        <ErrorAlert error={projects.error} retry={() => void projects.refetch()} />
       ) : projects.data === undefined ? (
-        <Loading label="Loading the projects" />
+        projects.error ? (
+          <ErrorAlert error={projects.error} retry={() => void projects.refetch()} />
+        ) : (
+          <Loading label="Loading the projects" />
+        )
       ) : projects.data.data.length === 0 ? (
         <Card withBorder>
           <Empty title="There is no project yet">
@@ -58,14 +61,15 @@ function Bench({ projects }: { projects: Project[] }) {
   const navigate = useNavigate();
   const [cap, setCap] = useState<number | string>(usualDailyCap);
   const [settledCap] = useDebouncedValue(cap, 600);
-  const project = projects.find(({ project_id: id }) => id === search.project) ?? richest(projects);
+  const idOfProject = ({ project_id: id }: Project): string => id;
+  const project = useChosen(projects, { idOf: idOfProject, wanted: search.project, usual: richest });
   const queryClient = useQueryClient();
   const projectId = project?.project_id ?? '';
   const budgetDaily = typeof settledCap === 'number' && settledCap > 0 ? settledCap : usualDailyCap;
   const wallet = useMemo((): Wallet => ({ projectId, budgetDaily }), [projectId, budgetDaily]);
   const api = useMemo(() => clientApi(queryClient, wallet), [queryClient, wallet]);
   const models = useQuery(modelsQuery(api, wallet));
-  const model = models.data?.find(({ id }) => id === search.model) ?? firstToTry(models.data ?? []);
+  const model = useChosen(models.data, { idOf: ({ id }: Model) => id, wanted: search.model, usual: firstToTry });
   const choose = (changes: { model?: string; project?: string }): void =>
     void navigate({ to: '/playground', search: { ...search, ...changes }, replace: true });
 
@@ -108,10 +112,12 @@ function Bench({ projects }: { projects: Project[] }) {
           />
         </SimpleGrid>
       </Card>
-      {models.error ? (
-        <ErrorAlert error={models.error} retry={() => void models.refetch()} />
-      ) : models.isPending ? (
-        <Loading label="Loading the models" />
+      {models.data === undefined ? (
+        models.error ? (
+          <ErrorAlert error={models.error} retry={() => void models.refetch()} />
+        ) : (
+          <Loading label="Loading the models" />
+        )
       ) : model === undefined ? (
         <Card withBorder>
           <Empty title="The catalog has no model on offer">Apply a catalog: npx tollgate catalog apply FILE</Empty>
@@ -142,10 +148,11 @@ function ModelBench({ api, model, projectId }: { api: ClientApi; model: Model; p
   );
 }
 
-const richest = (projects: Project[]): Project | undefined => projects.toSorted((a, b) => b.balance - a.balance)[0];
+const richest = (projects: readonly Project[]): Project | undefined =>
+  projects.toSorted((a, b) => b.balance - a.balance)[0];
 
 /** The model of the demonstration, which the sandbox serves without a provider; else the first picture model. */
-const firstToTry = (models: Model[]): Model | undefined =>
+const firstToTry = (models: readonly Model[]): Model | undefined =>
   models.find(({ owned_by: vendor }) => vendor === 'aurora-labs') ??
   models.find(({ type }) => type === 'image') ??
   models[0];

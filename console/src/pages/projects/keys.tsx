@@ -170,8 +170,12 @@ function KeyMenu({ target, act, isOwner }: { target: Key; act: (action: Action) 
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item onClick={() => act({ kind: 'edit', key: target })}>Change its limits</Menu.Item>
-        {isOwner && <Menu.Item onClick={() => act({ kind: 'rotate', key: target })}>New secret</Menu.Item>}
+        {!target.playground && (
+          <Menu.Item onClick={() => act({ kind: 'edit', key: target })}>Change its limits</Menu.Item>
+        )}
+        {isOwner && !target.playground && (
+          <Menu.Item onClick={() => act({ kind: 'rotate', key: target })}>New secret</Menu.Item>
+        )}
         <Menu.Item color="red" onClick={() => act({ kind: 'revoke', key: target })}>
           Revoke
         </Menu.Item>
