@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher } from 'undici';
+import { connectorSkippingContinue } from '../platform/egress/skip-continue.ts';
 import type { Upstream } from './channel.ts';
 import {
   addressOf,
@@ -60,7 +61,7 @@ const streamsPerOriginMax = 4_096;
 export function createUpstreamCaller(options: Partial<UpstreamTimeouts> = {}): UpstreamCaller {
   const timeouts = { ...upstreamTimeouts, ...options };
   const agent = new Agent({
-    connect: { timeout: timeouts.connectMs },
+    connect: connectorSkippingContinue({ timeout: timeouts.connectMs }),
     headersTimeout: timeouts.headersMs,
     bodyTimeout: timeouts.idleBodyMs,
     connections: connectionsPerOriginMax,
@@ -71,7 +72,7 @@ export function createUpstreamCaller(options: Partial<UpstreamTimeouts> = {}): U
   });
   // Of its own, so that streams, which last for minutes, leave connections to short calls.
   const streams = new Agent({
-    connect: { timeout: timeouts.connectMs },
+    connect: connectorSkippingContinue({ timeout: timeouts.connectMs }),
     connections: streamsPerOriginMax,
     pipelining: 1,
     keepAliveTimeout: 4_000,

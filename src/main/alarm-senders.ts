@@ -1,9 +1,11 @@
 import { hostname } from 'node:os';
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import type { Config } from '../config/load-config.ts';
+import { connectorSkippingContinue } from '../platform/egress/skip-continue.ts';
 import type { AlarmNotice, SendAlarm } from '../platform/observe/alarms.ts';
 
 const timeoutMs = 10_000;
+const agent = new Agent({ connect: connectorSkippingContinue() });
 
 /**
  * The ways out for alarms of this process: the webhook, the mail, or none. The egress guard is for URLs of clients; this one is the operator's
@@ -20,6 +22,7 @@ export function alarmSenders({ webhookUrl, smtpUrl, emailTo }: Config['alarms'],
 /** `text` is what chat services show; `alarm` is for programs. */
 async function postAlarm(url: string, process: string, notice: AlarmNotice): Promise<void> {
   const { statusCode, body } = await request(url, {
+    dispatcher: agent,
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ text: `${headline(process, notice)}\n${factsOf(notice)}`, alarm: { process, ...notice } }),

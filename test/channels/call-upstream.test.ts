@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
@@ -8,6 +8,7 @@ import {
   type UpstreamCaller,
 } from '../../src/channels/call-upstream.ts';
 import { classifySubmit, readOutcome, type ReadError } from '../../src/channels/classify-outcome.ts';
+import { informational } from '../support/informational-answers.ts';
 import { createReplyServer, type ReplyServer } from './reply-server.ts';
 
 const read = (json: unknown): string | null =>
@@ -141,6 +142,45 @@ describe('one upstream call', () => {
         headers: { authorization: 'Key k', 'content-type': 'application/json', 'accept-encoding': 'identity' },
       },
     ]);
+  });
+
+  const closing: Server[] = [];
+  afterAll(() => closing.forEach((server) => server.close()));
+
+  it.each(informational)('skips %s before each answer on a kept connection', async (_what, before) => {
+    let connections = 0;
+    const body = '{"id":"a"}';
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.on('data', () => {
+        socket.write(before);
+        setImmediate(() =>
+          socket.write(
+            `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+          ),
+        );
+      });
+      socket.on('error', () => undefined);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closing.push(server);
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    for (const n of [1, 2, 3]) {
+      expect({ n, ...(await call({}, url)) }).toMatchObject({
+        n,
+        kind: 'answered',
+        status: 200,
+        body: { json: { id: 'a' } },
+      });
+    }
+    const limits = { firstByteMs: 5_000, idleMs: 5_000, wholeMs: 5_000 };
+    const streamed = await caller.stream(
+      { channelId: 'c', baseUrl: url, credential: 'x' },
+      { method: 'POST', path: '/a', body: {}, limits, bodyBytesMax: 1_000 },
+    );
+    expect(streamed).toMatchObject({ kind: 'answered', status: 200 });
+    // Fewer than calls: at least one connection was used again.
+    expect(connections).toBeLessThan(4);
   });
 
   it('returns not_sent if there is no connection', async () => {

@@ -4,6 +4,7 @@ import { bareHost, EgressRefusal } from './check-url.ts';
 import { asError, Interruption, unlessAborted } from './interruption.ts';
 import { isPublicAddress } from './public-address.ts';
 import { lookUpWithSystem, queryNameservers, type ResolvedAddress } from './resolve-name.ts';
+import { skipContinue } from './skip-continue.ts';
 
 export interface ConnectionSettings {
   /** Resolves a name to all its addresses. The default is the system for a trusted origin, and the nameservers otherwise. */
@@ -52,7 +53,7 @@ export async function openConnection(settings: ConnectionSettings, url: URL, att
       });
       await reachStage(socket, 'secureConnect', signal);
     }
-    return socket;
+    return skipContinue(socket);
   } catch (error) {
     socket.destroy();
     throw error;

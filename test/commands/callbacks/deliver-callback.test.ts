@@ -10,6 +10,7 @@ import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { mediaRoutes, type Task } from '../../support/api-client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
+import { informational } from '../../support/informational-answers.ts';
 import { entriesOf } from '../../support/rows.ts';
 import {
   answer,
@@ -246,6 +247,18 @@ describe('a callback to a misbehaving receiver', () => {
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 2 });
     expect((await tries(task))[0]).toMatchObject({ status: 500 });
   });
+
+  it.each(informational)(
+    'is delivered at the first try to a receiver that sends %s before its answer',
+    async (name, bytes) => {
+      const delivered = await deliver('a fox', (response) => {
+        response.socket?.write(bytes);
+        response.writeHead(204).end();
+      });
+      expect({ name, ...delivered.task.callback }).toMatchObject({ state: 'delivered', attempts: 1, last_status: 204 });
+      expect(receiver.calls(delivered.name)).toHaveLength(1);
+    },
+  );
 
   it('is delivered if the receiver sends its body one byte at a time', async () => {
     const { task } = await slow.drippingBody;

@@ -9,6 +9,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createEgress, type Egress } from '../../../src/platform/egress/egress.ts';
 import type { ResolvedAddress } from '../../../src/platform/egress/resolve-name.ts';
+import { informational } from '../../support/informational-answers.ts';
 import { startNameserver, type Query, type Reply } from './nameserver.ts';
 
 const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}`, import.meta.url), 'utf8');
@@ -413,6 +414,36 @@ describe('fetch', () => {
     expect(await loopback().fetch(instant, limits)).toEqual({ kind: 'failed', reason: 'reset' });
   });
 
+  it.each(informational)('skips %s before the answer, whole or cut into bytes', async (_what, before) => {
+    for (const piece of [1_000, 1]) {
+      const url = await rawReceiver((socket) =>
+        socket.once('data', () => void sendInPieces(socket, `${before}${answerOk}`, piece)),
+      );
+      expect(text(await loopback().fetch(url, { ...limits, method: 'POST', body: '{}' }))).toBe('ok');
+      expect(await loopback().download(url, limits, buffer)).toMatchObject({ kind: 'saved', status: 200 });
+    }
+  });
+
+  it('leaves a body alone that looks like an informational answer', async () => {
+    const body = 'HTTP/1.1 100 Continue\r\n\r\n';
+    const url = await receiver((_request, response) => {
+      response.writeHead(200, { 'content-length': body.length }).flushHeaders();
+      setImmediate(() => response.end(body));
+    });
+    expect(text(await loopback().fetch(url, limits))).toBe(body);
+  });
+
+  it.each([
+    ['nothing but informational answers', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    ['an informational answer that never ends', `HTTP/1.1 100 Continue\r\n${'x-filler: 1\r\n'.repeat(40)}`],
+  ])('fails for a receiver that sends %s', async (_what, endless) => {
+    const url = await rawReceiver((socket) => {
+      const timer = setInterval(() => socket.write(endless.repeat(10)), 1);
+      socket.on('error', () => undefined).on('close', () => clearInterval(timer));
+    });
+    expect((await loopback().fetch(url, { ...limits, timeoutMs: 1_000 })).kind).toBe('failed');
+  });
+
   it('sends a request once even if the connection breaks before the answer', async () => {
     let connections = 0;
     const url = await rawReceiver((socket) => {
@@ -643,6 +674,16 @@ async function countingReceiver(answer: RequestListener): Promise<{ url: string;
 }
 const rawReceiver = async (answer: (socket: Socket) => void) =>
   `http://127.0.0.1:${await listen(createTcpServer(answer))}/`;
+
+const answerOk = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+
+async function sendInPieces(socket: Socket, text: string, size: number): Promise<void> {
+  for (let at = 0; at < text.length; at += size) {
+    socket.write(text.slice(at, at + size));
+    await new Promise(setImmediate);
+  }
+  socket.end();
+}
 
 async function tlsReceiver(): Promise<{ port: number; requests: IncomingMessage[] }> {
   const requests: IncomingMessage[] = [];
