@@ -9,7 +9,7 @@ import { describeError } from '../platform/observe/describe-error.ts';
 import { createFailureThrottle } from './rate-limits/failure-throttle.ts';
 import type { HttpDeps } from './http-deps.ts';
 import { answerErrors } from './middleware/answer-errors.ts';
-import { allowOrigins } from './middleware/cross-origin.ts';
+import { allowOrigins, openToEveryOrigin, type Crossing } from './middleware/cross-origin.ts';
 import { demandApiKey, demandToken, throttleRefusals } from './middleware/authenticate.ts';
 import { demandIpRange, demandRouteScope } from './middleware/key-permissions.ts';
 import { health } from './middleware/health.ts';
@@ -62,8 +62,7 @@ export function createApp(
   app.use(letGoWhen(() => stopping));
   app.use(demandTarget);
   app.use(demandHost);
-  const { corsOrigins } = config.http;
-  if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins, crossable(table)));
+  app.use(allowOrigins(config.http.corsOrigins, crossing(table)));
   if (probes) app.use(health(deps.isReady, () => stopping));
   // After the probes, of which nobody needs a trace.
   if (deps.tracing) app.use(traceRequests(deps.tracing));
@@ -117,7 +116,7 @@ function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Rout
     sign_in: [throttleRefusals(failures), open],
     none: [open],
     // The handler has a limit of its own, because only the file tells which project it belongs to.
-    signed: [],
+    signed: [openToEveryOrigin],
   } satisfies Record<Route['auth'], AppMiddleware[]>;
   const bodies = bodyReaders(config.http);
 
@@ -240,11 +239,14 @@ const demandKnownCoding: AppMiddleware = (ctx, next) => {
   return next();
 };
 
-/** Whether a path has a route for clients, with any method. */
-const crossable =
+/** Whose pages may call the routes of a path, with any method: no route for operators has the path of one for clients. */
+const crossing =
   (table: RouteTable) =>
-  ({ path }: AppContext): boolean =>
-    table.at(path).some(isClientRoute);
+  ({ path }: AppContext): Crossing => {
+    const routes = table.at(path);
+    if (routes.some(({ auth }) => auth === 'signed')) return 'every';
+    return routes.some(isClientRoute) ? 'listed' : 'none';
+  };
 
 /** 405 with `Allow` if only the method is wrong, otherwise 404; in the dialect of the path. */
 function refuseUnmatched(table: RouteTable): AppMiddleware {

@@ -50,7 +50,7 @@ interface CommonRoute {
   beforeBody?: readonly AppMiddleware[];
   /** The query parameters that the handler reads, none by default. Any other one is refused. */
   query?: readonly string[];
-  /** No parameter is refused: the script of the page reads the query, or another server writes it. */
+  /** No parameter is refused: the script of the page reads the query, or other programs write into it. */
   anyQuery?: true;
   /** The handler counts the request against its key's rate as part of the admission. A request refused earlier is counted by middleware. */
   rate?: 'in_handler';

@@ -136,6 +136,8 @@ const coreRoutes = (deps: RouteDeps, downloads: Downloads): Route[] => [
     dialect: 'openai',
     body: 'none',
     query: ['expires', 'signature'],
+    // Mail and chat programs add parameters of their own. The signature does not cover them.
+    anyQuery: true,
     handler: showFile(deps, downloads),
   },
 ];

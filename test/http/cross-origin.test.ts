@@ -12,6 +12,7 @@ const routes: Route[] = [
   { ...shared, method: 'POST', path: '/things/:id', auth: 'api_key', scopes: ['media'] },
   { ...shared, method: 'POST', path: '/api/internal/jobs/a', auth: 'job_token' },
   { ...shared, method: 'GET', path: '/metrics', auth: 'metrics_token' },
+  { ...shared, method: 'GET', path: '/signed/:id', auth: 'signed', anyQuery: true },
 ];
 
 let frame: Frame;
@@ -91,6 +92,28 @@ describe('calls from a browser', () => {
       await start();
     },
   );
+});
+
+describe('a route whose URL is the permission', () => {
+  it.each([undefined, 'https://other.example', '*'])('is open to every page, with CORS_ORIGINS %s', async (origins) => {
+    await start(origins);
+    for (const init of [{ method: 'GET' }, { method: 'HEAD' }, { method: 'GET', headers: { origin: '' } }]) {
+      const answer = await call('/signed/a', init);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+      expect(answer.headers.get('access-control-expose-headers')).toMatch(/Content-Range/);
+      expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
+    }
+    const asked = await preflight('/signed/a', { 'access-control-request-headers': 'range,if-range' });
+    expect([asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
+    expect(asked.headers.get('access-control-allow-headers')).toBe('range,if-range');
+  });
+
+  it('opens no other route', async () => {
+    await start();
+    for (const path of ['/things/a', '/metrics', '/nowhere'])
+      for (const answer of [await call(path), await preflight(path)]) expect(corsHeaders(answer)).toEqual([]);
+  });
 });
 
 describe('a route for programs', () => {

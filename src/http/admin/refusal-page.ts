@@ -4,6 +4,7 @@ import type { AppMiddleware } from '../context.ts';
 import { escaped, page, pagePolicy } from '../docs/page.ts';
 import { statusOf } from '../error-status.ts';
 import { logCause, toRefusal } from '../middleware/answer-errors.ts';
+import { preferredType } from '../preferred-type.ts';
 
 /** Answers a refusal with a page where a browser asks for one, because a person has followed a link and is to read it. */
 export const showRefusalAsPage =
@@ -12,7 +13,7 @@ export const showRefusalAsPage =
     try {
       await next();
     } catch (error) {
-      if (ctx.accepts('json', 'html') !== 'html') throw error;
+      if (preferredType(ctx, ['application/json', 'text/html']) !== 'text/html') throw error;
       const refusal = toRefusal(error);
       logCause(logger, ctx, refusal);
       ctx.status = statusOf[refusal.code];

@@ -13,6 +13,7 @@ import type { OpenDeps } from '../../verbs/verb-deps.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { adminOf, type AppContext } from '../context.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
+import { preferredType } from '../preferred-type.ts';
 import type { Route } from '../route.ts';
 import { adminPrefix } from './admin-prefix.ts';
 import { refusalOf } from './refusal-of.ts';
@@ -95,7 +96,7 @@ function invalidInput([issue]: readonly z.core.$ZodIssue[]): GatewayError {
 
 function answer(ctx: AppContext, { document, text, refused = false, pending = false, nextCursor }: Report): void {
   ctx.status = pending ? 202 : 200;
-  if (ctx.get('accept') === reportType) {
+  if (preferredType(ctx, ['application/json', reportType]) === reportType) {
     ctx.set('Content-Type', reportType);
     ctx.body = { document, text, refused };
     return;

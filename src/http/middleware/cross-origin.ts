@@ -1,9 +1,15 @@
 import type { AppContext, AppMiddleware } from '../context.ts';
 
+/** Whose scripts may call a path from a browser. */
+export type Crossing = 'every' | 'listed' | 'none';
+
 /** What a script in a browser may read of an answer beside the few headers that it always may. */
 const exposed = [
+  'Content-Disposition',
+  'Content-Range',
   'ETag',
   'Idempotent-Replayed',
+  'Link',
   'Location',
   'RateLimit',
   'RateLimit-Policy',
@@ -16,24 +22,37 @@ const exposed = [
   'x-tollgate-stream',
 ].join(', ');
 
+/**
+ * Lets the scripts of every page read the answers of a route whose URL is itself the permission. It does so without an `Origin` too, because
+ * the browser may show the same answer to an `<img>` first and then to a script.
+ */
+export const openToEveryOrigin: AppMiddleware = (ctx, next) => {
+  ctx.set('Access-Control-Allow-Origin', '*');
+  ctx.set('Access-Control-Expose-Headers', exposed);
+  return next();
+};
+
 /** A day; browsers keep the answer to a preflight for two hours at most. */
 const PREFLIGHT_KEPT_SECONDS = 86_400;
 
 /**
  * Lets scripts of these origins call the client routes from a browser (https://fetch.spec.whatwg.org/#http-cors-protocol). `*`
  * is any origin. Cookies are never involved: a key is in a header, which the script itself sets.
- * `mayCross` says whether the path has such a route; operators' routes have none.
+ * `crossing` says who may call the routes of the path from a page: `listed` origins, `every` one, or no page at all, as with operators' routes.
  */
-export function allowOrigins(origins: readonly string[], mayCross: (ctx: AppContext) => boolean): AppMiddleware {
+export function allowOrigins(origins: readonly string[], crossing: (ctx: AppContext) => Crossing): AppMiddleware {
   const known = new Set(origins);
   return async (ctx, next) => {
-    ctx.vary('Origin');
+    if (known.size > 0) ctx.vary('Origin');
     const origin = ctx.get('origin');
-    const isAllowed = origin !== '' && (known.has('*') || known.has(origin)) && mayCross(ctx);
-    if (!isAllowed) return next();
-    ctx.set('Access-Control-Allow-Origin', known.has('*') ? '*' : origin);
-    ctx.set('Access-Control-Expose-Headers', exposed);
     const isPreflight = ctx.method === 'OPTIONS' && ctx.get('access-control-request-method') !== '';
+    const isKnown = known.has('*') || known.has(origin);
+    // Routes for every origin answer for themselves (`openToEveryOrigin`), but no route answers a preflight.
+    if (origin === '' || !(isKnown || isPreflight)) return next();
+    const who = crossing(ctx);
+    if (who === 'none' || (who === 'listed' && !isKnown)) return next();
+    ctx.set('Access-Control-Allow-Origin', who === 'every' || known.has('*') ? '*' : origin);
+    ctx.set('Access-Control-Expose-Headers', exposed);
     if (!isPreflight) return next();
     ctx.set('Access-Control-Allow-Methods', 'GET, HEAD, POST, DELETE');
     // `*` would not cover Authorization, and SDKs send headers of their own.

@@ -1,4 +1,5 @@
 import type { PublicEntry } from '../../answers/ledger-entry.ts';
+import type { PublicUsage } from '../../answers/usage.ts';
 import { listLedgerEntries } from '../../commands/projects/list-ledger-entries.ts';
 import { PlaygroundKeyRefusal } from '../../commands/projects/playground-key-refusal.ts';
 import { clientRotations, rotateKey } from '../../commands/projects/rotate-key.ts';
@@ -10,6 +11,7 @@ import { entryPosition } from '../../domain/time-position.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { toCsv } from '../csv.ts';
 import { createListCodec, pageQuery } from '../list-codec.ts';
+import { preferredType } from '../preferred-type.ts';
 import { queryText } from '../query.ts';
 import { readUsageQuery } from '../usage-query.ts';
 import type { Route } from '../route.ts';
@@ -57,12 +59,35 @@ const rotateOwnKey =
     ctx.body = { object: 'key', key_id: keyId, api_key: apiKey, previous_until: previousUntil };
   };
 
-/** `GET /api/v1/usage` */
+/** `GET /api/v1/usage`: JSON, or its rows as `text/csv`, without the total. */
 const showUsage =
   (deps: AccountDeps): AppMiddleware =>
   async (ctx) => {
-    ctx.body = await summarizeUsage(deps, { projectId: keyOf(ctx).projectId, ...readUsageQuery(ctx, Date.now()) });
+    const usage = await summarizeUsage(deps, { projectId: keyOf(ctx).projectId, ...readUsageQuery(ctx, Date.now()) });
+    if (wantsTable(ctx)) sendTable(ctx, 'usage.csv', toCsv(usageColumns, usage.data));
+    else ctx.body = usage;
   };
+
+const usageColumns: readonly (keyof PublicUsage['data'][number])[] = [
+  'day',
+  'model',
+  'key_id',
+  'requests',
+  'succeeded',
+  'failed',
+  'credits',
+  'input_tokens',
+  'output_tokens',
+];
+
+const wantsTable = (ctx: AppContext): boolean => preferredType(ctx, ['application/json', 'text/csv']) === 'text/csv';
+
+/** The name is that of the file that a browser or a script saves. */
+function sendTable(ctx: AppContext, fileName: string, table: string): void {
+  ctx.attachment(fileName);
+  ctx.type = 'text/csv; charset=utf-8';
+  ctx.body = table;
+}
 
 const codec = createListCodec('ledger', entryPosition);
 
@@ -77,17 +102,15 @@ const showLedger =
     const isNone = taskId !== undefined && requestId !== undefined && taskId !== requestId;
     const page = isNone ? { items: [], next: null } : await listLedgerEntries(deps, filter, asked);
     const list = codec.write(page);
-    ctx.vary('Accept');
-    if (ctx.accepts('json', 'text/csv') !== 'text/csv') {
+    if (!wantsTable(ctx)) {
       ctx.body = list;
       return;
     }
     if (typeof list['next_cursor'] === 'string') linkNext(ctx, list['next_cursor']);
-    ctx.type = 'text/csv; charset=utf-8';
-    ctx.body = toCsv(columns, page.items);
+    sendTable(ctx, 'ledger.csv', toCsv(ledgerColumns, page.items));
   };
 
-const columns: readonly (keyof PublicEntry)[] = [
+const ledgerColumns: readonly (keyof PublicEntry)[] = [
   'entry_id',
   'at',
   'kind',

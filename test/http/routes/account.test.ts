@@ -283,6 +283,28 @@ describe('GET /api/v1/ledger', () => {
     }
   });
 
+  it.each([
+    ['text/csv;charset=utf-8', 'text/csv'],
+    ['text/csv; charset="UTF-8"; header=present', 'text/csv'],
+    ['Text/CSV; version="a,b;q=0"; q=0.9, application/json;q=0.1', 'text/csv'],
+    ['text/*', 'text/csv'],
+    ['text/csv;q=0.5, application/json; charset=utf-8', 'application/json'],
+    ['text/csv;q=0, */*', 'application/json'],
+    ['*/*', 'application/json'],
+    ['image/png', 'application/json'],
+    ['', 'application/json'],
+    [';;,,=";', 'application/json'],
+  ])('answers a request with Accept %j in %s, and the usage as well', async (accept, expected) => {
+    const project = await aProject();
+    for (const name of ['ledger', 'usage']) {
+      const answer = await ask(`/api/v1/${name}`, project.apiKey, { accept });
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, `${expected}; charset=utf-8`]);
+      expect(answer.headers.get('vary')).toContain('Accept');
+      const file = expected === 'text/csv' ? `attachment; filename="${name}.csv"` : null;
+      expect(answer.headers.get('content-disposition')).toBe(file);
+    }
+  });
+
   it('answers text/csv if the client prefers it, with the next page in the Link header', async () => {
     const project = await aProject();
     await operator.addCredits(project.projectId, 5);
@@ -347,6 +369,24 @@ describe('GET /api/v1/usage', () => {
     const midnight = Date.parse(`${day(0)}T00:00:00Z`) / 1_000;
     expect(await groupedBy(`group_by=day&from=${midnight}`)).toEqual([[day(0), 24]]);
     expect(await groupedBy(`group_by=day&to=${midnight}`)).toEqual([[day(2), 10]]);
+  });
+
+  it('answers its rows as text/csv, without the total', async () => {
+    const project = await aProject();
+    await chat(project, 10, 7);
+    const { data } = await read<{ data: Record<string, unknown>[] }>('/api/v1/usage', project.apiKey);
+    const csv = await ask('/api/v1/usage', project.apiKey, { accept: 'text/csv' });
+    const [head = '', ...lines] = csv.text.split('\r\n');
+    expect(head).toBe('day,model,key_id,requests,succeeded,failed,credits,input_tokens,output_tokens');
+    expect(lines).toEqual([
+      ...data.map((row) =>
+        head
+          .split(',')
+          .map((column) => row[column])
+          .join(','),
+      ),
+      '',
+    ]);
   });
 
   it('cuts days by the asked time zone', async () => {

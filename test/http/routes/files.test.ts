@@ -53,7 +53,7 @@ beforeAll(async () => {
         path: '/files/:id',
         auth: 'signed',
         dialect: 'openai',
-        query: ['expires', 'signature'],
+        anyQuery: true,
         body: 'none',
         handler: showFile({
           signedFiles: {
@@ -92,6 +92,26 @@ describe('GET /files/:id', () => {
     const [, seconds] = /^private, max-age=(\d+)$/.exec(headers['cache-control'] ?? '') ?? [];
     expect(Number(seconds)).toBeGreaterThan(0);
     expect(Number(seconds)).toBeLessThanOrEqual(600);
+  });
+
+  it.each(['utm_source=mail', 'fbclid=x&utm_campaign=a%20b', 'expires=1&signature=evil', '%00=%ff'])(
+    'serves the file if another program has added %s to its URL',
+    async (added) => {
+      const answer = await fetch(`${frame.url}/files/file_png?expires=${expires}&signature=good&${added}`);
+      expect([answer.status, await answer.text()]).toEqual([200, '0123456789']);
+    },
+  );
+
+  it.each<[string, Record<string, string>, number]>([
+    ['file_png', {}, 200],
+    ['file_png', { range: 'bytes=0-3' }, 206],
+    ['file_png', { range: 'bytes=10-' }, 416],
+    ['file_gone', {}, 404],
+  ])('lets the page of any origin read the answer for %s with %j', async (id, headers, status) => {
+    const answer = await get(id, { ...headers, origin: 'https://app.example' });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+    expect(answer.headers.get('access-control-expose-headers')).toContain('Content-Range');
   });
 
   it('serves any other type than images and videos as an octet-stream download with a sanitized name', async () => {

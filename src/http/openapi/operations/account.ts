@@ -9,6 +9,8 @@ const unixSeconds = z.int().min(0).max(9_999_999_999);
 const text = z.string().max(200);
 const keyId: Parameter = { name: 'key_id', in: 'query', description: 'Of this key.', schema: text };
 
+const fileName = { 'Content-Disposition': 'Of a table: the name of its file.' };
+
 export const accountOperations: Record<string, Operation> = {
   'GET /api/v1/key': {
     summary: 'Read the key',
@@ -24,7 +26,8 @@ export const accountOperations: Record<string, Operation> = {
   },
   'GET /api/v1/usage': {
     summary: 'Add up the usage',
-    description: "What the project's requests that ended in a range came to, exact at the time of the answer.",
+    description:
+      "What the project's requests that ended in a range came to, exact at the time of the answer. With `Accept: text/csv` the rows are a table, without the total.",
     tag: 'Account',
     parameters: [
       { name: 'from', in: 'query', description: '30 days before `to` if absent.', schema: unixSeconds },
@@ -48,7 +51,9 @@ export const accountOperations: Record<string, Operation> = {
       },
       keyId,
     ],
-    answers: { 200: { description: 'The sums.', content: json(Usage) } },
+    answers: {
+      200: { description: 'The sums.', content: { ...json(Usage), 'text/csv': z.string() }, sometimes: fileName },
+    },
   },
   'GET /api/v1/ledger': {
     summary: 'List the ledger',
@@ -64,7 +69,7 @@ export const accountOperations: Record<string, Operation> = {
       200: {
         description: 'A page of entries.',
         content: { ...json(LedgerList), 'text/csv': z.string() },
-        sometimes: { Link: 'Of a table: the next page, as `<…>; rel="next"`.' },
+        sometimes: { ...fileName, Link: 'Of a table: the next page, as `<…>; rel="next"`.' },
       },
     },
   },
