@@ -1,12 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expireChats } from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { assertSchemaVersion, migrate } from '../../src/db/migrate.ts';
+import { mediaRoutes } from '../support/api-client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { dumpSchema } from '../support/dump-schema.ts';
-import { admitted, attemptEndedOk, breachesIn, entriesOf, newTask, openLedger, rowsOf, run, taskEnd } from './books.ts';
-import { anAdmission, openChatLedger, settledEnd } from './chat-books.ts';
+import { eventually } from '../support/eventually.ts';
+import { startGateway, type Gateway } from '../support/gateway.ts';
+import { breachesIn, rowsOf, run } from './books.ts';
+import { openChatLedger, settledEnd } from './chat-books.ts';
+import { startDumpedProvider, type DumpedProvider } from './dumped-provider.ts';
+import type { DumpedReplay, DumpedSecrets } from './dumps/dumped-secrets.ts';
 
 const dumps = new URL('./dumps/', import.meta.url);
 /** The dump of the newest release. `npm run schema:dump -- --release` writes it. */
@@ -14,6 +19,11 @@ const lastDump = readdirSync(dumps)
   .filter((file) => /^\d+\.\d+\.\d+\.sql$/.test(file))
   .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
   .at(-1);
+const secrets = JSON.parse(
+  readFileSync(new URL((lastDump ?? '').replace(/sql$/, 'json'), dumps), 'utf8'),
+) as DumpedSecrets;
+/** Of two tasks that had ended, and of two that run. */
+const pendingCallbacks = 4;
 const century = 100 * 365 * 86_400;
 
 let scratch: TestDatabase;
@@ -48,42 +58,94 @@ describe(`an upgrade from the dump ${lastDump}`, () => {
       ]);
   });
 
-  it('keeps the ledger consistent, and the running tasks and chats can end', async () => {
-    // The hold of the running chat expired when the dump was written; the sweep below refunds it.
+  it('keeps the ledger consistent', async () => {
+    // Holds of the dump have expired since. The gateway below refunds them.
     expect(await breachesIn(database, century)).toEqual([]);
+  });
+});
 
-    const ledger = openLedger(database);
-    expect(await expireChats(database, 100)).toBe(1);
-    const running = await rowsOf<{ id: string }>(
+describe('a gateway of this release over the upgraded database', () => {
+  let provider: DumpedProvider;
+  let gateway: Gateway;
+
+  beforeAll(async () => {
+    provider = await startDumpedProvider();
+    // The release that wrote the dump ended a moment ago: its tasks still have time.
+    await run(
       database,
-      `select id from task where completed_at is null and admission = 'reserved'`,
+      `update task set deadline_at = clock_timestamp() + interval '10 minutes' where completed_at is null`,
     );
-    expect(running).toHaveLength(2);
-    for (const { id } of running) await ledger.finishTask(taskEnd(id, 'failed'));
-    for (const { id } of running) expect(await entriesOf(database, id)).toEqual({ refund: 1 });
-
-    expect(await breachesIn(database)).toEqual([]);
+    await run(database, `update hold set expires_at = deadline_at from task where task.id = hold.id`);
+    await run(database, `update channel set base_url = $1 where name like 'dumped-%'`, [provider.url]);
+    await run(database, `update delivery set url = $1 where state = 'pending'`, [`${provider.url}/hook`]);
+    await run(database, `update task set callback_url = $1 where completed_at is null and callback_url is not null`, [
+      `${provider.url}/hook`,
+    ]);
+    await scratch.shut();
+    gateway = await startGateway({ scratch });
+  });
+  afterAll(async () => {
+    await gateway?.stop();
+    await provider?.close();
   });
 
-  it('serves new tasks, chats and pending callbacks', async () => {
-    const [key] = await rowsOf<{ projectId: string; keyId: string }>(
-      database,
-      `select project_id, id as key_id from api_key where budget is null`,
-    );
-    const [pending] = await rowsOf<{ id: string }>(database, `select id from delivery where state = 'pending'`);
-    if (!key || !pending) throw new Error('The dump has no key or no pending delivery.');
+  it('authenticates the keys and tokens that were valid, and no other', async () => {
+    const { apiKey, rotatedApiKey, revokedApiKey, adminToken } = secrets;
+    const statusOf = async (key: string, path: string) => (await gateway.get(key, path)).status;
+    expect(await statusOf(apiKey, '/api/v1/key')).toBe(200);
+    expect(await statusOf(rotatedApiKey, '/api/v1/key')).toBe(200);
+    expect(await statusOf(revokedApiKey, '/api/v1/key')).toBe(401);
+    expect(await statusOf(adminToken, '/api/admin/v1/projects')).toBe(200);
+  });
 
-    const task = await admitted(openLedger(database), newTask(key, 1));
-    await attemptEndedOk(database, task.taskId);
-    expect(await openLedger(database).finishTask(taskEnd(task.taskId, 'succeeded'))).toMatchObject({ finished: true });
-    const chat = anAdmission(key, { rpm: 60 });
-    expect(await openChatLedger(database).admit(chat)).toMatchObject({ verdict: { kind: 'admitted' } });
-    expect(await openChatLedger(database).end(settledEnd(chat, 1))).toMatchObject({ ended: true });
-    expect(await rowsOf(database, `select claimed from claim_delivery($1, 'token-2', 60)`, [pending.id])).toEqual([
-      { claimed: true },
-    ]);
+  it('answers a repeated request as the earlier release did', async () => {
+    const { task, chat } = secrets.replays;
+    const repeat = ({ path, body, idempotencyKey }: DumpedReplay) =>
+      gateway.create(secrets.apiKey, path, body, { headers: { 'idempotency-key': idempotencyKey } });
+    expect(await repeat(task)).toMatchObject({ status: 202, taskId: task.taskId });
+    expect(await repeat(chat)).toMatchObject({ status: 200, body: chat.answer });
+  });
 
-    expect(await breachesIn(database)).toEqual([]);
+  it('ends every task that ran, each with the outcome of its provider job', async () => {
+    const { submitting, ...others } = secrets.runningTasks;
+    for (const taskId of Object.values(others))
+      expect(await gateway.poll(secrets.apiKey, taskId)).toMatchObject({
+        ...{ status: 'succeeded', error: null, credits: { charged: 4 } },
+      });
+    // Its submit was sent by a process of the earlier release that has ended, and Replicate cannot be asked about it.
+    const lost = await gateway.poll(secrets.apiKey, submitting);
+    expect(lost).toMatchObject({
+      status: 'failed',
+      error: { code: 'upstream_outcome_unknown' },
+      credits: { charged: 0 },
+    });
+    expect(provider.submits()).toBe(2);
+  });
+
+  it('sends every pending callback, signed with the unsealed secret', async () => {
+    await eventually(() => Promise.resolve(provider.callbacks().length >= pendingCallbacks), { what: 'the callbacks' });
+    const webhook = new Webhook(secrets.webhookSecret);
+    for (const { headers, body } of provider.callbacks()) expect(() => webhook.verify(body, headers)).not.toThrow();
+  });
+
+  it('calls the provider with the unsealed credential', () => {
+    expect(new Set(provider.authorizations())).toEqual(new Set([`Bearer ${secrets.channelCredential}`]));
+  });
+
+  it('settles the chat that ran, refunds the one whose hold had expired, and leaves a consistent ledger', async () => {
+    const chats = () => rowsOf<{ id: string }>(gateway.database, `select id from hold where kind = 'chat'`);
+    const [running] = await eventually(async () => (await chats()).length === 1 && (await chats()), {
+      what: 'the refund of the expired hold',
+    });
+    if (!running) throw new Error('The chat that ran has no hold.');
+    const end = settledEnd({ requestId: running.id, channelId: 'chn_a' }, 1);
+    expect(await openChatLedger(gateway.database).end(end)).toMatchObject({ ended: true });
+    expect(await gateway.verifyLedger()).toMatchObject({ ok: true });
+  });
+
+  it('serves new tasks', async () => {
+    const taskId = await gateway.accept(secrets.apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'new' });
+    expect(await gateway.poll(secrets.apiKey, taskId)).toMatchObject({ status: 'succeeded' });
   });
 });
 

@@ -10,7 +10,7 @@ import { fillEveryTable } from './fill-every-table.ts';
 
 /**
  * Writes the schema that `migrate` creates in an empty database to `schema.sql`. With `--release`, at the end of a release, it also writes a dump
- * with rows in every table to `<version>.sql`, from which the next release's tests upgrade.
+ * with rows in every table to `<version>.sql`, from which the next release's tests upgrade, and the secrets in it to `<version>.json`.
  */
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-dump-'));
 const server = await startPostgres({ dir: join(folder, 'postgres'), port: 0, password: 'dump' });
@@ -24,8 +24,9 @@ try {
   await migrate(database);
   writeFileSync(new URL('./schema.sql', import.meta.url), await dumpSchema(database));
   if (process.argv.includes('--release')) {
-    await fillEveryTable(database);
+    const secrets = await fillEveryTable(server.url);
     writeFileSync(new URL(`./${packageJson.version}.sql`, import.meta.url), await dumpDatabase(database));
+    writeFileSync(new URL(`./${packageJson.version}.json`, import.meta.url), `${JSON.stringify(secrets, null, 2)}\n`);
   }
 } finally {
   await database.close();
