@@ -93,6 +93,8 @@ export interface ChatStream {
    * Rejects with `ChatStreamBroken` if the answer breaks off or cannot be read. To be called once.
    */
   each(take: TakePieces): Promise<void>;
+  /** Whether a slow reader ever kept the answer from being received. How it ends then says nothing about the channel. */
+  wasHeldBack(): boolean;
   /** Closes the connection to the provider. Harmless after the end. */
   stop(): void;
 }

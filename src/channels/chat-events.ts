@@ -37,7 +37,7 @@ export function readChatStream(
 
 /** A finished answer as a stream. */
 function atOnce(reply: ChatReply): ChatStream {
-  return { each: async (take) => take(toDeltas(reply)), stop: () => undefined };
+  return { each: async (take) => take(toDeltas(reply)), wasHeldBack: () => false, stop: () => undefined };
 }
 
 /** An answer that arrives as events. */
@@ -90,6 +90,10 @@ class ChatEvents implements ChatStream {
     if (pieces.length === 0) return undefined;
     this.#pieces = [];
     return take(pieces);
+  }
+
+  wasHeldBack(): boolean {
+    return this.#stream.wasHeldBack();
   }
 
   stop(): void {

@@ -33,6 +33,11 @@ export interface UpstreamStream {
    * `take` throws. Until it is called, and while a promise of `take` is open, at most 64 kB are received. To be called once.
    */
   each(take: TakeBytes): Promise<void>;
+  /**
+   * Whether the reader was ever so slow that nothing was received from the provider for a time. A provider that closes such a connection
+   * may have lost its patience with us.
+   */
+  wasHeldBack(): boolean;
   /** Closes the connection. Harmless after the end. */
   stop(): void;
 }
@@ -118,8 +123,10 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#silence.start(this.#limits.wholeMs);
       return;
     }
+    let wasHeldBack = false;
     const body = new ChunkQueue({
       pause: () => {
+        wasHeldBack = true;
         this.#silence.stop();
         controller.pause();
       },
@@ -133,6 +140,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       kind: 'streaming',
       status,
       each: (take) => body.each(take),
+      wasHeldBack: () => wasHeldBack,
       stop: () => this.#cut('ended by the caller', false),
     });
   }
@@ -213,12 +221,9 @@ class ChunkQueue {
   }
 
   push(chunk: Buffer): void {
-    if (this.#take && !this.#isBusy) {
-      this.#hand(this.#take, chunk);
-      return;
-    }
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
+    this.#serve();
     if (!this.#isPaused && this.#bytes >= WAITING_MAX_BYTES) {
       this.#isPaused = true;
       this.#flow.pause();
@@ -239,35 +244,40 @@ class ChunkQueue {
   #serve(): void {
     if (!this.#take || this.#isBusy) return;
     if (this.#chunks.length > 0) this.#hand(this.#take, this.#takeAll());
+    this.#resume();
     if (this.#isBusy || this.#ended === undefined) return;
     if (this.#ended) this.#over.reject(this.#ended);
     else this.#over.resolve();
   }
 
   #hand(take: TakeBytes, bytes: Buffer): void {
+    this.#isBusy = true;
     try {
       const caughtUp = take(bytes);
-      if (!caughtUp) return;
-      this.#isBusy = true;
-      const goOn = (): void => {
-        this.#isBusy = false;
-        this.#serve();
-      };
-      caughtUp.then(goOn, this.#over.reject);
+      if (caughtUp) caughtUp.then(this.#goOn, this.#over.reject);
+      else this.#isBusy = false;
     } catch (error) {
-      this.#isBusy = true;
       this.#over.reject(error);
     }
   }
 
+  readonly #goOn = (): void => {
+    this.#isBusy = false;
+    this.#serve();
+  };
+
   #takeAll(): Buffer {
-    const all = Buffer.concat(this.#chunks);
+    const [first] = this.#chunks;
+    const all = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
     this.#chunks = [];
     this.#bytes = 0;
-    if (this.#isPaused && this.#ended === undefined) {
-      this.#isPaused = false;
-      this.#flow.resume();
-    }
     return all;
+  }
+
+  /** Only after the bytes that were waiting have been handed over: undici delivers the next ones before `resume` returns. */
+  #resume(): void {
+    if (!this.#isPaused || this.#ended !== undefined) return;
+    this.#isPaused = false;
+    this.#flow.resume();
   }
 }

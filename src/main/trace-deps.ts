@@ -164,7 +164,7 @@ async function untilItsEnd(
       stream.stop();
       span.end();
     };
-    return { kind: 'ok', value: { each, stop } };
+    return { kind: 'ok', value: { each, wasHeldBack: () => stream.wasHeldBack(), stop } };
   } catch (error) {
     span.end(failureOf(error));
     throw error;

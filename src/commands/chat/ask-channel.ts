@@ -27,6 +27,8 @@ export interface OpenedStream {
   rest: ChatStream['each'];
   /** Why `rest` rejects, if it does: the time of the whole answer is over. */
   isOverdue(): boolean;
+  /** Whether the client was ever so slow that the provider had to wait for it. */
+  wasHeldBack(): boolean;
   /** Closes the connection to the provider. */
   stop(): void;
 }
@@ -137,7 +139,7 @@ async function begin(stream: ChatStream) {
     wanted.resolve();
     return ended;
   };
-  return { first, rest, stop: () => stream.stop() };
+  return { first, rest, wasHeldBack: () => stream.wasHeldBack(), stop: () => stream.stop() };
 }
 
 /** The attempt of a stream that breaks off before anything of it was used. */

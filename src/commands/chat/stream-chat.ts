@@ -76,7 +76,8 @@ async function relay({ tried, answer: stream }: Obtained<OpenedStream>, reader: 
     if (!(error instanceof ChatStreamBroken)) throw error;
     // The counts may be missing then, and nothing else.
     if (collector.isFinished) return { reply: collector.reply(), broken: null };
-    const isOurs = interrupted.aborted || reader.gone.aborted || stream.isOverdue();
+    // A provider may close a connection that a slow client keeps it waiting on.
+    const isOurs = interrupted.aborted || reader.gone.aborted || stream.isOverdue() || stream.wasHeldBack();
     if (!isOurs) tried.note(error.attempt);
     return {
       reply: collector.reply(),
