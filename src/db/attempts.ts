@@ -104,7 +104,8 @@ export async function beginAttempt(
   const { attemptId, taskId, channelId, fence, submitSeconds, costMicroUsd, probeSeconds, adapter } = given;
   const args = [attemptId, taskId, channelId, fence, submitSeconds, costMicroUsd, probeSeconds, adapter];
   const [row] = await database.call<Omit<AttemptMemory, 'fence'>>('begin_attempt', args);
-  return row ? { ...row, fence } : null;
+  // Called again after an answer that was lost, it finds the row that it inserted, and nothing was sent meanwhile.
+  return row ? { ...row, fence, fresh: row.fresh || row.attemptId === attemptId } : null;
 }
 
 type Held = Pick<AttemptMemory, 'attemptId' | 'fence'>;
@@ -153,6 +154,8 @@ export async function saveResult(
        select draft.id, $5, $6, 'output', draft.storage_key, 'application/octet-stream', 0, '',
               date_trunc('second', clock_timestamp()) + make_interval(secs => $7)
        from jsonb_to_recordset($4::jsonb) as draft (id text, storage_key text), held
+       -- Written again after an answer that was lost.
+       on conflict do nothing
      )
      select 1 from held`,
     [

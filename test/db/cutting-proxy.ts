@@ -10,6 +10,12 @@ export interface CuttingProxy {
    * function accepts connections again.
    */
   cutOffAfter(statement: string): () => void;
+  /** The same before the server gets the next statement of this name. */
+  cutOffBefore(statement: string): () => void;
+  /** Resets every connection and refuses new ones, until the returned function is called. */
+  cutOff(): () => void;
+  /** The connections that were refused so far. */
+  refusals(): number;
   /** Resets every connection. A statement that runs goes on, as the server notices the reset only when it answers. */
   cutAll(): void;
   cuts(): number;
@@ -22,9 +28,22 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
   let armed = false;
   let cuts = 0;
   let lastStatement: string | null = null;
+  let neverSent: string | null = null;
+  let refusals = 0;
   let isCutOff = false;
+  const cutEveryone = (): void => {
+    cuts += 1;
+    isCutOff = true;
+    for (const socket of sockets) socket.destroy();
+  };
+  const resume = (): void => {
+    [lastStatement, neverSent, isCutOff] = [null, null, false];
+  };
   const server = createServer((client) => {
-    if (isCutOff) return void client.destroy();
+    if (isCutOff) {
+      refusals += 1;
+      return void client.destroy();
+    }
     const upstream = connect({ port, host: '127.0.0.1' });
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -36,17 +55,18 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
           upstream.destroy();
         });
     }
-    client.pipe(upstream);
     let isLast = false;
-    client.on('data', (asked) => (isLast ||= lastStatement !== null && asked.includes(lastStatement)));
+    client.on('data', (asked) => {
+      isLast ||= lastStatement !== null && asked.includes(lastStatement);
+      if (neverSent === null || !asked.includes(neverSent)) return void upstream.write(asked);
+      neverSent = null;
+      cutEveryone();
+    });
     upstream.on('data', (answer) => {
       if (isLast) {
         // The server has answered, so the statement is committed.
-        cuts += 1;
         lastStatement = null;
-        isCutOff = true;
-        for (const socket of sockets) socket.destroy();
-        return;
+        return cutEveryone();
       }
       if (!armed) return void client.write(answer);
       // The server has answered, so the statement is committed.
@@ -63,11 +83,17 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
     cutNextAnswer: () => void (armed = true),
     cutOffAfter(statement) {
       lastStatement = statement;
-      return () => {
-        lastStatement = null;
-        isCutOff = false;
-      };
+      return resume;
     },
+    cutOffBefore(statement) {
+      neverSent = statement;
+      return resume;
+    },
+    cutOff() {
+      cutEveryone();
+      return resume;
+    },
+    refusals: () => refusals,
     cutAll() {
       cuts += 1;
       for (const socket of sockets) socket.destroy();

@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { chat, chatFacts, keyFacts, requestIdOf, tenCredits, verdictOf } from '../commands/chat/chats.ts';
+import { letModelsStream, stream, streamedModels } from '../commands/chat/streams.ts';
 import { startCuttingProxy, type CuttingProxy } from '../db/cutting-proxy.ts';
 import type { Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -12,6 +14,8 @@ let gateway: Gateway;
 let proxy: CuttingProxy;
 /** An API server that reaches PostgreSQL only through the proxy. */
 let cut: { name: string; baseUrl: string };
+/** The same with the usual life of a hold. */
+let patient: { name: string; baseUrl: string };
 
 /** Tests of chats whose settlement is not acknowledged. */
 export const describeLostSettlement = (started: () => Gateway): void =>
@@ -21,13 +25,43 @@ export const describeLostSettlement = (started: () => Gateway): void =>
       const url = new URL(gateway.databaseUrl);
       proxy = await startCuttingProxy(Number(url.port));
       url.port = String(proxy.port);
-      cut = await gateway.startApi({ DATABASE_URL: url.href });
+      // The shortest time for which a settlement is repeated.
+      cut = await gateway.startApi({ DATABASE_URL: url.href, CHAT_HOLD_EXTRA_SECONDS: '1' });
+      patient = await gateway.startApi({ DATABASE_URL: url.href });
+      await letModelsStream(gateway, (await gateway.project()).apiKey);
     });
     afterAll(async () => {
-      await gateway.kill(cut.name);
+      await Promise.all([cut, patient].map(({ name }) => gateway.kill(name)));
       await proxy.close();
     });
     afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+
+    it('chats whose provider has answered are answered and charged when PostgreSQL is back, whole and streamed', async () => {
+      const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
+      const { baseUrl } = patient;
+      const models = Object.values(streamedModels);
+      const text = 'answered in an outage [[latency=2000 usage=200,1200]]';
+      const streamed = models.map((model) => stream(gateway, apiKey, { model, text }, { baseUrl }));
+      const whole = models.map((model) => chat(gateway, apiKey, text, { baseUrl, fields: { model, ...tenCredits } }));
+      const long = chat(gateway, apiKey, text, { baseUrl, fields: { max_tokens: 8_000 } });
+      const count = 2 * models.length + 1;
+      await eventually(async () => (await gateway.hits('answered in an outage', 'chat')).length === count);
+      const resume = proxy.cutOff();
+      // Longer than a settlement was repeated once.
+      await sleep(outageMs);
+      resume();
+      const answers = await Promise.all([...whole, long]);
+      expect(answers.map(verdictOf)).toEqual(answers.map(() => '200'));
+      const streams = await Promise.all(streamed);
+      expect(streams).toMatchObject(streams.map(() => ({ error: null, isDone: true })));
+      const charged = [
+        ...answers.map(({ headers }) => Number(headers.get('x-tollgate-credits'))),
+        ...streams.map(({ cost }) => cost?.credits ?? 0),
+      ];
+      expect(charged.every((credits) => credits > 0)).toBe(true);
+      const balance = 1_000 - charged.reduce((sum, credits) => sum + credits, 0);
+      expect(await accountOf(gateway.database, projectId)).toEqual({ balance, reserved: 0 });
+    });
 
     describe('a chat whose settlement was committed but never acknowledged', () => {
       it('is given back once when the database answers again, and its idempotency key is free', async () => {
@@ -64,6 +98,8 @@ export const describeLostSettlement = (started: () => Gateway): void =>
       });
     });
   });
+
+const outageMs = 8_000;
 
 /** Sends a chat that costs ten credits. Its settlement commits, and then its API server loses PostgreSQL until `resume`. */
 async function chatWithLostSettlement(apiKey: string, headers: Record<string, string> = {}) {

@@ -6,7 +6,8 @@ import { thoughtOnly } from '../../domain/reasoning.ts';
 import { noEffect, unsentBy } from '../../domain/unsent-parameters.ts';
 import { chatCost } from '../../domain/upstream-cost.ts';
 import type { Sold } from '../../platform/observe/metrics.ts';
-import { pause, within } from '../../platform/pause.ts';
+import { within } from '../../platform/pause.ts';
+import { keepWriting } from '../keep-writing.ts';
 import { countTokens } from './count-tokens.ts';
 import type { ChatAnswered, ChatDeps, ChatInput, PreparedChat } from './prepare-chat.ts';
 import { endingOf, type Progress, type Tried } from './try-channels.ts';
@@ -82,34 +83,41 @@ function parameterWarnings(
   return [...(unsent === null ? [] : [unsent]), ...changed];
 }
 
-/** How long a settlement is retried. After that an error is better than a longer wait of the client. */
-const settleRetriesMs = 5_000;
-const settleRetryMs = 250;
+/** How long the end of a chat without an answer is repeated. After that an error is better than a longer wait of the client. */
+const refundRetriesMs = 5_000;
+/** The last try of a settlement, and the answer after it, come before the hold of the chat may expire. */
+const settleMarginMs = 5_000;
 
 /**
- * Writes the end of a chat, with retries for a few seconds while the database is unavailable. If that does not succeed, the client
+ * How long the settlement of an answer is repeated: nearly as long as its hold outlives the deadline of the chat. The provider bills the
+ * answer, so a client that waits for an outage of the database to end is better off than one that asks again.
+ */
+const settleRetriesMs = ({ holdExtraSeconds }: ChatDeps['config']['chat']): number =>
+  Math.max(refundRetriesMs, holdExtraSeconds * 1_000 - settleMarginMs);
+
+/**
+ * Writes the end of a chat, again and again while the database is unavailable. If that does not succeed within the life of its hold, the client
  * receives 503 with `x-should-retry: false`, and its credits are given back once the database answers, whether the settlement was
  * committed or not. The client receives the same 503 if the hold expired and was refunded before, because an answer whose hold was
  * refunded is never delivered.
  */
 export async function settleChat(deps: ChatDeps, end: ChatEnd, sale?: Sold): Promise<void> {
-  const until = performance.now() + settleRetriesMs;
-  for (;;) {
-    const written = await deps.chatLedger.end(end).catch((error: unknown) => ({ error }));
-    if ('error' in written) {
-      if (performance.now() >= until) {
-        if (end.settle !== null) deps.undelivered.giveBack(end);
-        throw new GatewayError('service_unavailable', { cause: written.error, shouldRetry: false });
-      }
-      await pause(settleRetryMs);
-      continue;
-    }
-    if (end.settle !== null && written.charged < end.settle) {
-      throw new GatewayError('service_unavailable', { shouldRetry: false });
-    }
-    if (sale) deps.metrics.sold(sale);
-    return;
+  const until = performance.now() + (end.settle === null ? refundRetriesMs : settleRetriesMs(deps.config.chat));
+  const written = await keepWriting(() => deps.chatLedger.end(end), {
+    leftMs: () => until - performance.now(),
+    onTrouble: (error) =>
+      deps.logger.warn(
+        { err: error, request_id: end.requestId },
+        'the end of a chat could not be written: it is written again while its credits are held',
+      ),
+  }).catch((cause: unknown) => {
+    if (end.settle !== null) deps.undelivered.giveBack(end);
+    throw new GatewayError('service_unavailable', { cause, shouldRetry: false });
+  });
+  if (end.settle !== null && written.charged < end.settle) {
+    throw new GatewayError('service_unavailable', { shouldRetry: false });
   }
+  if (sale) deps.metrics.sold(sale);
 }
 
 /** How long the client waits for its refund to be written. The write continues after that. */

@@ -5,6 +5,7 @@ import { claimPolls, markMissing, saveProgress, type ClaimedPoll } from '../../d
 import type { Deps } from '../../deps.ts';
 import type { PollResult } from '../../domain/upstream.ts';
 import { usableCredential } from '../channels/unseal-credential.ts';
+import { keepWriting, type WritingPatience } from '../keep-writing.ts';
 import { pollTimeoutMs, timeoutSignal } from './attempt/run.ts';
 import { createCollector } from './collect-jobs.ts';
 import { parkedPollBounds } from './parked-poll-bounds.ts';
@@ -54,8 +55,10 @@ export function createJobPoller(deps: PollerDeps): JobPoller {
 
   const run = async (job: ClaimedPoll, channel: PollableChannel, leaseEnds: number): Promise<void> => {
     taken.set(job.channelId, (taken.get(job.channelId) ?? 0) + 1);
+    // After the lease another worker may poll the job, and finds the same.
+    const patience = { leftMs: () => leaseEnds - performance.now() - leaseMarginMs, signal: stopping.signal };
     try {
-      if (!job.wanted) return await endUnwanted(deps, job);
+      if (!job.wanted) return await endUnwanted(deps, job, patience);
       const leftMs = Math.min(pollTimeoutMs, leaseEnds - performance.now() - leaseMarginMs, job.remainingMs);
       if (leftMs <= 0) return;
       const signal = AbortSignal.any([stopping.signal, timeoutSignal(leftMs)]);
@@ -66,7 +69,7 @@ export function createJobPoller(deps: PollerDeps): JobPoller {
       metrics.upstreamCalled({ channel: channel.row.name, operation: 'poll', outcome: polled.kind, ms });
       if (polled.kind === 'pending' && polled.progress !== undefined && polled.progress !== job.progress)
         progress.set(job.taskId, polled.progress);
-      if (await isOver(deps, job, polled)) collector.add(job.taskId);
+      if (await isOver(deps, job, polled, patience)) collector.add(job.taskId);
     } catch (error) {
       logger.warn({ err: error, task_id: job.taskId }, 'a parked job could not be polled');
     } finally {
@@ -78,7 +81,13 @@ export function createJobPoller(deps: PollerDeps): JobPoller {
     if (progress.size === 0) return;
     const changed = new Map(progress);
     progress.clear();
-    await saveProgress(db, changed);
+    try {
+      await saveProgress(db, changed);
+    } catch (error) {
+      // Written with the next claim, but for what a newer poll has said.
+      for (const [taskId, shown] of changed) if (!progress.has(taskId)) progress.set(taskId, shown);
+      throw error;
+    }
   };
 
   return {
@@ -156,16 +165,28 @@ function poll(
 }
 
 /** Whether an activity has something to do: results to copy, an end to record, or a job that is lost. */
-async function isOver({ config, db }: PollerDeps, job: ClaimedPoll, { kind }: PollResult): Promise<boolean> {
+async function isOver(
+  { config, db }: PollerDeps,
+  job: ClaimedPoll,
+  { kind }: PollResult,
+  patience: WritingPatience,
+): Promise<boolean> {
   if (kind === 'done' || kind === 'failed' || kind === 'refused') return true;
   const isMissing = kind === 'missing';
-  if (isMissing !== (job.missingMs !== null)) await markMissing(db, job.attemptId, isMissing);
+  if (isMissing !== (job.missingMs !== null)) {
+    await keepWriting(() => markMissing(db, job.attemptId, isMissing), patience);
+  }
   return isMissing && (job.missingMs ?? 0) > config.attempts.missingJobLostSeconds * 1000;
 }
 
 /** Ends the attempt of a task that ended while its job was parked, and stops the job, if nobody has done that yet. */
-async function endUnwanted(deps: PollerDeps, { attemptId, fence, taskId }: ClaimedPoll): Promise<void> {
+async function endUnwanted(
+  deps: PollerDeps,
+  { attemptId, fence, taskId }: ClaimedPoll,
+  patience: WritingPatience,
+): Promise<void> {
   // The stop first: until the attempt has ended, another worker would send it if this one dies.
   await stopUpstream(deps, taskId);
-  await endAttempt(deps.db, { attemptId, fence }, { outcome: 'canceled', detail: 'the task ended before its job did' });
+  const end = { outcome: 'canceled', detail: 'the task ended before its job did' } as const;
+  await keepWriting(() => endAttempt(deps.db, { attemptId, fence }, end), patience);
 }

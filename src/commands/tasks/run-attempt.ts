@@ -2,6 +2,7 @@ import { findTaskForAttempt, startAttempt, type AttemptTask } from '../../db/att
 import { isTerminal } from '../../domain/task.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import type { AttemptInput, AttemptReport } from '../../domain/workflow-contract.ts';
+import { keepWriting } from '../keep-writing.ts';
 import { begin, recordedReport } from './attempt/begin.ts';
 import { copyResults } from './attempt/copy-results.ts';
 import { leaveEndedTask } from './attempt/leave.ts';
@@ -34,7 +35,7 @@ export async function runAttempt(
   signals: AttemptSignals,
 ): Promise<AttemptReport> {
   const callable = await findCallableChannel(deps, input.channelId);
-  const { task, started } = await startOrRead(deps, input, callable);
+  const { task, started } = await startOrRead(deps, input, callable, signals);
   if (!task || isTerminal(task.status)) return (await leaveEndedTask(deps, input.taskId, task?.status)).report;
   // Before the channel and the inputs are looked at, because an outcome stands whatever has become of them.
   if (task.begun && task.begun.outcome !== null) return recordedReport(task.begun);
@@ -64,26 +65,30 @@ export async function runAttempt(
   }
 }
 
-/** Reads the task and, if nothing has to be prepared, begins its attempt in the same statement. */
+/**
+ * Reads the task and, if nothing has to be prepared, begins its attempt in the same statement. Repeated with the same fencing token for as
+ * long as the row grants to the submit: another run that found the row would have to assume that the submit was sent.
+ */
 async function startOrRead(
   deps: AttemptDeps,
   { taskId, channelId }: AttemptInput,
   callable: CallableChannel | null,
+  { shutdown }: AttemptSignals,
 ): Promise<{ task: AttemptTask | null; started: AttemptRun['started'] }> {
   if (!callable) return { task: await findTaskForAttempt(deps.db, taskId, channelId), started: null };
   const { row, adapter } = callable;
   const holder = { attemptId: newId('att'), fence: newId('att') };
   const begunAt = performance.now();
-  const task = await startAttempt(deps.db, {
-    ...holder,
-    taskId,
-    channelId,
-    submitSeconds: {
-      image: submitLeaseSecondsOf(deps, adapter, 'image'),
-      video: submitLeaseSecondsOf(deps, adapter, 'video'),
-    },
-    probeSeconds: deps.config.breaker.probeSeconds,
-    adapter: row.adapter,
+  const submitSeconds = {
+    image: submitLeaseSecondsOf(deps, adapter, 'image'),
+    video: submitLeaseSecondsOf(deps, adapter, 'video'),
+  };
+  const { probeSeconds } = deps.config.breaker;
+  const start = { ...holder, taskId, channelId, submitSeconds, probeSeconds, adapter: row.adapter };
+  const until = begunAt + Math.min(submitSeconds.image, submitSeconds.video) * 1_000;
+  const task = await keepWriting(() => startAttempt(deps.db, start), {
+    leftMs: () => until - performance.now(),
+    signal: shutdown,
   });
   return { task, started: task?.started ? { holder, begunAt } : null };
 }

@@ -3,6 +3,7 @@ import { isCancelDue } from '../../../db/cancels.ts';
 import type { TaskErrorCode } from '../../../domain/task.ts';
 import type { AttemptReport } from '../../../domain/workflow-contract.ts';
 import { newId } from '../../../platform/crypto/ids.ts';
+import { patiently } from './patiently.ts';
 import { releaseInputs } from './prepare-inputs.ts';
 import { AttemptInterrupted, submitLeaseSeconds, waitUnlessShutdown, type AttemptRun } from './run.ts';
 import {
@@ -22,7 +23,9 @@ export async function begin(
   const taken = await takeRow(run);
   if (!taken) {
     // A task with a cancel request begins no attempt on any channel.
-    return reported({ kind: (await isCancelDue(run.deps.db, run.task.taskId)) ? 'canceled' : 'skipped' });
+    return reported({
+      kind: (await patiently(run, () => isCancelDue(run.deps.db, run.task.taskId))) ? 'canceled' : 'skipped',
+    });
   }
   const { begunAt, ...holder } = taken;
   run.begunAt ??= begunAt;
@@ -38,7 +41,7 @@ export async function takeRow(run: AttemptRun): Promise<(AttemptMemory & { begun
   const readsMax = 1_000;
   for (let reads = 0; reads < readsMax; reads++) {
     const begunAt = performance.now();
-    const memory = await beginAttempt(deps.db, {
+    const start = {
       attemptId: newId('att'),
       taskId: task.taskId,
       channelId: channel.row.id,
@@ -47,7 +50,8 @@ export async function takeRow(run: AttemptRun): Promise<(AttemptMemory & { begun
       costMicroUsd: channel.mapping.cost_micro_usd,
       probeSeconds: deps.config.breaker.probeSeconds,
       adapter: channel.row.adapter,
-    });
+    };
+    const memory = await patiently(run, () => beginAttempt(deps.db, start));
     if (!memory?.fresh) releaseInputs(run);
     if (!memory) return null;
     const { fresh, outcome, operation, submitDeadlineMs } = memory;

@@ -2,14 +2,18 @@ import { saveResult, type AttemptEnd } from '../../../db/attempts.ts';
 import type { TaskErrorCode } from '../../../domain/task.ts';
 import { copyOutputs, outputsMax, planCopies } from '../copy-outputs.ts';
 import { giveUp, leaveToNewHolder } from './leave.ts';
+import { patiently } from './patiently.ts';
 import { AttemptInterrupted, type AttemptRun } from './run.ts';
 import { decided, type CopiedResults, type Ending, type FinishedJob } from './stages.ts';
 
 /**
  * Saves the addresses of the results and the rows of their files, then copies the results into our file store before the upstream's
- * links expire. A later run can start the copy again.
+ * links expire. A later run can start the copy again, unless the provider has sent the results with its answer to the submit.
  */
-export async function copyResults(run: AttemptRun, { holder, results }: FinishedJob): Promise<CopiedResults | Ending> {
+export async function copyResults(
+  run: AttemptRun,
+  { holder, results, synchronous }: FinishedJob,
+): Promise<CopiedResults | Ending> {
   const { deps, task, channel, signals, remainingMs } = run;
   if (results.length > outputsMax) {
     return decided(holder, unusable('upstream_invalid_response', 'the job returned more results than allowed'));
@@ -17,12 +21,14 @@ export async function copyResults(run: AttemptRun, { holder, results }: Finished
   const copies = planCopies(holder, results);
   // Inline results are too large for a row.
   const isInline = results.some(({ url }) => url.startsWith('data:'));
-  const ours = await saveResult(deps.db, holder, isInline ? null : results, {
+  const interruptions = isInline && synchronous ? [signals.canceled] : [signals.canceled, signals.shutdown];
+  const files = {
     projectId: task.projectId,
     taskId: task.taskId,
     drafts: copies.map(({ draft }) => draft),
     keptSeconds: deps.config.retention.contentSeconds,
-  });
+  };
+  const ours = await patiently(run, () => saveResult(deps.db, holder, isInline ? null : results, files));
   if (!ours) return leaveToNewHolder(run);
   const copied = await copyOutputs(deps, {
     taskId: task.taskId,
@@ -31,7 +37,7 @@ export async function copyResults(run: AttemptRun, { holder, results }: Finished
     channelBaseUrl: channel.row.baseUrl,
     channelHeaders: channel.adapter.outputHeaders?.(channel.upstream) ?? {},
     remainingMs,
-    signal: AbortSignal.any([signals.canceled, signals.shutdown]),
+    signal: AbortSignal.any(interruptions),
   });
   switch (copied.kind) {
     case 'copied':
@@ -39,8 +45,8 @@ export async function copyResults(run: AttemptRun, { holder, results }: Finished
     case 'failed':
       return decided(holder, unusable(copied.code, copied.detail));
     case 'interrupted':
-      if (signals.shutdown.aborted) throw new AttemptInterrupted('shutting down while copying outputs');
-      return giveUp(run, holder);
+      if (signals.canceled.aborted) return giveUp(run, holder);
+      throw new AttemptInterrupted('shutting down while copying outputs');
   }
 }
 

@@ -1,6 +1,7 @@
 import { endAttempt, findTaskForAttempt } from '../../../db/attempts.ts';
 import { isTerminal, type TaskStatus } from '../../../domain/task.ts';
 import { stopUpstream } from '../stop-upstream.ts';
+import { patiently } from './patiently.ts';
 import { AttemptInterrupted, type AttemptDeps, type AttemptRun } from './run.ts';
 import { reported, type AttemptHolder, type ReportedAttempt } from './stages.ts';
 
@@ -20,17 +21,22 @@ export const leaveEndedTask = async (
   status === 'succeeded' ? reported({ kind: 'ok', code: null }) : stopEndedTask(deps, taskId);
 
 /** Leaves the attempt to the run that has taken its row over. Until the task ends, only that run may report the outcome. */
-export async function leaveToNewHolder({ deps, task: { taskId } }: AttemptRun): Promise<ReportedAttempt> {
-  const task = await findTaskForAttempt(deps.db, taskId);
+export async function leaveToNewHolder(run: AttemptRun): Promise<ReportedAttempt> {
+  const { deps } = run;
+  const { taskId } = run.task;
+  const task = await patiently(run, () => findTaskForAttempt(deps.db, taskId));
   if (!task || isTerminal(task.status)) return leaveEndedTask(deps, taskId, task?.status);
   throw new AttemptInterrupted('another run has taken this attempt over');
 }
 
 /** Stops working for a canceled task. If the task's end is not written yet, the row stays without an outcome and no stop is sent. */
-export async function giveUp({ deps, task: { taskId } }: AttemptRun, holder: AttemptHolder): Promise<ReportedAttempt> {
-  const task = await findTaskForAttempt(deps.db, taskId);
+export async function giveUp(run: AttemptRun, holder: AttemptHolder): Promise<ReportedAttempt> {
+  const { deps } = run;
+  const { taskId } = run.task;
+  const task = await patiently(run, () => findTaskForAttempt(deps.db, taskId));
   if (task && isTerminal(task.status)) {
-    await endAttempt(deps.db, holder, { outcome: 'canceled', detail: 'the task ended before its job did' });
+    const end = { outcome: 'canceled', detail: 'the task ended before its job did' } as const;
+    await patiently(run, () => endAttempt(deps.db, holder, end));
     await stopUpstream(deps, taskId);
   }
   return reported({ kind: 'canceled' });

@@ -5,6 +5,7 @@ import type { PollResult } from '../../../domain/upstream.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { parkedPollBounds } from '../parked-poll-bounds.ts';
 import { giveUp, leaveToNewHolder } from './leave.ts';
+import { patiently } from './patiently.ts';
 import { seenEveryMs } from './prepare-inputs.ts';
 import { callSignal, waitUnlessShutdown, type AttemptRun } from './run.ts';
 import {
@@ -29,7 +30,9 @@ export async function pollJob(run: AttemptRun, job: AcceptedJob): Promise<Finish
     return decided(holder, lostJob('the synchronous results were lost before they were stored'));
   }
   if (!channel.adapter.pollMedia) return reported({ kind: 'skipped' });
-  const known = job.resumed ? await readAcceptedJob(deps.db, holder) : { acceptedMs: 0, missingMs: null };
+  const known = job.resumed
+    ? await patiently(run, () => readAcceptedJob(deps.db, holder))
+    : { acceptedMs: 0, missingMs: null };
   if (!known) return leaveToNewHolder(run);
   const inlineUntil = performance.now() - known.acceptedMs + pollInlineSeconds * 1000;
   const absence = trackAbsence(run, holder, known.missingMs);
@@ -59,7 +62,7 @@ export async function pollJob(run: AttemptRun, job: AcceptedJob): Promise<Finish
     const parks = run.parkable && performance.now() + waitMs > inlineUntil;
     if (parks || performance.now() - seenAt > seenEveryMs) {
       const progress = polled.kind === 'pending' ? (polled.progress ?? null) : null;
-      const { wanted } = await markSeen(deps.db, task.taskId, progress);
+      const { wanted } = await patiently(run, () => markSeen(deps.db, task.taskId, progress));
       if (!wanted) return giveUp(run, holder);
       seenAt = performance.now();
     }
@@ -71,18 +74,19 @@ export async function pollJob(run: AttemptRun, job: AcceptedJob): Promise<Finish
 /** Leaves the job to the poller (`poll-parked-jobs.ts`). From then on this run must not write to the row. */
 async function park(run: AttemptRun, holder: AttemptHolder): Promise<ReportedAttempt> {
   const { deps, task } = run;
-  const ours = await parkJob(deps.db, holder, task.projectId, parkedPollBounds(deps.config));
+  const ours = await patiently(run, () => parkJob(deps.db, holder, task.projectId, parkedPollBounds(deps.config)));
   return ours ? reported({ kind: 'parked' }) : leaveToNewHolder(run);
 }
 
 /** Since when the upstream answers 404. The row has it too, so that a change of the worker does not start the time again. */
-function trackAbsence({ deps }: AttemptRun, { attemptId }: AttemptHolder, missingMs: number | null) {
+function trackAbsence(run: AttemptRun, { attemptId }: AttemptHolder, missingMs: number | null) {
+  const { deps } = run;
   let since = missingMs === null ? null : performance.now() - missingMs;
   return {
     async isLost({ kind }: PollResult): Promise<boolean> {
       const isMissing = kind === 'missing';
       if (isMissing !== (since !== null)) {
-        await markMissing(deps.db, attemptId, isMissing);
+        await patiently(run, () => markMissing(deps.db, attemptId, isMissing));
         since = isMissing ? performance.now() : null;
       }
       return since !== null && performance.now() - since > deps.config.attempts.missingJobLostSeconds * 1000;

@@ -4,6 +4,7 @@ import type { AttemptReport, FinishInput } from '../../../domain/workflow-contra
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { logEnd, taskEndOf } from '../finish-task.ts';
 import { recordedReport, takeRow } from './begin.ts';
+import { patiently } from './patiently.ts';
 import { AttemptInterrupted, type AttemptRun } from './run.ts';
 import type { AttemptHolder, CopiedResults, DecidedAttempt } from './stages.ts';
 
@@ -13,7 +14,7 @@ import type { AttemptHolder, CopiedResults, DecidedAttempt } from './stages.ts';
  */
 export async function recordEnd(run: AttemptRun, { holder, end: given }: DecidedAttempt): Promise<AttemptReport> {
   const end = await canceledIfRequested(run, given);
-  const ours = await endAttempt(run.deps.db, holder, end);
+  const ours = await patiently(run, () => endAttempt(run.deps.db, holder, end));
   if (!ours) return reportOfOtherRun(run);
   logAttempt(run, holder, end);
   if (end.outcome !== 'canceled') countAttempt(run, end.outcome);
@@ -28,7 +29,8 @@ export async function recordResults(run: AttemptRun, { holder, files }: CopiedRe
   const { deps, task } = run;
   const success: FinishInput = { taskId: task.taskId, outcome: { kind: 'succeeded' } };
   crashPoint('after_result_before_finish_tx');
-  const finish = await deps.ledger.finishAttempt({ ...taskEndOf(deps.config, success), ...holder, files });
+  const end = { ...taskEndOf(deps.config, success), ...holder, files };
+  const finish = await patiently(run, () => deps.ledger.finishAttempt(end));
   if (!finish) return reportOfOtherRun(run);
   logAttempt(run, holder, { outcome: 'ok' });
   countAttempt(run, 'ok');
@@ -79,8 +81,8 @@ function logAttempt({ deps, task, channel }: AttemptRun, { attemptId }: AttemptH
  * After the client requested a cancel, a failed attempt counts as canceled, because the cancel itself may have stopped the job.
  * No other channel is tried.
  */
-async function canceledIfRequested({ deps, task: { taskId } }: AttemptRun, end: AttemptEnd): Promise<AttemptEnd> {
+async function canceledIfRequested(run: AttemptRun, end: AttemptEnd): Promise<AttemptEnd> {
   if (end.outcome !== 'transient' && end.code !== 'upstream_failed') return end;
-  const task = await findTaskForAttempt(deps.db, taskId);
+  const task = await patiently(run, () => findTaskForAttempt(run.deps.db, run.task.taskId));
   return task?.cancelRequested ? { ...end, outcome: 'canceled', code: null } : end;
 }

@@ -38,6 +38,8 @@ export interface FinishedJob {
   stage: 'finished';
   holder: AttemptHolder;
   results: UpstreamOutput[];
+  /** The provider answered the submit with the results, so only this process has them: a shutdown must not interrupt their copy. */
+  synchronous?: true;
 }
 
 /** The results are in our file store. The outcome `ok` and the end of the task are not written yet. */

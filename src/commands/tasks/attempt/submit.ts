@@ -2,6 +2,7 @@ import { answeredSynchronously, type Operation, type SubmitResult } from '../../
 import { renewSubmit, saveOperation } from '../../../db/attempts.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { leaveToNewHolder } from './leave.ts';
+import { patiently } from './patiently.ts';
 import { buildRequest, notSent, releaseInputs } from './prepare-inputs.ts';
 import { submitLeaseSeconds, submitSeconds, timeoutSignal, type AttemptRun } from './run.ts';
 import {
@@ -34,7 +35,8 @@ export async function submit(run: AttemptRun, { holder, begunAt }: FreshAttempt)
   // Reading the inputs, or a frozen process, may have used up the time that the row grants to this submit. After that time
   // another run may ask the provider about this submit, and buy from another channel.
   if (performance.now() - begunAt > renewAfterMs) {
-    if (!(await renewSubmit(deps.db, holder, submitLeaseSeconds(run)))) return leaveToNewHolder(run);
+    const renewed = await patiently(run, () => renewSubmit(deps.db, holder, submitLeaseSeconds(run)));
+    if (!renewed) return leaveToNewHolder(run);
   }
   const { modelId, projectId } = task;
   const call = { modelId, projectId, startedAt: performance.now() };
@@ -51,11 +53,16 @@ export async function submit(run: AttemptRun, { holder, begunAt }: FreshAttempt)
     outcome: outcome.kind,
     ms: performance.now() - call.startedAt,
   });
-  await deps.channels.note(channel.row, call, outcome);
+  // Begun before and awaited after the write of the answer, which must not wait for it.
+  const noted = deps.channels.note(channel.row, call, outcome);
   // The lookup sends the same inputs again.
-  if (attempt.kind === 'unknown') return { stage: 'unanswered', holder, submitted: attempt };
-  releaseInputs(run);
-  return afterAnswer(run, holder, attempt);
+  if (attempt.kind !== 'unknown') releaseInputs(run);
+  const answered: Submitted =
+    attempt.kind === 'unknown'
+      ? { stage: 'unanswered', holder, submitted: attempt }
+      : await afterAnswer(run, holder, attempt);
+  await noted;
+  return answered;
 }
 
 async function buildInTime(run: AttemptRun, { attemptId }: AttemptHolder): ReturnType<typeof buildRequest> {
@@ -78,7 +85,10 @@ async function afterAnswer(
   if (attempt.kind === 'ok') return acceptJob(run, holder, attempt.value);
   if (attempt.kind === 'done') {
     const accepted = await acceptJob(run, holder, attempt.operation ?? answeredSynchronously);
-    return accepted.stage === 'accepted' ? { stage: 'finished', holder, results: attempt.outputs } : accepted;
+    if (accepted.stage !== 'accepted') return accepted;
+    const finished = { stage: 'finished', holder, results: attempt.outputs } as const;
+    // With a reference another worker can poll for the results.
+    return attempt.operation ? finished : { ...finished, synchronous: true };
   }
   return decided(holder, {
     outcome: attempt.kind,
@@ -89,12 +99,12 @@ async function afterAnswer(
   });
 }
 
-/** Saves the upstream's job reference before the first poll. */
+/** Saves the upstream's job reference before the first poll, as often as it takes: without it a bought job counts as lost. */
 export async function acceptJob(
   run: AttemptRun,
   holder: AttemptHolder,
   operation: Operation,
 ): Promise<AcceptedJob | ReportedAttempt> {
-  const ours = await saveOperation(run.deps.db, holder, operation);
+  const ours = await patiently(run, () => saveOperation(run.deps.db, holder, operation));
   return ours ? { stage: 'accepted', holder, operation, resumed: false } : leaveToNewHolder(run);
 }
