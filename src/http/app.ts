@@ -14,6 +14,7 @@ import { demandApiKey, demandToken, throttleRefusals } from './middleware/authen
 import { demandIpRange, demandRouteScope } from './middleware/key-permissions.ts';
 import { health } from './middleware/health.ts';
 import { limitRate } from './rate-limits/limit-rate.ts';
+import { holdAnswers } from './middleware/hold-answers.ts';
 import { holdPlace } from './middleware/hold-place.ts';
 import { demandAdmin } from './middleware/demand-admin.ts';
 import { readJson, readJsonIfAny } from './middleware/read-json.ts';
@@ -59,6 +60,7 @@ export function createApp(
   const table = guardedTable(deps, routes);
   app.use(requestContext({ ...deps, clientAddress }));
   app.use(answerErrors({ logger }));
+  app.use(holdAnswers());
   app.use(letGoWhen(() => stopping));
   app.use(demandTarget);
   app.use(demandHost);

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, STATUS_CODES, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +10,7 @@ import { newId } from '../platform/crypto/ids.ts';
 import type { AppState } from './context.ts';
 import { openaiError } from './dialects/openai.ts';
 import { UPLOAD_TIMEOUT_SECONDS } from './read-upload.ts';
+import { createInOrder } from './serve-in-order.ts';
 
 export interface HttpServer {
   /** The URL it listens on, without a trailing slash. */
@@ -38,6 +39,8 @@ const BACKLOG_MAX = 4_096;
 /** Longer than any answer may take to begin (120 s). It disconnects clients that have stopped reading. */
 const SOCKET_IDLE_MS = 180_000;
 const DRAIN_SECONDS = 130;
+/** How long the bytes of a client are discarded whose connection is being closed. */
+const HANG_UP_MS = 1_000;
 /** Enough to settle the answers that are interrupted. */
 const INTERRUPTED_MS = 5_000;
 
@@ -62,18 +65,16 @@ export async function startHttpServer(app: Koa<AppState>, { host, port, config }
 
   const handle = app.callback();
   const work = new Set<Promise<void>>();
-  const answers = new WeakMap<Duplex, ServerResponse>();
-  const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    answers.set(request.socket, response);
+  const { serve, answerOf } = createInOrder((request, response) => {
     const job = handle(request, response).finally(() => work.delete(job));
     work.add(job);
-  };
+  });
   server.on('request', serve);
   // Without these two listeners Node invites the body before the key is checked, and answers other expectations itself.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-    refuseConnection(error.code ?? '', socket, answers.get(socket)),
+    refuseConnection(error.code ?? '', socket, answerOf(socket)),
   );
   // Node would close the connection without an answer. It has removed its own error listener, so a reset would end the process.
   server.on('connect', (_request, socket) => {
@@ -118,15 +119,27 @@ async function drain(
   await closed;
 }
 
-/** Answers a connection whose bytes are not valid HTTP with the usual error body, and closes it. */
+/**
+ * Answers a connection whose bytes are not valid HTTP with the usual error body, and closes it. The error is never written into another
+ * answer, nor in its stead: if the connection still waits for the answer to a whole request, it is closed after that one.
+ */
 function refuseConnection(trouble: string, socket: Duplex, answer: ServerResponse | undefined): void {
-  const begun = answer !== undefined && !answer.writableEnded && answer.headersSent;
-  if (trouble === 'ECONNRESET' || !socket.writable || begun) {
+  if (trouble === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  if (answer?.req.complete) {
+    // Each further piece of such bytes is another error.
+    if (!refused.has(answer)) answer.prependOnceListener('close', () => hangUp(socket));
+    refused.add(answer);
+    return;
+  }
+  if (answer?.headersSent) {
     socket.destroy();
     return;
   }
   const { status, code, message } = refusalOf(trouble);
-  const known = answer !== undefined && !answer.writableEnded ? answer.getHeader('x-request-id') : undefined;
+  const known = answer?.getHeader('x-request-id');
   const body = JSON.stringify(openaiError(new GatewayError(code, { message })));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
@@ -138,6 +151,15 @@ function refuseConnection(trouble: string, socket: Duplex, answer: ServerRespons
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+/** The answers after which their connections are closed. */
+const refused = new WeakSet<ServerResponse>();
+
+/** If bytes of the client were not read, the kernel would reset the connection, and the client could lose the end of its answer. */
+function hangUp(socket: Duplex): void {
+  socket.end();
+  setTimeout(() => socket.destroy(), HANG_UP_MS).unref();
 }
 
 function refusalOf(trouble: string): { status: number; code: ErrorCode; message: string } {

@@ -6,6 +6,8 @@ export interface Share {
   take(amount: number): void;
   /** Takes nothing and returns false if the amount is refused. */
   mayTake(amount: number): boolean;
+  /** Takes the amount even if it is more than what is free, for what exists already. */
+  add(amount: number): void;
   /** Gives everything back. */
   release(): void;
 }
@@ -46,11 +48,14 @@ export function createFairBudget({ total, message, retryAfterSeconds = 2 }: Fair
   return {
     open(owner) {
       let own = 0;
+      const hold = (amount: number): void => {
+        own += amount;
+        add(owner, amount);
+      };
       const refused = (amount: number): string | null => {
         const refusal = refusalOf(owner, amount);
         if (refusal !== null) return refusal;
-        own += amount;
-        add(owner, amount);
+        hold(amount);
         return null;
       };
       return {
@@ -59,6 +64,7 @@ export function createFairBudget({ total, message, retryAfterSeconds = 2 }: Fair
           if (refusal !== null) throw new GatewayError('overloaded', { message: refusal, retryAfterSeconds });
         },
         mayTake: (amount) => refused(amount) === null,
+        add: hold,
         release() {
           add(owner, -own);
           own = 0;

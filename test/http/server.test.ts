@@ -201,3 +201,96 @@ describe('shutdown', () => {
     await expect(call).rejects.toThrow();
   });
 });
+
+describe('requests that are pipelined on one connection', () => {
+  const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+  /** Answers what was begun, in its order, each when the test says so. */
+  function ordered() {
+    const begun: string[] = [];
+    const steps = new Map<string, () => void>();
+    const open = { method: 'GET', auth: 'none', dialect: 'openai', body: 'none' } as const;
+    const handler: AppMiddleware = async (ctx) => {
+      const name = ctx.params['name'] ?? '';
+      begun.push(name);
+      const released = new Promise<void>((resolve) => steps.set(name, resolve));
+      if (ctx.path.startsWith('/stream/')) {
+        ctx.respond = false;
+        ctx.res.statusCode = 200;
+        ctx.res.write(`begin ${name};`);
+        await released;
+        ctx.res.end(`end ${name}`);
+        return;
+      }
+      await released;
+      ctx.body = name;
+    };
+    const release = (name: string): void => steps.get(name)?.();
+    releases.push(() => steps.forEach((step) => step()));
+    return {
+      routes: ['/whole/:name', '/stream/:name'].map((path): Route => ({ ...open, path, handler })),
+      begun,
+      release,
+    };
+  }
+  /** A connection that has sent these bytes, and what it was answered so far. */
+  function connected(frame: Frame, bytes: string) {
+    const { hostname, port } = new URL(frame.url);
+    const socket = connect(Number(port), hostname);
+    const seen = { text: '', closed: new Promise((resolve) => socket.once('close', resolve)) };
+    socket.on('error', () => undefined).on('data', (data) => (seen.text += data.toString('latin1')));
+    socket.write(bytes);
+    return { socket, seen };
+  }
+
+  it('begin one after another, each when the answer before it has left', async () => {
+    const { routes, begun, release } = ordered();
+    const frame = await start({ routes });
+    const { socket, seen } = connected(frame, get('/whole/first') + get('/stream/second') + get('/whole/third'));
+    await until(() => begun.length === 1);
+    for (const [index, name] of ['first', 'second', 'third'].entries()) {
+      expect(begun).toHaveLength(index + 1);
+      release(name);
+      await until(() => begun.length > index + 1 || seen.text.endsWith('third'));
+    }
+    expect(begun).toEqual(['first', 'second', 'third']);
+    expect(seen.text.match(/HTTP\/1.1 200/g)).toHaveLength(3);
+    socket.destroy();
+  });
+
+  it('do not begin once their connection has closed', async () => {
+    const { routes, begun } = ordered();
+    const frame = await start({ routes });
+    const { socket } = connected(frame, get('/whole/first') + get('/whole/second'));
+    await until(() => begun.length === 1);
+    socket.destroy();
+    await until(() => frame.lines.some(({ status }) => status === 499));
+    await (await fetch(`${frame.url}/livez`)).text();
+    expect(begun).toEqual(['first']);
+  });
+
+  it('close the connection if more than a hundred wait', async () => {
+    const { routes, begun } = ordered();
+    const frame = await start({ routes });
+    const { seen } = connected(frame, get('/whole/first') + get('/whole/next').repeat(101));
+    await seen.closed;
+    expect(begun.length).toBeLessThan(2);
+    expect(seen.text).toBe('');
+  });
+
+  it.each(['/stream/first', '/whole/first'])(
+    'get no error of the parser in the answer to GET %s, which is whole, and then the connection is closed',
+    async (path) => {
+      const { routes, begun, release } = ordered();
+      const frame = await start({ routes });
+      const { socket, seen } = connected(frame, `${get(path)}${get('/whole/second')}HELLO\r\n\r\n`);
+      await until(() => begun.length === 1 && (path === '/whole/first' || seen.text.includes('begin')));
+      for (let more = 0; more < 20; more += 1) socket.write('HELLO\r\n\r\n');
+      await (await fetch(`${frame.url}/livez`)).text();
+      release('first');
+      await seen.closed;
+      expect(seen.text.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+      expect(seen.text).toMatch(path === '/whole/first' ? /first$/ : /begin first;\r\n9\r\nend first/);
+      expect(begun).toEqual(['first']);
+    },
+  );
+});

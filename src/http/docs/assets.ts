@@ -1,3 +1,5 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import { etagOf } from '../../platform/crypto/hash.ts';
 import type { AppContext } from '../context.ts';
 import { answerRepresentation, type Representation } from '../etag.ts';
@@ -21,18 +23,28 @@ export const docAssets: ReadonlyMap<string, (ctx: AppContext) => Promise<void>> 
   ['scalar.js', answerScalar],
 ]);
 
-/** Read when the first browser asks for it. Only the compressed form is kept, because hardly a client takes no gzip. */
-let scalar: Promise<Awaited<ReturnType<typeof scalarScript>>> | undefined;
+interface Scalar {
+  gzipped: Representation;
+  /** Made when the first client takes no gzip. Hardly one does, and it has 5 MB. */
+  plain?: Promise<Representation>;
+}
+
+/** Read when the first browser asks for it, and kept: what each answer made for itself, unread connections would hold. */
+let scalar: Promise<Scalar> | undefined;
 
 async function answerScalar(ctx: AppContext): Promise<void> {
-  scalar ??= scalarScript();
-  const { gzipped, plain } = await scalar.catch((error: unknown) => {
+  scalar ??= scalarScript().then((gzipped) => ({ gzipped: scalarOf(gzipped, 'gzip') }));
+  const kept = await scalar.catch((error: unknown) => {
     scalar = undefined;
     throw error;
   });
   ctx.vary('Accept-Encoding');
-  const compressed: Representation = { body: gzipped, etag: etagOf(gzipped), coding: 'gzip', type: script };
-  if (ctx.acceptsEncodings('gzip', 'identity') === 'gzip') return answerRepresentation(ctx, compressed);
-  const body = await plain();
-  answerRepresentation(ctx, { body, etag: etagOf(body), type: script });
+  if (ctx.acceptsEncodings('gzip', 'identity') === 'gzip') return answerRepresentation(ctx, kept.gzipped);
+  kept.plain ??= promisify(gunzip)(kept.gzipped.body).then((body) => scalarOf(body));
+  answerRepresentation(ctx, await kept.plain);
 }
+
+const scalarOf = (body: Buffer, coding?: 'gzip'): Representation => ({
+  ...{ body, etag: etagOf(body), type: script },
+  ...(coding && { coding }),
+});

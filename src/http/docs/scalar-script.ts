@@ -2,18 +2,17 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { runInNewContext } from 'node:vm';
-import { gunzip, gzip } from 'node:zlib';
+import { gzip } from 'node:zlib';
 
 /**
  * Scalar's browser script, compressed. Its plugin for Fastify has it as one string literal in its module, and is 25 times smaller
  * than the package that has it as a file (docs/DECISIONS.md, "Documentation of the API"). Throws if the module has no such literal.
  */
-export async function scalarScript(): Promise<{ gzipped: Buffer; plain: () => Promise<Buffer> }> {
+export async function scalarScript(): Promise<Buffer> {
   const module = await readFile(fileURLToPath(import.meta.resolve('@scalar/fastify-api-reference')), 'utf8');
   const literal = /^var standalone_default = ("(?:[^"\\\n]|\\.)*");$/m.exec(module)?.[1];
   if (literal === undefined) throw new Error('@scalar/fastify-api-reference has no script in the expected place');
   // The literal is JavaScript, not JSON. Evaluated by itself it can do nothing but become a string.
   const text: unknown = runInNewContext(literal);
-  const gzipped = await promisify(gzip)(String(text));
-  return { gzipped, plain: () => promisify(gunzip)(gzipped) };
+  return promisify(gzip)(String(text));
 }

@@ -17,7 +17,6 @@ export function answerErrors({ logger }: { logger: Logger }): AppMiddleware {
   return async (ctx, next) => {
     try {
       await next();
-      writeJson(ctx);
     } catch (error) {
       if (error instanceof ClientGone) {
         ctx.state.clientGone = true;
@@ -30,15 +29,6 @@ export function answerErrors({ logger }: { logger: Logger }): AppMiddleware {
       answer(ctx, refusal);
     }
   };
-}
-
-/** Serialised here and not by Koa, so that a body that cannot be serialised is still an error in the right dialect. */
-function writeJson(ctx: AppContext): void {
-  const body: unknown = ctx.body;
-  if (typeof body !== 'object' || body === null || Buffer.isBuffer(body) || body instanceof Readable) return;
-  const text = JSON.stringify(body);
-  if (!ctx.response.get('content-type')) ctx.type = 'json';
-  ctx.body = text;
 }
 
 /** The refusal that a client is told of an error. */
@@ -71,9 +61,7 @@ export function logCause(logger: Logger, ctx: AppContext, refusal: GatewayError)
 function answer(ctx: AppContext, refusal: GatewayError): void {
   const status = statusOf[refusal.code];
   // The handler may have set headers about its body before it failed. They do not apply to the error body.
-  for (const name of ['content-type', 'content-length', 'content-disposition', 'etag', 'accept-ranges', 'location']) {
-    ctx.remove(name);
-  }
+  for (const name of bodyHeaders) ctx.remove(name);
   ctx.set('cache-control', 'no-store');
   if (status === 401) ctx.set('www-authenticate', 'Bearer');
   if (refusal.shouldRetry === false) ctx.set('x-should-retry', 'false');
@@ -89,6 +77,11 @@ function answer(ctx: AppContext, refusal: GatewayError): void {
     ctx.length = body.length;
   }
 }
+
+const bodyHeaders = [
+  ...['content-type', 'content-length', 'content-encoding', 'content-disposition', 'content-range'],
+  ...['etag', 'accept-ranges', 'location', 'link'],
+];
 
 const hasUnreadBody = (request: IncomingMessage): boolean =>
   !request.complete &&

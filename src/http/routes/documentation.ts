@@ -2,6 +2,7 @@ import type { CatalogCache } from '../../caches/catalog-cache.ts';
 import type { Config } from '../../config/load-config.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { isOffered } from '../../domain/model-list.ts';
+import { BoundedMap } from '../../platform/bounded-map.ts';
 import { etagOf } from '../../platform/crypto/hash.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { docAssets } from '../docs/assets.ts';
@@ -9,7 +10,7 @@ import { errorPage, errorsPage, isErrorCode } from '../docs/error-pages.ts';
 import { llmsText } from '../docs/llms-text.ts';
 import { pagePolicy } from '../docs/page.ts';
 import { referencePage } from '../docs/reference-page.ts';
-import { answerRepresentation } from '../etag.ts';
+import { answerRepresentation, type Representation } from '../etag.ts';
 import type { DescribedRoute } from '../openapi/describe-routes.ts';
 import { openapiDocument } from '../openapi/document.ts';
 import type { TaskLimits } from '../openapi/operation.ts';
@@ -46,27 +47,46 @@ function showDocument({ catalog, config }: DocumentationDeps, routes: () => read
   return async (ctx) => answerCoded(ctx, document(await catalog.entries()));
 }
 
-const showGuide =
-  ({ catalog, config }: DocumentationDeps): AppMiddleware =>
-  async (ctx) => {
+/** `PUBLIC_BASE_URL`, or what clients name in their Host header. */
+const guidesMax = 10;
+
+function showGuide({ catalog, config }: DocumentationDeps): AppMiddleware {
+  const guides = perCatalog((entries) => {
+    const byBaseUrl = new BoundedMap<Representation>(guidesMax);
+    return (baseUrl: string) =>
+      byBaseUrl.getOrMake(baseUrl, () =>
+        kept(llmsText(baseUrl, entries.filter(isOffered)), 'text/plain; charset=utf-8'),
+      );
+  });
+  return async (ctx) => {
     const baseUrl = config.http.publicBaseUrl.replace(/\/+$/, '') || ctx.origin;
-    const body = Buffer.from(llmsText(baseUrl, (await catalog.entries()).filter(isOffered)));
-    answerRepresentation(ctx, { body, etag: etagOf(body), type: 'text/plain; charset=utf-8' });
+    answerRepresentation(ctx, guides(await catalog.entries())(baseUrl));
   };
+}
+
+/** One body for all answers. */
+function kept(text: string, type: string): Representation {
+  const body = Buffer.from(text);
+  return { body, etag: etagOf(body), type };
+}
 
 /** Scalar writes styles into the page, makes object URLs for answers, and sends the requests of "try it" to this server. */
 const referencePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; media-src 'self' blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const showPage =
-  (html: (ctx: AppContext) => string, policy: string): AppMiddleware =>
-  (ctx) => {
-    const body = Buffer.from(html(ctx));
+/** One page, or one for each `code` of the path that `html` accepts, which are few. */
+function showPage(html: (ctx: AppContext) => string, policy: string): AppMiddleware {
+  const pages = new Map<string, Representation>();
+  return (ctx) => {
+    const name = ctx.params['code'] ?? '';
+    const page = pages.get(name) ?? kept(html(ctx), 'text/html; charset=utf-8');
+    pages.set(name, page);
     ctx.set('Content-Security-Policy', policy);
     ctx.set('Referrer-Policy', 'no-referrer');
-    answerRepresentation(ctx, { body, etag: etagOf(body), type: 'text/html; charset=utf-8' });
+    answerRepresentation(ctx, page);
     return Promise.resolve();
   };
+}
 
 function errorPageOf({ params }: AppContext): string {
   const code = params['code'] ?? '';

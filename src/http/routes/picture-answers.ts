@@ -10,7 +10,6 @@ import { whenGone } from '../client-gone.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import type { AnsweredPicture } from '../dialects/answered-picture.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
-import { cutOffSlowReader } from '../slow-reader.ts';
 import { createTask, type CreateInput } from './media.ts';
 
 type PictureDeps = Pick<Deps, 'config'> &
@@ -66,7 +65,6 @@ export function createPictureAnswers(deps: PictureDeps): AnswerPictures {
 function releaseWithAnswer({ res }: AppContext, memory: Share): void {
   if (res.closed) memory.release();
   else res.once('close', () => memory.release());
-  cutOffSlowReader(res);
 }
 
 /** The most memory of an inlined picture: its bytes while it is read, then the answer with its base64. */
