@@ -11,6 +11,7 @@ import type { HttpDeps } from './http-deps.ts';
 import { answerErrors } from './middleware/answer-errors.ts';
 import { allowOrigins, openToEveryOrigin, type Crossing } from './middleware/cross-origin.ts';
 import { demandApiKey, demandToken, throttleRefusals } from './middleware/authenticate.ts';
+import { demandPlainTexts } from './middleware/demand-plain-texts.ts';
 import { demandIpRange, demandRouteScope } from './middleware/key-permissions.ts';
 import { health } from './middleware/health.ts';
 import { limitRate } from './rate-limits/limit-rate.ts';
@@ -130,6 +131,7 @@ function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Rout
     checkQuery(route),
     ...(route.beforeBody ?? []),
     ...bodies[route.body],
+    ...(isClientRoute(route) ? [] : [demandPlainTexts(route)]),
     ...(route.auth === 'signed' ? [] : [inFlight]),
     route.handler,
   ]);

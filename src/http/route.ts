@@ -52,6 +52,8 @@ interface CommonRoute {
   query?: readonly string[];
   /** No parameter is refused: the script of the page reads the query, or other programs write into it. */
   anyQuery?: true;
+  /** Members of an operator's body whose texts may have line ends and tabs (`demandPlainTexts`). */
+  linesIn?: readonly string[];
   /** The handler counts the request against its key's rate as part of the admission. A request refused earlier is counted by middleware. */
   rate?: 'in_handler';
   handler: AppMiddleware;

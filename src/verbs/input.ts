@@ -12,11 +12,15 @@ export const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (lette
  * Values of inputs: as text, which the command line has, or as JSON of the admin API. Each message continues the sentence that begins
  * with the name of the input.
  */
-export const shortText = z
-  .string('is required')
+export const text = () => z.string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a text') });
+
+const NAME_MAX = 200;
+
+/** A name or a reference. */
+export const shortText = text()
   .trim()
   .min(1, 'must not be empty')
-  .max(200, 'must have at most 200 characters');
+  .max(NAME_MAX, `must have at most ${NAME_MAX} characters`);
 
 /** A whole number, as text in plain digits. */
 export function count(min = 1, max = Number.MAX_SAFE_INTEGER) {
@@ -38,7 +42,8 @@ export const cleared = <T>(schema: z.ZodType<T>) =>
 export const names = z
   .union([z.string(), z.array(z.string())], 'must be names')
   .transform((given) => [...new Set(typeof given === 'string' ? splitWords(given) : given)])
-  .refine((items) => items.length > 0, 'must name at least one');
+  .refine((items) => items.length > 0, 'must name at least one')
+  .refine((items) => items.every((item) => item.length <= NAME_MAX), `must be names of at most ${NAME_MAX} characters`);
 
 /** `chat,read` */
 export const scopeNames = names.pipe(z.array(z.enum(scopes, `must be some of ${scopes.join(', ')}`)));

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { bareHost } from '../platform/egress/check-url.ts';
 import { addressMatcher, loopbackCidrs } from '../platform/egress/public-address.ts';
+import { text } from './input.ts';
 
 const isLoopback = addressMatcher(loopbackCidrs);
 
@@ -8,8 +9,8 @@ const isLoopback = addressMatcher(loopbackCidrs);
  * An http URL of this machine, as the URLs to try in turn. `localhost` stands for both loopback addresses, and no other name is looked up, so
  * that nothing leaves the machine.
  */
-export const loopbackUrl = z.string('is required').transform((text, context): string[] => {
-  const url = URL.parse(text);
+export const loopbackUrl = text().transform((given, context): string[] => {
+  const url = URL.parse(given);
   if (url?.protocol === 'http:' && url.username === '' && url.password === '') {
     const host = bareHost(url);
     if (isLoopback(host)) return [url.href];

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { answerOnce } from '../../commands/admin/answer-once.ts';
 import { actorOf } from '../../domain/admin-access.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
@@ -6,7 +6,7 @@ import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { didYouMean } from '../../domain/nearest.ts';
 import { includesRole } from '../../domain/role.ts';
-import type { Verb, VerbRoute } from '../../verbs/define-verb.ts';
+import { sourceOf, type Verb, type VerbRoute } from '../../verbs/define-verb.ts';
 import { snakeCase } from '../../verbs/input.ts';
 import { reportType, type Report } from '../../verbs/report.ts';
 import type { OpenDeps } from '../../verbs/verb-deps.ts';
@@ -30,11 +30,14 @@ export function verbRoute(verb: Verb, route: VerbRoute, deps: VerbRouteDeps): Ro
     path: `${adminPrefix}${path}`,
     body: isRead ? 'none' : 'json_if_any',
     query: isRead ? [...fields.keys()] : [],
+    // What the command line reads from a file or from stdin: a catalog, or a key in PEM or JSON.
+    linesIn: [...fields].flatMap(([field, name]) => (sourceOf(verb.input[name] ?? z.unknown()) ? [field] : [])),
     async handler(ctx) {
       const given = givenTo(ctx, fields, isRead);
       demandOwnerInput(ctx, route, given);
-      const prepared = verb.prepare({ ...given, ...ctx.params });
-      if (!prepared.ok) throw invalidInput(prepared.issues);
+      const inputs = { ...given, ...ctx.params };
+      const prepared = verb.prepare(inputs);
+      if (!prepared.ok) throw invalidInput(prepared.issues, inputs);
       const work = () =>
         prepared.run(deps.open, actorOf(adminOf(ctx))).catch((error: unknown) => {
           throw refusalOf(error);
@@ -87,11 +90,13 @@ function demandOwnerInput(ctx: AppContext, { ownerInput = [] }: VerbRoute, given
 }
 
 /** The messages of inputs continue a sentence that begins with the name. */
-function invalidInput([issue]: readonly z.core.$ZodIssue[]): GatewayError {
+function invalidInput([issue]: readonly z.core.$ZodIssue[], given: Record<string, unknown>): GatewayError {
   const [first, ...inner] = issue?.path ?? [];
   const param = quoted([snakeCase(String(first)), ...inner.map(String)].join('.'));
-  const message = `${param} ${issue?.message ?? 'is not accepted'}.`;
-  return new GatewayError(issue?.message === 'is required' ? 'missing_parameter' : 'invalid_value', { param, message });
+  if (inner.length === 0 && given[String(first)] === undefined) {
+    return new GatewayError('missing_parameter', { param, message: `${param} is required.` });
+  }
+  return new GatewayError('invalid_value', { param, message: `${param} ${issue?.message ?? 'is not accepted'}.` });
 }
 
 function answer(ctx: AppContext, { document, text, refused = false, pending = false, nextCursor }: Report): void {

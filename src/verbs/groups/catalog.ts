@@ -12,7 +12,7 @@ import { describeCombination } from '../../domain/offered-combinations.ts';
 import type { ComparedMapping } from '../../domain/price-comparison.ts';
 import { AppliedCatalog, CatalogCheck, CatalogEntry as Entry, ComparedPrices } from '../answers/catalog.ts';
 import { group, option, readFrom, verb } from '../define-verb.ts';
-import { shortText } from '../input.ts';
+import { shortText, text } from '../input.ts';
 import { clean, table, usd } from '../plain-text.ts';
 import { listReport, wholeList, type ListReport } from '../report.ts';
 
@@ -22,7 +22,7 @@ const Entries = listOf(Entry);
 export const catalog = group('the models on offer, with their prices', () => ({ check, compare, apply, list, show }));
 
 // A path may be longer than a name.
-const path = z.string().min(1, 'must not be empty');
+const path = text().min(1, 'must not be empty');
 
 /** The text of a catalog, or of each of its files. */
 const content = readFrom(

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { listOf } from '../../answers/list.ts';
 import { adapterFamilies } from '../../channels/registry.ts';
 import { addChannel } from '../../commands/channels/add-channel.ts';
@@ -12,7 +12,7 @@ import type { Deps } from '../../deps.ts';
 import { channelStateWords } from '../../domain/channel-state.ts';
 import { Channel as ListedChannel, ChannelSettings, SwitchedChannel, TestedChannel } from '../answers/channels.ts';
 import { group, option, readFrom, verb } from '../define-verb.ts';
-import { count, names, onOff, shortText } from '../input.ts';
+import { count, names, onOff, shortText, text } from '../input.ts';
 import { clean, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport, wholeList, type Report } from '../report.ts';
 import { history } from './channel-history.ts';
@@ -83,11 +83,7 @@ const family = shortText.refine((name) => families.includes(name), `must be one 
 const baseUrl = shortText
   .refine(isPlainUrl, 'must be an http or https URL without user, query and fragment')
   .transform((url) => url.replace(/\/+$/, ''));
-const credential = z
-  .string('is required')
-  .trim()
-  .min(1, 'must not be empty')
-  .max(16_000, 'must have at most 16000 characters');
+const credential = text().trim().min(1, 'must not be empty').max(16_000, 'must have at most 16000 characters');
 
 const listCheckHelp = "on: a model that the provider's model list lacks is not drawn; off: the list decides nothing";
 

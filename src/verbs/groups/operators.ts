@@ -8,7 +8,7 @@ import { personOf } from '../../domain/admin-access.ts';
 import { roles } from '../../domain/role.ts';
 import { AddedOperator, Operator, RemovedOperator } from '../answers/operators.ts';
 import { group, option, verb } from '../define-verb.ts';
-import { shortText } from '../input.ts';
+import { shortText, text } from '../input.ts';
 import { pageInput, sortInput } from '../page-input.ts';
 import { time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
@@ -26,9 +26,7 @@ const add = verb({
     // OpenID Connect Core 1.0 §2: at most 255 ASCII characters.
     subject: option(
       '<subject>',
-      z
-        .string('is required')
-        .regex(/^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/, 'must be 1 to 255 ASCII characters'),
+      text().regex(/^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/, 'must be 1 to 255 ASCII characters'),
     ).describe('the person there; a sign-in that is refused for a lack of a role shows it'),
     role: option('<role>', z.enum(roles)).describe('what the person may do, as the role of an admin token'),
     name: option('<name>', shortText).describe('the name of the person, for the audit log'),

@@ -1,8 +1,8 @@
-import { z } from 'zod';
 import { UnknownToOperator } from '../../commands/operator-error.ts';
 import { readSummary, type SummaryRow } from '../../db/summaries.ts';
 import { Summary } from '../answers/summary.ts';
 import { option, verb } from '../define-verb.ts';
+import { text } from '../input.ts';
 import { table, time, usd } from '../plain-text.ts';
 import { jsonRow } from '../report.ts';
 
@@ -10,10 +10,9 @@ import { jsonRow } from '../report.ts';
 export const summary = verb({
   summary: 'show revenue and cost of a month, as last computed by the maintenance job',
   input: {
-    month: option(
-      '<YYYY-MM>',
-      z.string('is required').regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be a month such as 2030-01'),
-    ).describe('month in UTC'),
+    month: option('<YYYY-MM>', text().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be a month such as 2030-01')).describe(
+      'month in UTC',
+    ),
   },
   route: { method: 'GET', path: '/summary', role: 'viewer' },
   answer: Summary,

@@ -3,7 +3,7 @@ import { eventTypes } from '../../commands/callbacks/sample-task.ts';
 import { sendTestCallback } from '../../commands/callbacks/send-test-callback.ts';
 import { PassedCallbacks, TestCallback } from '../answers/callbacks.ts';
 import { group, option, verb } from '../define-verb.ts';
-import { shortText } from '../input.ts';
+import { shortText, text } from '../input.ts';
 import { loopbackUrl } from '../loopback-url.ts';
 
 /** `tollgate webhooks …`: callbacks for those who write a receiver. */
@@ -36,7 +36,7 @@ const sendTest = verb({
   summary: 'send a signed sample of a callback to a URL, once; exits 1 unless it is accepted',
   input: {
     project: option('<id>', shortText).describe('project whose secret signs'),
-    url: option('<url>', z.string('is required').max(2_048, 'must have at most 2048 characters')).describe(
+    url: option('<url>', text().max(2_048, 'must have at most 2048 characters')).describe(
       'URL that a task could have as its callback_url',
     ),
     event: option('<type>', z.enum(eventTypes).default('task.succeeded')).describe('type of the event'),
