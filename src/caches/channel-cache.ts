@@ -5,7 +5,7 @@ import { createCached } from './cached.ts';
 import { createChannelHistory, type ChannelHistory } from './channel-history.ts';
 import { CircuitBreaker, type BreakerDeps } from './circuit-breaker.ts';
 
-export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'begin' | 'note'> {
+export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'begin' | 'note' | 'noteFreeCall'> {
   /** The channels with their health, and the database's clock now. At most `keptMs` old. */
   list(): Promise<{ channels: readonly ChannelRow[]; nowMs: number }>;
   find(channelId: string): Promise<ChannelRow | null>;
@@ -61,6 +61,7 @@ export function createChannelCache(
     release: (channel, modelId) => breaker.release(channel, modelId),
     begin: (channel, call) => breaker.begin(channel, call),
     note: (channel, call, attempt) => breaker.note(channel, call, attempt),
+    noteFreeCall: (channel, startedAt, attempt) => breaker.noteFreeCall(channel, startedAt, attempt),
     async noteModelList({ id, name }, lacking, isComplete) {
       const changed = await noteModelList(db, id, lacking, isComplete);
       if (changed.marked.length + changed.cleared.length > 0) cached.forget();

@@ -2,6 +2,7 @@ import type { Config } from '../config/load-config.ts';
 import {
   claimChannel,
   coolDownChannel,
+  endFreeCallFailures,
   noteChannelFailure,
   noteChannelSuccess,
   raiseChannelAlarm,
@@ -11,7 +12,13 @@ import {
 } from '../db/channels.ts';
 import { noteMappingSuccess } from '../db/channel-mappings.ts';
 import type { Database } from '../db/database.ts';
-import { healthNoteOf, noteOutcome, type HealthNote, type OutcomeWindow } from '../domain/channel-health.ts';
+import {
+  freeCallNoteOf,
+  healthNoteOf,
+  noteOutcome,
+  type HealthNote,
+  type OutcomeWindow,
+} from '../domain/channel-health.ts';
 import type { Attempt, ErrorClass } from '../domain/upstream.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import type { Logger } from '../platform/observe/logger.ts';
@@ -122,6 +129,20 @@ export class CircuitBreaker {
     }
   }
 
+  /**
+   * Records the answer to a channel's free call for all of its models. A refused account cools the channel down. A failure counts as one of
+   * a call, until a call of a client succeeds; a provider that cannot be reached trips it at once. A success ends what earlier free calls began.
+   */
+  async noteFreeCall(channel: ChannelRow, startedAt: number, attempt: Attempt<unknown>): Promise<void> {
+    const note = freeCallNoteOf(attempt);
+    if (note.kind === 'success' && (await endFreeCallFailures(this.#deps.db, channel.id))) this.#deps.changed();
+    if (note.kind === 'failure') await this.#countFailure(channel, { modelId: '*', startedAt, ...note });
+    if (note.kind === 'account') {
+      await this.#coolDown(channel, this.#deps.settings.accountCoolDownSeconds, 'account');
+      await this.#alarm(channel, '*', 'account');
+    }
+  }
+
   /** Asks the channel's free call and the other projects whether a failure is the channel's own. */
   async #judge(channel: ChannelRow, call: NotedCall, reason: ErrorClass): Promise<CertainNote> {
     if (reason === 'forbidden' && (await this.#isAccountRefused(channel))) return { kind: 'account' };
@@ -192,21 +213,31 @@ export class CircuitBreaker {
   }
 
   async #fail(channel: ChannelRow, modelId: string, reason: ErrorClass, startedAt: number): Promise<void> {
-    const { db, settings, logger, changed } = this.#deps;
     const trip = this.#isMostlyFailing(channel, modelId, true, startedAt);
+    const tripped = await this.#countFailure(channel, { modelId, startedAt, reason, trip });
+    // The free call did not explain it, so the account may lack the right to this model.
+    if (tripped && reason === 'forbidden') await this.#alarm(channel, modelId, reason);
+  }
+
+  /** Writes a failure of a call down; true if it tripped the breaker. */
+  async #countFailure(
+    channel: ChannelRow,
+    { modelId, startedAt, reason, trip }: { modelId: string; startedAt: number; reason: ErrorClass; trip: boolean },
+  ): Promise<boolean> {
+    const { db, settings, logger, changed } = this.#deps;
     const tripped = await noteChannelFailure(
       db,
       { ...callOf(channel, modelId, startedAt), reason, trip },
       { ...settings, trippedMaxSeconds },
     );
     changed();
-    if (!tripped) return;
-    logger.warn(
-      { channel_id: channel.id, channel: channel.name, model: modelId, reason },
-      'the circuit breaker of a channel tripped',
-    );
-    // The free call did not explain it, so the account may lack the right to this model.
-    if (reason === 'forbidden') await this.#alarm(channel, modelId, reason);
+    if (tripped) {
+      logger.warn(
+        { channel_id: channel.id, channel: channel.name, model: modelId, reason },
+        'the circuit breaker of a channel tripped',
+      );
+    }
+    return tripped;
   }
 
   async #coolDown({ id }: ChannelRow, seconds: number, reason: ErrorClass, modelId = '*'): Promise<void> {

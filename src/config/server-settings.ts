@@ -3,6 +3,7 @@ import { crashPoints, readCrashSetting } from '../platform/crash-point.ts';
 import { isCidr } from '../platform/egress/public-address.ts';
 import {
   databaseUrl,
+  flag,
   httpUrl,
   integer,
   isIssuer,
@@ -105,7 +106,10 @@ export const serverSettings = {
       'API processes that share `PORT`, at most one for each core. Each has its own caches, limits and `DATABASE_POOL_MAX` connections.',
     ),
     adminPort: optionalPort('ADMIN_PORT').describe(
-      'When set, `/api/internal/*`, the admin API, the console, the probes and `/metrics` are served on this port and are 404 on `PORT`.',
+      'When set, the admin API, the console, the probes and `/metrics` are served on this port and are 404 on `PORT`. `/api/internal/*` is served on both.',
+    ),
+    jobsOnAdminPortOnly: flag('JOBS_ON_ADMIN_PORT_ONLY').describe(
+      'Whether `/api/internal/*` is 404 on `PORT` when there is an `ADMIN_PORT`.',
     ),
     adminHost: text('ADMIN_HOST', '').describe('The address on which `ADMIN_PORT` listens; empty: `HOST`.'),
     adminOrigin: setting(
@@ -211,7 +215,9 @@ export const serverSettings = {
       list
         .refine((ports) => ports.every(isPort), 'must be port numbers separated by commas')
         .transform((ports) => ports.map(Number)),
-    ).describe('Ports beside 443 that a callback URL may use, separated by commas.'),
+    ).describe(
+      'The only ports that a callback URL may use beside 443, separated by commas. Empty: every port from 1024.',
+    ),
   }),
   files: z.object({
     driver: setting('FILES_DRIVER', z.enum(['local', 's3']).default('local')).describe('Where files are stored.'),

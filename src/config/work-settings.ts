@@ -182,9 +182,6 @@ export const workSettings = {
     taskDays: integer('TASK_RETENTION_DAYS', 400, { min: 1, max: 36_500 }).describe(
       'How long the rows of ended tasks are kept. Days.',
     ),
-    batchMax: integer('MAINTENANCE_BATCH_MAX', 5_000, { min: 1, max: 100_000 }).describe(
-      'Rows that retention deletes in one transaction.',
-    ),
   }),
   accounting: z.object({
     creditValueMicroUsd: integer('CREDIT_VALUE_MICRO_USD', 10_000).describe(

@@ -125,6 +125,16 @@ export async function releaseChannel(
   );
 }
 
+/** Ends what failed free calls of a channel began: its failures and its trip for all models. True if there were any. */
+export const endFreeCallFailures = (database: Database, channelId: string): Promise<boolean> =>
+  database.returnsRow(
+    'end-free-call-failures',
+    `update channel_health set failures = 0, trips = 0, tripped_at = null, updated_at = clock_timestamp(),
+       unavailable_until = case when trips > 0 then null else unavailable_until end, reason = case when trips > 0 then null else reason end
+     where channel_id = $1 and model_id = '*' and (failures > 0 or trips > 0) returning channel_id`,
+    [channelId],
+  );
+
 /** An enabled channel, with the models whose breaker is tripped now for the same reason. */
 export interface TrippedChannel {
   channelId: string;

@@ -45,6 +45,25 @@ export function healthNoteOf(attempt: Attempt<unknown>): HealthNote {
   }
 }
 
+/** What the answer to a channel's free call says about the whole channel. No client's request can have caused it. */
+export type FreeCallNote =
+  | { kind: 'success' }
+  /** `trip`: the provider cannot be reached, so that calls of clients would fail as well. */
+  | { kind: 'failure'; reason: ErrorClass; trip: boolean }
+  | { kind: 'account' }
+  | { kind: 'neutral' };
+
+/** A provider whose list of models is missing, limited or refused with a 400 may still serve every call of a client. */
+export function freeCallNoteOf(attempt: Attempt<unknown>): FreeCallNote {
+  if (attempt.kind === 'ok') return { kind: 'success' };
+  const { errorClass: reason } = attempt;
+  const note = healthNoteOf(attempt);
+  if (reason === 'forbidden' || note.kind === 'account') return { kind: 'account' };
+  if (note.kind === 'failure' || note.kind === 'doubtful')
+    return { kind: 'failure', reason, trip: reason === 'connect' };
+  return { kind: 'neutral' };
+}
+
 /** Outcomes of one channel and model in the last minute, as one process saw them. */
 export interface OutcomeWindow {
   /** Unix milliseconds (any steady clock) and whether it failed; oldest first. */

@@ -381,15 +381,18 @@ describe('the image', () => {
     unbundled?.remove();
   });
 
-  it('serves clients on both ports, and internal routes, probes, metrics and the admin API only on the admin port', async () => {
+  it('serves clients and internal routes on both ports, and probes, metrics and the admin API only on the admin port', async () => {
     const job = { method: 'POST', headers: { authorization: `Bearer ${secrets['INTERNAL_JOB_TOKENS'] ?? ''}` } };
     const maintenance = '/api/internal/jobs/scheduled-maintenance';
-    for (const path of ['/livez', '/readyz', '/metrics', '/api/admin/v1/projects', maintenance]) {
+    for (const path of ['/livez', '/readyz', '/metrics', '/api/admin/v1/projects']) {
       const answer = await publicly(path, { headers: job.headers });
       expect([path, answer.status]).toEqual([path, 404]);
       expect(await answer.json()).toMatchObject({ error: { code: 'not_found' } });
     }
-    expect((await publicly(maintenance, job)).status).toBe(404);
+    // All paths of the specification are relative to the base URL.
+    expect((await publicly(maintenance, { headers: job.headers })).status).toBe(200);
+    expect((await publicly(maintenance)).status).toBe(401);
+    expect((await publicly('/api/internal/jobs/check-api-channels', job)).status).toBeLessThan(300);
     expect((await publicly('/api/v1/models')).status).toBe(401);
 
     expect((await admin(maintenance, { headers: job.headers })).status).toBe(200);

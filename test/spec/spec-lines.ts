@@ -68,7 +68,8 @@ export const specLines = {
   '4.1 returns': 'Active public models with type, capability, pricing and parameters, and nothing private.',
   '4.2 model': 'A chat model; any other is 400 `model_type_mismatch`.',
   '4.2 messages': 'Strings or content parts, and tools, as OpenAI has them.',
-  '4.2 max_tokens': '16 to 8192, default 1024. The step is a hint for forms.',
+  '4.2 max_tokens':
+    '16 to 8192. When absent, what the entry of the model says counts: 1024, or 4096 for 18 of the 26 shipped models, which think first. The step is a hint for forms.',
   '4.2 temperature': '0 to 2. The step is a hint for forms.',
   '4.2 stream': '`true` is accepted. A model with `stream: false` sends its finished answer as one chunk.',
   '4.2 returns': 'The chat completion object with our id, and headers with credits and attempts.',
@@ -113,7 +114,8 @@ export const specLines = {
   '4.7 returns': 'A generateContent response, with images as inline data.',
   '4.8 process-pending-callbacks': 'Delivers due callbacks, and starts or resumes tasks without a live workflow.',
   '4.8 check-stale-media-tasks': 'Fails tasks past their deadline and refunds their credits.',
-  '4.8 check-api-channels': 'Probes tripped channels with a free call. A channel that answers may be drawn again.',
+  '4.8 check-api-channels':
+    'Asks every enabled channel by a free call. One that answers may be drawn; one that cannot be reached or refuses our account may not.',
   '4.8 scheduled-maintenance':
     'Rebuilds the monthly summaries and deletes expired rows. The next run finishes the work of a killed one.',
   '4.8 recent runs': 'Each run with its times of request, start and end, and its summary.',
@@ -142,7 +144,8 @@ export const specLines = {
   '7 rate limit': '429 `rate_limit_exceeded` with `Retry-After`.',
   '7 unknown model': '404 `model_not_found`.',
   '7 bad callback_url': '400 `invalid_callback_url`.',
-  '8 max_tokens': '16 to 8192, 1024 when absent.',
+  '8 max_tokens':
+    '16 to 8192. When absent, what the entry of the model says: 1024, or 4096 for most models that think first.',
   '8 temperature': '0 to 2.',
   '8 media values': 'The values of the model’s parameters only. The longest video takes 15 seconds.',
   '8 RPM': 'Set per key. A key without one is unlimited.',

@@ -1,5 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
+import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
+import { toLength, type ChatRequest } from '../../src/domain/chat.ts';
+import { withRoomToThink } from '../../src/domain/reasoning.ts';
 import { specLines } from './spec-lines.ts';
 import { specTable, testsByLine } from './spec-table.ts';
 
@@ -14,6 +17,17 @@ describe('docs/SPEC.md', () => {
     for (const [line, what] of Object.entries(specLines)) {
       expect({ line, what }).toEqual({ line, what: expect.stringMatching(/\w.{4,}\.$/) });
     }
+  });
+
+  it('says which output limit holds for a chat of the shipped models that names none', async () => {
+    const { entries } = await loadCatalog('catalog');
+    const nothing: ChatRequest = { model: 'm', messages: [], tools: [], extra: {}, ...toLength(undefined) };
+    const limits = entries
+      .filter(({ model }) => model.type === 'chat')
+      .map((entry) => withRoomToThink(nothing, entry.private.max_tokens).maxTokens);
+    const counts = [1_024, 4_096].map((limit) => limits.filter((one) => one === limit).length);
+    expect(specLines['4.2 max_tokens']).toContain(`1024, or 4096 for ${counts[1]} of the ${limits.length} shipped`);
+    expect(counts[0]).toBe(limits.length - (counts[1] ?? 0));
   });
 
   it('is what `npm run docs:spec` writes', () => {

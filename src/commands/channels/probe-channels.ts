@@ -1,4 +1,4 @@
-import { listTrippedChannels, recoverChannel, type TrippedChannel } from '../../db/channels.ts';
+import { endFreeCallFailures, listTrippedChannels, recoverChannel, type TrippedChannel } from '../../db/channels.ts';
 import type { Deps } from '../../deps.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
 import { probeChannel } from './probe-channel.ts';
@@ -41,7 +41,10 @@ async function probe(
     if (!answer) return 'not_offered';
     deps.logger.info({ ...about, answer: answer.kind }, 'a tripped channel was probed');
     if (answer.kind !== 'ok') return 'failed';
-    return (await recoverChannel(deps.db, tripped)) ? 'reopened' : 'superseded';
+    const recovered = await recoverChannel(deps.db, tripped);
+    // A trip for all models was of a free call, so a free call proves the end of its cause.
+    if (recovered && modelIds.includes('*')) await endFreeCallFailures(deps.db, channelId);
+    return recovered ? 'reopened' : 'superseded';
   } catch (error) {
     deps.logger.warn({ ...about, err: error }, 'a tripped channel could not be probed');
     return 'failed';

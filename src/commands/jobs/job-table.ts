@@ -6,6 +6,7 @@ import { EXPIRED_BATCH_MAX, expireChats } from '../../db/chat-ledger.ts';
 import { endStaleTasks } from '../tasks/end-stale-tasks.ts';
 import { createEndFollowUp } from '../tasks/follow-up-ends.ts';
 import { runMaintenance } from './maintenance.ts';
+import { checkChannels } from '../channels/check-channels.ts';
 import { checkModelLists } from '../channels/check-model-lists.ts';
 import { probeChannels } from '../channels/probe-channels.ts';
 import { processCallbacks } from '../callbacks/process-callbacks.ts';
@@ -57,10 +58,15 @@ export const jobs: Record<JobName, Job> = {
     everySeconds: (intervals) => intervals.channelsSeconds,
     // A list that hangs must not delay the recovery of a tripped channel.
     async run(deps) {
-      const [probes, lists] = await Promise.allSettled([probeChannels(deps), checkModelLists(deps)]);
+      const [probes, checks, lists] = await Promise.allSettled([
+        probeChannels(deps),
+        checkChannels(deps),
+        checkModelLists(deps),
+      ]);
       if (probes.status === 'rejected') throw probes.reason;
+      if (checks.status === 'rejected') throw checks.reason;
       if (lists.status === 'rejected') throw lists.reason;
-      return { ...probes.value, ...lists.value };
+      return { ...probes.value, ...checks.value, ...lists.value };
     },
   },
   'scheduled-maintenance': {

@@ -22,6 +22,9 @@ import type { Deps } from '../../deps.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
 
+/** Rows that retention deletes in one transaction, so that none of them holds its locks for long. */
+const rowsPerTransaction = 5_000;
+
 export type MaintenanceDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger'>;
 
 /** What one run did, as its row stores it: counts of rows, without their content. */
@@ -89,16 +92,16 @@ const alarmDays = 30;
 
 /**
  * Daily maintenance (rules "Jobs and retention"): creates the partitions of the next days, rebuilds the monthly summaries, verifies
- * the ledger, writes a checkpoint, and deletes expired data, `MAINTENANCE_BATCH_MAX` rows per transaction. A run that is killed
+ * the ledger, writes a checkpoint, and deletes expired data, `batchMax` rows per transaction. A run that is killed
  * anywhere and repeated has the same result. If steps fail, does the others and then throws `MaintenanceError`.
  */
 export async function runMaintenance(
   deps: MaintenanceDeps,
-  { signal }: { signal?: AbortSignal } = {},
+  { signal, batchMax = rowsPerTransaction }: { signal?: AbortSignal; batchMax?: number } = {},
 ): Promise<MaintenanceSummary> {
   const { config, db, logger } = deps;
   const summary = new MaintenanceSummary();
-  const limit = config.retention.batchMax;
+  const limit = batchMax;
   const cleared =
     (name: CountName, batch: () => Promise<number>): (() => Promise<void>) =>
     () =>
@@ -124,7 +127,7 @@ export async function runMaintenance(
           return tasks;
         }),
     ],
-    ['files', () => deleteFiles(deps, summary, signal)],
+    ['files', () => deleteFiles(deps, summary, { limit, signal })],
     ['idempotency', cleared('idempotency_keys_deleted', () => purgeIdempotency(db, limit))],
     [
       'delivery attempts',
@@ -235,11 +238,10 @@ async function dropDetails(
  * Includes files that an earlier run has marked but not deleted.
  */
 async function deleteFiles(
-  { config, db, files, logger }: MaintenanceDeps,
+  { db, files, logger }: MaintenanceDeps,
   summary: MaintenanceSummary,
-  signal?: AbortSignal,
+  { limit, signal }: { limit: number; signal: AbortSignal | undefined },
 ): Promise<void> {
-  const limit = config.retention.batchMax;
   await inBatches(limit, signal, () => claimExpiredFiles(db, limit));
   let after = '';
   await inBatches(limit, signal, async () => {

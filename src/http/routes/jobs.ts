@@ -7,17 +7,46 @@ import type { AppMiddleware } from '../context.ts';
 import { queryLimit } from '../query.ts';
 import type { Route } from '../route.ts';
 
-/** The internal endpoints of spec §4.8, for an external scheduler with a job token. */
+/** The internal endpoints of spec §4.8, for an external scheduler with a job token. At most `callsMax` of them are answered at a time. */
 export function jobRoutes(deps: JobDeps): Route[] {
+  const bounded = boundCalls(callsMax);
   const shared = { auth: 'job_token', dialect: 'openai', body: 'none' } as const;
   const path = (name: JobName) => `/api/internal/jobs/${name}`;
   return [
-    ...jobNames.map((name): Route => ({ ...shared, method: 'POST', path: path(name), handler: startJob(deps, name) })),
-    { ...shared, method: 'GET', path: path(maintenance), query: ['limit'], handler: showRuns(deps, maintenance) },
+    ...jobNames.map((name): Route => ({
+      ...shared,
+      method: 'POST',
+      path: path(name),
+      handler: bounded(startJob(deps, name)),
+    })),
+    {
+      ...shared,
+      method: 'GET',
+      path: path(maintenance),
+      query: ['limit'],
+      handler: bounded(showRuns(deps, maintenance)),
+    },
   ];
 }
 
 const maintenance = 'scheduled-maintenance';
+
+/** Twice the number of jobs, of which one run each can be under way. The routes are on the public port, and a call may wait for seconds. */
+const callsMax = 2 * jobNames.length;
+
+/** Answers 503 `overloaded` to the calls beyond `max` that run at the same time. */
+function boundCalls(max: number): (handler: AppMiddleware) => AppMiddleware {
+  let running = 0;
+  return (handler) => async (ctx, next) => {
+    if (running >= max) throw new GatewayError('overloaded', { retryAfterSeconds: 1 });
+    running += 1;
+    try {
+      await handler(ctx, next);
+    } finally {
+      running -= 1;
+    }
+  };
+}
 
 /** 200 with a run that has ended, 202 with the id of one that is still running, 500 for one that failed. */
 const startJob =

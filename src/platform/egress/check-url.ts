@@ -34,11 +34,11 @@ const urlCharactersMax = 2_048;
 
 /**
  * Checks a URL by its text, without DNS, and returns it parsed. Throws `EgressRefusal`. The parsed host decides, never the
- * raw text, because `0x7f.1` is 127.0.0.1. `isAllowed` exempts an address from the rules about scheme, host and port.
+ * raw text, because `0x7f.1` is 127.0.0.1. Port 443 is always accepted, another one if `isAllowedPort` says so. `isAllowed` exempts an address from the rules about scheme, host and port.
  */
 export function checkUrl(
   text: string,
-  { ports, isAllowed }: { ports: readonly number[]; isAllowed: (address: string) => boolean },
+  { isAllowedPort, isAllowed }: { isAllowedPort: (port: number) => boolean; isAllowed: (address: string) => boolean },
 ): URL {
   if (text.length > urlCharactersMax) throw new EgressRefusal('too_long');
   // The parser drops line ends and tabs, and reads `https:/x` and `https:\\x` as https://x. We refuse all of these.
@@ -55,7 +55,7 @@ export function checkUrl(
   if (url.protocol !== 'https:') throw new EgressRefusal('scheme');
   if (isIP(host) === 0 && !isPublicName(host)) throw new EgressRefusal('host');
   if (isIP(host) !== 0 && !isPublicAddress(host)) throw new EgressRefusal('address');
-  if (url.port !== '' && !ports.includes(Number(url.port))) throw new EgressRefusal('port');
+  if (url.port !== '' && !isAllowedPort(Number(url.port))) throw new EgressRefusal('port');
   return url;
 }
 

@@ -64,9 +64,12 @@ export interface Egress {
 export interface EgressSettings extends ConnectionSettings {
   /** `EGRESS_ALLOW_CIDRS`: URLs with a literal address in these ranges may use any port and plain http. */
   allowCidrs: readonly string[];
-  /** Ports beside 443 that a callback may use. */
+  /** The only ports that a callback may use beside 443; none: every port that needs no privilege (1024 and above). */
   callbackPorts: readonly number[];
 }
+
+/** Receivers that are not on 443 run here (RFC 6335, 6: user and dynamic ports). Ports below belong to other protocols. */
+const unprivilegedMin = 1_024;
 
 /**
  * The egress guard. All requests to URLs from clients and from providers' replies go through it (rules "Egress guard"). It
@@ -75,9 +78,12 @@ export interface EgressSettings extends ConnectionSettings {
  */
 export function createEgress(settings: EgressSettings): Egress {
   const isAllowed = addressMatcher(settings.allowCidrs);
+  const { callbackPorts } = settings;
+  const isCallbackPort = (port: number): boolean =>
+    callbackPorts.length === 0 ? port >= unprivilegedMin : callbackPorts.includes(port);
   const { exchange, close } = createExchanges(settings);
   const check = (text: string, purpose: EgressPurpose): URL =>
-    checkUrl(text, { ports: purpose === 'callback' ? settings.callbackPorts : [], isAllowed });
+    checkUrl(text, { isAllowedPort: purpose === 'callback' ? isCallbackPort : () => false, isAllowed });
 
   return {
     checkUrl: (text, { purpose }) => check(text, purpose).href,

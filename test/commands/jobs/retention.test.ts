@@ -318,12 +318,12 @@ describe('retention', () => {
       await copy.drop();
       copy = await createTestDatabase({ template });
       await storeBytes(upkeep);
-      const config = { ...upkeep.config, retention: { ...upkeep.config.retention, batchMax: 2 } };
+      const small = { batchMax: 2 };
       const doomed = await copy.open();
       dieAt(doomed, at);
-      await expect(runMaintenance({ ...upkeep, config, db: doomed })).rejects.toBeInstanceOf(MaintenanceError);
+      await expect(runMaintenance({ ...upkeep, db: doomed }, small)).rejects.toBeInstanceOf(MaintenanceError);
       db = await copy.open();
-      await runMaintenance({ ...upkeep, config, db });
+      await runMaintenance({ ...upkeep, db }, small);
       expect(await everything()).toEqual(expected);
       for (const id of fileIds) {
         expect(await upkeep.files.exists(`uploads/${id}`)).toBe(!id.startsWith('file_expired'));

@@ -194,6 +194,8 @@ describe('check-api-channels', () => {
       return summary.probed > 0 && ran.body;
     });
     expect(body).toMatchObject({ state: 'succeeded', summary: { probed: 2, reopened: 1, failed: 1 } });
+    const { summary } = z.object({ summary: z.object({ checked: z.number() }) }).parse(body);
+    expect(summary.checked).toBeGreaterThan(0);
     const unavailable = await gateway.database.query<{ channelId: string }>(
       '',
       'select channel_id from channel_health where unavailable_until > clock_timestamp()',

@@ -118,6 +118,30 @@ describe('checkUrl', () => {
     expect(reasonFor(`https://hooks.example/${'é'.repeat(1_000)}`)).toBe('too_long');
   });
 
+  it.each([
+    [1, 'port'],
+    [25, 'port'],
+    [80, 'port'],
+    [1_023, 'port'],
+    [443, 'accepted'],
+    [1_024, 'accepted'],
+    [8_080, 'accepted'],
+    [8_443, 'accepted'],
+    [65_535, 'accepted'],
+  ] as const)('takes a callback to port %i, while no port is configured: %s', (port, expected) => {
+    const open = createEgress({ allowCidrs: [], callbackPorts: [] });
+    for (const host of ['hooks.example', '93.184.216.34', '[2606:2800:220:1::1]'])
+      expect([host, reasonFor(`https://${host}:${port}/hook`, open)]).toEqual([host, expected]);
+    const inputs = (text: string) => open.checkUrl(text, { purpose: 'input' });
+    if (port !== 443) expect(() => inputs(`https://pictures.example:${port}/a.png`)).toThrow(EgressRefusal);
+  });
+
+  it('narrows the ports of a callback to 443 and the configured ones', () => {
+    expect(['', ':8443', ':9443', ':1024'].map((port) => reasonFor(`https://hooks.example${port}/`))).toEqual([
+      ...['accepted', 'accepted', 'port', 'port'],
+    ]);
+  });
+
   it('allows the extra ports for callbacks only', () => {
     expect(() => strict.checkUrl('https://hooks.example:8443/', { purpose: 'input' })).toThrow(EgressRefusal);
     expect(() => strict.checkUrl('https://hooks.example:8443/', { purpose: 'output' })).toThrow(EgressRefusal);
