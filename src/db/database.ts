@@ -1,6 +1,7 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import type { JsonObject } from '../domain/json.ts';
+import { isStaleConnection } from '../domain/sqlstate.ts';
 
 export type Query = Statements['query'];
 
@@ -109,6 +110,7 @@ export class Database extends Statements {
       return value;
     } catch (error) {
       await client.query('rollback').catch((lost: Error) => (broken = lost));
+      if (error instanceof pg.DatabaseError && isStaleConnection(error.code ?? '')) broken ??= error;
       throw error;
     } finally {
       client.release(broken);

@@ -1,10 +1,7 @@
-/** Deadlock, serialization failure and lock timeout: the whole transaction was rolled back, so it may run again. */
-const rolledBack = new Set(['40P01', '40001', '55P03']);
+import { isLost, isRolledBack, isUnavailable } from '../domain/sqlstate.ts';
 
-/** SQLSTATEs and socket errors after which it is unknown whether the statement took effect. */
-const lost = new Set([
-  '57P01', '57P02', '57P03', '08000', '08003', '08006', 'ECONNRESET', 'EPIPE', 'ECONNREFUSED', 'ETIMEDOUT',
-]); // prettier-ignore
+/** Socket errors after which it is unknown whether the statement took effect. */
+const lost = new Set(['ECONNRESET', 'EPIPE', 'ECONNREFUSED', 'ETIMEDOUT']);
 
 const codeOf = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : '';
@@ -12,10 +9,14 @@ const codeOf = (error: unknown): string =>
 /** Whether the connection was lost during a statement, so that it is unknown whether the statement took effect. */
 export const isConnectionLost = (error: unknown): boolean =>
   lost.has(codeOf(error)) ||
+  isLost(codeOf(error)) ||
   (error instanceof Error &&
     /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
       error.message,
     ));
+
+/** Whether the database cannot serve the statement now. The statement may have taken effect. */
+export const isDatabaseAway = (error: unknown): boolean => isConnectionLost(error) || isUnavailable(codeOf(error));
 
 /** Runs `work`, and up to three times again after an error that rolled the whole transaction back. */
 export async function retryTransient<T>(work: () => Promise<T>): Promise<T> {
@@ -24,7 +25,7 @@ export async function retryTransient<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (tries >= triesMax || !rolledBack.has(codeOf(error))) throw error;
+      if (tries >= triesMax || !isRolledBack(codeOf(error))) throw error;
     }
   }
 }

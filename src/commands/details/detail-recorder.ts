@@ -1,5 +1,5 @@
 import { ensureDetailPartitions, isPartitionMissing, writeDetailRows, type DetailRow } from '../../db/detail-rows.ts';
-import { isConnectionLost } from '../../db/retry-transient.ts';
+import { isDatabaseAway } from '../../db/retry-transient.ts';
 import type { Deps } from '../../deps.ts';
 import { pause } from '../../platform/pause.ts';
 
@@ -58,7 +58,7 @@ export function createDetailRecorder(
       unavailable = false;
       return true;
     } catch (error) {
-      if (!isConnectionLost(error)) {
+      if (!isDatabaseAway(error)) {
         lose(batch.length, error);
         return true;
       }
