@@ -2,7 +2,7 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import { deliverCallback } from '../commands/callbacks/deliver-callback.ts';
 import { finishTask } from '../commands/tasks/finish-task.ts';
 import { runJob } from '../commands/jobs/run-job.ts';
-import { drawChannels, planTask } from '../commands/tasks/plan-task.ts';
+import { drawAgain, drawChannels, planTask } from '../commands/tasks/plan-task.ts';
 import { AttemptInterrupted, type AttemptSignals } from '../commands/tasks/attempt/run.ts';
 import { runAttempt } from '../commands/tasks/run-attempt.ts';
 import { stopUpstream } from '../commands/tasks/stop-upstream.ts';
@@ -16,6 +16,7 @@ export const createActivities = (deps: Deps) => {
   return {
     planTask: (taskId: string) => hidingErrors(deps, () => planTask(planDeps, taskId)),
     drawChannels: (taskId: string) => hidingErrors(deps, () => drawChannels(planDeps, taskId)),
+    drawAgain: (taskId: string) => hidingErrors(deps, () => drawAgain(planDeps, taskId)),
     finishTask: async (input: FinishInput) => {
       const { status, deliveryId } = await hidingErrors(deps, () => finishTask(deps, input));
       // Not awaited: the stop is best effort (rules "Ends") and may take longer than this activity's timeout.

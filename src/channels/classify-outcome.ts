@@ -55,7 +55,8 @@ export function readOutcome<T>(
   const own = 'json' in body ? readError(body.json) : null;
   const errorClass = errorRows.find(({ when }) => when(status, own))?.is ?? 'unreadable';
   const detail = brief(['HTTP', status, ...(own ?? []).map(plainWord).filter(Boolean)].join(' '));
-  const retryAfterSeconds = errorClass === 'rate_limit' ? retryAfter(headers['retry-after'], now) : undefined;
+  const mayTellWhen = errorClass === 'rate_limit' || errorClass === 'provider_error';
+  const retryAfterSeconds = mayTellWhen ? retryAfter(headers['retry-after'], now) : undefined;
   return {
     kind: 'trouble',
     errorClass,

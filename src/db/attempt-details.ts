@@ -35,7 +35,7 @@ const fromAttempts = `from (select a.*, coalesce(a.ended_at, t.completed_at) as 
                          case when a.outcome is not null or t.completed_at is null then a.outcome
                               when a.operation is not null then 'canceled' else 'unknown' end as told
                        from attempt a left join task t on t.id = a.request_id) a
-                      where request_id = $1 order by n limit 100`;
+                      where request_id = $1 order by n limit 500`;
 
 /** The calls made for a task, in order, with the upstream's messages: for operators, never for clients. */
 export async function listAttemptDetails(database: Database, taskId: string): Promise<AttemptDetail[]> {

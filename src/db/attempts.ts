@@ -1,4 +1,5 @@
 import type { JsonObject } from '../domain/json.ts';
+import type { BusyChannel } from '../domain/channel-health.ts';
 import type { TaskSnapshot } from '../domain/task-snapshot.ts';
 import { mediaInputKeys } from '../domain/parameters.ts';
 import type { TaskOutput, TaskStatus, TaskType } from '../domain/task.ts';
@@ -31,7 +32,10 @@ export interface AttemptTask {
   snapshot: TaskSnapshot;
   remainingMs: number;
   cancelRequested: boolean;
-  /** The attempt on the channel that was asked for, if it has begun, with the time since then. Its outcome is null while it runs. */
+  /**
+   * The latest attempt on the channel that was asked for, with the time since it began. Its outcome is null while it runs. Null if there is
+   * none, or if the channel was too busy then and may be called again now.
+   */
   begun: (Pick<AttemptMemory, 'outcome' | 'code'> & { ageMs: number }) | null;
 }
 
@@ -47,8 +51,9 @@ export async function findTaskForAttempt(
        extract(epoch from deadline_at - clock_timestamp())::float8 * 1000 as remaining_ms,
        cancel_requested_at is not null as cancel_requested,
        (select jsonb_build_object('outcome', outcome, 'code', code,
-          'ageMs', extract(epoch from clock_timestamp() - started_at) * 1000) from attempt
-        where request_id = task.id and channel_id = $2) as begun
+          'ageMs', extract(epoch from clock_timestamp() - started_at) * 1000)
+        from (select * from attempt where request_id = task.id and channel_id = $2 order by n desc limit 1) latest
+        where outcome is distinct from 'transient' or retry_at is null or retry_at > clock_timestamp()) as begun
      from task where id = $1 and admission = 'reserved'`,
     [taskId, channelId],
   );
@@ -83,7 +88,8 @@ export async function startAttempt(
 }
 
 /**
- * Begins the attempt of a task on a channel, or takes over the existing one with a new fencing token. Null if no attempt may begin:
+ * Begins the attempt of a task on a channel, or takes over the existing one with a new fencing token. A channel that was too busy for the
+ * task gets another attempt from the time on that its row names. Null if no attempt may begin:
  * the task has ended or is being canceled, or the channel is not enabled, not available, or has another adapter now.
  */
 export async function beginAttempt(
@@ -176,15 +182,18 @@ export interface AttemptEnd {
   errorClass?: ErrorClass | null;
   status?: number | null;
   detail?: string | null;
+  /** The channel was too busy and bought nothing: when the task may call it again. */
+  retry?: BusyChannel | null;
   outputs?: TaskOutput[];
 }
 
 /** Ends an attempt once; false if another holder has ended it or taken it over. */
 export async function endAttempt(database: Database, held: Held, end: AttemptEnd): Promise<boolean> {
+  const retry = end.outcome === 'transient' ? end.retry : null;
   return database.returnsRow(
     'end-attempt',
     `update attempt set outcome = $3, code = $4, error_class = $5, status = $6, detail = $7, outputs = $8::jsonb,
-       ended_at = clock_timestamp(), next_poll_at = null
+       retry_at = clock_timestamp() + make_interval(secs => $9), retry_promised = $10, ended_at = clock_timestamp(), next_poll_at = null
      where id = $1 and fence = $2 and outcome is null returning 1`,
     [
       held.attemptId,
@@ -195,6 +204,8 @@ export async function endAttempt(database: Database, held: Held, end: AttemptEnd
       end.status ?? null,
       end.detail ?? null,
       end.outputs ? JSON.stringify(end.outputs) : null,
+      retry?.seconds ?? null,
+      retry?.isPromised ?? null,
     ],
   );
 }
@@ -214,19 +225,29 @@ export async function markSeen(
   return { wanted: rows.length === 1 };
 }
 
+export interface AttemptedChannel {
+  channelId: string;
+  name: string;
+  outcome: AttemptMemory['outcome'];
+  /** From when on the task may call the channel again, because it was too busy. Unix milliseconds; null after any other outcome. */
+  retryAtMs: number | null;
+  retryPromised: boolean | null;
+}
+
 export interface TaskRouting {
   modelId: string;
   groups: string[];
   /** The adapter families that can make it. */
   families: string[];
-  /** The channels that the task has tried or is trying, in order. */
-  attempted: { channelId: string; name: string; outcome: AttemptMemory['outcome'] }[];
+  /** The attempts of the task, in order. */
+  attempted: AttemptedChannel[];
 }
 
 /** `TaskRouting` of the task `t`, as JSON. */
 export const routingJson = `jsonb_build_object('modelId', t.model_id, 'groups', t.snapshot -> 'groups',
   'families', array(select jsonb_object_keys(t.snapshot -> 'upstream')),
-  'attempted', array(select jsonb_build_object('channelId', channel_id, 'name', channel_name, 'outcome', outcome)
+  'attempted', array(select jsonb_build_object('channelId', channel_id, 'name', channel_name, 'outcome', outcome,
+                       'retryAtMs', extract(epoch from retry_at) * 1000, 'retryPromised', retry_promised)
                      from attempt where request_id = t.id order by n))`;
 
 /** The facts that decide which channels an admitted task may try, or null if there is no such task. */

@@ -64,6 +64,31 @@ export function freeCallNoteOf(attempt: Attempt<unknown>): FreeCallNote {
   return { kind: 'neutral' };
 }
 
+/** When a media task may call a channel again that was too busy for it. */
+export interface BusyChannel {
+  seconds: number;
+  /** The provider said that it is only for now. Without that, a 503 may be an outage. */
+  isPromised: boolean;
+}
+
+/**
+ * For how long a media task leaves a channel alone that was too busy for it: as long as the provider asked, else `usualSeconds`, at
+ * most `maxSeconds`. Null if the channel did not fail because it was busy. Busy are a rate limit and a lack of capacity: 429, 503,
+ * 529, or the same words in an answer with another status. A 500, 502 or 504 is a failure of the provider.
+ */
+export function busyChannel(
+  attempt: Attempt<unknown>,
+  { usualSeconds, maxSeconds }: { usualSeconds: number; maxSeconds: number },
+): BusyChannel | null {
+  if (attempt.kind !== 'transient') return null;
+  const { errorClass, status = 0, retryAfterSeconds } = attempt;
+  const lacksCapacity = errorClass === 'provider_error' && (status < 500 || status === 503 || status === 529);
+  const isLimit = errorClass === 'rate_limit';
+  if (!isLimit && !lacksCapacity) return null;
+  const seconds = Math.min(retryAfterSeconds ?? usualSeconds, maxSeconds);
+  return { seconds, isPromised: isLimit || status === 429 || retryAfterSeconds !== undefined };
+}
+
 /** Outcomes of one channel and model in the last minute, as one process saw them. */
 export interface OutcomeWindow {
   /** Unix milliseconds (any steady clock) and whether it failed; oldest first. */

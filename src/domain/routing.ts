@@ -63,6 +63,21 @@ export function drawOrder<T extends Candidate>(channels: readonly T[], wanted: W
   };
 }
 
+/**
+ * The channels as one task may draw them: a channel that was too busy for the task is unavailable until `retryAtMs` has it, unix
+ * milliseconds by channel id.
+ */
+export const unavailableWhileBusy = <T extends Candidate>(
+  channels: readonly T[],
+  retryAtMs: ReadonlyMap<string, number>,
+): T[] =>
+  channels.map((channel) => {
+    const busyUntil = retryAtMs.get(channel.id);
+    if (busyUntil === undefined) return channel;
+    const allModelsUntil = Math.max(channel.unavailableUntil['*'] ?? 0, busyUntil);
+    return { ...channel, unavailableUntil: { ...channel.unavailableUntil, '*': allModelsUntil } };
+  });
+
 /** Of the channels that do not cool down, the one whose breaker recovers first. */
 export function firstToRecover<T extends Candidate>(channels: readonly T[], wanted: Wanted): T | null {
   const tripped = listServing(channels, wanted).filter(

@@ -81,6 +81,8 @@ export interface ChannelDraw {
   waitMs: number | null;
   /** Whether a suitable channel is left out only because it is tripped or cooling down. */
   moreLater: boolean;
+  /** Whether an attempt failed for another reason than that its channel was too busy. */
+  hasFailed?: boolean;
 }
 
 export interface AttemptInput {

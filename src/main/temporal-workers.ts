@@ -32,7 +32,7 @@ export async function createWorkers(deps: Deps, tracing: Tracing | null): Promis
   const connection = await connectPatiently(deps);
   await ensureTemporalPatiently(deps);
   const activities = createActivities(deps);
-  const { planTask, drawChannels, finishTask, attempt, deliver, runJob } = activities;
+  const { planTask, drawChannels, drawAgain, finishTask, attempt, deliver, runJob } = activities;
   const common = {
     connection,
     namespace: config.temporal.namespace,
@@ -45,7 +45,7 @@ export async function createWorkers(deps: Deps, tracing: Tracing | null): Promis
       ...common,
       taskQueue: taskQueues.tasks,
       workflowBundle: bundle,
-      activities: { planTask, drawChannels, finishTask },
+      activities: { planTask, drawChannels, drawAgain, finishTask },
       maxConcurrentLocalActivityExecutions: 100,
       // A cached workflow takes a quarter of a megabyte. One that waits for minutes is cheaper to replay than to keep, and 40 tasks a
       // second that take ten seconds each are 400.
@@ -62,14 +62,14 @@ export async function createWorkers(deps: Deps, tracing: Tracing | null): Promis
     Worker.create({
       ...common,
       taskQueue: taskQueues.deliveries,
-      activities: { planTask, drawChannels, finishTask, deliver, runJob },
+      activities: { planTask, drawChannels, drawAgain, finishTask, deliver, runJob },
       // A callback waits here for its turn (`createSendSlots`); so that one project never fills the queue, it waits a second.
       maxConcurrentActivityTaskExecutions: 1_000,
     }),
     Worker.create({
       ...common,
       taskQueue: taskQueues.money,
-      activities: { planTask, drawChannels, finishTask },
+      activities: { planTask, drawChannels, drawAgain, finishTask },
       maxConcurrentActivityTaskPolls: rarePolls,
     }),
     Worker.create({

@@ -130,6 +130,46 @@ describe('beginning an attempt', () => {
     });
   });
 
+  it('makes another attempt on a channel that was too busy, from the time on that its row names', async () => {
+    const { taskId, begin } = await newAttempt();
+    const refused = (await begin())!;
+    await endAttempt(db, refused, {
+      outcome: 'transient',
+      errorClass: 'rate_limit',
+      retry: { seconds: 60, isPromised: true },
+    });
+    expect(await begin(other)).toMatchObject({ fresh: false, attemptId: refused.attemptId, outcome: 'transient' });
+    await run(db, 'update attempt set retry_at = clock_timestamp() where id = $1', [refused.attemptId]);
+
+    const [left, right] = await Promise.all([begin(db), begin(other)]);
+    expect([left?.fresh, right?.fresh].sort()).toEqual([false, true]);
+    expect(left?.attemptId).not.toBe(refused.attemptId);
+    expect(await rowsOf(db, 'select n, outcome from attempt where request_id = $1 order by n', [taskId])).toEqual([
+      { n: 1, outcome: 'transient' },
+      { n: 2, outcome: null },
+    ]);
+  });
+
+  it.each(['transient', 'refused', 'unknown', 'canceled', 'ok'] as const)(
+    'makes no other attempt on a channel after an attempt that ended as %s',
+    async (outcome) => {
+      const { begin } = await newAttempt();
+      const ended = (await begin())!;
+      // Only an attempt that bought nothing names a time.
+      const retry = outcome === 'transient' ? null : { seconds: -1, isPromised: true };
+      await endAttempt(db, ended, { outcome, retry });
+      expect(await begin(other)).toMatchObject({ fresh: false, attemptId: ended.attemptId, outcome });
+    },
+  );
+
+  it('is refused by the table itself where an earlier attempt on the channel may have bought the job', async () => {
+    const { taskId, channelId, begin } = await newAttempt();
+    await endAttempt(db, (await begin())!, { outcome: 'unknown' });
+    const second = `insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline)
+                    values ($1, $2, 2, $3, 'x', 'x', clock_timestamp())`;
+    await expect(run(db, second, [newId('att'), taskId, channelId])).rejects.toThrow('attempt_bought_once_idx');
+  });
+
   it('returns a recorded outcome and does not take the attempt over', async () => {
     const { begin } = await newAttempt();
     const holder = (await begin())!;

@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { drawOrder, firstToRecover, listServing, type Candidate, type Wanted } from '../../src/domain/routing.ts';
+import {
+  drawOrder,
+  firstToRecover,
+  listServing,
+  unavailableWhileBusy,
+  type Candidate,
+  type Wanted,
+} from '../../src/domain/routing.ts';
 
 const nowMs = 1_000_000;
 const wanted: Wanted = { modelId: 'model-a', groups: ['default', 'gold'], families: ['fal'], tried: new Set(), nowMs };
@@ -171,5 +178,20 @@ describe('listServing', () => {
         );
       }),
     );
+  });
+});
+
+describe('unavailableWhileBusy', () => {
+  const busyUntil = new Map([['a', nowMs + 700]]);
+  const drawn = (channels: Candidate[]) => drawOrder(unavailableWhileBusy(channels, busyUntil), wanted, () => 0);
+
+  it('leaves a channel that was too busy for the task out of the draw until its time', () => {
+    const { order, availableAtMs } = drawn([candidate('a'), candidate('b')]);
+    expect(order.map(({ id }) => id)).toEqual(['b']);
+    expect(availableAtMs).toBe(nowMs + 700);
+  });
+
+  it('does not shorten a cool-down of the channel', () => {
+    expect(drawn([candidate('a', { unavailableUntil: { '*': nowMs + 900 } })]).availableAtMs).toBe(nowMs + 900);
   });
 });

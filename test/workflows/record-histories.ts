@@ -75,7 +75,7 @@ const paths: Record<string, Path> = {
   'failed-callback': (scene) => ended(scene, 'a fox', 'succeeded', answer(500)),
   failover: (scene) =>
     ended(scene, 'a fox [[fail=transient on=sandbox-a]] [[fail=transient on=sandbox-b]]', 'succeeded'),
-  'every-channel-failed': (scene) => ended(scene, 'a fox [[fail=transient]]', 'failed'),
+  'every-channel-failed': (scene) => ended(scene, 'a fox [[fail=late_fail latency=50]]', 'failed'),
   refused: (scene) => ended(scene, 'a fox [[fail=refused]]', 'failed'),
   unknown: (scene) => ended(scene, 'a fox [[fail=reset]]', 'failed'),
 
@@ -174,6 +174,7 @@ const paths: Record<string, Path> = {
 
   async 'waited-for-channel'(scene) {
     const { database } = scene.gateway;
+    await allAvailable(scene);
     await database.query(
       'cool-all-down',
       `insert into channel_health (channel_id, model_id, unavailable_until, reason)
@@ -182,6 +183,30 @@ const paths: Record<string, Path> = {
     // Until the worker's channel cache has expired.
     await sleep(2_500);
     return ended(scene, 'a fox', 'succeeded');
+  },
+
+  async 'busy-channels'(scene) {
+    await allAvailable(scene);
+    return ended(scene, busyOnce, 'succeeded');
+  },
+
+  async 'canceled-while-channels-are-busy'(scene) {
+    await allAvailable(scene);
+    const { taskId } = await create(scene, 'a fox [[fail=rate_limit]]');
+    await eventually(async () => {
+      const [row] = await scene.gateway.database.query<{ refused: number }>(
+        '',
+        'select count(*)::int as refused from attempt where request_id = $1 and retry_at is not null',
+        [taskId],
+      );
+      return row?.refused === 3;
+    });
+    // Until the workflow waits on its timer.
+    await sleep(1_000);
+    await scene.gateway.create(scene.project.apiKey, `/api/v1/tasks/${taskId}/cancel`, '');
+    await expectEnd(scene, taskId, 'canceled');
+    await allAvailable(scene);
+    return taskId;
   },
 
   async 'delivered-again'(scene) {
@@ -196,6 +221,15 @@ const paths: Record<string, Path> = {
     return row?.id ?? '';
   },
 };
+
+/** Each channel answers the first call with 429. */
+const busyOnce = ['a', 'b', 'c'].map((name) => `[[fail=rate_limit times=1 on=sandbox-${name}]]`).join(' ');
+
+/** Ends the cool-downs of earlier paths, and waits until the worker knows. */
+async function allAvailable({ gateway }: Scene): Promise<void> {
+  await gateway.database.query('all-available', 'delete from channel_health');
+  await sleep(2_500);
+}
 
 const triesMax = 5;
 const Json = z.json();

@@ -26,11 +26,14 @@ describe('a recorded history', () => {
 
   it('exists for every path', () => {
     expect(names.sort()).toEqual([
+      'busy-channels',
       'canceled',
       'canceled-by-operator',
+      'canceled-while-channels-are-busy',
       'canceled-while-parked',
       'delivered-again',
       'every-channel-failed',
+      'every-channel-failed-before-busy-waits',
       'failed-callback',
       'failover',
       'happy',
@@ -44,6 +47,7 @@ describe('a recorded history', () => {
       'stale',
       'unknown',
       'waited-for-channel',
+      'waited-for-channel-before-busy-waits',
       'with-callback',
       'with-callback-before-attempts-end-tasks',
     ]);
@@ -82,6 +86,13 @@ describe('the number of history events of a task whose job is parked', () => {
     expect(eventsOf('parked')).toHaveLength(26);
     expect(eventsOf('parked')).toContain('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
     expect(eventsOf('parked').filter((type) => type === 'WORKFLOW_EXECUTION_SIGNALED')).toHaveLength(1);
+  });
+});
+
+describe('the history of a task that waits for its busy channels', () => {
+  it('has one timer for each wait and no activity while it waits', () => {
+    expect(eventsOf('busy-channels').filter((type) => type === 'TIMER_STARTED')).toHaveLength(1);
+    expect(eventsOf('busy-channels').filter((type) => type === 'ACTIVITY_TASK_SCHEDULED')).toHaveLength(4);
   });
 });
 

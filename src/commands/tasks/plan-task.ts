@@ -1,11 +1,12 @@
 import { findPendingDelivery } from '../../db/deliveries.ts';
 import { findTaskRouting, type TaskRouting } from '../../db/attempts.ts';
 import type { Deps } from '../../deps.ts';
-import { ATTEMPTS_MAX, drawOrder } from '../../domain/routing.ts';
+import { ATTEMPTS_MAX, drawOrder, unavailableWhileBusy } from '../../domain/routing.ts';
 import { isTerminal } from '../../domain/task.ts';
+import { usableCredential } from '../channels/unseal-credential.ts';
 import type { ChannelDraw, DeliveryLimits, TaskPlan } from '../../domain/workflow-contract.ts';
 
-type PlanDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'channels'> & { random: () => number };
+type PlanDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'channels' | 'sealer' | 'logger'> & { random: () => number };
 
 /** How often a task may wait for a channel to become available, so that no task waits for its whole deadline in small steps. */
 const channelWaitsMax = 5;
@@ -24,7 +25,7 @@ export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan
   };
   const ended = isTerminal(admission.status);
   const { routing } = admission;
-  const draw = routing && admission.remainingMs > 0 ? await drawFor(deps, routing) : nothing;
+  const draw = routing && admission.remainingMs > 0 ? drawFor(deps, routing, await deps.channels.list()) : nothing;
   const deliveryId = ended && admission.admitted ? await findPendingDelivery(deps.db, taskId) : null;
   return { admitted: admission.admitted, remainingMs: admission.remainingMs, ended, deliveryId, draw, limits };
 }
@@ -38,15 +39,41 @@ export const deliveryLimits = (callbacks: Deps['config']['callbacks']): Delivery
 /** Draws the channels for a task again, after waiting or after failed attempts. */
 export async function drawChannels(deps: PlanDeps, taskId: string): Promise<ChannelDraw> {
   const routing = await findTaskRouting(deps.db, taskId);
-  return routing ? drawFor(deps, routing) : nothing;
+  return routing ? drawFor(deps, routing, await deps.channels.list()) : nothing;
+}
+
+/**
+ * Draws the channels for a task whose channels were all tried or unavailable. A channel that was too busy for the task bought nothing: it
+ * is drawn again from the time on that its attempt names, and does not count towards the limit of attempts. After a failure on three
+ * channels none is drawn. A 503 without a promise is a failure too, because it may be an outage.
+ */
+export async function drawAgain(deps: PlanDeps, taskId: string): Promise<ChannelDraw> {
+  const routing = await findTaskRouting(deps.db, taskId);
+  if (!routing) return nothing;
+  const counted = routing.attempted.filter((attempt) => attempt.retryAtMs === null);
+  // In the order of the attempts, so that the latest of a channel decides.
+  const retryAtMs = new Map(
+    routing.attempted.flatMap(({ channelId, retryAtMs: at }) => (at === null ? [] : [[channelId, at] as const])),
+  );
+  const { channels, nowMs } = await deps.channels.list();
+  // A channel without a usable credential is skipped at each attempt, so the task must not wait for it.
+  const usable = channels.filter((channel) => usableCredential(deps, channel) !== null);
+  const known = { channels: unavailableWhileBusy(usable, retryAtMs), nowMs };
+  const failed = routing.attempted.filter(({ outcome, retryPromised }) => outcome === 'transient' && !retryPromised);
+  if (new Set(failed.map(({ channelId }) => channelId)).size >= ATTEMPTS_MAX) return { ...nothing, hasFailed: true };
+  const draw = drawFor(deps, { ...routing, attempted: counted }, known);
+  return { ...draw, hasFailed: failed.length > 0 };
 }
 
 /**
  * Draws the channels for a task. Those with an attempt come first and in their order, because their rows hold the outcomes. The
  * available channels that the task has not tried follow, up to the limit of attempts.
  */
-async function drawFor(deps: PlanDeps, { modelId, groups, families, attempted }: TaskRouting): Promise<ChannelDraw> {
-  const { channels, nowMs } = await deps.channels.list();
+function drawFor(
+  deps: PlanDeps,
+  { modelId, groups, families, attempted }: TaskRouting,
+  { channels, nowMs }: Awaited<ReturnType<Deps['channels']['list']>>,
+): ChannelDraw {
   const tried = new Set(attempted.map(({ channelId }) => channelId));
   const { order, availableAtMs } = drawOrder(channels, { modelId, groups, families, tried, nowMs }, deps.random);
   const unfinished = attempted

@@ -135,6 +135,8 @@ create table attempt (
   project_id text,
   request_id text not null,
   result jsonb,
+  retry_at timestamp with time zone,
+  retry_promised boolean,
   started_at timestamp with time zone not null default clock_timestamp(),
   status integer,
   stop_sent_at timestamp with time zone,
@@ -598,8 +600,6 @@ alter table attempt add constraint attempt_outcome_check CHECK ((outcome = ANY (
 
 alter table attempt add constraint attempt_pkey PRIMARY KEY (id);
 
-alter table attempt add constraint attempt_request_id_channel_id_key UNIQUE (request_id, channel_id);
-
 alter table attempt add constraint attempt_request_id_n_key UNIQUE (request_id, n);
 
 alter table audit_entry add constraint audit_entry_pkey PRIMARY KEY (id);
@@ -798,6 +798,8 @@ CREATE INDEX api_detail_at_idx ON ONLY public.api_detail USING brin (at) WITH (p
 CREATE INDEX api_key_project_idx ON public.api_key USING btree (project_id);
 
 CREATE INDEX api_key_secret_key_idx ON public.api_key_secret USING btree (key_id);
+
+CREATE UNIQUE INDEX attempt_bought_once_idx ON public.attempt USING btree (request_id, channel_id) WHERE (retry_at IS NULL);
 
 CREATE INDEX attempt_parked_idx ON public.attempt USING btree (channel_id, project_id, next_poll_at) WHERE (next_poll_at IS NOT NULL);
 
@@ -1208,8 +1210,9 @@ declare
 begin
   select * into t from task where task.id = p_task_id for no key update;
   if not found then return; end if;
-  select * into a from attempt where attempt.request_id = p_task_id and attempt.channel_id = p_channel_id for update;
-  fresh := not found;
+  select * into a from attempt where attempt.request_id = p_task_id and attempt.channel_id = p_channel_id
+    order by n desc limit 1 for update;
+  fresh := not found or coalesce(a.outcome = 'transient' and a.retry_at <= clock_timestamp(), false);
   if fresh then
     if t.admission <> 'reserved' or t.completed_at is not null or t.cancel_requested_at is not null then return; end if;
     select * into c from channel where channel.id = p_channel_id and enabled for key share;
@@ -2565,20 +2568,22 @@ AS $function$
 declare
   t task;
   a attempt;
+  may_begin boolean;
   mapping jsonb;
 begin
   select * into t from task where task.id = p_task_id and task.admission = 'reserved' for no key update;
   if not found then return; end if;
-  select * into a from attempt where attempt.request_id = p_task_id and attempt.channel_id = p_channel_id;
-  started := found and a.id = p_id and a.fence = p_fence and a.outcome is null and a.operation is null;
+  select * into a from attempt where attempt.request_id = p_task_id and attempt.channel_id = p_channel_id order by n desc limit 1;
+  may_begin := not found or coalesce(a.outcome = 'transient' and a.retry_at <= clock_timestamp(), false);
+  started := a.id is not null and a.id = p_id and a.fence = p_fence and a.outcome is null and a.operation is null;
   mapping := t.snapshot -> 'upstream' -> p_adapter;
-  if not found and mapping is not null and t.completed_at is null and t.deadline_at > clock_timestamp()
+  if may_begin and mapping is not null and t.completed_at is null and t.deadline_at > clock_timestamp()
      and not coalesce(t.input ?| p_input_keys, true) then
     select b.fresh into started from begin_attempt(
       p_id, p_task_id, p_channel_id, p_fence,
       case t.type when 'image' then p_image_submit_seconds else p_video_submit_seconds end,
       (mapping ->> 'cost_micro_usd')::bigint, p_probe_seconds, p_adapter) b;
-  elsif a.id is not null and not started then
+  elsif not may_begin and not started then
     begun := jsonb_build_object(
       'outcome', a.outcome, 'code', a.code, 'ageMs', extract(epoch from clock_timestamp() - a.started_at) * 1000);
   end if;

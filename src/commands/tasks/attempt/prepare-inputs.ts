@@ -25,7 +25,9 @@ export async function prepareInputs(
   const { deps, task, channel, signals } = run;
   if (!hasMediaInputs(task.input ?? {})) return { stage: 'prepared', run };
   const routing = await findTaskRouting(deps.db, task.taskId);
-  if (routing?.attempted.some(({ channelId }) => channelId === channel.row.id)) return { stage: 'prepared', run };
+  const latest = routing?.attempted.findLast(({ channelId }) => channelId === channel.row.id);
+  // After a refusal because the channel was busy, nothing is under way, and the inputs are prepared again.
+  if (latest && latest.retryAtMs === null) return { stage: 'prepared', run };
   const unwanted = new AbortController();
   const seen = setInterval(() => {
     markSeen(deps.db, task.taskId, null).then(

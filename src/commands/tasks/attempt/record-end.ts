@@ -5,6 +5,7 @@ import { crashPoint } from '../../../platform/crash-point.ts';
 import { logEnd, taskEndOf } from '../finish-task.ts';
 import { recordedReport, takeRow } from './begin.ts';
 import { patiently } from './patiently.ts';
+import { notSent } from './prepare-inputs.ts';
 import { AttemptInterrupted, type AttemptRun } from './run.ts';
 import type { AttemptHolder, CopiedResults, DecidedAttempt } from './stages.ts';
 
@@ -59,7 +60,17 @@ function noteSale({ deps, task, channel }: AttemptRun): void {
 async function reportOfOtherRun(run: AttemptRun): Promise<AttemptReport> {
   const current = await takeRow(run);
   if (current && current.outcome !== null) return recordedReport(current);
+  if (current?.fresh) await leaveUnsent(run, current);
   throw new AttemptInterrupted('another run has taken this attempt over');
+}
+
+/** Ends the attempt that `takeRow` began, because the other run had ended its own as too busy. Nothing was sent for it. */
+async function leaveUnsent({ deps, channel, task }: AttemptRun, holder: AttemptHolder): Promise<void> {
+  await deps.channels.release(channel.row, task.modelId);
+  await endAttempt(deps.db, holder, {
+    ...notSent('another run has ended this attempt'),
+    retry: { seconds: 1, isPromised: true },
+  });
 }
 
 function logAttempt({ deps, task, channel }: AttemptRun, { attemptId }: AttemptHolder, end: AttemptEnd): void {

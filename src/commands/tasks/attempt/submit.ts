@@ -1,5 +1,6 @@
 import { answeredSynchronously, type Operation, type SubmitResult } from '../../../channels/channel.ts';
 import { renewSubmit, saveOperation } from '../../../db/attempts.ts';
+import { busyChannel } from '../../../domain/channel-health.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { leaveToNewHolder } from './leave.ts';
 import { patiently } from './patiently.ts';
@@ -96,8 +97,15 @@ async function afterAnswer(
     errorClass: attempt.errorClass,
     status: attempt.status ?? null,
     detail: attempt.detail,
+    retry: busyChannel(attempt, busyBounds(run)),
   });
 }
+
+/** The waits of a channel that cools down after a 429, so that the task comes back when the channel does. */
+const busyBounds = ({ deps: { config } }: AttemptRun) => ({
+  usualSeconds: config.breaker.rateLimitCoolDownSeconds,
+  maxSeconds: config.breaker.rateLimitCoolDownMaxSeconds,
+});
 
 /** Saves the upstream's job reference before the first poll, as often as it takes: without it a bought job counts as lost. */
 export async function acceptJob(

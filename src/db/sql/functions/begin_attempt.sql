@@ -1,5 +1,7 @@
 -- Begins an attempt of a task on a channel, or takes over the existing one with a new fencing token. No row: no call may begin.
 --
+-- A channel that was too busy for the task bought nothing: from retry_at on, another attempt begins there.
+--
 -- While a submit of the earlier holder may still be under way (no operation yet, before submit_deadline), the fencing token
 -- stays with that holder.
 -- Whoever takes a parked job over polls it, so it is parked no longer.
@@ -19,8 +21,9 @@ declare
 begin
   select * into t from task where task.id = p_task_id for no key update;
   if not found then return; end if;
-  select * into a from attempt where attempt.request_id = p_task_id and attempt.channel_id = p_channel_id for update;
-  fresh := not found;
+  select * into a from attempt where attempt.request_id = p_task_id and attempt.channel_id = p_channel_id
+    order by n desc limit 1 for update;
+  fresh := not found or coalesce(a.outcome = 'transient' and a.retry_at <= clock_timestamp(), false);
   if fresh then
     if t.admission <> 'reserved' or t.completed_at is not null or t.cancel_requested_at is not null then return; end if;
     select * into c from channel where channel.id = p_channel_id and enabled for key share;

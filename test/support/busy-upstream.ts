@@ -1,0 +1,66 @@
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What a busy provider answers to a submit. */
+export interface BusyAnswer {
+  status: number;
+  headers?: Record<string, string>;
+  body: object;
+}
+
+/** A submit that reached this provider: a POST. */
+export interface SeenSubmit {
+  path: string;
+  body: string;
+  refused: boolean;
+}
+
+/** A proxy on loopback in front of the sandbox that can refuse submits, as a provider does that is too busy. */
+export interface BusyUpstream {
+  url: string;
+  submits: SeenSubmit[];
+  /** Refuses each later submit for which `when` is true. Null: none. */
+  refuse(answer: BusyAnswer | null, when?: (submit: Pick<SeenSubmit, 'path' | 'body'>) => boolean): void;
+  close(): Promise<void>;
+}
+
+export async function startBusyUpstream(target: string): Promise<BusyUpstream> {
+  const submits: SeenSubmit[] = [];
+  let refusal: { answer: BusyAnswer; when: (submit: Pick<SeenSubmit, 'path' | 'body'>) => boolean } | null = null;
+  const handle = (incoming: IncomingMessage, outgoing: ServerResponse, bytes: Buffer): void => {
+    const { method = 'GET', url: path = '/', headers } = incoming;
+    const submit = { path, body: bytes.toString('utf8') };
+    const refused = method === 'POST' && (refusal?.when(submit) ?? false);
+    if (method === 'POST') submits.push({ ...submit, refused });
+    if (refused && refusal) {
+      const { status, headers: own, body } = refusal.answer;
+      outgoing.writeHead(status, { 'content-type': 'application/json', ...own }).end(JSON.stringify(body));
+      return;
+    }
+    const onward = request(`${target}${path}`, { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    onward.on('error', () => outgoing.destroy());
+    onward.end(bytes);
+  };
+  const server = createServer((incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => handle(incoming, outgoing, Buffer.concat(chunks)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    submits,
+    refuse(answer, when = () => true) {
+      refusal = answer && { answer, when };
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
