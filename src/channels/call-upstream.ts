@@ -143,7 +143,7 @@ function callOnce(
         const encoding = answer.headers['content-encoding'] ?? 'identity';
         const [first] = chunks;
         const whole = chunks.length === 1 && first ? first : Buffer.concat(chunks);
-        const body: AnswerBody = encoding === 'identity' ? parse(whole) : { unreadable: 'encoded' };
+        const body: AnswerBody = encoding === 'identity' ? parse(whole, call.keepsDigits) : { unreadable: 'encoded' };
         end({ kind: 'answered', ...answer, body });
       },
       onResponseError(_controller, error) {

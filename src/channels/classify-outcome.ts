@@ -4,9 +4,9 @@ import { isTimeout, type CallOutcome } from './call-upstream.ts';
 
 /**
  * How one family reads errors: the provider's error types and codes, never its prose, which could quote the prompt. Null means
- * that the body is not from this provider but, for example, from a proxy.
+ * that the body tells no error, or is not from this provider but, for example, from a proxy.
  */
-export type ReadError = (json: unknown) => string[] | null;
+export type ReadError = (json: unknown, status?: number) => string[] | null;
 
 /** A 2xx in which the provider says that it could not make the answer, though its policy refused nothing. */
 export class FailedAnswer {
@@ -36,24 +36,42 @@ export function readOutcome<T>(
   readError: ReadError,
   now: () => number = Date.now,
 ): Verdict<T> {
-  if (outcome.kind !== 'answered') {
-    const { detail } = outcome;
-    if (outcome.kind === 'not_sent') return { kind: 'trouble', errorClass: 'connect', detail: brief(detail) };
-    const timedOut = isTimeout(detail) ? ({ timedOut: 'unanswered' } as const) : {};
-    return { kind: 'trouble', errorClass: 'interrupted', detail: brief(detail), ...timedOut };
-  }
-  const { status, headers, body } = outcome;
+  if (outcome.kind !== 'answered') return unanswered(outcome);
+  const { status, body } = outcome;
   if (status >= 200 && status < 300) {
     const value = 'json' in body ? read(body.json) : null;
-    if (value !== null) return { kind: 'ok', value, status };
-    const why = 'json' in body ? 'unexpected shape' : body.unreadable;
-    // An answer that came too slowly is a timeout after the request was sent, not an unreadable answer.
-    const trouble = { kind: 'trouble' as const, detail: `HTTP ${status}, ${why}`, status };
-    if (why === 'timed_out') return { ...trouble, errorClass: 'interrupted', timedOut: 'answering' };
-    return { ...trouble, errorClass: 'unreadable' };
+    return value === null ? unreadable(outcome, 'unexpected shape') : { kind: 'ok', value, status };
   }
-  const own = 'json' in body ? readError(body.json) : null;
+  const own = 'json' in body ? readError(body.json, status) : null;
   const errorClass = errorRows.find(({ when }) => when(status, own))?.is ?? 'unreadable';
+  return toldTrouble(outcome, own, errorClass, now);
+}
+
+type Answered = Extract<CallOutcome, { kind: 'answered' }>;
+
+/** Nothing came back. */
+export function unanswered({ kind, detail }: Exclude<CallOutcome, Answered>): Verdict<never> {
+  if (kind === 'not_sent') return { kind: 'trouble', errorClass: 'connect', detail: brief(detail) };
+  const timedOut = isTimeout(detail) ? ({ timedOut: 'unanswered' } as const) : {};
+  return { kind: 'trouble', errorClass: 'interrupted', detail: brief(detail), ...timedOut };
+}
+
+/** A 2xx that is neither a usable answer nor an error. `shape` describes its JSON. */
+export function unreadable({ status, body }: Answered, shape: string): Verdict<never> {
+  const why = 'json' in body ? shape : body.unreadable;
+  // An answer that came too slowly is a timeout after the request was sent, not an unreadable answer.
+  const trouble = { kind: 'trouble' as const, detail: brief(`HTTP ${status}, ${why}`), status };
+  if (why === 'timed_out') return { ...trouble, errorClass: 'interrupted', timedOut: 'answering' };
+  return { ...trouble, errorClass: 'unreadable' };
+}
+
+/** An error that the provider told, with its words. */
+export function toldTrouble(
+  { status, headers }: Answered,
+  own: string[] | null,
+  errorClass: ErrorClass,
+  now: () => number,
+): Verdict<never> {
   const detail = brief(['HTTP', status, ...(own ?? []).map(plainWord).filter(Boolean)].join(' '));
   const mayTellWhen = errorClass === 'rate_limit' || errorClass === 'provider_error';
   const retryAfterSeconds = mayTellWhen ? retryAfter(headers['retry-after'], now) : undefined;
@@ -74,7 +92,8 @@ const timeoutStatuses: ReadonlySet<number> = new Set([408, 504, 524]);
  * The first matching row decides, and without one the error is `unreadable`. Words come first, because providers report
  * moderation and quota with many statuses.
  */
-const errorRows: { when: (status: number, own: string[] | null) => boolean; is: ErrorClass }[] = [
+export type ErrorRow = { when: (status: number, own: string[] | null) => boolean; is: ErrorClass };
+const errorRows: readonly ErrorRow[] = [
   { when: (status) => status < 400, is: 'redirect' },
   { when: (status, own) => status < 500 && hasWord(own, contentPolicyWords), is: 'content_policy' },
   // The account's own running requests reach its limit, as with a 429. The account is not empty.
@@ -83,16 +102,23 @@ const errorRows: { when: (status: number, own: string[] | null) => boolean; is: 
   { when: (status, own) => status < 500 && hasWord(own, unknownModelWords), is: 'unknown_model' },
   // A 429 that says so is about the capacity of the provider, not about our rate (Kimi, GLM).
   { when: (status, own) => status === 429 && hasWord(own, overloadedWords), is: 'provider_error' },
-  { when: (status) => status === 401 || status === 402, is: 'account' },
-  // OpenRouter and xAI answer a flagged prompt with 403, so without a known word it proves nothing about the account.
-  { when: (status) => status === 403, is: 'forbidden' },
-  { when: (status) => status === 404 || status === 410, is: 'unknown_model' },
-  { when: (status) => status === 408 || status === 409 || status === 425, is: 'interrupted' },
-  { when: (status) => status === 429, is: 'rate_limit' },
-  { when: (status) => status < 500, is: 'rejected' },
-  // 529 is Anthropic's word for an overload.
-  { when: (status, own) => status === 503 || status === 529 || own !== null, is: 'provider_error' },
+  ...statusRows(),
 ];
+/** What a status means if no word decides. */
+export function statusRows(): ErrorRow[] {
+  return [
+    { when: (status) => status === 401 || status === 402, is: 'account' },
+    // OpenRouter and xAI answer a flagged prompt with 403, so without a known word it proves nothing about the account.
+    { when: (status) => status === 403, is: 'forbidden' },
+    { when: (status) => status === 404 || status === 410, is: 'unknown_model' },
+    { when: (status) => status === 408 || status === 409 || status === 425, is: 'interrupted' },
+    { when: (status) => status === 429, is: 'rate_limit' },
+    { when: (status) => status < 500, is: 'rejected' },
+    // 529 is Anthropic's word for an overload.
+    { when: (status, own) => status === 503 || status === 529 || own !== null, is: 'provider_error' },
+  ];
+}
+
 const contentPolicyWords =
   /content[_ -]?(policy|filter|moderation)|moderation|safety|nsfw|sensitive|prohibited_content|data_?inspection/i;
 const accountWords =
@@ -131,7 +157,11 @@ export function classifySubmit<T>(
   read: (json: unknown) => T | FailedAnswer | null,
   readError: ReadError,
 ): Attempt<T> {
-  const verdict = readOutcome(outcome, read, readError);
+  return toSubmit(readOutcome(outcome, read, readError));
+}
+
+/** What a verdict means for a media submit. */
+export function toSubmit<T>(verdict: Verdict<T | FailedAnswer>): Attempt<T> {
   if (verdict.kind === 'ok') {
     const { value, status } = verdict;
     return value instanceof FailedAnswer ? failedAttempt(value, status) : { kind: 'ok', value };

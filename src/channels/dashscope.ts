@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
-import type { PollResult } from '../domain/upstream.ts';
 import { bearerAuthorization, type UpstreamCaller } from './call-upstream.ts';
-import { isContentPolicy, plainWord, readOutcome, type ReadError } from './classify-outcome.ts';
 import type { Adapter, MediaRequest, StopOptions } from './channel.ts';
-import { familyCalls, onJob } from './family-calls.ts';
-import { PathId, doneWith, failedJob, parsedBy, unconfirmedStop } from './poll.ts';
+import { onJob } from './family-calls.ts';
+import { mediaCalls } from './media-calls.ts';
+import { readMediaOutcome } from './media-outcome.ts';
+import { parsedBy, unconfirmedStop } from './poll.ts';
+import { dashscopeAnswers as answers } from './reading/dashscope-answers.ts';
+import { SavedId, pathSegment } from './reading/job-id.ts';
 
 /**
  * Wan on Alibaba Model Studio (DashScope): video. Base URL `https://dashscope-intl.aliyuncs.com/api/v1`, or
@@ -18,25 +20,26 @@ import { PathId, doneWith, failedJob, parsedBy, unconfirmedStop } from './poll.t
  * DashScope cannot find a job by our key. It forgets a task and its clip after a day, and answers an unknown task with status 200.
  */
 export function createDashscope(caller: UpstreamCaller): Adapter {
-  const { call, get, submit, pollBy, probeBy } = familyCalls(caller, { headers: bearerAuthorization, readError });
+  const { call, ask, submit, pollBy, probeBy } = mediaCalls(caller, { headers: bearerAuthorization, answers });
   return {
     async submitMedia(upstream, request, options) {
       // DashScope documents no idempotency key. That header helps to find a task in logs.
       const headers = { 'x-dashscope-async': 'enable', 'idempotency-key': request.idempotencyKey };
       const path = '/services/aigc/video-generation/video-synthesis';
-      return submit(upstream, { path, headers, body: toBody(request) }, parsedBy(Submitted), options);
+      return submit(upstream, { path, headers, body: toBody(request) }, (task_id) => ({ task_id }), options);
     },
 
-    pollMedia: pollBy(Job, pathOf, Task, toResult),
+    pollMedia: pollBy(Job, pathOf),
 
     cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, options: StopOptions) => {
       // Only a task that still waits can be canceled.
       const path = `${pathOf(job)}/cancel`;
       const outcome = await call(upstream, { method: 'POST', path, signal: options.signal });
-      if (readOutcome(outcome, parsedBy(CancelAnswer), readError).kind !== 'ok') return unconfirmedStop(outcome);
-      const after = await get(upstream, pathOf(job), Task, options);
-      if (after.kind !== 'ok' || after.value.task_status === 'PENDING') return 'unclear';
-      return after.value.task_status === 'CANCELED' ? 'stopped' : 'not_stopped';
+      const answer = readMediaOutcome(outcome, parsedBy(CancelAnswer), answers.error);
+      if (answer.kind !== 'ok') return unconfirmedStop(outcome);
+      const after = await ask(upstream, pathOf(job), answers.state, options);
+      if (after.kind !== 'ok' || after.value === 'queued') return 'unclear';
+      return after.value === 'canceled' ? 'stopped' : 'not_stopped';
     }),
 
     probe: probeBy('/tasks?page_no=1&page_size=1', TaskList),
@@ -62,53 +65,7 @@ function toBody({ model, prompt, parameters, image, referenceImages = [], videoU
   };
 }
 
-const Submitted = z.object({ output: z.object({ task_id: PathId }) }).transform(({ output }) => output);
-const Job = z.object({ task_id: PathId });
-const pathOf = (job: z.infer<typeof Job>): string => `/tasks/${job.task_id}`;
+const Job = z.object({ task_id: SavedId });
+const pathOf = (job: z.infer<typeof Job>): string => `/tasks/${pathSegment(job.task_id)}`;
 const TaskList = z.object({ total: z.number() });
 const CancelAnswer = z.object({ request_id: z.string() });
-const Task = z
-  .object({
-    output: z.object({
-      task_status: z.enum(['PENDING', 'RUNNING', 'SUSPENDED', 'SUCCEEDED', 'FAILED', 'CANCELED', 'UNKNOWN']),
-      video_url: z.string().min(1).nullish(),
-      code: z.string().nullish().catch(null),
-    }),
-    usage: z.object({ output_video_duration: z.number().positive() }).optional().catch(undefined),
-  })
-  .transform(({ output, usage }) => ({ ...output, duration: usage?.output_video_duration }));
-
-function toResult({ task_status: status, video_url: url, code, duration }: z.infer<typeof Task>): PollResult {
-  switch (status) {
-    case 'PENDING':
-    case 'RUNNING':
-    case 'SUSPENDED':
-      return { kind: 'pending' };
-    case 'SUCCEEDED':
-      return doneWith(url ? [{ url, mimeType: 'video/mp4', duration }] : []);
-    case 'UNKNOWN':
-      return { kind: 'missing', detail: 'the task is unknown or has expired' };
-    case 'FAILED':
-    case 'CANCELED': {
-      const word = plainWord(code ?? '');
-      const detail = `the task is ${status} ${word}`.trim();
-      const isByPolicy = isContentPolicy(wordsOf(word));
-      const isInvalid = !isByPolicy && /^InvalidParameter|^BadRequest|^InvalidURL/.test(word);
-      return isInvalid ? { kind: 'refused', code: 'upstream_failed', detail } : failedJob(detail, isByPolicy);
-    }
-  }
-}
-
-/** DashScope's error code, and the common table's word for a code that the table does not have. */
-const wordsOf = (code: string): string[] => [
-  code,
-  ...(/DataInspection|IPInfringement|Inappropriate/i.test(code) ? ['content_policy'] : []),
-  ...(/Arrearage|Overdue|FreeTierOnly|Unpurchased|AllocationQuota\.Exhausted/.test(code) ? ['billing'] : []),
-  ...(/ModelNotFound|ModelNotExist/i.test(code) ? ['model_not_found'] : []),
-];
-
-const readError: ReadError = (json) => {
-  const error = ErrorBody.safeParse(json).data;
-  return error ? wordsOf(plainWord(error.code)) : null;
-};
-const ErrorBody = z.object({ code: z.string(), message: z.string() });

@@ -1,12 +1,10 @@
 import { z } from 'zod';
-import type { PollResult } from '../domain/upstream.ts';
 import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaInput, MediaRequest, Upstream } from './channel.ts';
-import { isContentPolicy, type ReadError } from './classify-outcome.ts';
-import { familyCalls, onJob } from './family-calls.ts';
-import { readGeminiError } from './gemini-error.ts';
+import { mediaCalls } from './media-calls.ts';
 import { inlineInput } from './media-inputs.ts';
-import { PathId, doneWith, failedJob, failedPoll, parsedBy, unreadableReference } from './poll.ts';
+import { omniAnswers as answers } from './reading/gemini-answers.ts';
+import { SavedId, pathSegment } from './reading/job-id.ts';
 
 /**
  * Gemini Omni, the successor of Veo on the Gemini API: video by interactions.
@@ -20,21 +18,16 @@ export function geminiOmni(
   caller: UpstreamCaller,
   headers: (upstream: Upstream) => Record<string, string>,
 ): Required<Pick<Adapter, 'submitMedia' | 'pollMedia'>> {
-  const { get, submit } = familyCalls(caller, { headers, readError });
+  const { submit, pollBy } = mediaCalls(caller, { headers, answers });
   return {
     async submitMedia(upstream, request, options) {
       // Google documents no idempotency key. The header helps to find a task in Google's logs.
       const call = { path: '/interactions', headers: { 'idempotency-key': request.idempotencyKey } };
-      return submit(upstream, { ...call, body: toBody(request) }, parsedBy(Created), options);
+      return submit(upstream, { ...call, body: toBody(request) }, (interaction_id) => ({ interaction_id }), options);
     },
 
-    pollMedia: onJob(Job, unreadableReference, async (upstream, { interaction_id }, options) => {
-      const poll = await get(upstream, `/interactions/${interaction_id}`, Interaction, options);
-      if (poll.kind === 'ok') return toResult(poll.value);
-      // An unknown interaction is a 400 with this prose, not a 404.
-      const isUnknown = /\binvalid_interaction_name\b/.test(poll.detail);
-      return isUnknown ? { kind: 'missing', detail: poll.detail } : failedPoll(poll);
-    }),
+    // An unknown interaction is a 400 with prose, not a 404 (`geminiWords`).
+    pollMedia: pollBy(Job, ({ interaction_id }) => `/interactions/${pathSegment(interaction_id)}`),
   };
 }
 
@@ -61,50 +54,4 @@ function toBody({ model, prompt, parameters, image, referenceImages = [], videoU
   };
 }
 
-const Created = z.object({ id: PathId }).transform(({ id }) => ({ interaction_id: id }));
-const Job = z.object({ interaction_id: PathId });
-
-const Content = z.object({ type: z.string(), uri: z.string().min(1).nullish(), mime_type: z.string().nullish() });
-const Interaction = z.object({
-  status: z.enum([
-    ...(['queued', 'in_progress', 'completed', 'failed', 'cancelled', 'incomplete'] as const),
-    ...(['budget_exceeded', 'requires_action', 'requires_continuation'] as const),
-  ]),
-  steps: z.array(z.object({ type: z.string(), content: z.array(Content).nullish() })).nullish(),
-  errors: z
-    .array(z.object({ code: z.string().nullish() }))
-    .nullish()
-    .catch(null),
-});
-
-function toResult({ status, steps, errors }: z.infer<typeof Interaction>): PollResult {
-  if (status === 'queued' || status === 'in_progress') return { kind: 'pending' };
-  if (status === 'completed') {
-    const made = (steps ?? []).filter(({ type }) => type === 'model_output').flatMap(({ content }) => content ?? []);
-    // Omni answers a refused prompt with text only.
-    return doneWith(
-      made.flatMap(({ type, uri, mime_type: mimeType }) =>
-        type === 'video' && uri ? [{ url: uri, mimeType: mimeType ?? 'video/mp4' }] : [],
-      ),
-      'completed without a clip',
-    );
-  }
-  const codes = (errors ?? []).flatMap(({ code }) => (code ? [code] : []));
-  return failedJob(`the interaction ended ${status}`, isContentPolicy(codes) || codes.some(isSafetyCode));
-}
-
-const isSafetyCode = (code: string): boolean => /^(IMAGE_)?(SAFETY|PROHIBITED_CONTENT|BLOCKLIST|SPII)$/i.test(code);
-
-/** Interactions have errors with a code in words. Errors of the API's front are Google's usual ones. */
-const readError: ReadError = (json) => {
-  const error = WordError.safeParse(json).data?.error;
-  if (!error) return readGeminiError(json);
-  return [
-    error.code,
-    ...(isSafetyCode(error.code) || /\bblocked\b.{0,200}\b(safety|polic(y|ies))\b/i.test(error.message)
-      ? ['content_policy']
-      : []),
-    ...(/invalid interaction name/i.test(error.message) ? ['invalid_interaction_name'] : []),
-  ];
-};
-const WordError = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
+const Job = z.object({ interaction_id: SavedId });

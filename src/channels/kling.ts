@@ -2,12 +2,12 @@ import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { splitDataUri } from '../domain/chat.ts';
 import type { JsonObject } from '../domain/json.ts';
-import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
 import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
-import { classifySubmit, type ReadError } from './classify-outcome.ts';
 import type { Adapter, MediaRequest, Operation, Upstream } from './channel.ts';
-import { familyCalls } from './family-calls.ts';
-import { PathId, doneWith, failedJob } from './poll.ts';
+import { mediaCalls } from './media-calls.ts';
+import { SavedId, pathSegment } from './reading/job-id.ts';
+import { klingAnswers as answers } from './reading/kling-answers.ts';
+import { toSubmit } from './classify-outcome.ts';
 
 /**
  * Kling: images and video. Base URL `https://api-singapore.klingai.com/v1`. The credential is `ACCESS_KEY:SECRET_KEY`, and each
@@ -21,20 +21,23 @@ import { PathId, doneWith, failedJob } from './poll.ts';
  * (`external_task_id`). "Not found" right after a lost answer does not prove that there is no job. A job cannot be stopped.
  */
 export function createKling(caller: UpstreamCaller): Adapter {
-  const { call, submit, pollBy, probeBy } = familyCalls(caller, { headers: authorization, readError });
+  const { ask, submit, pollBy, probeBy } = mediaCalls(caller, { headers: authorization, answers });
   return {
     async submitMedia(upstream, request, options) {
       const path = pathOf(request);
-      return submit(upstream, { path, body: toBody(request) }, (json) => toOperation(json, path), options);
+      return submit(upstream, { path, body: toBody(request) }, (task_id) => ({ path, task_id }), options);
     },
 
-    async findMedia(upstream, request, { signal }) {
+    async findMedia(upstream, request, options) {
       const path = pathOf(request);
-      const outcome = await call(upstream, { path: `${path}/${encodeURIComponent(request.idempotencyKey)}`, signal });
-      return classifySubmit<Operation>(outcome, (json) => toOperation(json, path), readError);
+      const read = (json: unknown): Operation | null => {
+        const task_id = answers.error(json, 200) === null ? answers.jobId(json) : undefined;
+        return task_id === undefined ? null : { path, task_id };
+      };
+      return toSubmit(await ask(upstream, `${path}/${encodeURIComponent(request.idempotencyKey)}`, read, options));
     },
 
-    pollMedia: pollBy(Job, (job) => `${job.path}/${job.task_id}`, Task, toResult),
+    pollMedia: pollBy(Job, (job) => `${job.path}/${pathSegment(job.task_id)}`),
     probe: probeBy('/videos/text2video?pageNum=1&pageSize=1', TaskList),
   };
 }
@@ -76,60 +79,5 @@ function toBody(request: MediaRequest): RequestBody {
   };
 }
 
-const Job = z.object({ path: z.enum(paths), task_id: PathId });
-const File = z.object({
-  url: z.string().min(1),
-  /** Seconds, as text. */
-  duration: z.string().nullish().catch(null),
-});
-const TaskData = z.object({
-  task_id: PathId,
-  task_status: z.enum(['submitted', 'processing', 'succeed', 'failed']),
-  task_status_msg: z.string().nullish().catch(null),
-  task_result: z.object({ images: z.array(File).nullish(), videos: z.array(File).nullish() }).nullish(),
-});
-const Task = z.object({ code: z.literal(0), data: TaskData }).transform(({ data }) => data);
+const Job = z.object({ path: z.enum(paths), task_id: SavedId });
 const TaskList = z.object({ code: z.literal(0), data: z.array(z.unknown()) });
-
-const toOperation = (json: unknown, path: string): Operation | null => {
-  const task = Task.safeParse(json).data;
-  return task ? { path, task_id: task.task_id } : null;
-};
-
-function toResult({ task_status, task_status_msg: reason, task_result: made }: z.infer<typeof Task>): PollResult {
-  switch (task_status) {
-    case 'submitted':
-    case 'processing':
-      return { kind: 'pending' };
-    case 'succeed':
-      return doneWith([...(made?.images ?? []).map(({ url }) => ({ url })), ...(made?.videos ?? []).map(toClip)]);
-    case 'failed': {
-      // The reason is in prose only: "Failure to pass the risk control system".
-      const isByPolicy = /risk control|sensitive|content polic|violat|moderat/i.test(reason ?? '');
-      return failedJob(isByPolicy ? 'the task failed the risk control' : 'the task failed', isByPolicy);
-    }
-  }
-}
-
-function toClip({ url, duration }: z.infer<typeof File>): UpstreamOutput {
-  const seconds = Number(duration);
-  return { url, mimeType: 'video/mp4', ...(seconds > 0 && seconds < 86_400 && { duration: seconds }) };
-}
-
-/** Kling's service codes as words of the common table. For other codes the HTTP status decides. */
-const codeWords: Record<number, string> = {
-  1100: 'billing',
-  1101: 'insufficient_balance',
-  1102: 'insufficient_balance',
-  1103: 'billing',
-  1301: 'content_policy',
-  1304: 'billing',
-};
-
-const readError: ReadError = (json) => {
-  const error = ErrorBody.safeParse(json).data;
-  if (!error || error.code === 0) return null;
-  const word = codeWords[error.code];
-  return [`service_code_${error.code}`, ...(word === undefined ? [] : [word])];
-};
-const ErrorBody = z.object({ code: z.int().min(0).max(999_999), message: z.string() });

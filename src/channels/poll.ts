@@ -1,5 +1,5 @@
-import { z } from 'zod';
-import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
+import type { z } from 'zod';
+import type { PollResult } from '../domain/upstream.ts';
 import type { CallOutcome } from './call-upstream.ts';
 import type { Verdict } from './classify-outcome.ts';
 import type { StopAnswer } from './channel.ts';
@@ -9,19 +9,6 @@ export type Trouble = Extract<Verdict<unknown>, { kind: 'trouble' }>;
 /** The result of a poll that failed. 404 is a separate kind: at first it is ignored, later it means that the job is lost. */
 export const failedPoll = ({ errorClass, detail, status }: Trouble): PollResult =>
   errorClass === 'unknown_model' ? { kind: 'missing', detail } : { kind: 'unclear', detail, status };
-
-/** The result of a job that failed. Without a refusal by the provider's policy the next channel may try. */
-export const failedJob = (detail: string, isByPolicy: boolean): PollResult =>
-  isByPolicy ? { kind: 'refused', code: 'content_policy_violation', detail } : { kind: 'failed', detail };
-
-/** The result of a finished job. Without outputs it is refused: providers withhold an image without a reason (rules "Routing"). */
-export const doneWith = (
-  outputs: UpstreamOutput[],
-  detailOfNone = 'done without outputs',
-): Extract<PollResult, { kind: 'done' | 'refused' }> =>
-  outputs.length > 0
-    ? { kind: 'done', outputs }
-    : { kind: 'refused', code: 'content_policy_violation', detail: detailOfNone };
 
 /** The saved reference belongs to another family. */
 export const unreadableReference: PollResult = { kind: 'missing', detail: 'the saved reference cannot be read' };
@@ -36,9 +23,6 @@ export function unconfirmedStop(outcome: CallOutcome): Exclude<StopAnswer, 'stop
     outcome.kind === 'answered' && outcome.status >= 400 && outcome.status < 500 && outcome.status !== 408;
   return isRefused ? 'not_stopped' : 'unclear';
 }
-
-/** A provider's id that becomes part of a path. It has no slash and no leading dot, so it cannot name another path. */
-export const PathId = z.string().regex(/^[A-Za-z0-9][\w.-]{0,499}$/);
 
 /** A reader for `readOutcome`: null for JSON that does not match the schema. */
 export const parsedBy =

@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import type { MediaInputKey } from '../domain/parameters.ts';
-import type { PollResult } from '../domain/upstream.ts';
 import { bearerAuthorization, type UpstreamCaller } from './call-upstream.ts';
-import { readOutcome, type ReadError } from './classify-outcome.ts';
 import type { Adapter, MediaRequest, StopOptions } from './channel.ts';
-import { familyCalls, onJob } from './family-calls.ts';
+import { onJob } from './family-calls.ts';
+import { mediaCalls } from './media-calls.ts';
 import { namedInputs } from './media-inputs.ts';
-import { PathId, doneWith, failedJob, parsedBy, unconfirmedStop } from './poll.ts';
+import { readMediaOutcome } from './media-outcome.ts';
+import { unconfirmedStop } from './poll.ts';
+import { SavedId, pathSegment } from './reading/job-id.ts';
+import { isOver } from './reading/job-state.ts';
+import { replicateAnswers as answers } from './reading/replicate-answers.ts';
 
 /**
  * Replicate's predictions: images and video. Base URL `https://api.replicate.com/v1`.
@@ -20,7 +23,11 @@ import { PathId, doneWith, failedJob, parsedBy, unconfirmedStop } from './poll.t
  * answer. Replicate cannot find a job by our key.
  */
 export function createReplicate(caller: UpstreamCaller): Adapter {
-  const { call, get, submit, pollBy, probeBy } = familyCalls(caller, { headers: bearerAuthorization, readError });
+  const { call, ask, submit, pollBy, probeBy } = mediaCalls(caller, {
+    headers: bearerAuthorization,
+    answers,
+    mayWait: true,
+  });
   return {
     async submitMedia(upstream, request, options) {
       const { path, version } = endpointOf(request.model);
@@ -30,26 +37,22 @@ export function createReplicate(caller: UpstreamCaller): Adapter {
         ...(request.type === 'image' && { prefer: `wait=${waitSeconds}` }),
       };
       const body = { version, input: toInput(request) };
-      const attempt = await submit(upstream, { path, headers, body }, parsedBy(Prediction), options);
-      if (attempt.kind !== 'ok') return attempt;
-      const operation = { prediction_id: attempt.value.id };
-      const result = toResult(attempt.value);
-      return result.kind === 'done' ? { ...result, operation } : { kind: 'ok', value: operation };
+      return submit(upstream, { path, headers, body }, (prediction_id) => ({ prediction_id }), options);
     },
 
-    pollMedia: pollBy(Job, pathOf, Prediction, toResult),
+    pollMedia: pollBy(Job, pathOf),
 
     cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, options: StopOptions) => {
       // A cancel also stops a running job, and Replicate bills the time that it ran.
-      const poll = options.running === 'spare' ? await get(upstream, pathOf(job), Prediction, options) : null;
+      const poll = options.running === 'spare' ? await ask(upstream, pathOf(job), answers.state, options) : null;
       if (poll && poll.kind !== 'ok') return 'not_stopped';
-      if (poll && poll.value.status !== 'starting') return isStopped(poll.value) ? 'stopped' : 'not_stopped';
+      if (poll && poll.value !== 'queued') return poll.value === 'canceled' ? 'stopped' : 'not_stopped';
       const path = `${pathOf(job)}/cancel`;
       const outcome = await call(upstream, { method: 'POST', path, signal: options.signal });
-      const answer = readOutcome(outcome, parsedBy(Prediction), readError);
+      const answer = readMediaOutcome(outcome, answers.state, answers.error);
       if (answer.kind !== 'ok') return unconfirmedStop(outcome);
       // The job may have started since the poll. Then a part of it is billed, but it is still stopped.
-      if (isStopped(answer.value)) return 'stopped';
+      if (answer.value === 'canceled') return 'stopped';
       return isOver(answer.value) ? 'not_stopped' : 'unclear';
     }),
 
@@ -81,50 +84,5 @@ const toInput = (request: MediaRequest): JsonObject => ({
 });
 
 const Account = z.object({ type: z.string() });
-const Job = z.object({ prediction_id: PathId });
-const pathOf = (job: z.infer<typeof Job>): string => `/predictions/${job.prediction_id}`;
-const Prediction = z.object({
-  id: PathId,
-  status: z.enum(['starting', 'processing', 'succeeded', 'failed', 'canceled', 'aborted']),
-  /** Depends on the model: a URL, a list of URLs, or an object that contains URLs. */
-  output: z.unknown(),
-  error: z.unknown(),
-});
-type Prediction = z.infer<typeof Prediction>;
-
-const isStopped = ({ status }: Prediction): boolean => status === 'canceled' || status === 'aborted';
-const isOver = ({ status }: Prediction): boolean => status === 'succeeded' || status === 'failed';
-
-function toResult({ status, output, error }: Prediction): PollResult {
-  switch (status) {
-    case 'starting':
-    case 'processing':
-      return { kind: 'pending' };
-    case 'succeeded':
-      return doneWith(urlsIn(output, 0).map((url) => ({ url })));
-    case 'failed':
-    case 'canceled':
-    case 'aborted': {
-      // The reason is prose: "NSFW content detected", "flagged as sensitive (E005)".
-      const isByPolicy = isFlagged(error);
-      return failedJob(`the prediction ${status}${isByPolicy ? ', flagged' : ''}`, isByPolicy);
-    }
-  }
-}
-
-const isFlagged = (prose: unknown): boolean =>
-  typeof prose === 'string' && /nsfw|flagged|sensitive|moderat|safety|\bE005\b/i.test(prose);
-
-function urlsIn(output: unknown, depth: number): string[] {
-  if (typeof output === 'string') return /^(https?:\/\/|data:)/i.test(output) ? [output] : [];
-  if (typeof output !== 'object' || output === null || depth > depthMax) return [];
-  return Object.values(output).flatMap((value: unknown) => urlsIn(value, depth + 1));
-}
-const depthMax = 2;
-
-/** Similar to RFC 7807: `{title, detail, status}`, or `{detail}` alone. */
-const readError: ReadError = (json) => {
-  const problem = Problem.safeParse(json).data;
-  return problem ? (isFlagged(problem.detail) ? ['content_policy'] : []) : null;
-};
-const Problem = z.object({ detail: z.string() });
+const Job = z.object({ prediction_id: SavedId });
+const pathOf = (job: z.infer<typeof Job>): string => `/predictions/${pathSegment(job.prediction_id)}`;

@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import type { PollResult } from '../domain/upstream.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './call-upstream.ts';
-import { plainWord, readOutcome } from './classify-outcome.ts';
 import { ModelList } from './chat-call.ts';
 import type { Adapter, CallOptions, MediaRequest, StopOptions, Upstream } from './channel.ts';
 import { familyCalls, onJob } from './family-calls.ts';
-import { PathId, doneWith, failedJob, parsedBy, unconfirmedStop } from './poll.ts';
-import { readOpenaiError as readError } from './openai-error.ts';
+import { mediaCalls } from './media-calls.ts';
+import { readMediaOutcome } from './media-outcome.ts';
+import { unconfirmedStop } from './poll.ts';
+import { SavedId, pathSegment } from './reading/job-id.ts';
+import { tollgateAnswers as answers } from './reading/tollgate-answers.ts';
 
 /**
  * Another Tollgate: images and video. The base URL is its origin, and the credential is an API key of one of its projects. The
@@ -15,25 +16,27 @@ import { readOpenaiError as readError } from './openai-error.ts';
  * A repeated create with the same idempotency key returns the same task, so a lost answer never loses a job.
  */
 export function createTollgate(caller: UpstreamCaller): Adapter {
-  const { call, submit, pollBy, probeBy, modelListBy } = familyCalls(caller, {
-    headers: bearerAuthorization,
-    readError,
-  });
+  const { call, submit, pollBy, probeBy } = mediaCalls(caller, { headers: bearerAuthorization, answers });
+  const { modelListBy } = familyCalls(caller, { headers: bearerAuthorization, readError: answers.error });
   const create = (upstream: Upstream, request: MediaRequest, options: CallOptions) => {
     const path = request.type === 'image' ? '/api/v1/images/generate' : '/api/v1/video/generate';
     const headers = { 'idempotency-key': request.idempotencyKey };
-    return submit(upstream, { path, headers, body: toBody(request) }, parsedBy(Job), options);
+    return submit(upstream, { path, headers, body: toBody(request) }, (task_id) => ({ task_id }), options);
   };
 
   return {
     submitMedia: create,
-    findMedia: create,
-    pollMedia: pollBy(Job, pathOf, Task, toResult),
+    async findMedia(upstream, request, options) {
+      const created = await create(upstream, request, options);
+      // A create is never answered with results; without a task it says nothing about an earlier one.
+      return created.kind === 'done' ? { kind: 'unknown', errorClass: 'unreadable', detail: 'no task' } : created;
+    },
+    pollMedia: pollBy(Job, pathOf),
 
     cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, { signal }: StopOptions) => {
       const outcome = await call(upstream, { method: 'POST', path: `${pathOf(job)}/cancel`, signal });
-      const answer = readOutcome(outcome, parsedBy(Task), readError);
-      if (answer.kind === 'ok') return answer.value.status === 'canceled' ? 'stopped' : 'not_stopped';
+      const answer = readMediaOutcome(outcome, answers.state, answers.error);
+      if (answer.kind === 'ok') return answer.value === 'canceled' ? 'stopped' : 'not_stopped';
       // The other gateway refuses to stop a job that it would be charged for: 409 means that the task continues.
       return unconfirmedStop(outcome);
     }),
@@ -56,37 +59,5 @@ const toBody = ({ image, referenceImages, videoUrl, audioUrl, ...request }: Medi
   audio_url: audioUrl?.url,
 });
 
-const Job = z.object({ task_id: PathId });
-const pathOf = (job: z.infer<typeof Job>): string => `/api/v1/tasks/${job.task_id}`;
-
-const positive = z.number().positive().optional().catch(undefined);
-const Output = z.object({
-  url: z.string().min(1),
-  mime_type: z.string().min(1).optional().catch(undefined),
-  width: positive,
-  height: positive,
-  duration: positive,
-});
-const Task = z.object({
-  task_id: z.string(),
-  status: z.enum(['queued', 'processing', 'succeeded', 'failed', 'canceled']),
-  progress: z.number().min(0).max(100).nullish().catch(null),
-  output: z.array(Output).nullish(),
-  error: z.object({ code: z.string() }).nullish().catch(null),
-});
-
-function toResult({ status, progress, output, error }: z.infer<typeof Task>): PollResult {
-  switch (status) {
-    case 'queued':
-    case 'processing':
-      return { kind: 'pending', ...(progress != null && { progress: Math.round(progress) }) };
-    case 'succeeded':
-      return doneWith((output ?? []).map(({ mime_type: mimeType, ...others }) => ({ ...others, mimeType })));
-    case 'failed':
-    case 'canceled': {
-      // The other gateway has refunded the task, so the next channel may try, unless the content policy refused the request.
-      const word = plainWord(error?.code ?? '');
-      return failedJob(`the task ${status} ${word}`.trim(), word === 'content_policy_violation');
-    }
-  }
-}
+const Job = z.object({ task_id: SavedId });
+const pathOf = (job: z.infer<typeof Job>): string => `/api/v1/tasks/${pathSegment(job.task_id)}`;

@@ -3,6 +3,7 @@ import type { JsonValue } from '../domain/json.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import type { Upstream } from './channel.ts';
 import { multipart, type FormPart } from './multipart.ts';
+import { parseExactly } from './reading/exact-json.ts';
 
 export interface UpstreamCall {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -21,6 +22,8 @@ export interface UpstreamCall {
   headersMs?: number;
   /** A longer answer is `too_large`. The default is `mediaJsonBytesMax`. */
   bodyBytesMax?: number;
+  /** Long integers in the answer become text with all their digits, because an id may be one. */
+  keepsDigits?: true;
 }
 
 /** JSON to send. Members that are undefined are left out. */
@@ -58,7 +61,11 @@ export function addressOf(text: string): Address | null {
   if (known) return known;
   const url = URL.parse(text);
   if (!url) return null;
-  const address = { origin: url.origin, path: `${url.pathname}${url.search}` };
+  // The URL parser takes a segment of encoded dots for a step in the path (https://url.spec.whatwg.org/#double-dot-path-segment). Here
+  // it is an id, so the text counts.
+  const hasDots = /\/(?:%2E)+(?=[/?]|$)/i.test(text);
+  const path = hasDots ? text.replace(/^[^/]*\/\/[^/]*/, '') : `${url.pathname}${url.search}`;
+  const address = { origin: url.origin, path };
   addresses.set(text, address);
   return address;
 }
@@ -89,10 +96,11 @@ export function requestOf(
   };
 }
 
-export const parse = (bytes: Buffer): AnswerBody => {
+export const parse = (bytes: Buffer, keepsDigits = false): AnswerBody => {
   if (bytes.length === 0) return { unreadable: 'empty' };
   try {
-    const json: unknown = JSON.parse(bytes.toString('utf8'));
+    const text = bytes.toString('utf8');
+    const json: unknown = keepsDigits ? parseExactly(text) : JSON.parse(text);
     return { json };
   } catch {
     return { unreadable: 'not_json' };

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
-import type { PollResult, UpstreamOutput } from '../domain/upstream.ts';
 import { bearerAuthorization, type UpstreamCaller } from './call-upstream.ts';
-import { isContentPolicy, plainWord } from './classify-outcome.ts';
 import type { Adapter, MediaRequest } from './channel.ts';
 import { ModelList } from './chat-call.ts';
 import { familyCalls } from './family-calls.ts';
+import { mediaCalls } from './media-calls.ts';
 import { imagesOf } from './media-inputs.ts';
-import { readOpenaiError } from './openai-error.ts';
-import { PathId, doneWith, failedJob, parsedBy } from './poll.ts';
+import { SavedId, pathSegment } from './reading/job-id.ts';
+import { readXaiImages, xaiAnswers as answers } from './reading/xai-answers.ts';
 
 /**
  * xAI's Imagine models: images and video. Base URL `https://api.x.ai/v1`. xAI's chat models use the family `openai`.
@@ -20,10 +19,11 @@ import { PathId, doneWith, failedJob, parsedBy } from './poll.ts';
  * withholds.
  */
 export function createXai(caller: UpstreamCaller): Adapter {
-  const { submit, submitSynchronously, pollBy, probeBy, modelListBy } = familyCalls(caller, {
+  const { submit, submitSynchronously, pollBy, probeBy } = mediaCalls(caller, {
     headers: bearerAuthorization,
-    readError: readOpenaiError,
+    answers,
   });
+  const { modelListBy } = familyCalls(caller, { headers: bearerAuthorization, readError: answers.error });
   return {
     answersSynchronously: ['image'],
 
@@ -34,13 +34,13 @@ export function createXai(caller: UpstreamCaller): Adapter {
       if (request.type === 'image') {
         const path = imagesOf(request).length > 0 ? '/images/edits' : '/images/generations';
         const call = { path, headers, body: { ...body, response_format: 'b64_json', ...toEdited(request) } };
-        return submitSynchronously(upstream, call, readImages, options);
+        return submitSynchronously(upstream, call, readXaiImages, options);
       }
       const call = { path: '/videos/generations', headers, body: { ...body, ...toGuides(request) } };
-      return submit(upstream, call, parsedBy(Job), options);
+      return submit(upstream, call, (request_id) => ({ request_id }), options);
     },
 
-    pollMedia: pollBy(Job, ({ request_id }) => `/videos/${request_id}`, Video, toResult),
+    pollMedia: pollBy(Job, ({ request_id }) => `/videos/${pathSegment(request_id)}`),
     probe: probeBy('/models', ModelList),
     // "List all models available to the authenticating API key" (https://docs.x.ai/developers/rest-api-reference/inference/models)
     listModels: modelListBy('/models', ModelList, ({ data }) => ({ names: data.map(({ id }) => id), next: null })),
@@ -59,65 +59,4 @@ const toGuides = ({ image, referenceImages = [] }: MediaRequest): JsonObject => 
   ...(referenceImages.length > 0 && { reference_images: referenceImages.map(({ url }) => ({ url })) }),
 });
 
-const Images = z.object({
-  data: z.array(
-    z.object({
-      b64_json: z.string().min(1).nullish(),
-      url: z.string().min(1).nullish(),
-      respect_moderation: z.boolean().nullish(),
-    }),
-  ),
-});
-
-/** The images that moderation did not withhold. */
-function readImages(json: unknown): UpstreamOutput[] | null {
-  const images = Images.safeParse(json).data?.data;
-  if (!images) return null;
-  return images.flatMap(({ b64_json: base64, url, respect_moderation: isClean }) => {
-    if (isClean === false) return [];
-    return base64 ? [{ url: `data:${typeOf(base64)};base64,${base64}` }] : url ? [{ url }] : [];
-  });
-}
-
-/** xAI does not name the format. The first bytes do. */
-const typeOf = (base64: string): string =>
-  base64.startsWith('iVBOR') ? 'image/png' : base64.startsWith('UklGR') ? 'image/webp' : 'image/jpeg';
-
-const Job = z.object({ request_id: PathId });
-const Video = z.object({
-  status: z.enum(['pending', 'done', 'expired', 'failed']),
-  progress: z.number().nullish().catch(null),
-  video: z
-    .object({
-      /** Empty for a withheld clip. */
-      url: z.string().nullish(),
-      duration: z.number().positive().optional().catch(undefined),
-      respect_moderation: z.boolean().nullish(),
-    })
-    .nullish(),
-  error: z.object({ code: z.string().nullish(), message: z.string().nullish() }).optional().catch(undefined),
-});
-
-function toResult({ status, progress, video, error }: z.infer<typeof Video>): PollResult {
-  switch (status) {
-    case 'pending':
-      return {
-        kind: 'pending',
-        ...(progress != null && { progress: Math.min(Math.max(Math.round(progress), 0), 100) }),
-      };
-    case 'done': {
-      const isWithheld = video?.respect_moderation === false;
-      const url = isWithheld ? undefined : video?.url;
-      const outputs = url ? [{ url, mimeType: 'video/mp4', duration: video?.duration }] : [];
-      return doneWith(outputs, isWithheld ? 'the clip was withheld by moderation' : undefined);
-    }
-    case 'failed':
-    case 'expired': {
-      const word = plainWord(error?.code ?? '');
-      const isByPolicy = isContentPolicy([word]) || /usage guidelines|moderat|safety/i.test(error?.message ?? '');
-      const isInvalid = !isByPolicy && /^invalid[_-]/.test(word);
-      const detail = `the request ${status} ${word}`.trim();
-      return isInvalid ? { kind: 'refused', code: 'upstream_failed', detail } : failedJob(detail, isByPolicy);
-    }
-  }
-}
+const Job = z.object({ request_id: SavedId });

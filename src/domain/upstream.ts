@@ -63,10 +63,15 @@ export type ChatRefusalCode = Extract<
 
 export type AttemptOutcome = Attempt<unknown>['kind'];
 
+/** What a file of an answer is by the provider's words. `other`: a thumbnail, a frame, a sound. */
+export type FileKind = 'image' | 'video' | 'other';
+
 /** A result at the upstream, before it is copied into our own store. */
 export interface UpstreamOutput {
   /** An absolute http(s) URL, or a `data:` URI. Untrusted: it came out of a provider's reply. */
   url: string;
+  /** By the name of the field in the answer. Absent if that says nothing. */
+  kind?: FileKind;
   mimeType?: string;
   width?: number;
   height?: number;
@@ -78,11 +83,15 @@ export interface UpstreamOutput {
 export type PollResult =
   | { kind: 'pending'; progress?: number }
   | { kind: 'done'; outputs: UpstreamOutput[] }
-  /** The provider says that the job failed: nothing was bought, the next channel may try. */
+  /** The provider says that the job failed, or finished it without any output: the next channel may try. */
   | { kind: 'failed'; detail: string; status?: number }
-  /** Refused by moderation, or done without any output. */
+  /** Refused by moderation, or because the request itself is invalid. */
   | { kind: 'refused'; code: TaskErrorCode; detail: string; status?: number }
   /** 404. Ignored in the first minute; `unknown` after five minutes. */
   | { kind: 'missing'; detail: string }
-  /** The poll failed (5xx, timeout, malformed answer): keep polling. */
-  | { kind: 'unclear'; detail: string; status?: number };
+  /**
+   * The poll failed (5xx, timeout, malformed answer): keep polling. `unknownWord`: the provider's word for the state, which nobody knows;
+   * empty if it is no plain word. `finishedShape`: the provider calls the job finished, but its result
+   * cannot be read. The keys and types of that answer, without values. After a few of these the job is given up.
+   */
+  | { kind: 'unclear'; detail: string; status?: number; unknownWord?: string; finishedShape?: string };

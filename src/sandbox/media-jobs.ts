@@ -25,7 +25,7 @@ export interface MediaJob extends MediaAsked {
   fate: 'done' | 'no_output' | 'never' | 'lost' | 'late_fail';
 }
 
-/** `withheld`: ended without a result and without a reason. */
+/** `withheld`: ended, and the content policy withholds the result, in the words of the family. */
 export type JobState = 'queued' | 'running' | 'done' | 'withheld' | 'failed';
 
 /** A job as it is now. */

@@ -50,7 +50,7 @@ export const failKinds = [
   'malformed', // HTML with 200
   'empty', // 200 without a body
   'huge', // an endless body
-  'no_output', // done, and nothing in it
+  'no_output', // done, and the content policy withholds the result
   'never', // accepted, never ends
   'lost', // accepted, then 404 for ever
   'late_fail', // accepted, fails while running

@@ -15,14 +15,8 @@ mediaAdapterSuite({
   supports: { find: false, cancel: true, probe: true },
   submit: saved('created'),
   pending: [saved('created'), saved('running'), saved('suspended')],
-  unusableSubmits: [
-    { output: {} },
-    { output: { task_id: 17 } },
-    { output: { task_id: '' } },
-    { output: { task_id: '../models' } },
-    { request_id: 'a' },
-  ],
-  unusablePolls: ['SUCCEEDED', { output: { task_status: 7 } }, { output: { task_status: 'DONE' } }, { output: {} }],
+  unusableSubmits: [{ output: {} }, { output: { task_id: '' } }, { request_id: 'a' }],
+  unusablePolls: ['SUCCEEDED', { output: { task_status: 7 } }, { output: { task_status: 'RESTING' } }, { output: {} }],
   polls: [
     {
       name: 'succeeded',
@@ -32,7 +26,7 @@ mediaAdapterSuite({
         outputs: [{ url: expect.stringMatching(/^https:\/\/dashscope-result/), mimeType: 'video/mp4', duration: 5 }],
       },
     },
-    { name: 'succeeded without a clip', replies: [saved('succeeded-empty')], expected: byPolicy },
+    { name: 'succeeded without a clip', replies: [saved('succeeded-empty')], expected: { kind: 'failed' } },
     { name: 'unknown, with status 200', replies: [saved('unknown')], expected: { kind: 'missing' } },
     { name: 'failed at the provider', replies: [saved('failed')], expected: { kind: 'failed' } },
     { name: 'failed by inspection', replies: [saved('failed-inspection')], expected: byPolicy },

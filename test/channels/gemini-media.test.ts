@@ -20,17 +20,8 @@ mediaAdapterSuite({
   supports: { find: false, cancel: false, probe: true },
   submit: saved('operation'),
   pending: [saved('operation'), saved('operation-running')],
-  unusableSubmits: [
-    { name: 17 },
-    { name: '' },
-    { name: 'abc123' },
-    { name: '../../admin' },
-    { name: 'models/x/operations/../../y' },
-    { name: 'https://elsewhere.test/operations/a' },
-    { name: `operations/${'x'.repeat(600)}` },
-    { done: false },
-  ],
-  unusablePolls: ['done', { name: 7 }, { name: 'operations/a', done: 'true' }, { done: true }],
+  unusableSubmits: [{ name: '' }, { name: `operations/${'x'.repeat(600)}` }, { done: false }],
+  unusablePolls: ['done', { done: true, response: { generateVideoResponse: 'x' } }],
   synchronous: {
     replies: [
       {
@@ -50,7 +41,7 @@ mediaAdapterSuite({
         expected: { kind: 'done', outputs: [{ url: expect.stringMatching(/base64,iVBOR/), mimeType: 'image/png' }] },
       },
       { name: 'a withheld picture', reply: saved('image-held-back'), expected: byPolicy },
-      { name: 'text only', reply: saved('image-text-only'), expected: byPolicy },
+      { name: 'text only', reply: saved('image-text-only'), expected: { kind: 'transient', errorClass: 'job_failed' } },
       { name: 'a blocked prompt', reply: saved('image-blocked'), expected: byPolicy },
       ...['NO_IMAGE', 'IMAGE_OTHER', 'OTHER'].map((finishReason) => ({
         name: `no image because of ${finishReason}, which is no policy`,
@@ -64,7 +55,7 @@ mediaAdapterSuite({
       {
         name: 'an undocumented finish reason',
         reply: { status: 200, body: { candidates: [{ finishReason: 'TIRED' }] } },
-        expected: byPolicy,
+        expected: { kind: 'transient', errorClass: 'job_failed' },
       },
     ],
     unusable: [
@@ -89,7 +80,7 @@ mediaAdapterSuite({
       },
     },
     { name: 'done, and every clip was filtered', replies: [saved('operation-filtered')], expected: byPolicy },
-    { name: 'done without outputs', replies: [saved('operation-empty')], expected: byPolicy },
+    { name: 'done without outputs', replies: [saved('operation-empty')], expected: { kind: 'failed' } },
     { name: 'failed at the provider', replies: [saved('operation-failed')], expected: { kind: 'failed' } },
     { name: 'failed by usage guidelines', replies: [saved('operation-guidelines')], expected: byPolicy },
     {

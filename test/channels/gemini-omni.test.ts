@@ -20,8 +20,8 @@ mediaAdapterSuite({
   supports: { find: false, cancel: false, probe: true },
   submit: saved('omni-created'),
   pending: [saved('omni-created'), saved('omni-queued')],
-  unusableSubmits: [{ id: 17 }, { id: '' }, { id: '../models' }, { name: 'a' }],
-  unusablePolls: ['completed', { status: 7 }, { status: 'done' }, { status: 'completed', steps: 'x' }],
+  unusableSubmits: [{ id: '' }, { name: 'a' }],
+  unusablePolls: ['completed', { status: 7 }, { status: 'paused' }, { status: 'completed', steps: 'x' }],
   polls: [
     {
       name: 'a clip among thoughts and text',
@@ -36,7 +36,11 @@ mediaAdapterSuite({
         ],
       },
     },
-    { name: 'text only, which is a refusal', replies: [saved('omni-text-only')], expected: byPolicy },
+    {
+      name: 'text only, which no word calls a refusal',
+      replies: [saved('omni-text-only')],
+      expected: { kind: 'failed' },
+    },
     { name: 'failed at the provider', replies: [saved('omni-failed')], expected: { kind: 'failed' } },
     { name: 'failed for safety', replies: [saved('omni-failed-safety')], expected: byPolicy },
     { name: 'cancelled', replies: [saved('omni-cancelled')], expected: { kind: 'failed' } },

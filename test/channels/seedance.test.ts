@@ -18,7 +18,7 @@ mediaAdapterSuite({
   supports: { find: false, cancel: true, probe: true },
   submit: saved('created'),
   pending: [saved('queued'), saved('running')],
-  unusableSubmits: [{ id: 17 }, { id: '' }, { id: '../models' }, { id: 'x'.repeat(600) }, { status: 'queued' }],
+  unusableSubmits: [{ id: '' }, { id: 'x'.repeat(600) }, { status: 'queued' }],
   unusablePolls: ['done', { id: 'a', status: 7 }, { id: 'a', status: 'paused' }, { id: 'a' }],
   polls: [
     {
@@ -31,7 +31,7 @@ mediaAdapterSuite({
         ],
       },
     },
-    { name: 'succeeded without a clip', replies: [saved('succeeded-empty')], expected: byPolicy },
+    { name: 'succeeded without a clip', replies: [saved('succeeded-empty')], expected: { kind: 'failed' } },
     { name: 'failed at the provider', replies: [saved('failed')], expected: { kind: 'failed' } },
     { name: 'failed as sensitive', replies: [saved('failed-sensitive')], expected: byPolicy },
     { name: 'failed as risky', replies: [saved('failed-risk')], expected: byPolicy },

@@ -21,7 +21,7 @@ mediaAdapterSuite({
   supports: { find: false, cancel: false, probe: true },
   submit: saved('submitted'),
   pending: [saved('pending'), saved('pending-half')],
-  unusableSubmits: [{ request_id: 17 }, { request_id: '' }, { request_id: '../models' }, { id: 'a' }],
+  unusableSubmits: [{ request_id: '' }, { id: 'a' }],
   unusablePolls: ['done', { status: 7 }, { status: 'paused' }, { status: 'done', video: 'x' }],
   synchronous: {
     replies: [

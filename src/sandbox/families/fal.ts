@@ -53,6 +53,7 @@ function status(call: FamilyCall, app: string, { id, job, state }: FoundJob): Re
 function result(call: FamilyCall, found: FoundJob): Reply {
   const { job, state } = found;
   if (state === 'failed') return modelError(500, 'internal_server_error', 'Internal server error');
+  if (state === 'withheld') return flagged;
   if (state === 'queued' || state === 'running') return json(400, { detail: 'Request is still in progress' });
   const files = fileUrls(call, found).map((url) => toFile(url, job));
   if (job.type === 'video') return json(200, files.length === 1 ? { video: files[0] } : { videos: files });
@@ -87,6 +88,7 @@ const modelError = (code: number, type: string, message: string): Reply =>
 const requestError = (code: number, type: string, message: string, headers: Record<string, string>): Reply =>
   json(code, { detail: message, error_type: type }, { 'x-fal-error-type': type, ...headers });
 
+const flagged = modelError(422, 'content_policy_violation', 'The content was flagged by a content checker.');
 const authRefused = json(401, { detail: 'Authentication is required to access this application' });
 
 /** fal's replies to refused submits. The other failures are accepted and fail later. */

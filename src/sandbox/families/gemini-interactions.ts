@@ -45,7 +45,7 @@ const wordOf: Record<FoundJob['state'], string> = {
   running: 'in_progress',
   canceled: 'cancelled',
   done: 'completed',
-  withheld: 'completed',
+  withheld: 'failed',
   failed: 'failed',
 };
 
@@ -55,14 +55,14 @@ function toInteraction(call: FamilyCall, { id, job, state }: FoundJob) {
     mime_type: 'video/mp4',
     uri: `${call.baseUrl}/files/${id}-${index}:download?alt=media`,
   }));
-  const content = [...clips, ...(state === 'withheld' ? [{ type: 'text', text: 'I cannot make this clip.' }] : [])];
   return {
     id,
     object: 'interaction',
     model: 'sandbox-omni',
     status: wordOf[state],
     created: new Date(job.createdAt).toISOString(),
-    ...(content.length > 0 && { steps: [{ type: 'model_output', content }] }),
+    ...(clips.length > 0 && { steps: [{ type: 'model_output', content: clips }] }),
+    ...(state === 'withheld' && { errors: [{ code: 'SAFETY', message: 'The clip was blocked.' }] }),
     ...(state === 'failed' && { errors: [{ code: 'INTERNAL', message: 'An internal error has occurred.' }] }),
   };
 }

@@ -191,7 +191,7 @@ async function image(call: FamilyCall): Promise<Reply> {
   if (isEdit && !body.files.includes('image[]')) return missing('image');
   const size = mediaSize({ sizes: [body.fields.size], aspectRatio: undefined }, 'image');
   const asked = { type: 'image' as const, ...size, seconds: 0, outputs: countOf(Number(body.fields.n ?? 1)) };
-  return makeSynchronously(call, { prompt, asked, refusals }, (pictures) => ({
+  return makeSynchronously(call, { prompt, asked, refusals: { ...refusals, no_output: moderated } }, (pictures) => ({
     created: Math.floor(Date.now() / 1_000),
     background: 'opaque',
     data: pictures.map((picture) => ({ b64_json: picture.toString('base64') })),
@@ -276,6 +276,7 @@ const missing = (name: string): Reply =>
 const unknownParameter = (name: string): Reply => problem(400, 'unknown_parameter', `Unknown parameter: '${name}'.`);
 const notAllowed = problem(405, 'method_not_allowed', 'Not allowed');
 
+const moderated = problem(400, 'moderation_blocked', 'Your request was blocked by our moderation system.');
 const authRefused = problem(401, 'invalid_api_key', 'Incorrect API key provided.');
 const refusals = {
   transient: problem(503, 'service_unavailable', 'The engine is currently overloaded, please try again later'),

@@ -46,8 +46,13 @@ const wordOf: Record<FoundJob['state'], string> = {
   running: 'processing',
   canceled: 'canceled',
   done: 'succeeded',
-  withheld: 'succeeded',
+  withheld: 'failed',
   failed: 'failed',
+};
+
+const errors: Partial<typeof wordOf> = {
+  withheld: 'NSFW content detected. Try running it again, or try a different prompt.',
+  failed: 'Prediction failed for an unknown reason.',
 };
 
 /** The prediction as it is now. */
@@ -57,7 +62,6 @@ function toPrediction(call: FamilyCall, id: string): Fields {
   const { job, state, hasStarted } = found;
   const url = `${call.baseUrl}/predictions/${id}`;
   const urls = fileUrls(call, found);
-  const hasEnded = state === 'done' || state === 'withheld';
   const at = (ms: number) => new Date(job.createdAt + ms).toISOString();
   return {
     id,
@@ -65,14 +69,14 @@ function toPrediction(call: FamilyCall, id: string): Fields {
     version: 'hidden',
     input: {},
     logs: '',
-    output: !hasEnded ? null : urls.length === 1 && job.type === 'video' ? urls[0] : urls,
-    error: state === 'failed' ? 'Prediction failed for an unknown reason.' : null,
+    output: state !== 'done' ? null : urls.length === 1 && job.type === 'video' ? urls[0] : urls,
+    error: errors[state] ?? null,
     status: wordOf[state],
     data_removed: false,
     source: 'api',
     created_at: at(0),
     started_at: hasStarted ? at(job.latencyMs / 2) : null,
-    completed_at: hasEnded || state === 'failed' ? at(job.latencyMs) : null,
+    completed_at: ['done', 'withheld', 'failed'].includes(state) ? at(job.latencyMs) : null,
     urls: { get: url, cancel: `${url}/cancel` },
     metrics: {},
   };

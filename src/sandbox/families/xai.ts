@@ -46,7 +46,10 @@ async function picture(call: FamilyCall): Promise<Reply> {
   const size = mediaSize({ sizes: [body.resolution], aspectRatio: body.aspect_ratio }, 'image');
   const asked = { type: 'image' as const, ...size, seconds: 0, outputs: countOf(body.n) };
   return makeSynchronously(call, { prompt, asked, refusals }, (pictures) => ({
-    data: pictures.map((bytes) => ({ b64_json: bytes.toString('base64'), respect_moderation: true })),
+    data:
+      pictures.length > 0
+        ? pictures.map((bytes) => ({ b64_json: bytes.toString('base64'), respect_moderation: true }))
+        : [{ url: null, b64_json: null, respect_moderation: false }],
     usage: { cost_in_usd_ticks: 600_000_000 },
   }));
 }

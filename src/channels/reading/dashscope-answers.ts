@@ -1,0 +1,55 @@
+import { clips } from './clips.ts';
+import type { WordTable } from './error-words.ts';
+import { fieldsOf, isFields, textOf } from './fields.ts';
+import { mediaAnswers } from './media-answers.ts';
+
+/** DashScope's error codes (https://www.alibabacloud.com/help/en/model-studio/error-code, read on 2026-11-22). */
+export const dashscopeWords: WordTable = {
+  codes: {
+    content_policy: [
+      /^DataInspectionFailed$/i,
+      /^data_inspection_failed$/i,
+      /^IPInfringementSuspect(?:ed)?$/i,
+      /^Inappropriate\w{0,40}$/i,
+    ],
+    account: [
+      /^Arrearage$/i,
+      /^\w{0,40}Overdue\w{0,20}$/i,
+      /^AllocationQuota\.(?:FreeTierOnly|Exhausted)$/i,
+      /^\w{0,40}(?:FreeTierOnly|\.?Unpurchased)$/i,
+      /^(?:InvalidApiKey|AccessDenied\.Unpurchased)$/i,
+    ],
+    rate_limit: [/^Throttling(?:\.\w+)*$/i, /^LimitRequests$/i],
+    overloaded: [/^(?:ModelServingError|ServiceUnavailable|InternalError\.Timeout)$/i],
+    unknown_model: [/^(?:ModelNotFound|ModelNotExist|Model\.NotExist|model_not_found)$/i],
+    invalid: [/^InvalidParameter(?:\.\w+)*$/i, /^BadRequest(?:\.\w+)*$/i, /^InvalidURL(?:\.\w+)*$/i],
+  },
+};
+
+const outputOf = (json: unknown) => {
+  const root = fieldsOf(json);
+  return isFields(root['output']) || Array.isArray(root['output']) ? fieldsOf(root['output']) : root;
+};
+
+/** Answers as `{output: {task_id, task_status, video_url, code, message}, usage}`. An unknown task has the state `UNKNOWN`. */
+export const dashscopeAnswers = mediaAnswers({
+  noun: 'the task',
+  words: dashscopeWords,
+  states: { unknown: 'lost', suspended: 'running' },
+  isOwnError(json) {
+    const { code, message } = fieldsOf(json);
+    return typeof code === 'string' && code !== '' && typeof message === 'string';
+  },
+  id: (json) => outputOf(json)['task_id'],
+  job(json) {
+    const output = outputOf(json);
+    const usage = fieldsOf(fieldsOf(json)['usage']);
+    const results = [output['video_url'], output['results'], output['output'], output['url'], output['choices']];
+    return {
+      state: output['task_status'] ?? output['status'],
+      results,
+      outputs: clips(results, usage['output_video_duration'] ?? usage['video_duration']),
+      failure: { codes: [textOf(output['code']) ?? ''], prose: [textOf(output['message']) ?? ''] },
+    };
+  },
+});

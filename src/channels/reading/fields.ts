@@ -1,0 +1,53 @@
+/** The members of a JSON object of a provider. None of them is trusted to have a type. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+const none: Fields = Object.freeze(Object.create(null) as Record<string, unknown>);
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The members of an object, or of the first object in a list. No members for every other value. */
+export function fieldsOf(value: unknown): Fields {
+  const object: unknown = Array.isArray(value) ? value.find(isFields) : value;
+  return isFields(object) ? object : none;
+}
+
+/** A list as it is, one value as a list of it, and nothing as an empty list. */
+export const listOf = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? value : value === null || value === undefined ? [] : [value];
+
+/** Text that is not blank, without the blanks around it. A number is its digits, and a list of one text is that text. */
+export function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.trim() || undefined;
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
+  return Array.isArray(value) && value.length === 1 ? textOf(value[0]) : undefined;
+}
+
+/** A number, also as text and with a unit: `5.04`, `"5.04"`, `"5s"`, `"80%"`. */
+export function numberOf(value: unknown): number | undefined {
+  const match = /^([+-]?\d{1,15}(?:\.\d{1,15})?)\s{0,3}(?:s|sec|seconds|px|%)?$/i.exec(textOf(value) ?? '');
+  return match ? Number(match[1]) : undefined;
+}
+
+/** A flag, also as text or as a number. */
+export function flagOf(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  const word = textOf(value)?.toLowerCase();
+  return word === 'true' || word === '1' ? true : word === 'false' || word === '0' ? false : undefined;
+}
+
+/** Percent from 0 to 100. A `fraction` is a share from 0 to 1, unless it has a percent sign. */
+export function percentOf(value: unknown, unit: 'percent' | 'fraction' = 'percent'): number | undefined {
+  const number = numberOf(value);
+  if (number === undefined) return undefined;
+  const isShare = unit === 'fraction' && !(textOf(value) ?? '').endsWith('%');
+  return Math.min(Math.max(Math.round(isShare ? number * 100 : number), 0), 100);
+}
+
+/** Nothing stands there: null, blank text, an empty list, an empty object, or a list of these. */
+export function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  if (typeof value === 'string') return value.trim() === '';
+  if (Array.isArray(value)) return value.every(isEmpty);
+  return isFields(value) && Object.values(value).every(isEmpty);
+}

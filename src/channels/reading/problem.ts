@@ -1,0 +1,85 @@
+import { fieldsOf, flagOf, isEmpty, isFields, listOf, textOf, type Fields } from './fields.ts';
+
+/** An error that an answer tells, wherever it stands. */
+export interface Problem {
+  /** Codes and types as text, each once, the most telling first. */
+  codes: string[];
+  /** Prose. It may quote the request, so it is only compared with known phrases. */
+  prose: string[];
+}
+
+const codeKeys = [
+  ...['code', 'type', 'status', 'error_code', 'error_type', 'status_code', 'err_code', 'reason', 'errorCode'],
+  ...['error_name', 'name', 'failureCode', 'http_code'],
+] as const;
+const proseKeys = [
+  ...['message', 'msg', 'detail', 'error', 'status_msg', 'error_message', 'error_msg', 'errorMessage', 'title'],
+  ...['description', 'failure', 'reason', 'err_msg'],
+] as const;
+/** Codes of answers that went well. */
+const goodCodes = /^(?:0+|200|20[0-9]|ok|success|succeeded|succeed|none|null)$/i;
+
+/**
+ * The error that a body of any status tells: an `error`, `errors`, `detail` or `base_resp` with something in it, or a code of its own
+ * that means no success. Null if there is none to be seen.
+ */
+export function problemOf(json: unknown): Problem | null {
+  const root = fieldsOf(json);
+  const parts = [root['error'], root['errors'], root['detail'], root['base_resp'], root['err']].filter(isTold);
+  const problem: Problem = { codes: [], prose: [] };
+  for (const part of parts) for (const each of listOf(part).slice(0, partsMax)) gather(each, problem);
+  if (parts.length > 0 || isProblem(root)) gather(root, problem, parts.length === 0 ? 1 : 0);
+  const codes = [...new Set(problem.codes.filter((code) => !goodCodes.test(code)))];
+  const prose = [...new Set(problem.prose)];
+  return codes.length + prose.length > 0 ? { codes, prose } : null;
+}
+const partsMax = 10;
+
+/** A part for errors that tells one: not empty, not `false`, and not the code of a success. */
+function isTold(part: unknown): boolean {
+  if (isEmpty(part) || part === false || part === 0) return false;
+  if (!isFields(part)) return true;
+  const codes = codesIn(part);
+  return codes.length === 0 ? proseIn(part).length > 0 : codes.some((code) => !goodCodes.test(code));
+}
+
+/** A body that is an error itself: `{"code": 1102, "message": "…"}`, `{"success": false, …}`, `{"message": "…"}`. */
+function isProblem(root: Fields): boolean {
+  const [code] = [textOf(root['code']), textOf(root['error_code']), textOf(root['errorCode'])].filter(
+    (each) => each !== undefined,
+  );
+  if (code !== undefined) return !goodCodes.test(code);
+  if (flagOf(root['success']) === false || flagOf(root['ok']) === false || textOf(root['type']) === 'error')
+    return true;
+  const told = Object.keys(root).filter((key) => !isEmpty(root[key]) && !/^(?:request|trace|log)_?id$/i.test(key));
+  return (
+    told.length > 0 &&
+    told.every((key) => key === 'message' || key === 'msg') &&
+    !goodCodes.test(proseIn(root)[0] ?? '')
+  );
+}
+
+function gather(value: unknown, { codes, prose }: Problem, depth = 0): void {
+  const text = textOf(value);
+  if (text !== undefined) return void prose.push(text);
+  const fields = fieldsOf(value);
+  codes.push(...codesIn(fields));
+  prose.push(...proseIn(fields));
+  if (depth < 2)
+    for (const key of ['error', 'metadata', 'details'] as const) {
+      for (const each of listOf(fields[key]).slice(0, partsMax))
+        if (isFields(each)) gather(each, { codes, prose }, depth + 1);
+    }
+}
+
+const codesIn = (fields: Fields): string[] =>
+  codeKeys.flatMap((key) => {
+    const code = textOf(fields[key]);
+    return code === undefined || code === 'error' ? [] : [code];
+  });
+
+const proseIn = (fields: Fields): string[] =>
+  proseKeys.flatMap((key) => {
+    const text = textOf(fields[key]);
+    return text === undefined ? [] : [text];
+  });

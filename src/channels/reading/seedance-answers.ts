@@ -1,0 +1,47 @@
+import type { WordTable } from './error-words.ts';
+import { fieldsOf, textOf } from './fields.ts';
+import { clips } from './clips.ts';
+import { mediaAnswers } from './media-answers.ts';
+
+/** Ark's error codes (https://docs.byteplus.com/en/docs/ModelArk/1299023, read on 2026-11-21). */
+export const seedanceWords: WordTable = {
+  codes: {
+    content_policy: [
+      /^(?:Input|Output)?(?:Text|Image|Video|Audio)?SensitiveContentDetected(?:\.\w+)*$/i,
+      /^(?:Input|Output)?(?:Text|Image|Video|Audio)?RiskDetection(?:\.\w+)*$/i,
+      /^\w{1,60}\.PolicyViolation$/i,
+    ],
+    account: [/^AccountOverdue(?:Error)?$/i, /^(?:Quota|SetLimit)Exceeded(?:\.\w+)*$/i, 'AuthenticationError'],
+    rate_limit: [
+      'ServerOverloaded',
+      'RequestBurstTooFast',
+      /^RateLimitExceeded(?:\.\w+)*$/i,
+      /^(?:ModelAccount|Account)?(?:Rpm|Tpm|Ipm)RateLimitExceeded$/i,
+    ],
+    overloaded: ['ServiceUnavailable'],
+    unknown_model: [/^ModelNotOpen$/i, /^InvalidEndpoint(?:OrModel)?(?:\.\w+)*$/i, /^UnsupportedModel$/i],
+    invalid: [/^(?:InvalidParameter|MissingParameter)(?:\.\w+)*$/i],
+  },
+};
+
+/** Answers as `{id, status, content: {video_url}, error: {code, message}}`. */
+export const seedanceAnswers = mediaAnswers({
+  noun: 'the task',
+  words: seedanceWords,
+  isOwnError(json) {
+    const { code, message } = fieldsOf(fieldsOf(json)['error']);
+    return typeof code === 'string' && typeof message === 'string';
+  },
+  id: (json) => fieldsOf(json)['id'],
+  job(json) {
+    const task = fieldsOf(json);
+    const { code, message } = fieldsOf(task['error']);
+    const results = [task['content'], task['video_url'], task['output'], task['result'], task['data']];
+    return {
+      state: task['status'],
+      results,
+      outputs: clips(results, task['duration']),
+      failure: { codes: [textOf(code) ?? ''], prose: [textOf(message) ?? textOf(task['error']) ?? ''] },
+    };
+  },
+});
