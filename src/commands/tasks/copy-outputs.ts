@@ -9,6 +9,7 @@ import { newId } from '../../platform/crypto/ids.ts';
 import { pause } from '../../platform/pause.ts';
 import { HEAD_BYTES, probeStored, type MediaProbe } from '../../platform/media/probe-media.ts';
 import { discardFiles } from '../files/discard-files.ts';
+import { downloadResult } from './download-result.ts';
 
 type CopyDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files' | 'logger'>;
 
@@ -57,7 +58,8 @@ export const planCopies = (
 /**
  * Copies every result into our own file store, hashed and measured, before the upstream's links expire. A transfer that the
  * upstream or our file store breaks is retried until the deadline. A result that can never be used (private address,
- * too large, not media) fails without a retry; a 404 fails after a few. A failed copy leaves no file behind.
+ * too large, not media) fails without a retry; one that is refused (any 4xx) fails after five requests over a minute. A failed copy
+ * leaves no file behind.
  */
 export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<CopyReport> {
   const files: CopiedFile[] = [];
@@ -76,12 +78,19 @@ export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<Cop
 }
 
 type Copied = { kind: 'copied'; file: CopiedFile } | Exclude<CopyReport, { kind: 'copied' }>;
-type NotStored = { kind: 'again'; detail: string } | Exclude<CopyReport, { kind: 'copied' }>;
+type NotStored =
+  { kind: 'again'; detail: string } | { kind: 'refused'; detail: string } | Exclude<CopyReport, { kind: 'copied' }>;
 type Fetched = ({ kind: 'stored' } & Stored) | NotStored;
 type Measured = { kind: 'measured'; media: MediaProbe } & Pick<Stored, 'bytes' | 'sha256'>;
 
-/** A result may be missing because the provider's store is not consistent yet. After this many tries the copy fails. */
-const missingTriesMax = 5;
+/**
+ * The waits after a refusal, in the longest intervals of polls: five requests over a minute. What is paid for may be refused for a while,
+ * because the provider's store, its signatures or its "not ready" are not consistent yet.
+ */
+const refusalWaits = [0.2, 1.8, 4, 6];
+
+/** An answer that the same request may keep getting. After a minute of them the copy fails; after any other one it goes on. */
+const isRefusal = (status: number): boolean => status < 500 && status !== 408 && status !== 429;
 
 async function copyWithRetries(
   deps: CopyDeps,
@@ -89,24 +98,27 @@ async function copyWithRetries(
   result: UpstreamOutput,
   draft: FileDraft,
 ): Promise<Copied> {
+  const { pollIntervalMaxMs } = deps.config.attempts;
   let detail = 'the deadline passed before the result was copied';
-  let missing = 0;
-  for (let waitMs = 500; input.remainingMs() > 0; waitMs = Math.min(waitMs * 2, 15_000)) {
+  let refusals = 0;
+  let backoffMs = 500;
+  while (input.remainingMs() > 0) {
     const fetched = await copyOnce(deps, input, result, draft.storageKey);
     if (input.signal.aborted) return { kind: 'interrupted' };
     if (fetched.kind === 'measured') return { kind: 'copied', file: fileOf(input.type, result, draft, fetched) };
-    if (fetched.kind !== 'again') return fetched;
+    if (fetched.kind !== 'again' && fetched.kind !== 'refused') return fetched;
     detail = fetched.detail;
-    if (detail === notFound && ++missing >= missingTriesMax) {
-      return { kind: 'failed', code: 'upstream_invalid_response', detail };
-    }
+    let waitMs = backoffMs;
+    if (fetched.kind === 'refused') {
+      const intervals = refusalWaits[refusals++];
+      if (intervals === undefined) return { kind: 'failed', code: 'upstream_invalid_response', detail };
+      waitMs = intervals * pollIntervalMaxMs;
+    } else backoffMs = Math.min(backoffMs * 2, 15_000);
     await pause(Math.min(waitMs, input.remainingMs()), input.signal);
     if (input.signal.aborted) return { kind: 'interrupted' };
   }
-  return { kind: 'failed', code: 'output_unavailable', detail };
+  return { kind: 'failed', code: refusals > 0 ? 'upstream_invalid_response' : 'output_unavailable', detail };
 }
-
-const notFound = "the result's URL answered 404 or 410";
 
 /** An error of our own file store is retried: a synchronous result cannot be fetched again, and it is paid for. */
 async function copyOnce(
@@ -136,7 +148,7 @@ async function fetchOnce(
   result: UpstreamOutput,
   storageKey: string,
 ): Promise<Fetched> {
-  const { config, egress, files } = deps;
+  const { config, files } = deps;
   const maxBytes = input.type === 'image' ? config.outputs.imageMaxBytes : config.outputs.videoMaxBytes;
   const contentType = result.mimeType ?? 'application/octet-stream';
   const put = { maxBytes, contentType, headBytes: HEAD_BYTES, signal: input.signal };
@@ -146,34 +158,27 @@ async function fetchOnce(
     if (decoded.kind !== 'ok') return unusable('the result is a data: URI that cannot be decoded');
     return { kind: 'stored', ...(await files.put(storageKey, decoded.bytes, put)) };
   }
-  const from = (url: string) =>
-    egress.download(
-      url,
+  try {
+    const download = await downloadResult(
+      deps,
+      { url: result.url, channelBaseUrl: input.channelBaseUrl, channelHeaders: input.channelHeaders ?? {} },
       {
         timeoutMs: Math.max(1, Math.ceil(Math.min(fetchTimeoutMs, input.remainingMs()))),
         maxBytes,
         signal: input.signal,
-        trustedOrigins: [input.channelBaseUrl],
-        trustedHeaders: input.channelHeaders ?? {},
       },
       (body) => files.put(storageKey, body, put),
     );
-  try {
-    const first = await from(result.url);
-    // Some providers redirect a download to another address. One redirect is followed, and the egress guard checks it.
-    const next = redirectOf(first, result.url, input.channelBaseUrl);
-    const download = next === null ? first : await from(next);
     switch (download.kind) {
       case 'saved':
         return { kind: 'stored', ...download.value };
       case 'blocked':
         return unusable(`the result's URL is not acceptable: ${download.reason}`);
       case 'answer':
-        if (download.status === 404 || download.status === 410) return { kind: 'again', detail: notFound };
-        if (download.status >= 300 && download.status < 500 && download.status !== 408 && download.status !== 429) {
-          return unusable(`the result's URL answered ${download.status}`);
-        }
-        return { kind: 'again', detail: `the result's URL answered ${download.status}` };
+        return {
+          kind: isRefusal(download.status) ? 'refused' : 'again',
+          detail: `the result's URL answered ${download.status}`,
+        };
       case 'failed':
         if (download.reason === 'too_large') return unusable('the result is too large');
         return { kind: 'again', detail: `fetching the result failed: ${download.reason}` };
@@ -182,18 +187,6 @@ async function fetchOnce(
     if (error instanceof FileTooLargeError) return unusable('the result is too large');
     throw error;
   }
-}
-
-/** The target of a redirect from the channel's own origin; null for every other answer. */
-function redirectOf(
-  answer: { kind: string; status?: number; headers?: Record<string, string> },
-  url: string,
-  channelBaseUrl: string,
-): string | null {
-  const isOwn = URL.parse(url)?.origin === URL.parse(channelBaseUrl)?.origin;
-  const location = answer.headers?.location;
-  if (!isOwn || answer.kind !== 'answer' || location === undefined) return null;
-  return [301, 302, 303, 307, 308].includes(answer.status ?? 0) ? (URL.parse(location, url)?.href ?? null) : null;
 }
 
 const fileOf = (

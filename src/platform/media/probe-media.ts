@@ -2,6 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { imageSize } from 'image-size';
 import type { FileStore } from '../files/file-store.ts';
 import { imageType } from './image-type.ts';
+import { isoFormat } from './iso-brands.ts';
 
 /** The properties of a media file, read from its bytes. Null where unknown. */
 export interface MediaProbe {
@@ -22,7 +23,7 @@ export interface ByteSource {
 }
 
 /**
- * Identifies a file by its bytes, never by its name or declared type: PNG, JPEG, WebP, GIF, AVIF, MP4, MOV, WebM, MP3 or WAV. Null
+ * Identifies a file by its bytes, never by its name or declared type: PNG, JPEG, WebP, GIF, AVIF, HEIF, MP4, MOV, WebM, Matroska, MP3 or WAV. Null
  * for anything else. Reads a bounded part of the file and never throws because of its content. Errors of `read` pass through.
  */
 export async function probeMedia(source: ByteSource): Promise<MediaProbe | null> {
@@ -32,9 +33,11 @@ export async function probeMedia(source: ByteSource): Promise<MediaProbe | null>
   const unknown: MediaProbe = { ...format, width: null, height: null, duration: null };
   if (format.kind === 'image') return { ...unknown, ...pictureSize(head) };
   if (format.mime_type === 'audio/wav') return { ...unknown, duration: wavSeconds(head) };
-  if (format.mime_type === 'video/mp4' || format.mime_type === 'video/quicktime') {
+  if (['video/mp4', 'video/quicktime', 'audio/mp4'].includes(format.mime_type)) {
     const movie = await findMovieBox(source);
-    return movie ? describeMovie(unknown, movie) : unknown;
+    const described = movie ? describeMovie(unknown, movie) : unknown;
+    // Without a brand only a track of pictures tells a film from any other file.
+    return isoFormat(head) || described.width !== null ? described : null;
   }
   return unknown;
 }
@@ -87,19 +90,23 @@ function sniff(head: Buffer): Format | null {
   if (decodable) return image(decodable);
   if (text(0, 6) === 'GIF87a' || text(0, 6) === 'GIF89a') return image('image/gif');
   if (text(0, 4) === 'RIFF' && text(8, 12) === 'WAVE') return audio('audio/wav');
-  if (text(4, 8) === 'ftyp') return brandFormat(text(8, 12));
-  if (text(0, 4) === '\x1a\x45\xdf\xa3' && text(0, 64).includes('webm')) return video('video/webm');
+  const container = isoFormat(head);
+  if (container) return container;
+  // The QuickTime file format has no brand box before 2001, and some encoders still write none.
+  if (/^(moov|mdat|wide|free|skip|pnot)$/.test(text(4, 8))) return video('video/quicktime');
+  if (text(0, 4) === '\x1a\x45\xdf\xa3') return matroska(text(0, EBML_HEAD_BYTES));
   if (text(0, 3) === 'ID3' || isMp3Frame(head)) return audio('audio/mpeg');
   return null;
 }
 
-/** ISO 14496-12 §4.3: the major brand. Some pictures use the container of videos. */
-function brandFormat(brand: string): Format | null {
-  if (brand === 'avif' || brand === 'avis') return image('image/avif');
-  if (brand === 'qt  ') return video('video/quicktime');
-  if (brand === 'M4A ' || brand === 'M4B ') return audio('audio/mp4');
-  return /^(mp4[12]|iso[2-9m]|avc1|dash|M4V |MSNV|mmp4|f4v |3gp.)$/.test(brand) ? video('video/mp4') : null;
+/** RFC 8794 §11.2: the element DocType (0x4282), wherever in the EBML head it is. */
+function matroska(ebml: string): Format | null {
+  const type = /\x42\x82[\x80-\xff]([a-z]+)/.exec(ebml)?.[1];
+  if (type === 'webm') return video('video/webm');
+  return type === 'matroska' ? video('video/x-matroska') : null;
 }
+
+const EBML_HEAD_BYTES = 1_024;
 
 /** ISO 11172-3: eleven sync bits, layer III, and no reserved version, bit rate or sampling rate. */
 function isMp3Frame(head: Buffer): boolean {
@@ -195,7 +202,9 @@ function describeMovie(known: MediaProbe, movie: Buffer): MediaProbe {
     const soundOnly = kinds.includes('soun');
     return { ...known, ...(soundOnly ? audio('audio/mp4') : {}), duration };
   }
-  return { ...known, ...trackSize(child(picture.body, 'tkhd')), duration };
+  // A track of pictures makes a clip of it, whatever the brand says.
+  const clip = known.kind === 'audio' ? video('video/mp4') : {};
+  return { ...known, ...clip, ...trackSize(child(picture.body, 'tkhd')), duration };
 }
 
 /** §8.2.2 `mvhd`: version 1 has 64-bit times. All ones means unknown. */

@@ -84,16 +84,81 @@ describe('the copy of a result', () => {
     ]);
   });
 
-  it('follows no second redirect', async () => {
+  it.each([301, 302, 303, 307, 308])('follows five redirects with %d, and no sixth', async (status) => {
     let requests = 0;
-    serve = (_request, response) => {
+    serve = (request, response) => {
       requests += 1;
-      response.writeHead(302, { location: `/a-${requests}.png` }).end();
+      const hop = Number(/\d+/.exec(request.url ?? '')?.[0]);
+      if (hop === 0) response.end(png);
+      else response.writeHead(status, { location: `hop-${hop - 1}.png` }).end();
     };
-    expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
-    expect(requests).toBe(2);
+    expect(await copy(`${channel.url}/hop-5.png`)).toMatchObject({ kind: 'copied' });
+    expect(requests).toBe(6);
+    requests = 0;
+    expect(await copy(`${channel.url}/hop-6.png`, 'image', () => (requests < 6 ? 20_000 : 0))).toMatchObject({
+      kind: 'failed',
+      code: 'upstream_invalid_response',
+    });
+    expect(requests).toBe(6);
+    expect(stored()).toHaveLength(1);
+  });
+
+  it('trusts the own origin of the channel no more after a redirect has left it', async () => {
+    const received: unknown[] = [];
+    const other = await listen((_request, response) =>
+      response.writeHead(302, { location: `${channel.url}/private` }).end(),
+    );
+    serve = (request, response) => {
+      received.push([request.url, request.headers['x-goog-api-key']]);
+      if (request.url === '/private') response.end(png);
+      else response.writeHead(302, { location: `${other.url}/away` }).end();
+    };
+    try {
+      // The guard allows loopback here, so that the requests arrive.
+      expect(await copy(`${channel.url}/first`, 'image', 20_000, ['127.0.0.0/8'])).toMatchObject({ kind: 'copied' });
+      expect(received).toEqual([
+        ['/first', 'the-key'],
+        ['/private', undefined],
+      ]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('blocks a private address at each hop', async () => {
+    for (const hops of [1, 2, 5]) {
+      serve = (request, response) => {
+        const hop = Number(/\d+/.exec(request.url ?? '')?.[0]);
+        response.writeHead(307, { location: hop > 1 ? `/hop-${hop - 1}` : `${sentinel.url}/a.png` }).end();
+      };
+      expect(await copy(`${channel.url}/hop-${hops}`)).toMatchObject({
+        kind: 'failed',
+        code: 'upstream_invalid_response',
+        detail: expect.stringContaining('not acceptable'),
+      });
+    }
     await expectNothingKept();
   });
+
+  it.each([300, 304, 400, 401, 402, 403, 404, 405, 409, 410, 416, 418, 425, 451, 499])(
+    'is requested again after %d, like every other refusal of a paid result',
+    async (status) => {
+      let requests = 0;
+      serve = (_request, response) => (++requests === 1 ? response.writeHead(status).end() : response.end(png));
+      expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'copied' });
+      expect(requests).toBe(2);
+    },
+  );
+
+  it.each([408, 429, 500, 502, 503, 504, 522, 529])(
+    'is requested again after %d, until the deadline',
+    async (status) => {
+      let requests = 0;
+      serve = (_request, response) => (++requests === 1 ? response.writeHead(status).end() : response.end(png));
+      expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'copied' });
+      expect(requests).toBe(2);
+    },
+  );
 
   it('sends the credential to no other origin, neither directly nor after a redirect', async () => {
     const keys: unknown[] = [];
@@ -120,16 +185,19 @@ describe('the copy of a result', () => {
     await expectNothingKept();
   });
 
-  it('retries a result that is not found, then fails as upstream_invalid_response', async () => {
-    let requests = 0;
-    serve = (_request, response) => {
-      requests += 1;
-      response.writeHead(404).end();
-    };
-    expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
-    expect(requests).toBe(5);
-    await expectNothingKept();
-  });
+  it.each([403, 404])(
+    'requests a result that is refused with %d five times, then fails as upstream_invalid_response',
+    async (status) => {
+      let requests = 0;
+      serve = (_request, response) => {
+        requests += 1;
+        response.writeHead(status).end();
+      };
+      expect(await copy(`${channel.url}/a.png`)).toMatchObject({ kind: 'failed', code: 'upstream_invalid_response' });
+      expect(requests).toBe(5);
+      await expectNothingKept();
+    },
+  );
 
   it('succeeds if the result is found at the second request', async () => {
     let requests = 0;
@@ -273,6 +341,8 @@ const config = loadConfig({
   DATABASE_URL: 'postgresql://127.0.0.1/none',
   KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
   MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
+  POLL_INTERVAL_MIN_MS: '10',
+  POLL_INTERVAL_MAX_MS: '50',
   OUTPUT_IMAGE_MAX_BYTES: '200000',
 });
 const png = await picture({ width: 64, height: 48, seed: 1 });

@@ -24,7 +24,8 @@ const track = (handler: string, width: number, height: number, matrix = UPRIGHT)
   );
 const movieHeader = (perSecond: number, ticks: number) =>
   box('mvhd', uint32(0, 0, 0, perSecond, ticks), Buffer.alloc(80));
-const fileType = (brand: string) => box('ftyp', ascii(brand), uint32(0x200), ascii('isom'));
+const fileType = (brand: string, ...compatible: string[]) =>
+  box('ftyp', ascii(brand), uint32(0x200), ascii(compatible.length > 0 ? compatible.join('') : 'isom'));
 const clip = (brand: string, ...tracks: Buffer[]) =>
   Buffer.concat([
     fileType(brand),
@@ -105,6 +106,91 @@ describe('probeMedia', () => {
     ['a WAV', wav, { kind: 'audio', mime_type: 'audio/wav', width: null, height: null, duration: 2 }],
   ])('recognises %s by its bytes', async (_what, bytes, expected) => {
     expect(await probeBytes(bytes)).toEqual(expected);
+  });
+
+  const movie = box('moov', movieHeader(1_000, 8_042), track('vide', 640, 360));
+  it.each([
+    ...['isom', 'iso2', 'iso5', 'isoa', 'isoc', 'mp41', 'mp42', 'avc1', 'avc3', 'hvc1', 'hev1', 'av01', 'vp09', 'dvh1'],
+    ...['cmfc', 'cmf2', 'cmfs', 'dash', 'M4V ', 'M4VH', 'MSNV', 'XAVC', 'f4v ', 'mmp4', '3gp4', '3gp6', '3g2a', 'NDSC'],
+    ...['KDDI', 'caqv', 'lmsg', 'piff', 'ccff', 'new!', '\0\0\0\0'],
+  ])('takes a container with the major brand %j for a clip', async (brand) => {
+    for (const compatible of [[], [brand], ['isom', brand], ['zzzz']]) {
+      const bytes = Buffer.concat([fileType(brand, ...compatible), movie]);
+      expect(await probeBytes(bytes)).toEqual({
+        kind: 'video',
+        mime_type: 'video/mp4',
+        width: 640,
+        height: 360,
+        duration: 8.042,
+      });
+    }
+  });
+
+  const stills: [brand: string, compatible: string[], mime: string][] = [
+    ['avif', ['mif1', 'miaf'], 'image/avif'],
+    ['avis', ['msf1', 'iso8'], 'image/avif'],
+    ['mif1', ['mif1', 'heic', 'hevc'], 'image/heif'],
+    ['heic', ['mif1', 'heic'], 'image/heic'],
+    ['heix', [], 'image/heic'],
+    ['hevc', ['heic', 'iso8'], 'image/heic'],
+    ['msf1', ['iso8'], 'image/heif'],
+    ['vvic', [], 'image/heif'],
+    ['zzzz', ['mif1', 'avif'], 'image/heif'],
+    ['crx ', ['crx ', 'isom'], 'image/x-canon-cr3'],
+  ];
+  it.each(stills)('takes a picture with the brand %j and %j for no clip', async (brand, compatible, mime) => {
+    expect(
+      await probeBytes(Buffer.concat([fileType(brand, ...compatible), box('meta', Buffer.alloc(40))])),
+    ).toMatchObject({
+      kind: 'image',
+      mime_type: mime,
+    });
+  });
+
+  it.each(['M4A ', 'M4B ', 'M4P ', 'F4A ', 'aax '])(
+    'takes %j for audio, unless it has a track of pictures',
+    async (brand) => {
+      expect(await probeBytes(clip(brand, track('soun', 0, 0)))).toMatchObject({ kind: 'audio', duration: 8.042 });
+      expect(await probeBytes(clip(brand, track('soun', 0, 0), track('vide', 8, 8)))).toMatchObject({
+        kind: 'video',
+        width: 8,
+      });
+      expect(await probeBytes(fileType(brand, 'isom'))).toMatchObject({ kind: 'audio' });
+      expect(await probeBytes(Buffer.concat([fileType('zzzz', brand), Buffer.alloc(20)]))).toMatchObject({
+        kind: 'audio',
+      });
+    },
+  );
+
+  it.each(['moov', 'mdat', 'wide', 'free', 'skip'])(
+    'finds the film in a file without a brand that begins with %j',
+    async (first) => {
+      const rest = first === 'moov' ? Buffer.alloc(0) : box(first, Buffer.alloc(30));
+      expect(await probeBytes(Buffer.concat([rest, movie]))).toMatchObject({
+        kind: 'video',
+        mime_type: 'video/quicktime',
+        width: 640,
+      });
+      expect(await probeBytes(ascii(`The ${first} text of a page that is no film at all`))).toBeNull();
+    },
+  );
+
+  it('finds the type of an EBML file wherever its head has it', async () => {
+    const file = (type: string, padding: number) =>
+      Buffer.concat([
+        ascii('\x1a\x45\xdf\xa3\x9f\xec'),
+        Buffer.alloc(padding),
+        ascii(`B\x82${String.fromCharCode(0x80 + type.length)}${type}`),
+        Buffer.alloc(40),
+      ]);
+    for (const padding of [2, 200, 800]) {
+      expect(await probeBytes(file('webm', padding))).toMatchObject({ kind: 'video', mime_type: 'video/webm' });
+      expect(await probeBytes(file('matroska', padding))).toMatchObject({
+        kind: 'video',
+        mime_type: 'video/x-matroska',
+      });
+    }
+    expect(await probeBytes(file('other', 2))).toBeNull();
   });
 
   it('accepts a 64-bit box size and a box that extends to the end of the file', async () => {
