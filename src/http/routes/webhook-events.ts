@@ -1,7 +1,7 @@
 import {
   followProjectEvents,
   lastEventPosition,
-  readProjectEvents,
+  readSomeEvents,
   type FollowEventsDeps,
   type EventStep,
 } from '../../commands/callbacks/project-events.ts';
@@ -20,8 +20,8 @@ const RECONNECT_MS = 1_000;
 
 /**
  * `GET /api/v1/webhooks/events`: the callbacks of the key's project as Server-Sent Events, signed, whether or not their task has a callback
- * URL. They begin after `Last-Event-ID`, else with the next one. The stream ends after `wait` seconds, a minute by default, or earlier if too
- * many requests wait or the server stops; the client then connects again.
+ * URL. They begin after `Last-Event-ID`, else with the next one. The stream ends after `wait` seconds, a minute by default, or earlier if the
+ * server stops. With `wait=0`, or if too many requests wait, it ends after a page of what is there. The client then connects again.
  */
 export const streamWebhookEvents =
   (deps: EventDeps): AppMiddleware =>
@@ -46,7 +46,7 @@ export const streamWebhookEvents =
         events.gone,
         ...(waiting ? [waiting.signal, AbortSignal.timeout(seconds * 1_000)] : []),
       ]);
-      const read = waiting ? followProjectEvents : readProjectEvents;
+      const read = waiting ? followProjectEvents : readSomeEvents;
       for await (const step of read(deps, { projectId, after }, over)) await send(step);
     } finally {
       waiting?.leave();

@@ -10,6 +10,7 @@ import type { AppMiddleware } from '../../../src/http/context.ts';
 import { streamWebhookEvents } from '../../../src/http/routes/webhook-events.ts';
 import { createTaskWaits, type TaskWaits } from '../../../src/http/task-waits.ts';
 import { listenToWebhooks } from '../../../src/main/cli/listen-webhooks.ts';
+import { newId } from '../../../src/platform/crypto/ids.ts';
 import { loopbackUrl } from '../../../src/verbs/loopback-url.ts';
 import {
   answer,
@@ -20,7 +21,7 @@ import {
   type Event,
   type Receiver,
 } from '../../commands/callbacks/receiver.ts';
-import { openLedger, rowsOf, taskEnd } from '../../db/books.ts';
+import { admitted, newTask, openLedger, rowsOf, taskEnd } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { aRunningTask, succeed } from '../../support/ended-task.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -121,6 +122,29 @@ const anEndedTask = async (callbackUrl: string | null = null): Promise<string> =
   return taskId;
 };
 
+/** Tasks that ended in this order. */
+async function manyEndedTasks(count: number): Promise<string[]> {
+  const ledger = openLedger(db);
+  const tasks = Array.from({ length: count }, () => newTask(project, 1, { taskId: newId('task') }));
+  await Promise.all(tasks.map((task) => admitted(ledger, task)));
+  await Promise.all(tasks.map(({ taskId }) => ledger.finishTask(taskEnd(taskId, 'failed'))));
+  const ends = await rowsOf<{ taskId: string }>(
+    db,
+    `select request_id as task_id from ledger_entry where project_id = $1 and kind = 'refund' order by created_at, id`,
+    [project.projectId],
+  );
+  return ends.map(({ taskId }) => taskId);
+}
+
+/** Entries that are not the end of a task. */
+const manyEntries = (count: number): Promise<unknown> =>
+  rowsOf(
+    db,
+    `insert into ledger_entry (project_id, kind, credits, balance_after, reference)
+     select $1, 'topup', 1, 1, 'page ' || n from generate_series(1, $2) n`,
+    [project.projectId, count],
+  );
+
 describe('the callbacks of a project', () => {
   it('arrive as they happen, signed with its secret, also of tasks without a callback URL', async () => {
     const before = await anEndedTask();
@@ -197,6 +221,32 @@ describe('the callbacks of a project', () => {
     expect(taskIdsOf(await listen('', start?.id).ended)).toEqual([taskId]);
     waits.stop();
     await held.ended;
+  });
+
+  it('come in pages if the request does not wait, however long the history is', async () => {
+    project = await operator.project({ inFlightMax: null });
+    const [start] = await listen('?wait=0').ended;
+    const taskIds = await manyEndedTasks(230);
+    const pages: string[][] = [];
+    let last = start?.id;
+    do {
+      const page = await listen('?wait=0', last).ended;
+      last = page.at(-1)?.id;
+      pages.push(taskIdsOf(page));
+    } while (pages.at(-1)?.length !== 0);
+    expect(pages.map(({ length }) => length)).toEqual([100, 100, 30, 0]);
+    expect(pages.flat()).toEqual(taskIds);
+    await startWith(0);
+    expect(taskIdsOf(await listen('', start?.id).ended)).toEqual(taskIds.slice(0, 100));
+  });
+
+  it('move on over entries of other requests, a bounded number in each request', async () => {
+    const [start] = await listen('?wait=0').ended;
+    await manyEntries(2_050);
+    const taskId = await anEndedTask();
+    const first = await listen('?wait=0', start?.id).ended;
+    expect(taskIdsOf(first)).toEqual([]);
+    expect(taskIdsOf(await listen('?wait=0', first.at(-1)?.id).ended)).toEqual([taskId]);
   });
 
   it('refuse a Last-Event-ID of another stream, and have no body for HEAD', async () => {

@@ -16,7 +16,11 @@ export const webhookOperations: Record<string, Operation> = {
     ].join('\n\n'),
     tag: 'Tasks',
     parameters: [
-      { ...wait, description: 'Seconds after which the stream ends; 60 if absent. 0 reads what is there.' },
+      {
+        ...wait,
+        description:
+          'Seconds after which the stream ends; 60 if absent. 0 reads at most 100 events of what is there; connect again for the rest, until only `listening` comes.',
+      },
       {
         name: 'Last-Event-ID',
         in: 'header',
