@@ -10,8 +10,11 @@ import type { Deps } from '../deps.ts';
 import type { JobName } from '../domain/job.ts';
 import type { AttemptInput, FinishInput } from '../domain/workflow-contract.ts';
 
-/** The commands as Temporal activities. They return every outcome, and throw only for internal errors, which Temporal retries. */
-export const createActivities = (deps: Deps) => {
+/**
+ * The commands as Temporal activities. They return every outcome, and throw only for internal errors, which Temporal retries. Once
+ * `draining` has fired, no attempt begins.
+ */
+export const createActivities = (deps: Deps, draining: AbortSignal) => {
   const planDeps = { ...deps, random: Math.random };
   return {
     planTask: (taskId: string) => hidingErrors(deps, () => planTask(planDeps, taskId)),
@@ -25,7 +28,7 @@ export const createActivities = (deps: Deps) => {
     },
     deliver: (deliveryId: string) => hidingErrors(deps, () => deliverCallback(deps, deliveryId)),
     runJob: (name: JobName) => asLongActivity(() => runScheduledJob(deps, name)),
-    attempt: (input: AttemptInput) => asLongActivity((signals) => runAttempt(deps, input, signals)),
+    attempt: (input: AttemptInput) => asLongActivity((signals) => runAttempt(deps, input, { ...signals, draining })),
   };
 };
 export type Activities = ReturnType<typeof createActivities>;

@@ -19,10 +19,13 @@ export const settings = Object.entries<z.ZodObject<Record<string, z.ZodType>>>(g
   }),
 );
 
+/** For the answer to a submit: its results are copied and the end of the attempt is written. */
+const AFTER_SUBMIT_SECONDS = 15;
+
 const Environment = z.object(groups).superRefine((config, context) => {
   const refuse = (group: string, key: string, message: string) =>
     context.addIssue({ code: 'custom', path: [group, key], message });
-  const { alarms, callbacks, development, egress, files, oidc, temporal } = config;
+  const { alarms, attempts, callbacks, development, egress, files, oidc, temporal, worker } = config;
   // Production never has a sandbox, so a left-over crash point or open address range cannot do harm there.
   const developmentOnly = 'is for development only and requires SANDBOX_URL';
   if (development.sandboxUrl === '') {
@@ -39,6 +42,14 @@ const Environment = z.object(groups).superRefine((config, context) => {
       'callbacks',
       'leaseSeconds',
       'must be longer than CALLBACK_TIMEOUT_SECONDS, otherwise two workers could send the same try',
+    );
+  }
+  const longestSubmit = Math.max(attempts.submitTimeoutSeconds, attempts.synchronousTimeoutSeconds);
+  if (worker.shutdownForceSeconds < longestSubmit + AFTER_SUBMIT_SECONDS) {
+    refuse(
+      'worker',
+      'shutdownForceSeconds',
+      `must be at least ${AFTER_SUBMIT_SECONDS} seconds longer than SUBMIT_TIMEOUT_SECONDS and SUBMIT_AT_ONCE_TIMEOUT_SECONDS, otherwise each release loses pictures that a provider is making`,
     );
   }
   if ((alarms.smtpUrl === '') !== (alarms.emailTo.length === 0)) {

@@ -290,10 +290,10 @@ export const serverSettings = {
       'When set, a worker answers `/livez`, `/readyz` and `/metrics` there.',
     ),
     shutdownGraceSeconds: seconds('WORKER_SHUTDOWN_GRACE_SECONDS', 30).describe(
-      'How long a stopping worker lets attempts finish before it asks them to stop.',
+      'How long a stopping worker lets attempts finish before it asks them to leave their jobs to another worker. A submit is not asked.',
     ),
-    shutdownForceSeconds: seconds('WORKER_SHUTDOWN_FORCE_SECONDS', 60).describe(
-      'After this time a stopping worker exits. Another worker resumes its attempts.',
+    shutdownForceSeconds: seconds('WORKER_SHUTDOWN_FORCE_SECONDS', 240).describe(
+      'After this time a stopping worker exits. Another worker resumes its attempts, but a submit that is in flight is lost: at least 15 seconds longer than `SUBMIT_TIMEOUT_SECONDS` and `SUBMIT_AT_ONCE_TIMEOUT_SECONDS`. It exits sooner when nothing runs any more.',
     ),
   }),
   development: z.object({

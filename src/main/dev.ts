@@ -26,7 +26,7 @@ export async function dev({ args, env: given, programs }: DevOptions): Promise<v
     // npm and the terminal both forward one Ctrl-C. Only a later signal is a second Ctrl-C.
     if (stoppingSince !== null) return Date.now() - stoppingSince > secondSignalMs ? stack.hurry() : undefined;
     stoppingSince = Date.now();
-    say('stopping …');
+    say('stopping … (a second Ctrl-C ends the chats and submits that are still waited for)');
     void stack.stop().then(() => {
       say('stopped');
       process.exit(0);

@@ -1,4 +1,10 @@
-import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import {
+  GracefulShutdownPeriodExpiredError,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import { get } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,8 +20,12 @@ import { choosePort } from './servers/choose-port.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 export interface Workers {
-  /** Resolves when all have drained after `shutdown`. */
-  run(): Promise<void>;
+  /**
+   * Resolves when all have drained after `shutdown`; to `cut_short` if some activities still ran after `WORKER_SHUTDOWN_FORCE_SECONDS`, which
+   * Temporal gives to other workers. Rejects if a worker fails.
+   */
+  run(): Promise<'drained' | 'cut_short'>;
+  /** Takes no more work. */
   shutdown(): void;
   /** Whether all workers poll their queues and Temporal answers within `timeoutMs`. */
   isReady(timeoutMs: number): Promise<boolean>;
@@ -25,13 +35,13 @@ export interface Workers {
 }
 
 /** The workers of one process, one for each task queue, so that no kind of work waits for another. */
-export async function createWorkers(deps: Deps, tracing: Tracing | null): Promise<Workers> {
+export async function createWorkers(deps: Deps, tracing: Tracing | null, draining: AbortSignal): Promise<Workers> {
   const { config } = deps;
   const metrics = await startRuntime(deps);
   const bundle = await workflowBundle({ traced: tracing !== null });
   const connection = await connectPatiently(deps);
   await ensureTemporalPatiently(deps);
-  const activities = createActivities(deps);
+  const activities = createActivities(deps, draining);
   const { planTask, drawChannels, drawAgain, finishTask, attempt, deliver, runJob } = activities;
   const common = {
     connection,
@@ -82,9 +92,7 @@ export async function createWorkers(deps: Deps, tracing: Tracing | null): Promis
     }),
   ]);
   return {
-    run: async () => {
-      await Promise.all(workers.map((worker) => worker.run()));
-    },
+    run: () => runAll(workers),
     shutdown: () => workers.forEach((worker) => worker.getState() === 'RUNNING' && worker.shutdown()),
     async isReady(timeoutMs) {
       if (workers.some((worker) => worker.getState() !== 'RUNNING')) return false;
@@ -99,6 +107,19 @@ export async function createWorkers(deps: Deps, tracing: Tracing | null): Promis
     metrics,
     close: () => connection.close(),
   };
+}
+
+async function runAll(workers: readonly Worker[]): ReturnType<Workers['run']> {
+  const runs = workers.map((worker) =>
+    worker.run().then(
+      () => 'drained' as const,
+      (error: unknown) => {
+        if (error instanceof GracefulShutdownPeriodExpiredError) return 'cut_short' as const;
+        throw error;
+      },
+    ),
+  );
+  return (await Promise.all(runs)).includes('cut_short') ? 'cut_short' : 'drained';
 }
 
 /**

@@ -1,4 +1,5 @@
 import { assertSchemaVersion } from '../db/migrate.ts';
+import { within } from '../platform/pause.ts';
 import { createApp } from '../http/app.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { startHttpServer } from '../http/server.ts';
@@ -13,18 +14,26 @@ const { logger, db } = deps;
 await doneOrExit(() => assertSchemaVersion(db));
 
 const temporalAnswersWithinMs = 900;
+/** For the current turns of the loops, after the activities have ended. */
+const loopsWaitMs = 10_000;
 let workers: Workers | null = null;
-let running: Promise<void> = Promise.resolve();
+let running: Promise<'drained' | 'cut_short'> = Promise.resolve('drained');
+const draining = new AbortController();
 const health = await startHealthListener();
 // The loops start before Temporal has answered, because they must work without it.
 const loops = startLoops(deps);
 stopOnSignals(
   async () => {
     health?.stopping();
-    await loops.stop();
+    // Both at once: a slow turn of a loop must not let the workers take new activities.
+    draining.abort();
     workers?.shutdown();
-    await running;
-    await workers?.close();
+    const stopped = loops.stop();
+    const end = await running;
+    // A turn that still runs, such as a long maintenance, is taken up again after its lease.
+    await within(loopsWaitMs, stopped);
+    if (end === 'drained') await workers?.close();
+    else logger.warn('activities were still running at the end of the shutdown: other workers resume them');
     await close();
     await health?.close();
   },
@@ -34,7 +43,7 @@ stopOnSignals(
   },
 );
 
-workers = await createWorkers(deps, tracing);
+workers = await createWorkers(deps, tracing, draining.signal);
 running = workers.run();
 announce(null);
 logger.info('the worker is running');

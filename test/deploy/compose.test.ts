@@ -192,7 +192,12 @@ describe('docker-compose.yml', () => {
     expect(grace('api')).toBeGreaterThan(
       Number(service('api').environment['SHUTDOWN_READY_DELAY_SECONDS']) + chatSeconds + jobSeconds,
     );
-    expect(grace('worker')).toBeGreaterThan(Number(environment['WORKER_SHUTDOWN_FORCE_SECONDS']) + 30);
+    const forceSeconds = Number(environment['WORKER_SHUTDOWN_FORCE_SECONDS']);
+    const submits = ['SUBMIT_TIMEOUT_SECONDS', 'SUBMIT_AT_ONCE_TIMEOUT_SECONDS'].map((name) =>
+      z.number().parse(settings.find((setting) => setting.name === name)?.schema.parse(undefined)),
+    );
+    expect(forceSeconds).toBeGreaterThan(Math.max(...submits) + 15);
+    expect(grace('worker')).toBeGreaterThan(forceSeconds + 15);
     expect(Number(environment['WORKER_SHUTDOWN_GRACE_SECONDS'])).toBeGreaterThanOrEqual(30);
   });
 
@@ -359,7 +364,7 @@ describe('the image', () => {
       TEMPORAL_NAMESPACE: temporal.namespace,
       SHUTDOWN_READY_DELAY_SECONDS: '8',
       WORKER_SHUTDOWN_GRACE_SECONDS: '1',
-      WORKER_SHUTDOWN_FORCE_SECONDS: '2',
+      WORKER_SHUTDOWN_FORCE_SECONDS: '200',
     };
     before = [...image.files(), ...unbundled.files()];
     const migrate = run('migrate');

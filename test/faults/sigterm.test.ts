@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mediaRoutes } from '../support/api-client.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
@@ -19,7 +21,7 @@ let otherApi: string;
 beforeAll(async () => {
   gateway = await startGateway({
     apis: 2,
-    env: { SHUTDOWN_READY_DELAY_SECONDS: '12', WORKER_SHUTDOWN_FORCE_SECONDS: '15' },
+    env: { SHUTDOWN_READY_DELAY_SECONDS: '12' },
   });
   otherApi = gateway.baseUrls.find((url) => url !== gateway.baseUrl)!;
 });
@@ -82,6 +84,41 @@ describe('SIGTERM under load', () => {
     const ends = await endsOf(gateway, projectId);
     expect(ends.map(({ id, status }) => [id, status]).sort()).toEqual(taskIds.map((id) => [id, 'succeeded']).sort());
     expect(await expectOneSubmitPerAttempt(gateway, 'a worker is stopped')).toBe(crowd);
+    await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
+  });
+
+  it('makes a worker deliver the synchronous pictures that are in flight and begin nothing new, without an alarm', async () => {
+    const { projectId, apiKey } = await gateway.project({ credits: 1_000 });
+    const picture = (prompt: string) =>
+      gateway.accept(
+        apiKey,
+        mediaRoutes.image,
+        { model: 'gpt-image-2.5', prompt: `${prompt} [[latency=8000]]` },
+        { baseUrl: otherApi },
+      );
+    const inFlight = await Promise.all([1, 2, 3].map((n) => picture(`in flight at the release ${n}`)));
+    const submits = async (text: string) => (await gateway.hits(text, 'submit')).length;
+    await eventually(60, async () => (await submits('in flight at the release')) === 3 || 'too few submits');
+    const [worker = ''] = Object.keys(gateway.pids())
+      .filter((name) => name.startsWith('worker'))
+      .slice(-1);
+    // The grace of 2 s is over long before the provider answers.
+    const stopped = gateway.kill(worker, 'SIGTERM');
+    const later = await picture('created during the release');
+    await stopped;
+
+    const statusOf = async (taskId: string) =>
+      (await gateway.get(apiKey, `/api/v1/tasks/${taskId}`, { baseUrl: otherApi })).body['status'];
+    expect(await gateway.exited(worker)).toBe('code 0');
+    expect(await Promise.all(inFlight.map(statusOf))).toEqual(inFlight.map(() => 'succeeded'));
+    expect([await statusOf(later), await submits('created during the release')]).toEqual(['queued', 0]);
+    const log = (await readFile(join(gateway.logFolder, `${worker}.log`), 'utf8')).split('\n');
+    expect(log.filter((line) => /"level":"(error|fatal)"|still in use/.test(line))).toEqual([]);
+
+    await gateway.startWorker();
+    const ends = await endsOf(gateway, projectId);
+    expect(ends.map(({ status }) => status)).toEqual(ends.map(() => 'succeeded'));
+    expect(await submits('the release')).toBe(4);
     await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
   });
 

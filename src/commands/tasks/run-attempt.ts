@@ -13,6 +13,7 @@ import { recordEnd, recordResults } from './attempt/record-end.ts';
 import {
   AttemptInterrupted,
   findCallableChannel,
+  leaveIfDraining,
   submitLeaseSecondsOf,
   usableFor,
   type AttemptDeps,
@@ -34,6 +35,7 @@ export async function runAttempt(
   input: AttemptInput,
   signals: AttemptSignals,
 ): Promise<AttemptReport> {
+  leaveIfDraining(signals);
   const callable = await findCallableChannel(deps, input.channelId);
   const { task, started } = await startOrRead(deps, input, callable, signals);
   if (!task || isTerminal(task.status)) return (await leaveEndedTask(deps, input.taskId, task?.status)).report;

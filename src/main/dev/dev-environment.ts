@@ -31,10 +31,10 @@ export function devEnvironment({ env, home, secrets, databaseUrl, temporal, sand
     TOLLGATE_DEV_SECRETS_FILE: join(home, 'demo.json'),
     // A person who tries `npm start` reads the ledger immediately, and no development transaction lasts longer than this.
     BOOKS_LAG_SECONDS: env.BOOKS_LAG_SECONDS || '5',
-    // There is no load balancer, and Ctrl-C must not take half a minute. Interrupted work resumes at the next start.
+    // There is no load balancer, and Ctrl-C should not take half a minute: jobs that are polled resume at the next start. Chats and submits
+    // in flight are waited for, because they are paid for and come only once. A second Ctrl-C ends them.
     SHUTDOWN_READY_DELAY_SECONDS: '0',
     WORKER_SHUTDOWN_GRACE_SECONDS: env.WORKER_SHUTDOWN_GRACE_SECONDS || '5',
-    WORKER_SHUTDOWN_FORCE_SECONDS: env.WORKER_SHUTDOWN_FORCE_SECONDS || '10',
   };
 }
 

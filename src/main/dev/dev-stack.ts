@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { settings } from '../../config/load-config.ts';
 import { startGuardian, type Guardian } from '../servers/start-guardian.ts';
 import { banner } from './banner.ts';
 import { devEnvironment, refuseOpenHost, withoutProviderKeys } from './dev-environment.ts';
@@ -137,10 +138,12 @@ export class DevStack {
       const childEnv = { ...common, HOST: host, PUBLIC_BASE_URL: publicUrl, ...own };
       return startNodeChild({ ...nodeOptions(this.#context, name, script, childEnv), graceSeconds });
     };
-    const startApi = () => place.start((port) => node('api', programs.api, port, 10, { PORT: String(port) }));
+    const drainSeconds = secondsOf(common, 'SHUTDOWN_DRAIN_SECONDS') + closeSeconds;
+    const startApi = () => place.start((port) => node('api', programs.api, port, drainSeconds, { PORT: String(port) }));
     const api = await this.#progress('starting the API', supervisor.start({ name: 'api', start: startApi }));
     const port = await place.port();
-    const startWorker = () => node('worker', programs.worker, port, workerGraceSeconds);
+    const forceSeconds = secondsOf(common, 'WORKER_SHUTDOWN_FORCE_SECONDS') + closeSeconds;
+    const startWorker = () => node('worker', programs.worker, port, forceSeconds);
     await this.#progress('starting the worker', supervisor.start({ name: 'worker', start: startWorker }));
     return reachable(api.listening ?? `http://127.0.0.1:${port}`);
   }
@@ -180,8 +183,14 @@ const Seeded = z.object({
   providers: z.array(z.object({ channel: z.string(), variable: z.string(), enabled: z.boolean() })).default([]),
 });
 
-/** Longer than the time that `devEnvironment` gives the worker to finish running activities. */
-const workerGraceSeconds = 15;
+/** For the last rows of a process that has finished its work. */
+const closeSeconds = 15;
+
+/** A time that a child gives itself. If the value is malformed, the child refuses to start. */
+function secondsOf(env: Environment, name: string): number {
+  const parsed = settings.find((setting) => setting.name === name)?.schema.safeParse(env[name] || undefined);
+  return typeof parsed?.data === 'number' ? parsed.data : 0;
+}
 
 /** Where the admin API listens: on `ADMIN_PORT`, or beside the API. */
 function adminOrigin(baseUrl: string, { ADMIN_PORT: port, ADMIN_HOST: host }: Environment): string {

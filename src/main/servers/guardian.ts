@@ -14,7 +14,7 @@ export const GuardianLine = z.discriminatedUnion('do', [
     pid: z.number().int().positive(),
     start: z.string(),
     signal: z.enum(['SIGINT', 'SIGTERM']),
-    graceSeconds: z.number().min(0).max(60),
+    graceSeconds: z.number().min(0).max(3_600),
     rank: z.number().int(),
   }),
   z.object({ do: z.literal('forget'), pid: z.number() }),

@@ -5,7 +5,7 @@ import type { AttemptReport } from '../../../domain/workflow-contract.ts';
 import { newId } from '../../../platform/crypto/ids.ts';
 import { patiently } from './patiently.ts';
 import { releaseInputs } from './prepare-inputs.ts';
-import { AttemptInterrupted, submitLeaseSeconds, waitUnlessShutdown, type AttemptRun } from './run.ts';
+import { AttemptInterrupted, leaveIfDraining, submitLeaseSeconds, waitUnlessShutdown, type AttemptRun } from './run.ts';
 import {
   reported,
   type AcceptedJob,
@@ -20,6 +20,7 @@ export async function begin(
   run: AttemptRun,
 ): Promise<FreshAttempt | UnansweredSubmit | AcceptedJob | FinishedJob | ReportedAttempt> {
   if (run.started) return { stage: 'fresh', ...run.started };
+  leaveIfDraining(run.signals);
   const taken = await takeRow(run);
   if (!taken) {
     // A task with a cancel request begins no attempt on any channel.

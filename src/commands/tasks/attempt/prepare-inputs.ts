@@ -35,8 +35,8 @@ export async function prepareInputs(
       () => undefined,
     );
   }, seenEveryMs);
-  const { canceled, shutdown } = signals;
-  const held = await hold(run, AbortSignal.any([canceled, shutdown, unwanted.signal])).finally(() =>
+  const { canceled, shutdown, draining = shutdown } = signals;
+  const held = await hold(run, AbortSignal.any([canceled, shutdown, draining, unwanted.signal])).finally(() =>
     clearInterval(seen),
   );
   if (held) {
@@ -45,7 +45,7 @@ export async function prepareInputs(
     if (current?.row.adapter !== channel.row.adapter) return reported({ kind: 'skipped' });
     return { stage: 'prepared', run: { ...run, channel: current } };
   }
-  if (shutdown.aborted) throw new AttemptInterrupted('shutting down while waiting for inputs');
+  if (shutdown.aborted || draining.aborted) throw new AttemptInterrupted('shutting down while waiting for inputs');
   if (canceled.aborted) return reported({ kind: 'skipped' });
   return unwanted.signal.aborted ? stopEndedTask(deps, task.taskId) : reported({ kind: 'deadline' });
 }

@@ -31,6 +31,13 @@ export interface AttemptSignals {
   canceled: AbortSignal;
   /** This process is shutting down: another worker resumes the attempt. */
   shutdown: AbortSignal;
+  /** The process will shut down: what runs may finish, and nothing new begins. Fires before `shutdown`. */
+  draining?: AbortSignal;
+}
+
+/** Leaves an attempt that has not begun in this run to another worker, so that no submit holds a stopping process up. */
+export function leaveIfDraining({ draining }: AttemptSignals): void {
+  if (draining?.aborted) throw new AttemptInterrupted('draining');
 }
 
 /** Thrown if this process shuts down or another run has taken the attempt over. Never an outcome: the attempt is resumed. */
