@@ -17,7 +17,7 @@ import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import type { ReadError } from './classify-outcome.ts';
 import { toAnthropicSchema } from './anthropic-schema.ts';
 import { sampling, samplingWarnings, thinkingOf } from './anthropic-thinking.ts';
-import { ModelList, count, objectIn, splitSystem, toTurns } from './chat-call.ts';
+import { ModelList, count, objectIn, ownObject, splitSystem, toTurns } from './chat-call.ts';
 import { anthropicEvents } from './anthropic-stream.ts';
 import { familyCalls } from './family-calls.ts';
 
@@ -31,7 +31,11 @@ import { familyCalls } from './family-calls.ts';
  * Anthropic from 0 to 1, so higher ones are sent as 1.
  */
 export function createAnthropic(caller: UpstreamCaller): Adapter {
-  const { chatBy, chatStreamBy, probeBy, modelListBy } = familyCalls(caller, { headers: headersFor, readError });
+  const { chatBy, chatStreamBy, probeBy, modelListBy } = familyCalls(caller, {
+    headers: headersFor,
+    chatHeaders: betaHeader,
+    readError,
+  });
   return {
     chatSupports: {
       httpsImages: true,
@@ -47,6 +51,7 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       toolImages: true,
       prefill: true,
       thoughts: ['anthropic', 'anthropic_redacted'],
+      vendorApi: 'anthropic',
       translates: ['reasoning_effort'],
     },
     chatWarnings: samplingWarnings,
@@ -72,12 +77,16 @@ const headersFor = (upstream: Upstream) => ({
 
 function toBody(request: UpstreamChat): RequestBody {
   const { system, systemParts, conversation } = splitSystem(request.messages);
-  const turns = toTurns(conversation, 'assistant', toBlocks).map(({ role, parts }) => ({ role, content: parts }));
+  const turns = toTurns(conversation, 'assistant', toBlocks).map(({ role, parts, vendor }) => ({
+    ...{ role, content: parts },
+    ...vendor,
+  }));
   // A conversation must have a user turn.
   const isAlone = turns.length === 0;
   const isMarked = systemParts.some(({ cacheControl }) => cacheControl);
   const format = request.responseFormat;
   const { thinking, effort } = thinkingOf(request);
+  const { thinking: _thinking, ...own } = request.vendor?.fields ?? {};
   const outputConfig = {
     ...(effort !== undefined && { effort }),
     ...(format?.type === 'json_schema' && {
@@ -85,6 +94,7 @@ function toBody(request: UpstreamChat): RequestBody {
     }),
   };
   return {
+    ...own,
     model: request.model,
     max_tokens: request.maxTokens,
     messages: isAlone ? [{ role: 'user', content: isMarked ? systemParts.map(toBlock) : system }] : turns,
@@ -92,7 +102,7 @@ function toBody(request: UpstreamChat): RequestBody {
     system: isAlone || system === '' ? undefined : isMarked ? systemParts.map(toBlock) : system,
     ...sampling(request, thinking),
     stop_sequences: request.stop,
-    thinking,
+    thinking: thinking && thinking.type !== 'disabled' ? { ...thinking, ...ownObject(request, 'thinking') } : thinking,
     ...(Object.keys(outputConfig).length > 0 && { output_config: outputConfig }),
     ...(request.user !== undefined && { metadata: { user_id: request.user } }),
     ...(request.tools.length > 0 && { tools: request.tools.map(toTool), ...toToolChoice(request) }),
@@ -108,7 +118,32 @@ function toTool(tool: UpstreamChat['tools'][number]): RequestBody {
     input_schema: tool.strict ? toAnthropicSchema(schema) : schema,
     strict: tool.strict,
     ...cached(tool.cacheControl),
+    ...tool.vendor,
   };
+}
+
+/**
+ * The beta features that a client may switch on: those that change neither the price nor where content is kept
+ * (https://platform.claude.com/docs/en/api/beta-headers and the names that Claude Code sends, read 2026-11-26).
+ */
+const betasSent: readonly string[] = [
+  'advanced-tool-use-2025-11-20',
+  'claude-code-20250219',
+  'compact-2026-01-12',
+  'context-management-2025-06-27',
+  'effort-2025-11-24',
+  'extended-cache-ttl-2025-04-11',
+  'fine-grained-tool-streaming-2025-05-14',
+  'interleaved-thinking-2025-05-14',
+  'prompt-caching-scope-2026-01-05',
+  'structured-outputs-2025-11-13',
+  'tool-examples-2025-10-29',
+  'tool-search-tool-2025-10-19',
+];
+
+function betaHeader({ vendor }: UpstreamChat): Record<string, string> {
+  const betas = (vendor?.betas ?? []).filter((beta) => betasSent.includes(beta));
+  return betas.length > 0 ? { 'anthropic-beta': betas.join(',') } : {};
 }
 
 const cached = (cacheControl: CacheControl | undefined): JsonObject =>

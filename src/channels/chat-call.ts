@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { partsOf, textOf, type ChatMessage, type ChatPart, type ToolMessage } from '../domain/chat.ts';
+import {
+  partsOf,
+  textOf,
+  type ChatMessage,
+  type ChatPart,
+  type ToolMessage,
+  type UpstreamChat,
+} from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 
 /**
@@ -31,17 +38,27 @@ export function toTurns(
   messages: readonly ChatMessage[],
   assistantRole: 'assistant' | 'model',
   toParts: (message: ChatMessage) => JsonValue[],
-): { role: string; parts: JsonValue[] }[] {
-  const turns: { role: string; parts: JsonValue[] }[] = [];
+): Turn[] {
+  const turns: Turn[] = [];
   for (const message of messages) {
     const role = message.role === 'assistant' ? assistantRole : 'user';
     const parts = toParts(message);
     const last = turns.at(-1);
     if (parts.length === 0) continue;
-    if (last?.role === role) last.parts.push(...parts);
-    else turns.push({ role, parts });
+    if (last?.role !== role) turns.push({ role, parts, vendor: { ...message.vendor } });
+    else {
+      last.parts.push(...parts);
+      Object.assign(last.vendor, message.vendor);
+    }
   }
   return turns;
+}
+
+interface Turn {
+  role: string;
+  parts: JsonValue[];
+  /** The fields of its messages that only the family of their vendor is sent. */
+  vendor: JsonObject;
 }
 
 /** The result of a tool as text. A family without a mark for a failed tool is told of the failure in words. */
@@ -71,4 +88,10 @@ export function objectIn(text: string): JsonObject | null {
   } catch {
     return null;
   }
+}
+
+/** An object among the fields that only the API of the request's own vendor knows; empty if there is none. */
+export function ownObject({ vendor }: UpstreamChat, name: string): JsonObject {
+  const value = vendor?.fields[name];
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }

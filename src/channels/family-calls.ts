@@ -8,11 +8,16 @@ import { modelListBy } from './list-models.ts';
 
 /** A chat reply is text, so one near this size is a fault or an attack (rules "Limits"). */
 const chatJsonBytesMax = 8_000_000;
+/** What the calls of one family have in common. */
+interface FamilyWords {
+  headers: (upstream: Upstream) => Record<string, string>;
+  /** Further headers of a chat, by its request. */
+  chatHeaders?: (request: UpstreamChat) => Record<string, string>;
+  readError: ReadError;
+}
+
 /** The calls that families share for chats, probes and lists, with the headers of one family and its way to read errors. */
-export function familyCalls(
-  caller: UpstreamCaller,
-  { headers, readError }: { headers: (upstream: Upstream) => Record<string, string>; readError: ReadError },
-) {
+export function familyCalls(caller: UpstreamCaller, { headers, chatHeaders = () => ({}), readError }: FamilyWords) {
   /** Sends one call, by default a GET, with the family's headers. */
   const call = (upstream: Upstream, given: Omit<UpstreamCall, 'method'> & Partial<Pick<UpstreamCall, 'method'>>) =>
     caller.call(upstream, { method: 'GET', ...given, headers: { ...headers(upstream), ...given.headers } });
@@ -29,11 +34,11 @@ export function familyCalls(
       ): Required<Adapter>['chat'] =>
       async (upstream, request, options) => {
         const given = { ...options, path: pathOf(request), body: toBody(request), bodyBytesMax: chatJsonBytesMax };
-        const outcome = await call(upstream, { method: 'POST', ...given });
+        const outcome = await call(upstream, { method: 'POST', headers: chatHeaders(request), ...given });
         return classifyChat(outcome, (json) => toReply(json, request), readError);
       },
 
-    chatStreamBy: chatStreamBy(caller, { headers, readError }),
+    chatStreamBy: chatStreamBy(caller, { headers, chatHeaders, readError }),
 
     /** `probe` by a free call such as a list. Only the shape of its answer is checked. */
     probeBy:
@@ -49,7 +54,7 @@ export function familyCalls(
 
 /** Makes `chatStream` of a family, by the path and the body with which the family is asked for a stream. */
 const chatStreamBy =
-  (caller: UpstreamCaller, { headers, readError }: Parameters<typeof familyCalls>[1]) =>
+  (caller: UpstreamCaller, { headers, chatHeaders, readError }: Required<FamilyWords>) =>
   (
     pathOf: (request: UpstreamChat) => string,
     toBody: (request: UpstreamChat) => RequestBody,
@@ -59,7 +64,8 @@ const chatStreamBy =
     },
   ): Required<Adapter>['chatStream'] =>
   async (upstream, request, { limits, signal }) => {
-    const given = { path: pathOf(request), body: toBody(request), headers: headers(upstream) };
+    const all = { ...headers(upstream), ...chatHeaders(request) };
+    const given = { path: pathOf(request), body: toBody(request), headers: all };
     const bounds = { limits, signal, bodyBytesMax: chatJsonBytesMax };
     const outcome = await caller.stream(upstream, { method: 'POST', ...given, ...bounds });
     return readChatStream(outcome, {

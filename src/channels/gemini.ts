@@ -14,7 +14,7 @@ import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { isEffort, thinkingBudget, type Effort } from '../domain/reasoning.ts';
 import type { Adapter } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
-import { count, objectIn, splitSystem, toTurns } from './chat-call.ts';
+import { count, objectIn, ownObject, splitSystem, toTurns } from './chat-call.ts';
 import { familyCalls } from './family-calls.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 import { geminiEvents } from './gemini-stream.ts';
@@ -48,6 +48,7 @@ export function createGemini(caller: UpstreamCaller): Adapter {
       blankStops: true,
       extra: false,
       gemini: true,
+      vendorApi: 'gemini',
       translates: ['reasoning_effort'],
     },
     stopsAtHangUp: true,
@@ -85,16 +86,18 @@ function toBody(request: UpstreamChat): RequestBody {
   };
 }
 
-const toDeclaration = ({ name, description, parameters }: UpstreamChat['tools'][number]): RequestBody => ({
+const toDeclaration = ({ name, description, parameters, vendor }: UpstreamChat['tools'][number]): RequestBody => ({
   name,
   description,
   parametersJsonSchema: parameters,
+  ...vendor,
 });
 
 function toConfig(request: UpstreamChat): RequestBody {
   const format = request.responseFormat;
   const thinkingConfig = toThinking(request);
   return {
+    ...ownObject(request, 'generationConfig'),
     maxOutputTokens: request.maxTokens,
     candidateCount: 1,
     temperature: request.temperature,
@@ -147,10 +150,11 @@ const budgetMin = 512;
 function toContents(messages: ChatMessage[], traits: UpstreamChat['traits']): RequestBody[] {
   // Gemini refers to the function by its name, and our messages by the id of the call. A later call may have the same id.
   const names = new Map<string, string>();
-  return toTurns(messages, 'model', (message) => {
+  const turns = toTurns(messages, 'model', (message) => {
     if (message.role === 'assistant') for (const { id, name } of message.toolCalls) names.set(id, name);
     return toParts(message, names, traits);
   });
+  return turns.map(({ role, parts }) => ({ role, parts }));
 }
 
 /** Google's value for a call of the model whose signature the client did not keep. Gemini 3 refuses a call without any. */

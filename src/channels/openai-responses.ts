@@ -14,7 +14,7 @@ import type { ChatSupports } from '../domain/chat-supports.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { asksForThoughts, type SignedThought, type Thinking } from '../domain/thoughts.ts';
 import type { RequestBody } from './call-upstream.ts';
-import { count, resultText } from './chat-call.ts';
+import { count, ownObject, resultText } from './chat-call.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 
 /**
@@ -37,6 +37,7 @@ export const responsesSupports: ChatSupports = {
   extra: true,
   toolImages: true,
   thoughts: ['openai'],
+  vendorApi: 'responses',
 };
 
 /** The body of `POST /responses`. */
@@ -45,10 +46,16 @@ export function toResponsesBody(request: UpstreamChat): RequestBody {
   const { reasoning_effort: effort, verbosity, ...extra } = { ...request.extra, ...request.fixed };
   const { reasoning_effort: _effort, verbosity: _verbosity, ...fixed } = request.fixed ?? {};
   const text = { ...(responseFormat && { format: toFormat(responseFormat) }), ...(verbosity && { verbosity }) };
-  const reasoning = { ...(effort !== undefined && { effort }), ...toSummary(request.thinking) };
+  const { reasoning: _reasoning, ...own } = request.vendor?.fields ?? {};
+  const reasoning = {
+    ...(effort !== undefined && { effort }),
+    ...toSummary(request.thinking),
+    ...ownObject(request, 'reasoning'),
+  };
   return {
     // First, so that a further field cannot replace a priced one.
     ...extra,
+    ...own,
     model: request.model,
     input: request.messages.flatMap(toItems),
     max_output_tokens: request.maxTokens,
@@ -100,7 +107,7 @@ function toItems(message: ChatMessage): RequestBody[] {
     ...{ type: 'function_call', call_id: id, name, arguments: given },
   }));
   const thoughts = (message.thoughts ?? []).filter(({ kind }) => kind === 'openai').map(toReasoning);
-  return [...thoughts, ...(text === '' ? [] : [{ role: 'assistant', content: text }]), ...calls];
+  return [...thoughts, ...(text === '' ? [] : [{ role: 'assistant', content: text, ...message.vendor }]), ...calls];
 }
 
 /** Text, or parts if there are images among them. */

@@ -81,7 +81,7 @@ function toBody(request: UpstreamChat): RequestBody {
     seed: request.seed,
     user: request.user,
     ...(request.tools.length > 0 && {
-      tools: request.tools.map(({ cacheControl: _, ...tool }) => ({ type: 'function', function: tool })),
+      tools: request.tools.map(({ cacheControl: _, vendor: __, ...tool }) => ({ type: 'function', function: tool })),
       parallel_tool_calls: request.parallelToolCalls,
       tool_choice: typeof choice === 'object' ? { type: 'function', function: { name: choice.name } } : choice,
     }),

@@ -1,9 +1,11 @@
+import { asksForNothing } from './asks-for-nothing.ts';
 import type { UpstreamMapping } from './catalog.ts';
-import { isDataUri, listImages, withoutUnsent, type ChatMessage, type ChatRequest } from './chat.ts';
+import { isDataUri, listImages, withoutUnsent, type ChatMessage, type ChatRequest, type VendorApi } from './chat.ts';
 import { GatewayError } from './errors.ts';
-import { isEffort } from './reasoning.ts';
+import type { JsonValue } from './json.ts';
+import { fromThinkingConfig, isEffort } from './reasoning.ts';
 import { asksForThoughts, type ThoughtKind } from './thoughts.ts';
-import { passThroughDefault, withoutEffect } from './pass-through.ts';
+import { neverLeftOut, passThroughDefault, withoutEffect } from './pass-through.ts';
 
 /** The parts of a chat request that one provider family supports, beyond messages, tools and the usual parameters. */
 export interface ChatSupports {
@@ -29,6 +31,8 @@ export interface ChatSupports {
   thoughts?: readonly ThoughtKind[];
   /** Whether the family takes the fields of Gemini's own request. */
   gemini?: true;
+  /** The vendor's API that the family speaks, whose own fields it is sent. */
+  vendorApi?: VendorApi;
   /** The further fields that the family translates. */
   translates?: readonly string[];
 }
@@ -55,6 +59,7 @@ export function unsupportedBy(
     ['stop', supports.blankStops || (request.stop ?? []).every((text) => text.trim() !== '')],
     ['generationConfig.thinkingConfig', supports.gemini || !request.gemini?.thinkingConfig],
     ['safetySettings', supports.gemini || !request.gemini?.safetySettings],
+    [request.vendor?.paths[0] ?? '', !request.vendor?.paths.length || request.vendor.api === supports.vendorApi],
     ...furtherFields(supports, request).map((field): [string, boolean] => [
       field,
       (supports.extra ? passThrough : [...withoutEffect, ...(supports.translates ?? [])]).includes(field),
@@ -78,6 +83,69 @@ const furtherFields = ({ extra }: ChatSupports, request: ChatRequest): string[] 
 type MappingLimits = Partial<
   Pick<UpstreamMapping, 'pass_through' | 'parameters' | 'fixed' | 'no_forced_tools' | 'thinking' | 'api'>
 >;
+
+/** The further fields that a mapping's family may be sent. A client that asks for another value of a fixed field would not get it. */
+const passedThrough = ({ pass_through: listed, fixed = {} }: MappingLimits): readonly string[] =>
+  (listed ?? passThroughDefault).filter((field) => !Object.hasOwn(fixed, field));
+
+/**
+ * The request as the family of a mapping can carry it, and the fields that are left out for that, by the names of the shared checks. Only a
+ * tolerant request loses fields: those of another vendor's API and further fields that the family is not sent.
+ */
+export function carriedBy(
+  mapping: MappingLimits,
+  supports: ChatSupports,
+  request: ChatRequest,
+): { request: ChatRequest; leftOut: string[] } {
+  if (request.leftOut === undefined) return { request, leftOut: [] };
+  const sent = supports.extra ? passedThrough(mapping) : [...withoutEffect, ...(supports.translates ?? [])];
+  const followsEffort = !supports.translates?.includes('reasoning_effort') || mapping.thinking !== undefined;
+  const isSent = (field: string): boolean => sent.includes(field) && (field !== 'reasoning_effort' || followsEffort);
+  // What must not be left out stays, so that it is refused.
+  const isKept = (field: string, value: JsonValue): boolean =>
+    isSent(field) || (Object.hasOwn(neverLeftOut, field) && !asksForNothing(value));
+  const { vendor, thinking, ...shared } = supports.gemini ? request : withoutGemini(request);
+  const isThinkable = followsEffort || !asksForThoughts(thinking);
+  const further = Object.entries(shared.extra);
+  const isOwn = vendor === undefined || vendor.api === supports.vendorApi;
+  return {
+    request: {
+      ...(isOwn ? shared : withoutVendorFields(shared)),
+      ...(isOwn && vendor && { vendor }),
+      ...(isThinkable && thinking && { thinking }),
+      extra: Object.fromEntries(further.filter(([field, value]) => isKept(field, value))),
+    },
+    leftOut: [
+      ...further.flatMap(([field, value]) => (isKept(field, value) || isWithoutEffect(field, value) ? [] : [field])),
+      ...(isOwn ? [] : (vendor?.paths ?? [])),
+      ...(isThinkable ? [] : ['thinking']),
+      ...(supports.gemini || !request.gemini?.safetySettings ? [] : ['safetySettings']),
+    ],
+  };
+}
+
+/** The request without the fields that only Gemini takes, and its `thinkingConfig` in the words of the other families. */
+function withoutGemini({ gemini, ...request }: ChatRequest): ChatRequest {
+  if (!gemini?.thinkingConfig) return request;
+  const { effort, thinking } = fromThinkingConfig(gemini.thinkingConfig);
+  const extra = effort === undefined ? request.extra : { ...request.extra, reasoning_effort: effort };
+  return { ...request, extra, ...(thinking && { thinking }) };
+}
+
+function refusalOf(param: string): string {
+  const advice = Object.hasOwn(neverLeftOut, param) ? neverLeftOut[param] : undefined;
+  const refusal = `This model does not support the field ${param}, or not with this value`;
+  return advice === undefined ? `${refusal}.` : `${refusal}: ${advice}`;
+}
+
+const isWithoutEffect = (field: string, value: JsonValue): boolean =>
+  withoutEffect.includes(field) || asksForNothing(value);
+
+const withoutVendorFields = (request: ChatRequest): ChatRequest => ({
+  ...request,
+  tools: request.tools.map(({ vendor: _, ...tool }) => tool),
+  messages: request.messages.map(({ vendor: _, ...message }) => message),
+});
 
 /** The first field that the model of a mapping does not support, or null. */
 function unsupportedByMapping(mapping: MappingLimits, supports: ChatSupports, request: ChatRequest): string | null {
@@ -103,11 +171,8 @@ export function familiesTaking(
   const judged = Object.entries(upstream).flatMap(([family, mapping]) => {
     const supports = supportsOf(family, mapping.api);
     if (!supports) return [];
-    const request = withoutUnsent(asked, mapping.parameters ?? {});
-    // A client that asks for another value of a fixed field would not get it.
-    const passThrough = (mapping.pass_through ?? passThroughDefault).filter(
-      (field) => !Object.hasOwn(mapping.fixed ?? {}, field),
-    );
+    const request = withoutUnsent(carriedBy(mapping, supports, asked).request, mapping.parameters ?? {});
+    const passThrough: readonly string[] = passedThrough(mapping);
     const field = unsupportedByMapping(mapping, supports, request) ?? unsupportedBy(supports, request, passThrough);
     return [{ family, field }];
   });
@@ -116,6 +181,6 @@ export function familiesTaking(
   if (able.length > 0 || param === undefined) return able;
   throw new GatewayError('unsupported_parameter', {
     param,
-    message: `This model does not support the field ${param}, or not with this value.`,
+    message: refusalOf(param),
   });
 }

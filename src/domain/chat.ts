@@ -33,13 +33,37 @@ export interface ChatRequest {
   isPrefilled?: true;
   /** Fields of Gemini's own request, which other families cannot take. */
   gemini?: { thinkingConfig?: JsonObject; safetySettings?: JsonObject[] };
-  /** Further fields, as the client sent them. They are sent to channels whose `pass_through` lists them; every other is refused. */
+  /**
+   * Further fields, as the client sent them. They are sent to channels whose `pass_through` lists them; every other is refused, or left out if
+   * the request is tolerant.
+   */
   extra: JsonObject;
+  /** Fields of one vendor's API that only its own family is sent. */
+  vendor?: VendorFields;
+  /**
+   * The dotted paths of the fields that the dialect left out, in the client's words. Present if and only if the request is tolerant: what a
+   * family cannot carry is then left out and named instead of refused (rules "Chat").
+   */
+  leftOut?: readonly string[];
+}
+
+/** Whose API a field belongs to. */
+export type VendorApi = 'anthropic' | 'responses' | 'gemini';
+
+/** Fields that the API of one vendor knows and no other family does, as the client sent them. */
+export interface VendorFields {
+  api: VendorApi;
+  /** The client's beta features, of which the adapter sends those that it knows. */
+  betas?: readonly string[];
+  /** Fields of the request itself. Those of its tools and messages stand at `ChatTool.vendor` and at `vendor` of a message. */
+  fields: JsonObject;
+  /** The dotted paths of all of them. */
+  paths: readonly string[];
 }
 
 export type ChatMessage =
-  | { role: 'system' | 'developer'; content: ChatContent; name?: string }
-  | { role: 'user'; content: ChatContent; name?: string }
+  | { role: 'system' | 'developer'; content: ChatContent; name?: string; vendor?: JsonObject }
+  | { role: 'user'; content: ChatContent; name?: string; vendor?: JsonObject }
   | AssistantMessage
   | ToolMessage;
 
@@ -52,6 +76,7 @@ export interface AssistantMessage {
   /** The same, as their own family wants them back. */
   thoughts?: SignedThought[];
   name?: string;
+  vendor?: JsonObject;
 }
 
 export interface ToolMessage {
@@ -61,6 +86,7 @@ export interface ToolMessage {
   content: ChatContent;
   /** The tool failed, and the content says why. */
   isError?: true;
+  vendor?: JsonObject;
 }
 
 export type ChatContent = string | ChatPart[];
@@ -71,7 +97,7 @@ export type ChatPart = (
 ) & { cacheControl?: CacheControl };
 
 /** Asks Anthropic to cache the prompt up to this place. Other families cache by themselves and are not sent it. */
-export type CacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h' };
+export type CacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h'; scope?: string };
 
 export interface ToolCall {
   id: string;
@@ -90,6 +116,8 @@ export interface ChatTool {
   parameters?: JsonObject;
   strict?: boolean;
   cacheControl?: CacheControl;
+  /** Fields of the tool that only the family of `ChatRequest.vendor` is sent. */
+  vendor?: JsonObject;
 }
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { name: string };

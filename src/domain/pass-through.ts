@@ -16,6 +16,19 @@ export const passThroughDefault: readonly string[] = [
 /** Fields that do not change the answer. A family that has no such fields is not sent them, and takes the request all the same. */
 export const withoutEffect: readonly string[] = ['prompt_cache_key', 'metadata'];
 
+/**
+ * Further fields that would silently change the price or the meaning of the answer if a tolerant request lost them, and what the client can
+ * do instead. A family that is not sent them refuses the request.
+ */
+export const neverLeftOut: Readonly<Record<string, string>> = {
+  store: 'answers are not stored here, so store must be false or absent.',
+  background: 'answers are not stored here, so background must be false or absent.',
+  service_tier: 'prices are those of the default tier, so send "default" or leave it out.',
+  logit_bias: 'tell the model in a message which words to avoid.',
+  models: 'send one request for each model.',
+  fallbacks: 'the gateway itself chooses another provider of the same model.',
+};
+
 /** Fields that the gateway reads itself, and fields that would give the answer a shape that it cannot read. */
 export const neverPassedThrough: readonly string[] = [
   'model',

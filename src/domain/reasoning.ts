@@ -1,7 +1,7 @@
 import type { ModelPrivate } from './catalog.ts';
 import type { ChatReply, ChatRequest } from './chat.ts';
-import type { JsonValue } from './json.ts';
-import { asksForThoughts } from './thoughts.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import { asksForThoughts, type Thinking } from './thoughts.ts';
 
 /** OpenAI's levels of `reasoning_effort`, which the other families translate. */
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
@@ -23,6 +23,29 @@ const budgets = { minimal: 128, low: 1_024, medium: 2_048, high: 4_096, xhigh: 8
 /** The effort that is nearest to a budget of tokens, for models that take no budget. No higher than what all models know. */
 export const effortOfBudget = (tokens: number): Effort =>
   tokens <= budgets.low ? 'low' : tokens <= budgets.medium ? 'medium' : 'high';
+
+/**
+ * Gemini's `thinkingConfig` in the words that all families translate: an effort, and whether the thoughts are shown
+ * (https://ai.google.dev/gemini-api/docs/thinking, read 2026-11-26). A budget of -1 lets the model decide.
+ */
+export function fromThinkingConfig({ thinkingLevel: level, thinkingBudget: budget, includeThoughts }: JsonObject): {
+  effort?: Effort;
+  thinking?: Thinking;
+} {
+  const word = typeof level === 'string' ? level.toLowerCase() : undefined;
+  const effort = isEffort(word)
+    ? word
+    : typeof budget === 'number' && budget >= 0
+      ? budget === 0
+        ? 'none'
+        : effortOfBudget(budget)
+      : undefined;
+  if (effort === 'none') return { effort, thinking: { mode: 'off' } };
+  return {
+    ...(effort !== undefined && { effort }),
+    ...(includeThoughts === true && { thinking: { mode: 'adaptive', display: 'summarized' } }),
+  };
+}
 
 /**
  * The request with a length that leaves room for the thoughts of its model, if the client names none. A length that the client names

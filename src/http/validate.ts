@@ -42,6 +42,28 @@ const items = new WeakMap<z.core.$ZodType, z.ZodType>();
 /** The schema of each item of a list that `listOf` made, for those who describe a body. zod itself knows only the list. */
 export const itemOf = (list: z.core.$ZodType): z.ZodType | undefined => items.get(list);
 
+/**
+ * A value that one of several schemas describes, which `choose` finds by looking at the value. Only that schema is asked, so that the error names a
+ * field of the kind of value that the client meant.
+ */
+export function chosenBy<Chosen extends z.ZodType>(choose: (value: unknown) => Chosen) {
+  const any = z.unknown();
+  choices.set(any, choose);
+  return any.transform((value, context): z.output<Chosen> => {
+    const parsed = choose(value).safeParse(value);
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    context.issues.push({ ...issue, input: value } as z.core.$ZodRawIssue);
+    return z.NEVER;
+  });
+}
+
+const choices = new WeakMap<z.core.$ZodType, (value: unknown) => z.ZodType>();
+
+/** The schema that `chosenBy` would ask about this value; undefined for any other schema. */
+export const variantOf = (schema: z.core.$ZodType, value: unknown): z.ZodType | undefined =>
+  choices.get(schema)?.(value);
+
 /** Any JSON. A body was parsed from JSON, so a second check of each of its values would only cost time. */
 export const anyJson = z.custom<JsonValue>((value) => value !== undefined);
 

@@ -6,7 +6,7 @@ const { parameters: parametersJsonSchema, ...declaration } = weather;
 /** Gemini's generateContent. */
 export const gemini: DialectClient = {
   path: ({ model, isStream }) =>
-    `/api/v1beta/models/${model}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    `/v1beta/models/${model}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
   body: (ask) => ({
     contents: [
       {

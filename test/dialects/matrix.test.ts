@@ -23,6 +23,7 @@ import { describeChatSdk } from './sdk-chat.ts';
 import { describeGenaiSdk } from './sdk-genai.ts';
 import { describePythonDialects } from './sdk-python.ts';
 import { describeResponsesSdk } from './sdk-responses.ts';
+import { describeUnknownFields } from './unknown-fields.ts';
 
 /** One gateway for all cases and client libraries: each is one or two requests. */
 let gateway: Gateway;
@@ -203,6 +204,7 @@ describeGenaiSdk(scene);
 describeResponsesSdk(scene);
 describeAiProviders(scene);
 describePythonDialects(scene);
+describeUnknownFields(scene);
 
 describe.each(dialectNames)('a client of %s', (dialect) => {
   const client = dialects[dialect];

@@ -49,8 +49,6 @@ export type Outcome = 'yes' | { refused: string } | 'warning' | 'no field' | 'no
 
 /** The outcome of each case. The suite tests every one, and the table of docs/API.md shows them. */
 export function outcomeOf(feature: Feature, dialect: DialectName, family: FamilyName): Outcome {
-  if (feature === 'reasoning' && dialect === 'Gemini' && family !== 'Gemini')
-    return { refused: 'generationConfig.thinkingConfig' };
   if (feature === 'stop') {
     if (dialect === 'responses') return 'no field';
     // The provider's Responses API has no stop sequences, and the catalog says so.

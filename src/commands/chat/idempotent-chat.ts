@@ -9,6 +9,8 @@ export interface StoredAnswer {
   body: string;
   /** What `x-tollgate-clamped` said; null if nothing was clamped. */
   clamped: string | null;
+  /** What `x-tollgate-ignored` said; null if nothing was left out. */
+  ignored: string | null;
   credits: number;
   attempts: number;
 }
@@ -38,17 +40,20 @@ export async function findStoredAnswer(
 export const sealAnswer = (
   { config, sealer }: Pick<Deps, 'config' | 'sealer'>,
   requestId: string,
-  { body, clamped }: Pick<StoredAnswer, 'body' | 'clamped'>,
+  { body, clamped, ignored }: StoredText,
 ): string | null =>
   Buffer.byteLength(body) > config.idempotency.bodyMaxBytes
     ? null
-    : sealer.seal(clamped === null ? body : `${clampedMark}${clamped}\n${body}`, context(requestId));
+    : sealer.seal(`${marked('clamped', clamped)}${marked('ignored', ignored)}${body}`, context(requestId));
 
-/** The first line of a stored answer to a clamped request. A body is JSON or events, and begins otherwise. */
-const clampedMark = 'x-tollgate-clamped: ';
+type StoredText = Pick<StoredAnswer, 'body' | 'clamped' | 'ignored'>;
 
-function parts(text: string): Pick<StoredAnswer, 'body' | 'clamped'> {
-  if (!text.startsWith(clampedMark)) return { body: text, clamped: null };
-  const end = text.indexOf('\n');
-  return { body: text.slice(end + 1), clamped: text.slice(clampedMark.length, end) };
+/** The first lines of a stored answer to a request that was changed. A body is JSON or events, and begins otherwise. */
+const marked = (name: 'clamped' | 'ignored', value: string | null): string =>
+  value === null ? '' : `x-tollgate-${name}: ${value}\n`;
+
+function parts(text: string): StoredText {
+  const found = /^(?:x-tollgate-clamped: (?<clamped>.*)\n)?(?:x-tollgate-ignored: (?<ignored>.*)\n)?/.exec(text);
+  const { clamped = null, ignored = null } = found?.groups ?? {};
+  return { body: text.slice(found?.[0].length ?? 0), clamped, ignored };
 }

@@ -81,7 +81,7 @@ export interface ChatInput {
   /** Writes the answer in the client's dialect. `broken` is the error with which a streamed answer ends that broke off. */
   render: (answer: ChatAnswered, broken: GatewayError | null) => { body: string };
   /** Seals a body for storage; null if it is too large. */
-  sealAnswer: (body: string) => string | null;
+  sealAnswer: (body: string, answer: Pick<ChatAnswered, 'leftOut'>) => string | null;
   onRate: (rate: RateState) => void;
   /** Fires when nobody reads a streamed answer any more. */
   gone?: AbortSignal;
@@ -91,6 +91,8 @@ export interface ChatAnswered {
   reply: ChatReply;
   /** What the client should know about the answer, in sentences. */
   warning?: string;
+  /** The fields of the request that the provider was not sent, by the names of the shared checks. */
+  leftOut?: readonly string[];
   usage: { input: number; output: number };
   credits: number;
   attempts: number;

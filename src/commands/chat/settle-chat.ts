@@ -8,6 +8,7 @@ import { chatCost } from '../../domain/upstream-cost.ts';
 import type { Sold } from '../../platform/observe/metrics.ts';
 import { within } from '../../platform/pause.ts';
 import { keepWriting } from '../keep-writing.ts';
+import { carriedTo } from './carried-to.ts';
 import { countTokens } from './count-tokens.ts';
 import type { ChatAnswered, ChatDeps, ChatInput, PreparedChat } from './prepare-chat.ts';
 import { endingOf, type Progress, type Tried } from './try-channels.ts';
@@ -37,12 +38,17 @@ export async function billChat(
   }
   const least = entry.private.max_tokens?.min ?? 0;
   const silent = thoughtOnly(reply, request.maxTokens < least ? least : undefined);
-  const warning = [...parameterWarnings(deps, input.prepared, tried.channel.adapter), silent?.warning]
+  const carried = carriedTo(deps, input.prepared, tried.channel.adapter);
+  const warning = [
+    ...parameterWarnings(deps, { entry, request: carried.request }, tried.channel.adapter),
+    silent?.warning,
+  ]
     .filter(Boolean)
     .join(' ');
   const answered: ChatAnswered = {
     reply: silent?.reply ?? reply,
     ...(warning !== '' && { warning }),
+    ...(carried.leftOut.length > 0 && { leftOut: carried.leftOut }),
     usage: { input: usage.input, output: usage.output },
     credits: settlement.credits,
     attempts: tried.attempts,
@@ -58,7 +64,7 @@ export async function billChat(
     usageEstimated: usage.estimated,
     costMicroUsd: mapping ? chatCost(mapping.cost, billedTokens(reply, usage)) : 0,
     attempt: { attemptId: tried.attemptId, outcome: 'ok', errorClass: null, status: null, detail: null },
-    answer: input.idempotency ? { status: 200, body: input.sealAnswer(body) } : null,
+    answer: input.idempotency ? { status: 200, body: input.sealAnswer(body, answered) } : null,
   };
   const sale = {
     model: entry.model.id,
@@ -73,7 +79,7 @@ export async function billChat(
 /** What the client should know about the parameters of its request at this family, in sentences. */
 function parameterWarnings(
   { adapters }: Pick<ChatDeps, 'adapters'>,
-  { entry, request }: PreparedChat,
+  { entry, request }: Pick<PreparedChat, 'entry' | 'request'>,
   family: string,
 ): string[] {
   const mapping = entry.private.upstream[family];

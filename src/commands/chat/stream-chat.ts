@@ -2,6 +2,7 @@ import { ChatStreamBroken, type TakePieces } from '../../channels/channel.ts';
 import { isContent, ReplyCollector } from '../../domain/chat-stream.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
+import { carriedTo } from './carried-to.ts';
 import { askForStream, type OpenedStream } from './ask-channel.ts';
 import { obtainAnswer, type Obtained } from './complete-chat.ts';
 import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
@@ -9,6 +10,8 @@ import { billChat, refundOnError, settleChat } from './settle-chat.ts';
 
 /** Who reads a streamed answer. */
 export interface ChatReader {
+  /** A provider begins to answer, without these fields of the request (`ChatAnswered.leftOut`). Called once, before the first piece. */
+  begins?(leftOut: readonly string[]): void;
   /** Takes the next pieces of content. */
   take: TakePieces;
   /** Fires when nobody reads any more. */
@@ -42,6 +45,7 @@ export async function streamChat(
     const obtained = await obtainAnswer(deps, { ...input, gone }, askForStream(deps.config.chat, ends));
     if (obtained === 'replay') return 'replay';
     const { tried } = obtained;
+    reader.begins?.(carriedTo(deps, input.prepared, tried.channel.adapter).leftOut);
     deps.metrics.firstTokenSent({
       model: input.prepared.entry.model.id,
       channel: tried.channel.name,

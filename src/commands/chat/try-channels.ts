@@ -6,6 +6,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { ATTEMPTS_MAX, drawOrder, firstToRecover, listServing } from '../../domain/routing.ts';
 import type { Attempt } from '../../domain/upstream.ts';
 import { newId } from '../../platform/crypto/ids.ts';
+import { carriedTo } from './carried-to.ts';
 import { usableCredential } from '../channels/unseal-credential.ts';
 import type { ChatDeps, ChatInput } from './prepare-chat.ts';
 
@@ -147,7 +148,8 @@ async function callChannel<Answer>(
     return { kind: 'transient', errorClass: 'rejected', detail };
   }
   const upstream = { channelId: channel.id, baseUrl: channel.baseUrl, credential, requestId: input.requestId };
-  return ask(adapter, upstream, toUpstreamChat(input.prepared.request, mapping), deadline);
+  const { request } = carriedTo(deps, input.prepared, channel.adapter);
+  return ask(adapter, upstream, toUpstreamChat(request, mapping), deadline);
 }
 
 /** The outcome of an attempt as its row stores it. */

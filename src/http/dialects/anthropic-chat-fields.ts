@@ -1,13 +1,18 @@
 import { z } from 'zod';
 import { isDataUri } from '../../domain/chat.ts';
-import { listOf } from '../validate.ts';
+import { anyJson, listOf } from '../validate.ts';
+import type { FieldRules } from '../unknown-fields.ts';
 import { FunctionName, itemsMax, JsonRecord, V1MaxTokens } from './chat-fields.ts';
 
 /**
  * The fields of a Messages request (https://platform.claude.com/docs/en/api/messages and the types of `@anthropic-ai/sdk` 1.12.0, read
  * 2026-11-22) that can be carried to every family or refused by name. Objects are strict, so that no field is dropped.
  */
-export const CacheControl = z.strictObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() });
+export const CacheControl = z.strictObject({
+  type: z.literal('ephemeral'),
+  ttl: z.enum(['5m', '1h']).optional(),
+  scope: z.string().max(64).optional(),
+});
 const cache_control = CacheControl.nullish();
 /** What the SDKs send back from an answer of ours, and what is without effect here. */
 const nothing = z.union([z.null(), z.array(z.never())]).optional();
@@ -61,10 +66,12 @@ export type AssistantBlock = z.infer<typeof AssistantBlock>;
 const UserBlock = z.discriminatedUnion('type', [Text, Image, ToolResult]);
 export type UserBlock = z.infer<typeof UserBlock>;
 
+/** What Anthropic alone knows of a message: the effort of one turn. */
+const turn = { output_config: anyJson.optional() };
 const Message = z.discriminatedUnion('role', [
-  z.strictObject({ role: z.literal('user'), content: contentOf(UserBlock) }),
-  z.strictObject({ role: z.literal('assistant'), content: contentOf(AssistantBlock) }),
-  z.strictObject({ role: z.literal('system'), content: contentOf(Text) }),
+  z.strictObject({ role: z.literal('user'), content: contentOf(UserBlock), ...turn }),
+  z.strictObject({ role: z.literal('assistant'), content: contentOf(AssistantBlock), ...turn }),
+  z.strictObject({ role: z.literal('system'), content: contentOf(Text), ...turn }),
 ]);
 export type Message = z.infer<typeof Message>;
 
@@ -76,7 +83,9 @@ const Tool = z.strictObject({
   strict: z.boolean().nullish(),
   cache_control,
   allowed_callers: z.tuple([z.literal('direct')]).nullish(),
-  defer_loading: z.literal(false).nullish(),
+  // Anthropic alone knows these two.
+  defer_loading: z.boolean().nullish(),
+  input_examples: z.array(anyJson).max(100).nullish(),
   // Only the pace of a stream depends on it.
   eager_input_streaming: z.boolean().nullish(),
 });
@@ -91,11 +100,17 @@ const ToolChoice = z.discriminatedUnion('type', [
 ]);
 
 const display = z.enum(['summarized', 'omitted']).nullish();
+const block_binding = anyJson.optional();
 const ThinkingConfig = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('adaptive'), display }),
-  z.strictObject({ type: z.literal('enabled'), budget_tokens: z.int().min(1_024).max(1_000_000), display }),
+  z.strictObject({ type: z.literal('adaptive'), display, block_binding }),
+  z.strictObject({
+    ...{ type: z.literal('enabled'), budget_tokens: z.int().min(1_024).max(1_000_000) },
+    ...{ display, block_binding },
+  }),
   z.strictObject({ type: z.literal('disabled') }),
 ]);
+
+const OutputFormat = z.strictObject({ type: z.literal('json_schema'), schema: JsonRecord }).nullish();
 
 /** The fields of a count of tokens. */
 const counted = {
@@ -108,10 +123,13 @@ const counted = {
   output_config: z
     .strictObject({
       effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
-      format: z.strictObject({ type: z.literal('json_schema'), schema: JsonRecord }).nullish(),
+      format: OutputFormat,
     })
     .nullish(),
+  // The earlier name of `output_config.format`.
+  output_format: OutputFormat,
   cache_control,
+  context_management: anyJson.optional(),
   speed: z.literal('standard').nullish(),
 };
 
@@ -129,3 +147,13 @@ export const MessagesBody = z.strictObject({
   service_tier: z.enum(['auto', 'standard_only']).nullish(),
   stream: z.boolean().nullish(),
 });
+
+/** What must not be ignored in silence. */
+export const messagesRules: FieldRules = {
+  refused: {
+    inference_geo: 'The field inference_geo is not supported: the gateway does not choose the region of a provider.',
+    // The SDKs' tool runners ask for a stored thread first, and then send the whole conversation.
+    thread: 'The field thread is not supported: threads are not stored here, so send the whole conversation.',
+    fallbacks: 'The field fallbacks is not supported: the price of another model was not agreed.',
+  },
+};

@@ -12,10 +12,10 @@ import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { effortOfBudget } from '../../domain/reasoning.ts';
 import type { SignedThought, Thinking } from '../../domain/thoughts.ts';
-import { validate } from '../validate.ts';
 import {
   CountBody,
   MessagesBody,
+  messagesRules,
   type AssistantBlock,
   type ImageBlock,
   type Message,
@@ -25,15 +25,16 @@ import {
 } from './anthropic-chat-fields.ts';
 import { given, isGiven } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
+import { readBody, strictly, VendorFieldCollector, type Reading } from './reading.ts';
 import { fromToken, withSignatures } from './thought-token.ts';
 
 /**
  * Reads a Messages request. Throws `missing_parameter`, `invalid_value` or `unsupported_parameter` with `param`. Null in an optional field
  * means absent. Without a `temperature` the model's own applies, as at Anthropic.
  */
-export function readMessages(body: JsonObject): ChatRequest {
-  const asked = validate(MessagesBody, withoutNulls(body));
-  const request = toRequest(asked, asked.max_tokens);
+export function readMessages(body: JsonObject, reading: Reading = strictly): ChatRequest {
+  const { asked, leftOut } = readBody(MessagesBody, withoutNulls(body), messagesRules, reading);
+  const request = toRequest(asked, asked.max_tokens, reading);
   const stop = asked.stop_sequences;
   return {
     ...request,
@@ -43,17 +44,21 @@ export function readMessages(body: JsonObject): ChatRequest {
       topK: asked.top_k,
       stop: stop?.length ? stop : null,
       user: asked.metadata?.user_id,
+      leftOut,
     }),
   };
 }
 
 /** Reads what a request to count tokens would send to the model. */
-export const readTokenCount = (body: JsonObject): ChatRequest => toRequest(validate(CountBody, withoutNulls(body)), 1);
+export function readTokenCount(body: JsonObject, reading: Reading = strictly): ChatRequest {
+  const { asked, leftOut } = readBody(CountBody, withoutNulls(body), messagesRules, reading);
+  return { ...toRequest(asked, 1, reading), ...given({ leftOut }) };
+}
 
 /** Refusals of the shared checks in Anthropic's words. */
-export const inAnthropicWords = (error: unknown): unknown => inWords(words, error);
+export const inAnthropicWords = (error: unknown): unknown => inWords(anthropicWords, error);
 
-const words = {
+export const anthropicWords = {
   response_format: 'output_config.format',
   reasoning_effort: 'output_config.effort',
   parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
@@ -67,17 +72,22 @@ const withoutNulls = (body: JsonObject): JsonObject =>
 
 type Asked = z.infer<typeof CountBody>;
 
-function toRequest(asked: Asked, maxTokens: number): ChatRequest {
+function toRequest(asked: Asked, maxTokens: number, { betas }: Reading): ChatRequest {
   const { model, system, tool_choice: choice, output_config: output } = asked;
+  const own = new VendorFieldCollector();
+  own.add(given({ context_management: asked.context_management }));
+  if (asked.thinking && asked.thinking.type !== 'disabled')
+    own.add(given({ block_binding: asked.thinking.block_binding }), 'thinking');
   const messages: ChatMessage[] = [
     ...(isGiven(system) ? [{ role: 'system' as const, content: toContent(system) }] : []),
-    ...toMessages(asked.messages),
+    ...toMessages(asked.messages, own),
   ];
   checkConversation(messages, 'messages');
-  const tools = (asked.tools ?? []).map(toTool);
+  const tools = (asked.tools ?? []).map((tool, index) => toTool(tool, own.of(`tools.${index}`, ownToolFields(tool))));
   const toolChoice = readToolChoice(choice, tools);
   checkThinking(asked, maxTokens);
   const effort = output?.effort ?? budgetEffort(asked.thinking);
+  const format = output?.format ?? asked.output_format;
   const last = messages.at(-1);
   return {
     model,
@@ -87,23 +97,23 @@ function toRequest(asked: Asked, maxTokens: number): ChatRequest {
     ...given({
       toolChoice,
       parallelToolCalls: choice && choice.type !== 'none' && choice.disable_parallel_tool_use === true ? false : null,
-      responseFormat: output?.format && {
-        type: 'json_schema' as const,
-        name: 'response',
-        schema: output.format.schema,
-      },
+      responseFormat: format && { type: 'json_schema' as const, name: 'response', schema: format.schema },
       thinking: toThinking(asked),
+      vendor: own.toVendor('anthropic', betas),
     }),
     ...(last?.role === 'assistant' && last.toolCalls.length === 0 && { isPrefilled: true }),
     extra: isGiven(effort) ? { reasoning_effort: effort } : {},
   };
 }
 
-const toTool = ({ name, description, input_schema: parameters, strict, cache_control: cacheControl }: Tool) => ({
-  name,
-  parameters,
-  ...given({ description, strict, cacheControl }),
-});
+const toTool = (
+  { name, description, input_schema: parameters, strict, cache_control: cacheControl }: Tool,
+  vendor: JsonObject | undefined,
+) => ({ name, parameters, ...given({ description, strict, cacheControl, vendor }) });
+
+/** Tools that wait until the model searches for them, and examples of their input. */
+const ownToolFields = ({ defer_loading, input_examples }: Tool): JsonObject =>
+  given({ defer_loading: defer_loading || null, input_examples: input_examples?.length ? input_examples : null });
 
 function readToolChoice(choice: Asked['tool_choice'], tools: readonly { name: string }[]): ChatRequest['toolChoice'] {
   if (!isGiven(choice)) return undefined;
@@ -135,18 +145,21 @@ function toThinking({ thinking, output_config: output }: Asked): Thinking | unde
     : { mode: 'budget', budgetTokens: thinking.budget_tokens, ...shared };
 }
 
-function toMessages(messages: readonly Message[]): ChatMessage[] {
+function toMessages(messages: readonly Message[], own: VendorFieldCollector): ChatMessage[] {
   const called = new Set<string>();
   return messages.flatMap((message, index): ChatMessage[] => {
-    if (message.role === 'system') return [{ role: 'system', content: toContent(message.content) }];
+    const vendor = given({ vendor: own.of(`messages.${index}`, given({ output_config: message.output_config })) });
+    if (message.role === 'system') return [{ role: 'system', content: toContent(message.content), ...vendor }];
     if (typeof message.content === 'string') {
-      if (message.role === 'user') return [{ role: 'user', content: message.content }];
-      return [{ role: 'assistant', content: message.content, toolCalls: [] }];
+      if (message.role === 'user') return [{ role: 'user', content: message.content, ...vendor }];
+      return [{ role: 'assistant', content: message.content, toolCalls: [], ...vendor }];
     }
-    if (message.role === 'user') return toUserMessages(message.content, called, `messages.${index}.content`);
+    if (message.role === 'user') {
+      return toUserMessages(message.content, called, `messages.${index}.content`).map((one) => ({ ...one, ...vendor }));
+    }
     const turn = toAssistant(message.content);
     for (const { id } of turn.toolCalls) called.add(id);
-    return [turn];
+    return [{ ...turn, ...vendor }];
   });
 }
 

@@ -3,6 +3,10 @@ import { GatewayError } from '../../domain/errors.ts';
 /** A dialect's names of the fields that the shared checks know. */
 export type DialectWords = Readonly<Partial<Record<string, string>>>;
 
+/** The dialect's name of a field that the shared checks know; any other field keeps its name. */
+export const wordFor = (words: DialectWords, field: string): string =>
+  (Object.hasOwn(words, field) ? words[field] : undefined) ?? field;
+
 /**
  * Renames the field of a refusal by the shared checks to the dialect's name of it. A place inside `messages` becomes the whole field,
  * because a dialect may divide its messages otherwise. Other errors pass unchanged: refusals of a reader use the dialect's names.

@@ -10,6 +10,8 @@ import {
 } from '../../domain/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { fromGeminiSchema } from '../../domain/gemini-schema.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import type { FieldRules } from '../unknown-fields.ts';
 import { listOf, validate } from '../validate.ts';
 import {
   FunctionName,
@@ -25,6 +27,7 @@ import {
   type HarmlessValues,
 } from './chat-fields.ts';
 import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
+import { readBody, strictly, VendorFieldCollector, type Reading } from './reading.ts';
 
 /**
  * Reads a generateContent request (https://ai.google.dev/api/generate-content, read 2026-11-21; spec §4.7). `model` is
@@ -34,16 +37,26 @@ import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
 export const readGeminiChat = (model: string, body: unknown): ChatRequest =>
   toRequest(model, validate(GeminiChatBody, withoutHarmlessFields(body)));
 
-/** The same under `/v1`, with any `maxOutputTokens` of at least 1. */
-export const readV1GeminiChat = (model: string, body: unknown): ChatRequest =>
-  toRequest(model, validate(V1Body, withoutHarmlessFields(body)));
+/** The same under `/v1`, with any `maxOutputTokens` of at least 1 and, unless the reading is strict, without fields that are not known. */
+export function readV1GeminiChat(model: string, body: JsonObject, reading: Reading = strictly): ChatRequest {
+  const { asked, leftOut } = readBody(V1GeminiChatBody, withoutHarmless({ ...body }, harmless), geminiRules, reading);
+  const own = new VendorFieldCollector();
+  own.add(given(ownSettings(asked.generationConfig)), 'generationConfig');
+  const tools = declarationsOf(asked).map((tool, index) => {
+    const vendor = own.of(`tools.${index}`, given(ownToolFields(tool)), { isWithoutEffect: true });
+    return { ...toTool(tool), ...given({ vendor }) };
+  });
+  return { ...toRequest(model, asked), tools, ...given({ leftOut, vendor: own.toVendor('gemini') }) };
+}
 
 const withoutHarmlessFields = (body: unknown): unknown =>
   typeof body === 'object' && body !== null && !Array.isArray(body) ? withoutHarmless({ ...body }, harmless) : body;
 
-function toRequest(model: string, asked: z.output<typeof GeminiChatBody>): ChatRequest {
+type Asked = z.output<typeof V1GeminiChatBody>;
+
+function toRequest(model: string, asked: Asked): ChatRequest {
   const config = asked.generationConfig ?? {};
-  const tools = (asked.tools ?? []).flatMap(({ functionDeclarations }) => (functionDeclarations ?? []).map(toTool));
+  const tools = declarationsOf(asked).map(toTool);
   if (tools.length > toolsMax) throw refused('tools', `at most ${toolsMax} functions`);
   const toolChoice = readToolChoice(asked.toolConfig?.functionCallingConfig, tools);
   const system = (asked.systemInstruction?.parts ?? []).map(({ text }) => text).join('\n');
@@ -70,6 +83,9 @@ function toRequest(model: string, asked: z.output<typeof GeminiChatBody>): ChatR
     extra: {},
   };
 }
+
+const declarationsOf = ({ tools }: Asked): Declared[] =>
+  (tools ?? []).flatMap(({ functionDeclarations }) => functionDeclarations ?? []);
 
 const standardTier = ['auto', 'unspecified', 'standard'];
 const harmless: HarmlessValues = { store: [false], serviceTier: standardTier, service_tier: standardTier };
@@ -118,11 +134,26 @@ const SystemParts = z.union([
   }),
 ]);
 
-const Declaration = aliased({
+const declaration = {
   name: FunctionName,
   description: z.string().nullish(),
   parameters: JsonRecord.nullish(),
   parametersJsonSchema: JsonRecord.nullish(),
+};
+const Declaration = aliased(declaration);
+
+/** What `@google/genai` says about the answer of a function, which only Gemini is told. */
+const V1Declaration = aliased({
+  ...declaration,
+  response: JsonRecord.nullish(),
+  responseJsonSchema: JsonRecord.nullish(),
+  behavior: z.string().max(64).nullish(),
+});
+type Declared = z.output<typeof V1Declaration>;
+const ownToolFields = ({ response, responseJsonSchema, behavior }: Declared) => ({
+  response,
+  responseJsonSchema,
+  behavior,
 });
 
 /** A word such as `LOW` or `HARM_CATEGORY_HARASSMENT`, in upper or lower case. */
@@ -136,50 +167,80 @@ const ThinkingConfig = aliased({
 
 const SafetySetting = aliased({ category: Word, threshold: Word });
 
-const generationConfigWith = (length: typeof MaxTokens) =>
-  aliased({
-    maxOutputTokens: length.nullish(),
-    temperature: Temperature.nullish(),
-    topP: z.number().min(0).max(1).nullish(),
-    // Google's own type is a whole number; some clients send it as a float.
-    topK: z.int().min(1).max(1_000).nullish(),
-    stopSequences: z.array(z.string().min(1).max(500)).max(5).nullish(),
-    seed: z.int().nullish(),
-    candidateCount: z.literal(1).nullish(),
-    responseMimeType: z.enum(['text/plain', 'application/json']).nullish(),
-    responseSchema: JsonRecord.nullish(),
-    responseJsonSchema: JsonRecord.nullish(),
-    thinkingConfig: ThinkingConfig.nullish(),
-  });
-type GenerationConfig = z.output<ReturnType<typeof generationConfigWith>>;
-
-const CallingConfig = aliased({
-  mode: z.enum(['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE']).nullish(),
-  allowedFunctionNames: z.array(FunctionName).max(toolsMax).nullish(),
+const settings = {
+  maxOutputTokens: MaxTokens.nullish(),
+  temperature: Temperature.nullish(),
+  topP: z.number().min(0).max(1).nullish(),
+  // Google's own type is a whole number; some clients send it as a float.
+  topK: z.int().min(1).max(1_000).nullish(),
+  stopSequences: z.array(z.string().min(1).max(500)).max(5).nullish(),
+  seed: z.int().nullish(),
+  candidateCount: z.literal(1).nullish(),
+  responseMimeType: z.enum(['text/plain', 'application/json']).nullish(),
+  responseSchema: JsonRecord.nullish(),
+  responseJsonSchema: JsonRecord.nullish(),
+  thinkingConfig: ThinkingConfig.nullish(),
+};
+const GenerationConfig = aliased(settings);
+type GenerationConfig = z.output<typeof GenerationConfig>;
+const V1GenerationConfig = aliased({
+  ...settings,
+  maxOutputTokens: V1MaxTokens.nullish(),
+  // An answer of text is what there is here.
+  responseModalities: z.array(z.literal('TEXT')).max(1).nullish(),
+  // Gemini alone knows these.
+  presencePenalty: z.number().min(-2).max(2).nullish(),
+  frequencyPenalty: z.number().min(-2).max(2).nullish(),
+  mediaResolution: Word.nullish(),
+});
+const ownSettings = (config: Partial<z.output<typeof V1GenerationConfig>> | null | undefined) => ({
+  presencePenalty: config?.presencePenalty || null,
+  frequencyPenalty: config?.frequencyPenalty || null,
+  mediaResolution: config?.mediaResolution,
 });
 
-const bodyWith = (length: typeof MaxTokens) =>
+const calling = {
+  mode: z.enum(['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE']).nullish(),
+  allowedFunctionNames: z.array(FunctionName).max(toolsMax).nullish(),
+};
+const CallingConfig = aliased(calling);
+const V1CallingConfig = aliased({
+  ...calling,
+  // As AUTO, with arguments that are held to the schema.
+  mode: z.enum(['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED']).nullish(),
+});
+
+const bodyWith = <C extends z.ZodType, D extends z.ZodType, F extends z.ZodType>(config: C, tool: D, choice: F) =>
   aliased({
     // Some SDKs repeat the path's model.
     model: z.string().optional(),
     contents: listOf(Content, { min: 1, max: itemsMax }),
     systemInstruction: SystemParts.nullish(),
-    generationConfig: generationConfigWith(length).nullish(),
+    generationConfig: config.nullish(),
     tools: z
-      .array(aliased({ functionDeclarations: z.array(Declaration).max(toolsMax).nullish() }))
+      .array(aliased({ functionDeclarations: z.array(tool).max(toolsMax).nullish() }))
       .max(toolsMax)
       .nullish(),
     safetySettings: z.array(SafetySetting).max(20).nullish(),
-    toolConfig: aliased({ functionCallingConfig: CallingConfig.nullish() }).nullish(),
+    toolConfig: aliased({ functionCallingConfig: choice.nullish() }).nullish(),
   });
-export const GeminiChatBody = bodyWith(MaxTokens);
-const V1Body = bodyWith(V1MaxTokens);
+export const GeminiChatBody = bodyWith(GenerationConfig, Declaration, CallingConfig);
+export const V1GeminiChatBody = bodyWith(V1GenerationConfig, V1Declaration, V1CallingConfig);
+
+/** What must not be ignored in silence. */
+const geminiRules: FieldRules = {
+  refused: {
+    cachedContent: 'The field cachedContent is not supported: contents are not stored here, so send them in contents.',
+    cached_content:
+      'The field cached_content is not supported: contents are not stored here, so send them in contents.',
+    'generationConfig.responseLogprobs': 'The field generationConfig.responseLogprobs is not supported.',
+    'generationConfig.logprobs': 'The field generationConfig.logprobs is not supported.',
+    'generationConfig.speechConfig': 'The field generationConfig.speechConfig is not supported: answers are text.',
+  },
+};
 
 /** The fields that only Gemini itself takes. An empty field changes nothing. */
-function readGeminiFields({
-  generationConfig,
-  safetySettings,
-}: z.output<typeof GeminiChatBody>): ChatRequest['gemini'] {
+function readGeminiFields({ generationConfig, safetySettings }: Asked): ChatRequest['gemini'] {
   const { includeThoughts, ...thinking } = generationConfig?.thinkingConfig ?? {};
   const thinkingConfig = given({ ...thinking, includeThoughts: includeThoughts || null });
   const fields = {
@@ -195,7 +256,7 @@ const toTool = ({ name, description, parameters, parametersJsonSchema }: z.outpu
 };
 
 function readToolChoice(
-  config: z.output<typeof CallingConfig> | null | undefined,
+  config: z.output<typeof V1CallingConfig> | null | undefined,
   tools: readonly { name: string }[],
 ): ChatRequest['toolChoice'] {
   const mode = config?.mode ?? 'AUTO';

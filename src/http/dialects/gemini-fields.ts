@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { GatewayError } from '../../domain/errors.ts';
+import { camelCase, markSnakeCased } from '../unknown-fields.ts';
 
 /** An `invalid_value` that names the field in Google's spelling. */
 export const refused = (param: string, what: string): GatewayError =>
@@ -9,8 +10,10 @@ export const refused = (param: string, what: string): GatewayError =>
  * An object whose fields may also come under their snake_case names. Of its unknown fields only the first is passed on: it is the
  * one that the error names, and a body of 4 MB may have hundreds of thousands.
  */
-export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) =>
-  z.preprocess((value) => {
+export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) => {
+  const object = z.strictObject(shape);
+  markSnakeCased(object);
+  return z.preprocess((value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     const known: [string, unknown][] = [];
     let unknown: [string, unknown] | undefined;
@@ -20,9 +23,8 @@ export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) =>
       else unknown ??= [key, inner];
     }
     return Object.fromEntries(unknown ? [...known, unknown] : known);
-  }, z.strictObject(shape));
-
-const camelCase = (key: string): string => key.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+  }, object);
+};
 
 const base64 = z
   .string()

@@ -1,9 +1,9 @@
 import { inWords } from './dialect-words.ts';
 
 /** Refusals of the shared checks in Gemini's words. */
-export const inGeminiWords = (error: unknown): unknown => inWords(words, error);
+export const inGeminiWords = (error: unknown): unknown => inWords(geminiWords, error);
 
-const words = {
+export const geminiWords = {
   messages: 'contents',
   prompt: 'contents',
   image: 'contents',
@@ -15,6 +15,8 @@ const words = {
   stop: 'generationConfig.stopSequences',
   seed: 'generationConfig.seed',
   response_format: 'generationConfig.responseMimeType',
+  thinking: 'generationConfig.thinkingConfig',
+  reasoning_effort: 'generationConfig.thinkingConfig',
   aspect_ratio: 'generationConfig.imageConfig.aspectRatio',
   img_size: 'generationConfig.imageConfig.imageSize',
 };

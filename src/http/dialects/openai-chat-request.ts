@@ -26,6 +26,7 @@ import {
   withoutHarmless,
   type HarmlessValues,
 } from './chat-fields.ts';
+import { readBody, strictly, type Reading } from './reading.ts';
 
 /**
  * Reads an OpenAI chat completion request (https://platform.openai.com/docs/api-reference/chat/create, read 2026-11-21;
@@ -34,10 +35,13 @@ import {
  */
 export const readOpenaiChat = (body: unknown): ChatRequest => toRequest(validate(Body, body));
 
-/** The same under `/v1`, with any `max_tokens` of at least 1. */
-export const readV1OpenaiChat = (body: unknown): ChatRequest => toRequest(validate(V1Body, body));
+/** The same under `/v1`, with any `max_tokens` of at least 1 and, unless the reading is strict, without fields that are not known. */
+export function readV1OpenaiChat(body: JsonObject, reading: Reading = strictly): ChatRequest {
+  const { asked, leftOut } = readBody(V1Body, body, { refused: {} }, reading);
+  return { ...toRequest(asked), ...given({ leftOut }) };
+}
 
-function toRequest(asked: z.infer<typeof Body>): ChatRequest {
+function toRequest(asked: z.infer<typeof V1Body>): ChatRequest {
   const extra = furtherFields(asked);
   const { model, messages, max_tokens, max_completion_tokens, temperature, top_p, top_k, stop, seed, user } = asked;
   if (isGiven(max_tokens) && isGiven(max_completion_tokens) && max_tokens !== max_completion_tokens) {
@@ -185,7 +189,13 @@ const fixed = {
   logprobs: z.boolean().nullish(),
 };
 const Body = z.object({ ...openaiChatFields, ...fixed }).catchall(anyJson);
-const V1Body = Body.extend({ max_tokens: V1MaxTokens.nullish(), max_completion_tokens: V1MaxTokens.nullish() });
+const V1Body = Body.extend({
+  max_tokens: V1MaxTokens.nullish(),
+  max_completion_tokens: V1MaxTokens.nullish(),
+  stream_options: z
+    .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
+    .nullish(),
+});
 
 /** Values that change nothing. A field with such a value is accepted and not sent. */
 export const harmlessChatFields: HarmlessValues = {
@@ -202,7 +212,7 @@ export const harmlessChatFields: HarmlessValues = {
 };
 
 /** The fields that are neither read here nor harmless. Throws for a field that would change the shape of the answer. */
-function furtherFields(asked: z.infer<typeof Body>): JsonObject {
+function furtherFields(asked: z.infer<typeof V1Body>): JsonObject {
   const unread = Object.fromEntries(
     Object.entries(asked).filter(
       (entry): entry is [string, JsonValue] => isGiven(entry[1]) && !Object.hasOwn(openaiChatFields, entry[0]),

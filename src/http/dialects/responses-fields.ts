@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { anyJson, listOf } from '../validate.ts';
+import { anyJson, chosenBy, listOf } from '../validate.ts';
+import type { FieldRules } from '../unknown-fields.ts';
 import { FunctionName, ImageUrl, itemsMax, JsonRecord, Temperature, toolsMax, V1MaxTokens } from './chat-fields.ts';
 
 /**
@@ -31,7 +32,9 @@ const id = z.string().max(512).nullish();
 const status = z.enum(['in_progress', 'completed', 'incomplete']).nullish();
 const callId = z.string().min(1).max(512);
 const caller = z.strictObject({ type: z.literal('direct') }).nullish();
-const message = { type: z.literal('message').default('message'), id, status, phase: z.null().optional() };
+/** The part of a turn that OpenAI's newest models write a message in. */
+const phase = z.enum(['commentary', 'final_answer']).nullish();
+const message = { type: z.literal('message').default('message'), id, status, phase };
 
 const InputMessage = z.discriminatedUnion('role', [
   z.strictObject({ ...message, role: z.literal('user'), content: contentOf(inputPart) }),
@@ -62,14 +65,10 @@ const Reasoning = z.strictObject({
 const Typed = z.discriminatedUnion('type', [FunctionCall, FunctionCallOutput, Reasoning]);
 export type InputItem = z.infer<typeof InputMessage> | z.infer<typeof Typed>;
 
-/** An item without a type is a message. One schema is asked, so that the error names the field of that kind of item. */
-const Item = z.unknown().transform((value, context): InputItem => {
+/** An item without a type is a message. */
+const Item = chosenBy((value): z.ZodType<InputItem> => {
   const isMessage = typeof value === 'object' && value !== null && (!('type' in value) || value.type === 'message');
-  const parsed = (isMessage ? InputMessage : Typed).safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  context.issues.push({ ...issue, input: value } as z.core.$ZodRawIssue);
-  return z.NEVER;
+  return isMessage ? InputMessage : Typed;
 });
 
 const Tool = z.strictObject({
@@ -119,7 +118,8 @@ export const known = {
       effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish(),
       summary,
       generate_summary: summary,
-      context: z.literal('auto').nullish(),
+      // OpenAI alone knows which earlier thoughts are used.
+      context: z.string().max(64).nullish(),
       mode: z.literal('standard').nullish(),
     })
     .nullish(),
@@ -129,4 +129,7 @@ export const known = {
   user: z.string().max(512).nullish(),
   safety_identifier: z.string().max(512).nullish(),
 };
+/** What must not be ignored in silence inside of other fields. Those of the request itself are decided by the reader. */
+export const responsesRules: FieldRules = { refused: {} };
+
 export const ResponsesBody = z.object(known).catchall(anyJson);

@@ -11,10 +11,17 @@ import {
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import type { SignedThought, Thinking } from '../../domain/thoughts.ts';
-import { validate } from '../validate.ts';
 import { given, isGiven, withoutHarmless, type HarmlessValues } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
-import { known, ResponsesBody, type InputItem, type InputPart, type ResponseTool } from './responses-fields.ts';
+import { readBody, strictly, VendorFieldCollector, type Reading } from './reading.ts';
+import {
+  known,
+  ResponsesBody,
+  responsesRules,
+  type InputItem,
+  type InputPart,
+  type ResponseTool,
+} from './responses-fields.ts';
 import { fromToken, withSignatures, type CallSignature } from './thought-token.ts';
 
 /**
@@ -22,12 +29,15 @@ import { fromToken, withSignatures, type CallSignature } from './thought-token.t
  * field means absent. Nothing is stored, so a request that needs an earlier response is refused. Without a `temperature` the model's own
  * applies, as at OpenAI.
  */
-export function readResponses(body: JsonObject): ChatRequest {
-  const asked = validate(ResponsesBody, body);
-  const extra = furtherFields(asked);
+export function readResponses(body: JsonObject, reading: Reading = strictly): ChatRequest {
+  const unread = reading.isStrict ? [] : withoutFurtherIncludes(body);
+  const { asked, leftOut } = readBody(ResponsesBody, body, responsesRules, reading);
+  const own = new VendorFieldCollector();
+  own.add(given({ context: asked.reasoning?.context === 'auto' ? null : asked.reasoning?.context }), 'reasoning');
+  const extra = furtherFields(asked, own);
   const messages: ChatMessage[] = [
     ...(asked.instructions ? [{ role: 'system' as const, content: asked.instructions }] : []),
-    ...toMessages(asked.input),
+    ...toMessages(asked.input, own),
   ];
   checkConversation(messages, 'input');
   const tools = (asked.tools ?? []).map(toTool);
@@ -46,15 +56,30 @@ export function readResponses(body: JsonObject): ChatRequest {
       topP: asked.top_p,
       user: asked.safety_identifier ?? asked.user,
       thinking: toThinking(asked),
+      vendor: own.toVendor('responses'),
+      leftOut: leftOut && [...unread, ...leftOut],
     }),
     extra: { ...extra, ...given({ reasoning_effort: effort, verbosity }) },
   };
 }
 
-/** Refusals of the shared checks in the words of the Responses API. */
-export const inResponsesWords = (error: unknown): unknown => inWords(words, error);
+/**
+ * Removes what `include` asks of tools that the provider runs, and returns the paths. What it asks of the answer itself stays, so that it is
+ * refused.
+ */
+function withoutFurtherIncludes(body: JsonObject): string[] {
+  const { include } = body;
+  if (!Array.isArray(include)) return [];
+  const isLeftOut = (one: JsonValue): boolean =>
+    typeof one === 'string' && !/^(reasoning\.encrypted_content|message\.output_text\.)/.test(one);
+  body['include'] = include.filter((one) => !isLeftOut(one));
+  return include.flatMap((one, index) => (isLeftOut(one) ? [`include.${index}`] : []));
+}
 
-const words = {
+/** Refusals of the shared checks in the words of the Responses API. */
+export const inResponsesWords = (error: unknown): unknown => inWords(responsesWords, error);
+
+export const responsesWords = {
   messages: 'input',
   max_tokens: 'max_output_tokens',
   response_format: 'text.format',
@@ -71,6 +96,10 @@ const harmless: HarmlessValues = {
   top_logprobs: [0],
 };
 
+/** What OpenAI alone knows, and what changes neither the answer nor its price. */
+const ownFields: readonly string[] = ['prompt_cache_retention', 'prompt_cache_options', 'truncation'];
+const withoutEffect: readonly string[] = ['client_metadata'];
+
 /** Fields that need a store of responses, a tool that the provider runs, or a shape of the answer that is not written. */
 const refusedFields: Readonly<Record<string, string>> = {
   store: 'Responses are not stored here: store must be false or absent.',
@@ -79,13 +108,11 @@ const refusedFields: Readonly<Record<string, string>> = {
     'Responses are not stored here: send the earlier items in input instead of previous_response_id.',
   conversation: 'Conversations are not stored here: send the earlier items in input.',
   prompt: 'Prompts are not stored here: send their text in instructions or input.',
-  truncation: 'The input is not truncated here: truncation must be disabled or absent.',
   top_logprobs: 'The field top_logprobs is not supported, or not with this value.',
-  max_tool_calls: 'The field max_tool_calls is not supported: it limits tools that are not offered here.',
 };
 
 /** The fields that are neither read here nor harmless: each channel's list decides about them. */
-function furtherFields(asked: z.infer<typeof ResponsesBody>): JsonObject {
+function furtherFields(asked: z.infer<typeof ResponsesBody>, own: VendorFieldCollector): JsonObject {
   const unread = Object.fromEntries(
     Object.entries(asked).filter(
       (entry): entry is [string, JsonValue] => isGiven(entry[1]) && !Object.hasOwn(known, entry[0]),
@@ -96,7 +123,10 @@ function furtherFields(asked: z.infer<typeof ResponsesBody>): JsonObject {
     const message = Object.hasOwn(refusedFields, param) ? refusedFields[param] : undefined;
     if (message !== undefined) throw new GatewayError('unsupported_parameter', { param, message });
   }
-  return further;
+  const isOf = (list: readonly string[]) => Object.entries(further).filter(([field]) => list.includes(field));
+  own.add(Object.fromEntries(isOf(ownFields)));
+  const taken = [...ownFields, ...withoutEffect];
+  return Object.fromEntries(Object.entries(further).filter(([field]) => !taken.includes(field)));
 }
 
 const toTool = ({ name, description, parameters, strict }: ResponseTool) => ({
@@ -130,7 +160,7 @@ function toThinking({ reasoning, include }: z.infer<typeof ResponsesBody>): Thin
 type Turn = Extract<ChatMessage, { role: 'assistant' }>;
 
 /** One turn of the model may be several items: its thoughts, its text and its calls. */
-function toMessages(input: string | readonly InputItem[]): ChatMessage[] {
+function toMessages(input: string | readonly InputItem[], own: VendorFieldCollector): ChatMessage[] {
   if (typeof input === 'string') return [{ role: 'user', content: input }];
   const messages: ChatMessage[] = [];
   /** Signatures whose call comes next. Calls of different turns may have the same id. */
@@ -159,7 +189,8 @@ function toMessages(input: string | readonly InputItem[]): ChatMessage[] {
         throw refused(`input.${index}.call_id`, `no earlier function_call has the call_id ${quoted(item.call_id)}`);
       messages.push({ role: 'tool', toolCallId: item.call_id, content: toContent(item.output) });
     } else if (item.role === 'assistant') {
-      turnFor(hasSpoken).content = toContent(item.content);
+      const vendor = own.of(`input.${index}`, given({ phase: item.phase }), { isWithoutEffect: true });
+      Object.assign(turnFor(hasSpoken), { content: toContent(item.content), ...given({ vendor }) });
     } else {
       messages.push({ role: item.role, content: toContent(item.content) });
     }

@@ -18,6 +18,7 @@ const exposed = [
   'x-should-retry',
   'x-tollgate-attempts',
   'x-tollgate-clamped',
+  'x-tollgate-ignored',
   'x-tollgate-credits',
   'x-tollgate-stream',
 ].join(', ');

@@ -11,6 +11,9 @@ export type NamedSchemas = Map<string, JsonObject>;
  */
 export const bodySchema = (schema: z.ZodType, named: NamedSchemas): JsonObject => convert(schema, named);
 
+/** The same for a route that leaves unknown fields out. */
+export const tolerantBodySchema = (schema: z.ZodType, named: NamedSchemas): JsonObject => convert(schema, named, opened);
+
 /** The JSON Schema of an answer. A later version may add members, so clients must not refuse unknown ones. */
 export const answerSchema = (schema: z.ZodType, named: NamedSchemas): JsonObject => convert(schema, named, opened);
 

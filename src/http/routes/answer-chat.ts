@@ -11,6 +11,9 @@ import type { JsonObject } from '../../domain/json.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import type { ChatAnswer } from '../dialects/chat-answer.ts';
+import { inWords, type DialectWords } from '../dialects/dialect-words.ts';
+import type { Reading } from '../dialects/reading.ts';
+import { ignoredFields, readingOf, tellIgnored, withWarning } from '../ignored-fields.ts';
 import type { ChatStreamWriter, StreamAbout } from '../dialects/chat-stream-writer.ts';
 import type { Framing } from '../framing.ts';
 import type { FairBudget } from '../../platform/fair-budget.ts';
@@ -29,7 +32,7 @@ export type ChatRouteDeps = ChatDeps &
 export interface ChatDialect {
   /** The route's template, part of the scope of an Idempotency-Key and of the fingerprint. */
   route: string;
-  read(body: JsonObject): ChatRequest;
+  read(body: JsonObject, reading: Reading): ChatRequest;
   /**
    * On routes under `/v1`: the client's name of the field with the length of the answer. More than the model writes is clamped there and
    * named in `x-tollgate-clamped`.
@@ -37,8 +40,8 @@ export interface ChatDialect {
   clampedField?: string;
   /** The beginning of the answer's id. By default OpenAI's. */
   idPrefix?: string;
-  /** Renames the field of a refusal by the shared checks to this dialect's name of it. */
-  inItsWords?(error: unknown): unknown;
+  /** This dialect's names of the fields that the shared checks refuse or leave out. By default they are the checks' own. */
+  words?: DialectWords;
   write(answer: ChatAnswer): JsonObject;
   /** Writes a streamed answer. */
   stream(about: Omit<StreamAbout, 'includeUsage'>): ChatStreamWriter;
@@ -105,7 +108,8 @@ export async function beginChat(
         ctx.state.rateCounted = true;
         setRateHeaders(ctx, key.rpm ?? 0, rate);
       },
-      sealAnswer: (text) => sealAnswer(deps, requestId, { body: text, clamped }),
+      sealAnswer: (text, { leftOut }) =>
+        sealAnswer(deps, requestId, { body: text, clamped, ignored: ignoredFields(leftOut, dialect.words) }),
     },
   };
 }
@@ -118,10 +122,13 @@ export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, dialect: 
   if (mayTakeLong(input)) letSocketWait(ctx, deps.config.chat);
   const completed = await completeChat(deps, {
     ...input,
-    render: (answer) => ({ body: JSON.stringify(dialect.write({ ...answer, ...about })) }),
+    render: (answer) => ({
+      body: JSON.stringify(dialect.write({ ...withWarning(answer, dialect.words), ...about })),
+    }),
   });
   if (completed === 'replay') return asReplay(ctx, await storedNow(begun));
   tellCost(ctx, completed.answered);
+  tellIgnored(ctx, ignoredFields(completed.answered.leftOut, dialect.words));
   return completed.body;
 }
 
@@ -144,14 +151,14 @@ async function prepare(
   dialect: ChatDialect,
   body: JsonObject,
 ): Promise<{ prepared: PreparedChat; clamped: string | null }> {
-  const asked = dialect.read(body);
+  const asked = dialect.read(body, readingOf(ctx));
   const entry = await findModelFor(deps, asked.model, keyOf(ctx));
   ctx.state.modelId = entry.model.id;
   try {
     const { request, clamped } = withinLength(dialect, entry, asked);
     return { prepared: prepareChat(deps, entry, request), clamped };
   } catch (error) {
-    throw dialect.inItsWords?.(error) ?? error;
+    throw inWords(dialect.words ?? {}, error);
   }
 }
 
@@ -170,10 +177,11 @@ function tellClamped(ctx: AppContext, clamped: string | null): void {
   if (clamped !== null) ctx.set('x-tollgate-clamped', clamped);
 }
 
-/** Replays the stored body, with the credits, the attempts and the clamped length of the original answer: it was charged once. */
+/** Replays the stored body, with the credits, the attempts and the changes of the original answer: it was charged once. */
 export function asReplay(ctx: AppContext, stored: StoredAnswer): string {
   ctx.set('Idempotent-Replayed', 'true');
   tellClamped(ctx, stored.clamped);
+  tellIgnored(ctx, stored.ignored);
   tellCost(ctx, stored);
   return stored.body;
 }

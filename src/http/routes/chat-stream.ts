@@ -5,6 +5,7 @@ import type { StoredAnswer } from '../../commands/chat/idempotent-chat.ts';
 import { isContent, toDeltas } from '../../domain/chat-stream.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import { keyOf, type AppContext } from '../context.ts';
+import { ignoredFields, tellIgnored, withWarning } from '../ignored-fields.ts';
 import { dataEvent } from '../dialects/chat-stream-writer.ts';
 import { EventStream } from '../event-stream.ts';
 import { logCause, toRefusal } from '../middleware/answer-errors.ts';
@@ -63,6 +64,7 @@ async function sendLive(
       { ...begun.input, render: (answered, broken) => ({ body: asEvents(dialect, begun, answered, broken) }) },
       {
         gone: events.gone,
+        begins: (leftOut) => tellIgnored(ctx, ignoredFields(leftOut, dialect.words)),
         take: (pieces) => {
           const text = writer.pieces(pieces);
           return text === '' ? undefined : events.write(text);
@@ -73,7 +75,7 @@ async function sendLive(
     const { answered, broken } = streamed;
     ctx.state.creditsQuoted = answered.credits;
     ctx.state.attempts = answered.attempts;
-    events.end(broken ? writer.error(broken) : writer.end(answered));
+    events.end(broken ? writer.error(broken) : writer.end(withWarning(answered, dialect.words)));
   } finally {
     place.release();
   }
@@ -92,6 +94,7 @@ async function sendBuffered(
   });
   if (completed === 'replay') return sendStored(ctx, events, await storedNow(begun));
   tellCost(ctx, completed.answered);
+  tellIgnored(ctx, ignoredFields(completed.answered.leftOut, dialect.words));
   events.end(completed.body);
 }
 
@@ -104,7 +107,7 @@ function asEvents(
 ): string {
   const writer = dialect.stream(about);
   const content = writer.pieces(toDeltas(answered.reply).filter(isContent));
-  return content + (broken ? writer.error(broken) : writer.end(answered));
+  return content + (broken ? writer.error(broken) : writer.end(withWarning(answered, dialect.words)));
 }
 
 /** The stored answer of a model that was not streamed at that time may be one JSON object. */

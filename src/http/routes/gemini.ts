@@ -6,7 +6,7 @@ import { geminiResponse } from '../dialects/gemini-chat-reply.ts';
 import { readGeminiChat, readV1GeminiChat } from '../dialects/gemini-chat-request.ts';
 import { geminiStream } from '../dialects/gemini-chat-stream.ts';
 import { geminiPictures, readGeminiImage, toCoreImage } from '../dialects/gemini-image.ts';
-import { inGeminiWords } from '../dialects/gemini-params.ts';
+import { geminiWords, inGeminiWords } from '../dialects/gemini-params.ts';
 import { asEvents, asJsonArray } from '../framing.ts';
 import { sendJsonText } from '../json-text.ts';
 import { queryValue } from '../query.ts';
@@ -94,9 +94,9 @@ function answerer(deps: ChatRouteDeps, mount: GeminiMount): (ctx: AppContext) =>
 
 const chatDialect = (model: string, { keyScope, isV1 }: GeminiMount): ChatDialect => ({
   route: keyScope,
-  read: (body) => (isV1 ? readV1GeminiChat : readGeminiChat)(model, body),
+  read: (body, reading) => (isV1 ? readV1GeminiChat(model, body, reading) : readGeminiChat(model, body)),
   ...(isV1 && { clampedField: 'generationConfig.maxOutputTokens' }),
-  inItsWords: inGeminiWords,
+  words: geminiWords,
   write: geminiResponse,
   stream: (about) => geminiStream({ ...about, includeUsage: true }),
 });

@@ -3,8 +3,9 @@ import { findModelFor } from '../../commands/catalog/find-model.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { anthropicMessage } from '../dialects/anthropic-chat-reply.ts';
-import { inAnthropicWords, readMessages, readTokenCount } from '../dialects/anthropic-chat-request.ts';
+import { anthropicWords, inAnthropicWords, readMessages, readTokenCount } from '../dialects/anthropic-chat-request.ts';
 import { anthropicStream } from '../dialects/anthropic-chat-stream.ts';
+import { ignoredFields, readingOf, tellIgnored } from '../ignored-fields.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { streamAnswer } from './chat-stream.ts';
 
@@ -13,7 +14,7 @@ const dialect: ChatDialect = {
   idPrefix: 'msg_',
   read: readMessages,
   clampedField: 'max_tokens',
-  inItsWords: inAnthropicWords,
+  words: anthropicWords,
   write: anthropicMessage,
   stream: anthropicStream,
 };
@@ -37,7 +38,8 @@ export const countTokens =
   (deps: ChatRouteDeps): AppMiddleware =>
   async (ctx) => {
     demandVersion(ctx);
-    const request = readTokenCount(ctx.request.body ?? {});
+    const request = readTokenCount(ctx.request.body ?? {}, readingOf(ctx));
+    tellIgnored(ctx, ignoredFields(request.leftOut));
     const entry = await findModelFor(deps, request.model, keyOf(ctx));
     ctx.state.modelId = entry.model.id;
     try {
@@ -50,7 +52,7 @@ export const countTokens =
 
 /**
  * Every version of Anthropic's API is answered in one shape: the members of the later versions are added to those of the first. What a
- * client switches on with `anthropic-beta` shows in fields of the body, which are read or refused one by one.
+ * client switches on with `anthropic-beta` shows in fields of the body; the names that change nothing but the answer go to Anthropic itself.
  */
 function demandVersion(ctx: AppContext): void {
   const version = ctx.get('anthropic-version');

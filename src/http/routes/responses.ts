@@ -1,6 +1,6 @@
 import type { AppMiddleware } from '../context.ts';
 import { responseObject } from '../dialects/responses-reply.ts';
-import { inResponsesWords, readResponses } from '../dialects/responses-request.ts';
+import { readResponses, responsesWords } from '../dialects/responses-request.ts';
 import { responsesStream } from '../dialects/responses-stream.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { streamAnswer } from './chat-stream.ts';
@@ -15,7 +15,7 @@ export const responses =
       idPrefix: 'resp_',
       read: readResponses,
       clampedField: 'max_output_tokens',
-      inItsWords: inResponsesWords,
+      words: responsesWords,
       write: (answer) => responseObject(answer, body),
       stream: (about) => responsesStream(about, body),
     };

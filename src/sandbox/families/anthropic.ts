@@ -31,7 +31,7 @@ export const anthropic: Family = async (call) => {
   if (call.path !== '/messages' || call.method !== 'POST') return problem(404, 'not_found_error', 'Not found');
   const input = objectOf(call.body);
   if (!input) return invalid('The request body is not valid JSON');
-  const complaint = complaintAbout(input);
+  const complaint = complaintAbout(input, String(call.headers['anthropic-beta'] ?? ''));
   if (complaint) return invalid(complaint);
   return answerChat(call, toAsked(input), {
     refusals,
@@ -137,8 +137,11 @@ const knownFields =
   'thinking output_config service_tier';
 
 /** The request errors of the real API, so that tests notice a mistake of an adapter. */
-function complaintAbout(input: Fields): string | null {
-  const strange = strangeField(input, knownFields);
+function complaintAbout(input: Fields, betas: string): string | null {
+  const strange = strangeField(
+    input,
+    betas.includes('context-management-') ? `${knownFields} context_management` : knownFields,
+  );
   if (strange !== undefined) return `${strange}: Extra inputs are not permitted`;
   if (typeof input.model !== 'string' || input.model === '') return 'model: Field required';
   if (typeof input.max_tokens !== 'number') return 'max_tokens: Field required';

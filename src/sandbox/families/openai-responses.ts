@@ -17,7 +17,8 @@ import { stringOf } from '../media-family.ts';
 /** What the real API accepts of the fields that the gateway may send. */
 const knownFields =
   'model input max_output_tokens temperature top_p user reasoning text tools tool_choice parallel_tool_calls store ' +
-  'stream metadata prompt_cache_key service_tier include instructions safety_identifier';
+  'stream metadata prompt_cache_key service_tier include instructions safety_identifier ' +
+  'truncation prompt_cache_retention prompt_cache_options';
 
 /** OpenAI's Responses API, as the types of `openai` 7.57.0 describe it (read on 2026-11-22). */
 export function answerResponses(

@@ -35,7 +35,11 @@ export async function fillChats(
   };
   const settled = anAdmission(book, { requestId: newId('req'), ...about, credits: 7, rpm: 600, idempotency });
   await chatLedger.admit(settled);
-  const body = sealAnswer({ config, sealer }, settled.requestId, { body: JSON.stringify(answer), clamped: null });
+  const body = sealAnswer({ config, sealer }, settled.requestId, {
+    body: JSON.stringify(answer),
+    clamped: null,
+    ignored: null,
+  });
   await chatLedger.end({ ...settledEnd(settled, 3), costMicroUsd: 20, answer: { status: 200, body } });
 
   const refunded = anAdmission(book, { requestId: newId('req'), ...about, credits: 8 });

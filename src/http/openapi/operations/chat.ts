@@ -5,7 +5,7 @@ import { V1MaxTokens } from '../../dialects/chat-fields.ts';
 import { harmlessChatFields, openaiChatFields } from '../../dialects/openai-chat-request.ts';
 import { anyJson } from '../../validate.ts';
 import { ChatCompletion, EventText } from '../answers/chat-completion.ts';
-import { bodySchema } from '../json-schema.ts';
+import { bodySchema, tolerantBodySchema } from '../json-schema.ts';
 import { modelExamples } from '../model-examples.ts';
 import type { Catalog, Operation } from '../operation.ts';
 import { answered, costOfWhole, idempotencyKey, purchase, replayed, streamed } from './shared.ts';
@@ -31,9 +31,9 @@ const operation = (summary: string, description: string, body: Operation['body']
 });
 
 const chatBody =
-  (name: string, request: z.ZodType): Operation['body'] =>
+  (name: string, request: z.ZodType, schemaOf = bodySchema): Operation['body'] =>
   (catalog, named) => {
-    named.set(name, described(bodySchema(request, named), catalog));
+    named.set(name, described(schemaOf(request, named), catalog));
     return {
       'application/json': {
         schema: { $ref: `#/components/schemas/${name}` },
@@ -92,6 +92,6 @@ export const chatOperations: Record<string, Operation> = {
   'POST /v1/chat/completions': operation(
     'Complete a chat, for SDKs of OpenAI',
     'Any `max_tokens`: more than the model writes is lowered.',
-    chatBody('V1ChatRequest', V1ChatRequest),
+    chatBody('V1ChatRequest', V1ChatRequest, tolerantBodySchema),
   ),
 };

@@ -1,14 +1,16 @@
 import { z } from 'zod';
-import { GeminiChatBody } from '../../dialects/gemini-chat-request.ts';
+import type { JsonObject } from '../../../domain/json.ts';
+import { GeminiChatBody, V1GeminiChatBody } from '../../dialects/gemini-chat-request.ts';
 import { GeminiImageBody } from '../../dialects/gemini-image.ts';
 import { PredictBody } from '../../dialects/gemini-predict.ts';
 import { EventText } from '../answers/chat-completion.ts';
 import { GeminiModel, GeminiModels } from '../answers/vendor-models.ts';
 import { GeminiResponse, GeminiResponses, Predictions } from '../answers/gemini-response.ts';
-import { bodySchema } from '../json-schema.ts';
+import { bodySchema, tolerantBodySchema, type NamedSchemas } from '../json-schema.ts';
 import { exampleWith, firstOf } from '../model-examples.ts';
 import { json, type Answer, type Operation, type Parameter } from '../operation.ts';
 import {
+  changed,
   answersOrCreates,
   cost,
   costOfWhole,
@@ -40,7 +42,17 @@ const parametersOf = (model: Parameter, formats: readonly string[]): Parameter[]
   idempotencyKey,
 ];
 
+/** The body that the routes under a prefix take. Those of the specification refuse unknown fields. */
+const chatBodies = {
+  strict: { name: 'GeminiChatRequest', schema: (named: NamedSchemas) => bodySchema(GeminiChatBody, named) },
+  tolerant: {
+    name: 'V1GeminiChatRequest',
+    schema: (named: NamedSchemas) => tolerantBodySchema(V1GeminiChatBody, named),
+  },
+};
+
 const operation = (
+  chat: { name: string; schema: (named: NamedSchemas) => JsonObject },
   summary: string,
   description: string,
   formats: readonly string[],
@@ -54,15 +66,12 @@ const operation = (
   tag: 'Gemini',
   parameters: parametersOf(modelInPath('The id of a chat model or an image model.'), formats),
   body: (catalog, named) => {
-    named.set('GeminiChatRequest', { ...bodySchema(GeminiChatBody, named), title: 'For a chat model' });
+    named.set(chat.name, { ...chat.schema(named), title: 'For a chat model' });
     named.set('GeminiImageRequest', { ...bodySchema(GeminiImageBody, named), title: 'For an image model' });
     return {
       'application/json': {
         schema: {
-          anyOf: [
-            { $ref: '#/components/schemas/GeminiChatRequest' },
-            { $ref: '#/components/schemas/GeminiImageRequest' },
-          ],
+          anyOf: [{ $ref: `#/components/schemas/${chat.name}` }, { $ref: '#/components/schemas/GeminiImageRequest' }],
         },
         ...exampleWith(firstOf(catalog, 'chat'), 'A question', () => ({
           contents: [{ role: 'user', parts: [{ text: 'Name three rivers that flow north.' }] }],
@@ -74,19 +83,23 @@ const operation = (
   errors: answersOrCreates,
 });
 
+const bodyUnder = (prefix: string) => (prefix.startsWith('/api/') ? chatBodies.strict : chatBodies.tolerant);
+
 /** The actions under one prefix. */
 const actions = (prefix: string): Record<string, Operation> => ({
   [`POST ${prefix}/models/{model}:generateContent`]: operation(
+    bodyUnder(prefix),
     'Generate content',
     'An image model answers when the picture is ready, or with 504 and the id of the task.',
     jsonFormats,
     {
       content: json(GeminiResponse),
       headers: cost,
-      sometimes: { ...replayed, 'x-tollgate-clamped': streamed['x-tollgate-clamped'] },
+      sometimes: { ...replayed, ...changed },
     },
   ),
   [`POST ${prefix}/models/{model}:streamGenerateContent`]: operation(
+    bodyUnder(prefix),
     'Generate content as a stream',
     'With `alt=sse` the answer is Server-Sent Events, else an array of the same events.',
     [...jsonFormats, 'sse'],

@@ -70,11 +70,15 @@ export const costOfWhole = {
   'x-tollgate-attempts': 'Of a whole answer: the number of channels tried.',
 };
 
-/** What a stream says of itself, and the length under `/v1`. */
-export const streamed = {
-  'x-tollgate-stream': 'Of a streamed answer: `live` or `buffered`.',
+/** What was changed in a request under `/v1`. */
+export const changed = {
   'x-tollgate-clamped': 'Under `/v1`: the field whose value was lowered to what the model writes.',
+  'x-tollgate-ignored':
+    'Under `/v1`: the fields that were left out, because the gateway or the model does not take them.',
 };
+
+/** The same, and what a stream says of itself. */
+export const streamed = { 'x-tollgate-stream': 'Of a streamed answer: `live` or `buffered`.', ...changed };
 
 /** The refusals of a request that names a model and is charged. */
 export const purchase: readonly ErrorCode[] = [

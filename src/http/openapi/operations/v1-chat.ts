@@ -5,7 +5,7 @@ import { ResponsesBody } from '../../dialects/responses-fields.ts';
 import { AnthropicMessage, TokenCount } from '../answers/anthropic-message.ts';
 import { EventText } from '../answers/chat-completion.ts';
 import { OpenaiResponse } from '../answers/openai-response.ts';
-import { bodySchema } from '../json-schema.ts';
+import { tolerantBodySchema } from '../json-schema.ts';
 import { exampleWith, firstOf } from '../model-examples.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
 import { answered, costOfWhole, idempotencyKey, purchase, replayed, streamed } from './shared.ts';
@@ -13,7 +13,7 @@ import { answered, costOfWhole, idempotencyKey, purchase, replayed, streamed } f
 const body = (request: z.ZodType, example: JsonObject): Pick<Operation, 'body'> => ({
   body: (catalog, named) => ({
     'application/json': {
-      schema: bodySchema(request, named),
+      schema: tolerantBodySchema(request, named),
       ...exampleWith(firstOf(catalog, 'chat'), 'A question', (model) => ({ model, ...example })),
     },
   }),

@@ -1,0 +1,18 @@
+import type { Deps } from '../../deps.ts';
+import type { ChatRequest } from '../../domain/chat.ts';
+import { carriedBy } from '../../domain/chat-supports.ts';
+import type { PreparedChat } from './prepare-chat.ts';
+
+/** The request as one family is sent it, and all fields of the client that are left out there, by the names of the shared checks. */
+export function carriedTo(
+  { adapters }: Pick<Deps, 'adapters'>,
+  { entry, request }: Pick<PreparedChat, 'entry' | 'request'>,
+  family: string,
+): { request: ChatRequest; leftOut: string[] } {
+  const mapping = entry.private.upstream[family];
+  const adapter = adapters[family];
+  const supports = mapping?.api === 'responses' ? adapter?.responsesSupports : adapter?.chatSupports;
+  if (!mapping || !supports) throw new Error(`the family ${family} has no chat or no mapping of the model`);
+  const carried = carriedBy(mapping, supports, request);
+  return { request: carried.request, leftOut: [...(request.leftOut ?? []), ...carried.leftOut] };
+}

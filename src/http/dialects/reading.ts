@@ -1,0 +1,61 @@
+import type { z } from 'zod';
+import type { VendorApi, VendorFields } from '../../domain/chat.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { removeUnknownFields, type FieldRules } from '../unknown-fields.ts';
+import { validate } from '../validate.ts';
+
+/** How a request is to be read. */
+export interface Reading {
+  /** Refuse unknown fields, as the routes of the specification do, instead of leaving them out. */
+  isStrict: boolean;
+  /** The beta features of its vendor that the client names (`anthropic-beta`). */
+  betas?: readonly string[];
+}
+
+/** Every unknown field is refused. */
+export const strictly: Reading = { isStrict: true };
+
+/**
+ * The body as the schema's type, and the fields that were left out (rules "Chat"). A strict reading refuses unknown fields, and its
+ * `leftOut` is undefined.
+ */
+export function readBody<Schema extends z.ZodType>(
+  schema: Schema,
+  body: JsonObject,
+  rules: FieldRules,
+  { isStrict }: Reading,
+): { asked: z.output<Schema>; leftOut: string[] | undefined } {
+  const leftOut = isStrict ? undefined : removeUnknownFields(schema, body, rules);
+  return { asked: validate(schema, body), leftOut };
+}
+
+/** Collects the fields of a request that only the family of its own vendor is sent. */
+export class VendorFieldCollector {
+  readonly #paths: string[] = [];
+  readonly #fields: JsonObject = {};
+  #isUsed = false;
+
+  /**
+   * The given fields of one object, which stands at `path`; undefined if there are none. Null means absent. Fields without effect on the answer
+   * are not named where another family is not sent them.
+   */
+  of(path: string, fields: JsonObject, { isWithoutEffect = false } = {}): JsonObject | undefined {
+    const given = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+    if (given.length === 0) return undefined;
+    this.#isUsed = true;
+    if (!isWithoutEffect) this.#paths.push(...given.map(([key]) => (path === '' ? key : `${path}.${key}`)));
+    return Object.fromEntries(given);
+  }
+
+  /** The same for fields of the request itself or of an object in it, whose name is `within`. */
+  add(fields: JsonObject, within?: string): void {
+    const given = this.of(within ?? '', fields);
+    if (given) Object.assign(this.#fields, within === undefined ? given : { [within]: given });
+  }
+
+  /** What the request says in the vendor's own words; undefined if nothing. */
+  toVendor(api: VendorApi, betas: readonly string[] = []): VendorFields | undefined {
+    if (!this.#isUsed && betas.length === 0) return undefined;
+    return { api, fields: this.#fields, paths: this.#paths, ...(betas.length > 0 && { betas }) };
+  }
+}
