@@ -54,9 +54,19 @@ describe(`an upgrade from the dump ${lastDump}`, () => {
     for (const [table, rows] of Object.entries(before).filter(([name]) => !name.startsWith('schema_')))
       expect([table, after[table]]).toEqual([
         table,
-        rows.map((row): unknown => expect.objectContaining(row as Record<string, unknown>)),
+        rows.map((row): unknown => expect.objectContaining(changedBy(table, row as Record<string, unknown>))),
       ]);
   });
+
+  /** What a migration changes on purpose: keys of the playground can no longer read. */
+  function changedBy(table: string, row: Record<string, unknown>): Record<string, unknown> {
+    const isPlayground = (before['playground_key'] ?? []).some(
+      (one) => Reflect.get(Object(one), 'key_id') === row['id'],
+    );
+    if (table !== 'api_key' || !isPlayground || row['revoked_at'] !== null) return row;
+    const { scopes: _, expires_at: __, budget_daily: ___, ...kept } = row;
+    return { ...kept, scopes: ['chat', 'media'] };
+  }
 
   it('keeps the ledger consistent', async () => {
     // Holds of the dump have expired since. The gateway below refunds them.

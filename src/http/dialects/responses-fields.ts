@@ -119,7 +119,7 @@ export const known = {
       summary,
       generate_summary: summary,
       // OpenAI alone knows which earlier thoughts are used.
-      context: z.string().max(64).nullish(),
+      context: z.string().nullish(),
       mode: z.literal('standard').nullish(),
     })
     .nullish(),

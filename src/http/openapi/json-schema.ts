@@ -12,7 +12,8 @@ export type NamedSchemas = Map<string, JsonObject>;
 export const bodySchema = (schema: z.ZodType, named: NamedSchemas): JsonObject => convert(schema, named);
 
 /** The same for a route that leaves unknown fields out. */
-export const tolerantBodySchema = (schema: z.ZodType, named: NamedSchemas): JsonObject => convert(schema, named, opened);
+export const tolerantBodySchema = (schema: z.ZodType, named: NamedSchemas): JsonObject =>
+  convert(schema, named, openedObject);
 
 /** The JSON Schema of an answer. A later version may add members, so clients must not refuse unknown ones. */
 export const answerSchema = (schema: z.ZodType, named: NamedSchemas): JsonObject => convert(schema, named, opened);
@@ -52,8 +53,12 @@ function convert(
 
 const componentPrefix = '"#/components/schemas/';
 
-function opened(schema: JsonObject): void {
+function openedObject(schema: JsonObject): void {
   if (schema.additionalProperties === false) delete schema.additionalProperties;
+}
+
+function opened(schema: JsonObject): void {
+  openedObject(schema);
   // The bounds of `z.int()` tell a client nothing, and pages would show them as examples.
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;

@@ -88,7 +88,8 @@ function schemaChanges(
   old: Document,
   now: Document,
 ): string[] {
-  const [left, right] = [resolved(before, old), resolved(after, now)];
+  const left = resolved(before, old);
+  const right = asAlternatives(resolved(after, now), left);
   const deeper = (part: string, one: unknown, other: unknown): string[] =>
     schemaChanges(`${where}.${part}`, one, other, direction, old, now);
   const properties = objectOf(left['properties']);
@@ -155,6 +156,13 @@ function valuesOf(schema: Schema): string[] | null {
   return Array.isArray(values) ? values.map((value) => JSON.stringify(value)) : null;
 }
 const numberOf = (value: unknown, fallback: number): number => (typeof value === 'number' ? value : fallback);
+/** A list of types as alternatives, where the earlier schema writes them so: zod writes `boolean | null` either way, by its bounds. */
+function asAlternatives(schema: Schema, earlier: Schema): Schema {
+  const { type, ...rest } = schema;
+  if (earlier['anyOf'] === undefined || !Array.isArray(type)) return schema;
+  return { anyOf: type.map((one: unknown) => ({ ...rest, type: one })) };
+}
+
 const str = (item: unknown, key: string): string => String(objectOf(item)[key]);
 
 function resolved(schema: unknown, { components }: Document): Schema {
