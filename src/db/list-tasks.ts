@@ -33,7 +33,7 @@ interface TasksFilter {
  *
  * With metadata, the tasks of one name and value are read in their order, and compared with the rest of the filter. If the page is not full after
  * `scannedMax` of them, the next name and value is tried, and at last the order of all tasks with the filter's other values. If none fills the page,
- * it has fewer tasks than `limit`, and a further page.
+ * it has fewer tasks than `limit`, and a further page. So has a page whose tasks would be larger than `pageBytesMax` together.
  */
 export async function listProjectTasks(
   database: Database,
@@ -41,10 +41,11 @@ export async function listProjectTasks(
   page: PageRequest,
 ): Promise<Page<TaskView>> {
   const pairs = Object.entries(filter.metadata ?? {});
-  if (pairs.length === 0) return (await readPage(database, filter, page, null)).page;
+  const bounded = { ...filter, isBounded: true };
+  if (pairs.length === 0) return (await readPage(database, bounded, page, null)).page;
   let best: Scan | null = null;
   for (const pair of [...pairs, null]) {
-    const scan = await readPage(database, filter, page, pair);
+    const scan = await readPage(database, bounded, page, pair);
     if (scan.isComplete) return scan.page;
     // The one that came farthest from the newest task has found the most.
     if (best === null || isOlder(scan.page.next, best.page.next)) best = scan;
@@ -52,6 +53,11 @@ export async function listProjectTasks(
   return best?.page ?? { items: [], next: null };
 }
 
+/**
+ * The most bytes of JSON on a page, unless it has one task only. To parse a megabyte and write it again takes 57 ms of the event loop, and a task may
+ * have 100 kB.
+ */
+const pageBytesMax = 128_000;
 /** The second of `newestPosition`. */
 const newestSecond = Math.floor(newestPosition.microseconds / 1_000_000);
 /** Tasks that are compared with a filter for one page. */
@@ -66,21 +72,28 @@ interface Scan {
 /** Reads a page from the tasks with this name and value in their metadata, or from all tasks that match the rest of the filter. Metadata needs a project. */
 async function readPage(
   database: Database,
-  filter: TasksFilter & Partial<ProjectTasksFilter>,
+  filter: TasksFilter & Partial<ProjectTasksFilter> & { isBounded: boolean },
   { limit, after }: PageRequest,
   pair: readonly [name: string, value: string] | null,
 ): Promise<Scan> {
   const { projectId, status, type, modelId = null, keyId = null, metadata, createdBefore } = filter;
   const asked = (all: readonly TaskStatus[]) => all.filter((one) => status === undefined || one === status);
-  const { oldestFirst = false } = filter;
+  const { oldestFirst = false, isBounded } = filter;
   const start = after === null ? (oldestFirst ? oldestPosition : newestPosition) : readTimePosition(after);
   const before = oldestFirst ? start : earlierPosition(start, createdBefore);
   // A second bound on the side of the start would make PostgreSQL begin there and read all tasks up to the position.
   const lastSecond = oldestFirst ? newestSecond : (filter.createdFrom ?? 0);
   const ofProject = projectId !== undefined;
-  const shape = { ofProject, ofKey: keyId !== null, ofModel: modelId !== null, ofPair: pair !== null, oldestFirst };
-  const rows = await database.query<TaskView & { position: string; scannedTo: string | null }>(
-    `list-${ofProject ? 'project-' : ''}tasks${shape.ofPair ? '-of-pair' : ''}${shape.ofKey ? '-of-key' : ''}${shape.ofModel ? '-of-model' : ''}${oldestFirst ? '-oldest-first' : ''}`,
+  const shape = {
+    ofProject,
+    ofKey: keyId !== null,
+    ofModel: modelId !== null,
+    ofPair: pair !== null,
+    oldestFirst,
+    isBounded,
+  };
+  const rows = await database.query<TaskView & { position: string; scannedTo: string | null; found: number }>(
+    `list-${ofProject ? 'project-' : ''}tasks${isBounded ? '' : '-whole'}${shape.ofPair ? '-of-pair' : ''}${shape.ofKey ? '-of-key' : ''}${shape.ofModel ? '-of-model' : ''}${oldestFirst ? '-oldest-first' : ''}`,
     shape.ofPair ? pairText : pageText(shape),
     [
       projectId ?? null,
@@ -102,6 +115,7 @@ async function readPage(
     rows.filter(({ id }) => id !== null),
     limit,
     ({ position }) => position,
+    rows[0]?.found,
   );
   const scannedTo = metadata === undefined ? null : (rows[0]?.scannedTo ?? null);
   if (found.next !== null || scannedTo === null) return { page: found, isComplete: true };
@@ -113,21 +127,42 @@ const isOlder = (left: string | null, right: string | null): boolean =>
 
 const inRange = `(created_at, id) < (${timeOfPosition('$6')}, $7::text)
   and created_at >= 'epoch'::timestamptz + $5::bigint * interval '1 second'`;
-const newestFirst = (of = ''): string => `order by ${of}created_at desc, ${of}id desc limit`;
+const newestOrder = (of = ''): string => `order by ${of}created_at desc, ${of}id desc`;
+const newestFirst = (of = ''): string => `${newestOrder(of)} limit`;
 
 /** A page of the tasks that `scanned` has in their order and that `match`. Every row says where the scan ended, if it did not reach the oldest task. */
-const pageOfScanned = (scanned: string, match: string): string => `
-  with scanned as materialized (${scanned}),
-  page as (select s.created_at, s.id from scanned s ${match} ${newestFirst('s.')} $8),
+const pageOfScanned = (scanned: string, match: string, isBounded: boolean): string => `
+  with recursive scanned as materialized (${scanned}),
+  page as materialized (
+    select p.created_at, p.id, row_number() over (${newestOrder('p.')}) as n
+    from (select s.created_at, s.id from scanned s ${match} ${newestFirst('s.')} $8) p),
+  ${isBounded ? fitting : ''}
   scan as (
-    select case when count(*) = $11 then (select ${positionOf('s')} from scanned s order by s.created_at, s.id limit 1) end as scanned_to
+    select case when count(*) = $11 then (select ${positionOf('s')} from scanned s order by s.created_at, s.id limit 1) end as scanned_to,
+      (select count(*)::int from page) as found
     from scanned)
-  select ${viewColumns}, ${positionOf('page')} as position, scan.scanned_to
-  from scan left join (page cross join lateral (select * from task where task.id = page.id limit 1) t) on true ${withDelivery}
-  order by page.created_at desc, page.id desc`;
+  select ${isBounded ? viewColumns : viewColumns.replace('t.input', 'null::jsonb as input')}, ${positionOf('t')} as position, scan.scanned_to, scan.found
+  from scan left join ${isBounded ? 'fitting t' : `(page ${taskOfPage})`} on true ${withDelivery}
+  ${newestOrder('t.')}`;
+
+const taskOfPage = 'cross join lateral (select * from task where task.id = page.id limit 1) t';
+
+/** The first task of the page and those after it that are not too large with all before them. One after another, so that no further one is read. */
+const fitting = `fitting as (
+    select page.n, size.bytes, t.* from page ${taskOfPage} ${sizeOfTask()} where page.n = 1
+    union all
+    select page.n, before.bytes + size.bytes, t.*
+    from fitting before join page on page.n = before.n + 1 ${taskOfPage} ${sizeOfTask()}
+    where before.bytes + size.bytes <= ${pageBytesMax}),`;
+
+/** About as many bytes as the task has as JSON. */
+function sizeOfTask(): string {
+  const columns = ['input', 'output', 'metadata'].map((name) => `coalesce(octet_length(t.${name}::text), 0)`);
+  return `cross join lateral (select ${columns.join(' + ')} + 800 as bytes) size`;
+}
 
 /** Each type and status is read by a probe of its own, because one probe over several of them would not be in the order of time. */
-function pageText({ ofProject, ofKey, ofModel, oldestFirst }: Shape): string {
+function pageText({ ofProject, ofKey, ofModel, oldestFirst, isBounded }: Shape): string {
   const inProject = ofProject ? 'project_id = $1' : '$1::text is null';
   const ofOwner = ofKey
     ? `key_id = (select k.id from api_key k where k.id = $9 and ${ofProject ? 'k.' : ''}${inProject})`
@@ -146,6 +181,7 @@ function pageText({ ofProject, ofKey, ofModel, oldestFirst }: Shape): string {
             and ${inRange} ${newestFirst()} $11) ended)
      ) found ${newestFirst()} $11`,
     'where $12::jsonb is null or (select t.metadata @> $12 from task t where t.id = s.id)',
+    isBounded,
   );
   // The same indexes, read backwards.
   const backwards = { ' desc': ' asc', '(created_at, id) <': '(created_at, id) >', 'created_at >=': 'created_at <=' };
@@ -154,7 +190,7 @@ function pageText({ ofProject, ofKey, ofModel, oldestFirst }: Shape): string {
     : text;
 }
 
-type Shape = Record<'ofProject' | 'ofKey' | 'ofModel' | 'oldestFirst', boolean>;
+type Shape = Record<'ofProject' | 'ofKey' | 'ofModel' | 'oldestFirst' | 'isBounded', boolean>;
 
 const pairText = pageOfScanned(
   `select created_at, task_id as id from task_metadata
@@ -162,6 +198,7 @@ const pairText = pageOfScanned(
   `cross join lateral (select * from task where task.id = s.id limit 1) t
    where t.project_id = $1 and t.admission = 'reserved' and t.status = any ($3::text[] || $4::text[]) and t.type = any ($2::text[])
      and ($9::text is null or t.key_id = $9) and ($10::text is null or t.model_id = $10) and t.metadata @> $12::jsonb`,
+  true,
 );
 
 /** The position in a project's list of one of its admitted tasks; null if it has no such task of this type. */
@@ -190,7 +227,9 @@ export async function listTasks(
   { unknownOnly = false, ...filter }: TaskFilter,
   page: PageRequest,
 ): Promise<Page<TaskView>> {
-  return unknownOnly ? listUnknownTasks(database, filter, page) : (await readPage(database, filter, page, null)).page;
+  return unknownOnly
+    ? listUnknownTasks(database, filter, page)
+    : (await readPage(database, { ...filter, isBounded: false }, page, null)).page;
 }
 
 /** The tasks whose outcome is unknown have an index of their own, and are few. */

@@ -13,9 +13,17 @@ export interface Page<Item> {
   next: string | null;
 }
 
-/** The page of the rows after a position. Give it one row more than `limit` where there are more, so that it knows. */
-export function pageOf<Row>(rows: readonly Row[], limit: number, positionOf: (row: Row) => string): Page<Row> {
+/**
+ * The page of the rows after a position. Give it one row more than `limit` where there are more, so that it knows, or how many were
+ * `found` if not all of them are in `rows`.
+ */
+export function pageOf<Row>(
+  rows: readonly Row[],
+  limit: number,
+  positionOf: (row: Row) => string,
+  found = rows.length,
+): Page<Row> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);
-  return { items, next: rows.length > limit && last !== undefined ? positionOf(last) : null };
+  return { items, next: found > items.length && last !== undefined ? positionOf(last) : null };
 }

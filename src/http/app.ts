@@ -22,6 +22,7 @@ import { readJson, readJsonIfAny } from './middleware/read-json.ts';
 import { readJsonOrForm } from './middleware/read-json-or-form.ts';
 import { readPicture } from './middleware/read-picture.ts';
 import { requestContext } from './middleware/request-context.ts';
+import { takeListTurn } from './middleware/take-list-turn.ts';
 import { traceRequests } from './middleware/trace-requests.ts';
 import { demandKnownQuery } from './query.ts';
 import { UPLOAD_TIMEOUT_SECONDS } from './read-upload.ts';
@@ -122,6 +123,7 @@ function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Rout
     signed: [openToEveryOrigin],
   } satisfies Record<Route['auth'], AppMiddleware[]>;
   const bodies = bodyReaders(config.http);
+  const listTurn = takeListTurn();
 
   return createRouteTable(routes, (route) => [
     enter(route),
@@ -132,6 +134,8 @@ function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Rout
     ...(route.beforeBody ?? []),
     ...bodies[route.body],
     ...(isClientRoute(route) ? [] : [demandPlainTexts(route)]),
+    // Before it takes a place among the requests in flight.
+    ...(route.isList ? [listTurn] : []),
     ...(route.auth === 'signed' ? [] : [inFlight]),
     route.handler,
   ]);

@@ -54,6 +54,8 @@ interface CommonRoute {
   anyQuery?: true;
   /** Members of an operator's body whose texts may have line ends and tabs (`demandPlainTexts`). */
   linesIn?: readonly string[];
+  /** Lists of one project take turns (`takeListTurn`), because a page costs the event loop more than other answers. */
+  isList?: true;
   /** The handler counts the request against its key's rate as part of the admission. A request refused earlier is counted by middleware. */
   rate?: 'in_handler';
   handler: AppMiddleware;

@@ -101,7 +101,7 @@ function serviceRoutes(deps: RouteDeps): Route[] {
 }
 
 const coreRoutes = (deps: RouteDeps, downloads: Downloads): Route[] => [
-  { ...get, ...anyScope, path: '/api/v1/models', handler: listModels(deps) },
+  { ...get, ...anyScope, path: '/api/v1/models', isList: true, handler: listModels(deps) },
   { ...get, ...anyScope, path: '/api/v1/models/:model', handler: showModel(deps) },
   { ...postJson, ...chat, path: '/api/v1/chat/completions', rate: 'in_handler', handler: chatCompletions(deps) },
   {
@@ -114,7 +114,7 @@ const coreRoutes = (deps: RouteDeps, downloads: Downloads): Route[] => [
   },
   { ...postJson, ...media, path: '/api/v1/images/generate', query: ['wait'], handler: createImage(deps) },
   { ...postJson, ...media, path: '/api/v1/video/generate', query: ['wait'], handler: createVideo(deps) },
-  { ...get, ...read, path: '/api/v1/tasks', query: taskListQuery, handler: listTasksRoute(deps) },
+  { ...get, ...read, path: '/api/v1/tasks', isList: true, query: taskListQuery, handler: listTasksRoute(deps) },
   { ...get, ...ownTask, path: '/api/v1/tasks/:task_id', query: ['wait'], handler: showTask(deps) },
   { ...get, ...ownTask, path: '/api/v1/tasks/:task_id/events', handler: streamTaskEvents(deps) },
   { ...get, ...media, method: 'DELETE', path: '/api/v1/tasks/:task_id', handler: deleteTaskRoute(deps) },
@@ -122,10 +122,11 @@ const coreRoutes = (deps: RouteDeps, downloads: Downloads): Route[] => [
     ...get,
     ...ownTask,
     path: '/api/v1/tasks/:task_id/deliveries',
+    isList: true,
     query: pageQuery,
     handler: listDeliveriesRoute(deps),
   },
-  { ...get, ...ownTask, path: '/api/v1/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
+  { ...get, ...ownTask, path: '/api/v1/tasks/:task_id/attempts', isList: true, handler: listAttemptsRoute(deps) },
   { ...post, ...media, path: '/api/v1/tasks/:task_id/cancel', handler: cancelTaskRoute(deps) },
   { ...post, ...media, path: '/api/v1/tasks/:task_id/callback/redeliver', handler: redeliverRoute(deps) },
   { ...get, ...read, path: '/api/v1/webhooks/events', query: ['wait'], handler: streamWebhookEvents(deps) },
@@ -144,7 +145,15 @@ const coreRoutes = (deps: RouteDeps, downloads: Downloads): Route[] => [
 
 /** The words of other vendors' SDKs. Those of Google are in `geminiRoutes`. */
 const v1Routes = (deps: RouteDeps, answerPictures: AnswerPictures, downloads: Downloads): Route[] => [
-  { ...get, ...anyScope, path: '/v1/models', ...byVendor, query: vendorQuery, handler: listModels(deps, formOfVendor) },
+  {
+    ...get,
+    ...anyScope,
+    path: '/v1/models',
+    isList: true,
+    ...byVendor,
+    query: vendorQuery,
+    handler: listModels(deps, formOfVendor),
+  },
   { ...get, ...anyScope, path: '/v1/models/:model', ...byVendor, handler: showModel(deps, formOfVendor) },
   { ...postJson, ...chat, path: '/v1/chat/completions', rate: 'in_handler', handler: v1ChatCompletions(deps) },
   { ...postJson, ...chat, path: '/v1/responses', rate: 'in_handler', handler: responses(deps) },
@@ -153,7 +162,7 @@ const v1Routes = (deps: RouteDeps, answerPictures: AnswerPictures, downloads: Do
   { ...postJson, ...media, path: '/v1/images/generations', handler: generateImages(answerPictures) },
   { ...postJson, ...media, path: '/v1/images/edits', body: 'json_or_form', handler: editImages(answerPictures) },
   { ...postJson, ...media, path: '/v1/videos', body: 'json_or_form', handler: createVideoObject(deps) },
-  { ...get, ...read, path: '/v1/videos', query: videoListQuery, handler: listVideosRoute(deps) },
+  { ...get, ...read, path: '/v1/videos', isList: true, query: videoListQuery, handler: listVideosRoute(deps) },
   { ...get, ...ownTask, path: '/v1/videos/:video_id', handler: showVideo(deps) },
   { ...get, ...media, method: 'DELETE', path: '/v1/videos/:video_id', handler: deleteVideo(deps) },
   {
@@ -197,7 +206,7 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
   const corePredict = predict('/api/v1beta/models/{model}:predict');
   const v1Predict = predict('/v1/models/{model}:predict');
   return [
-    { ...models, path: '/api/v1beta/models', query: geminiModels.query, handler: list },
+    { ...models, path: '/api/v1beta/models', isList: true, query: geminiModels.query, handler: list },
     { ...models, path: '/api/v1beta/models/:model', handler: one },
     { ...post, path: '/api/v1beta/models/:model\\:generateContent', handler: core.generate },
     { ...post, path: '/api/v1beta/models/:model\\:streamGenerateContent', handler: core.stream },
@@ -205,7 +214,7 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
     { ...post, path: '/api/v1/models/:model\\:generateContent', handler: core.generate },
     { ...post, path: '/api/v1/models/:model\\:streamGenerateContent', handler: core.stream },
     { ...corePredict, path: '/api/v1/models/:model\\:predict' },
-    { ...models, path: '/v1beta/models', query: geminiModels.query, handler: list },
+    { ...models, path: '/v1beta/models', isList: true, query: geminiModels.query, handler: list },
     { ...models, path: '/v1beta/models/:model', handler: one },
     { ...post, path: '/v1beta/models/:model\\:generateContent', handler: v1.generate },
     { ...post, path: '/v1beta/models/:model\\:streamGenerateContent', handler: v1.stream },

@@ -210,6 +210,50 @@ describe('a list', () => {
   });
 });
 
+describe('a list of large tasks', () => {
+  it.each([
+    ['newest first', {}],
+    ['oldest first', { oldestFirst: true }],
+    ['by metadata', { metadata: { env: 'prod' } }],
+  ])('has pages of at most 128 kB, or of one task, and still each task once, %s', async (_order, filter) => {
+    const owner = await openBook(observer);
+    const prefix = `task_${owner.projectId}_`;
+    await run(observer, `set session_replication_role = replica`);
+    // The text compresses to a hundredth, which tells nothing of the page.
+    await run(
+      observer,
+      `insert into task (id, project_id, key_id, request_id, type, model_id, status, admission, input, output, snapshot, credits_quoted, metadata,
+                         created_at, completed_at, deadline_at)
+       select $3 || lpad(n::text, 3, '0'), $1, $2, 'req_t', 'image', 'model-a', 'succeeded', 'reserved',
+         jsonb_build_object('prompt', repeat('fox ', case when n % 10 = 0 then 50000 when n % 3 = 0 then 10000 else 100 end)), '[]', '{}', 1,
+         '{"env": "prod"}', at, at, at
+       from generate_series(1, 60) n cross join lateral (select clock_timestamp() - n * interval '1 second' as at) given`,
+      [owner.projectId, owner.keyId, prefix],
+    );
+    await run(
+      observer,
+      `insert into task_metadata (pair, created_at, task_id)
+       select metadata_pair(project_id, 'env', 'prod'), created_at, id from task where project_id = $1`,
+      [owner.projectId],
+    );
+    await run(observer, `set session_replication_role = origin`);
+    const listed: string[] = [];
+    const pages: { tasks: number; isLarge: boolean }[] = [];
+    for (let after: string | null = null; pages.length === 0 || after !== null;) {
+      const page = await listProjectTasks(db, { projectId: owner.projectId, ...filter }, { limit: 50, after });
+      const bytes = JSON.stringify(
+        page.items.map(({ input, output, metadata }) => ({ input, output, metadata })),
+      ).length;
+      pages.push({ tasks: page.items.length, isLarge: bytes > 128_000 });
+      listed.push(...idsOf(page.items));
+      after = page.next;
+    }
+    expect(pages.filter(({ tasks, isLarge }) => tasks === 0 || (isLarge && tasks > 1))).toEqual([]);
+    const all = Array.from({ length: 60 }, (_, index) => `${prefix}${String(index + 1).padStart(3, '0')}`);
+    expect(listed).toEqual('oldestFirst' in filter ? all.toReversed() : all);
+  });
+});
+
 describe('a list of tasks by their metadata', () => {
   it('has the tasks of every combination, and compares few tasks with the filter however many have a part of it', async () => {
     const owner = await openBook(observer);

@@ -31,8 +31,23 @@ export interface EventsAfter {
   after: string;
 }
 
-/** Each entry of a page may have a task with inputs of 100 kB. */
 const pageMax = 100;
+/** Tasks whose events are made at the same time: each may have inputs of 100 kB, which are read, written and signed. */
+const groupMax = 4;
+
+/** The entries of a page in their order, in groups with few tasks each. */
+function* groupsOf(entries: readonly EndEntry[]): Generator<readonly EndEntry[]> {
+  let group: EndEntry[] = [];
+  let tasks = 0;
+  for (const entry of entries) {
+    group.push(entry);
+    if (entry.taskId !== null) tasks += 1;
+    if (tasks < groupMax) continue;
+    yield group;
+    [group, tasks] = [[], 0];
+  }
+  if (group.length > 0) yield group;
+}
 
 /** What one request reads that does not wait: as many events as a page of a list has, or the entries that a few milliseconds read. */
 const requestBounds = { eventsMax: 100, entriesMax: 2_000 };
@@ -83,11 +98,14 @@ async function* readProjectEvents(
     const last = entries.at(-1);
     if (last === undefined) break;
     position = last.position;
-    const events = await eventsOf(deps, projectId, entries);
-    for (const entry of entries) {
-      const event = events.get(entry) ?? null;
-      // Without the last one, a client of a project with many chats and few tasks would resume far back.
-      if (event !== null || entry === last) yield { position: entry.position, event };
+    for (const group of groupsOf(entries)) {
+      if (signal.aborted) break;
+      const events = await eventsOf(deps, projectId, group);
+      for (const entry of group) {
+        const event = events.get(entry) ?? null;
+        // Without the last one, a client of a project with many chats and few tasks would resume far back.
+        if (event !== null || entry === last) yield { position: entry.position, event };
+      }
     }
   }
   return position;

@@ -32,6 +32,7 @@ export function verbRoute(verb: Verb, route: VerbRoute, deps: VerbRouteDeps): Ro
     query: isRead ? [...fields.keys()] : [],
     // What the command line reads from a file or from stdin: a catalog, or a key in PEM or JSON.
     linesIn: [...fields].flatMap(([field, name]) => (sourceOf(verb.input[name] ?? z.unknown()) ? [field] : [])),
+    ...(isRead && { isList: true }),
     async handler(ctx) {
       const given = givenTo(ctx, fields, isRead);
       demandOwnerInput(ctx, route, given);

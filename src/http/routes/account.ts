@@ -25,10 +25,17 @@ export function accountRoutes(deps: AccountDeps): Route[] {
   return [
     { ...client, scopes, method: 'GET', path: '/api/v1/key', handler: showOwnKey(deps) },
     { ...client, scopes, method: 'POST', path: '/api/v1/key/rotate', handler: rotateOwnKey(deps) },
-    { ...read, path: '/api/v1/usage', query: ['from', 'to', 'group_by', 'tz', 'key_id'], handler: showUsage(deps) },
+    {
+      ...read,
+      path: '/api/v1/usage',
+      isList: true,
+      query: ['from', 'to', 'group_by', 'tz', 'key_id'],
+      handler: showUsage(deps),
+    },
     {
       ...read,
       path: '/api/v1/ledger',
+      isList: true,
       query: [...pageQuery, 'key_id', 'request_id', 'task_id'],
       handler: showLedger(deps),
     },

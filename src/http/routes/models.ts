@@ -20,8 +20,8 @@ export type FormOf = (ctx: AppContext) => ModelForm;
 const renderedMax = 100;
 
 /**
- * `GET /api/v1/models` (spec §4.1) and the lists of other vendors: serialised and compressed once per catalog, allowlist and page. Each
- * representation has an ETag of its own.
+ * `GET /api/v1/models` (spec §4.1) and the lists of other vendors: serialised once per catalog, allowlist and page, and compressed once if
+ * it is the whole list. Each representation has an ETag of its own.
  */
 export const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels): AppMiddleware => {
   const rendered = perCatalog(() => new BoundedMap<CodedBody>(renderedMax));
@@ -33,7 +33,9 @@ export const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => native
     const name = JSON.stringify([form.name, ctx.querystring, models && [...models].sort()]);
     const list = rendered(entries).getOrMake(name, () => {
       const mayUse = entries.filter((entry) => isUsable(entry, models) && form.shows(entry));
-      return renderCoded(renderJson(form.list(mayUse, askedOf(ctx))));
+      const plain = renderJson(form.list(mayUse, askedOf(ctx)));
+      // A page is one of thousands that a client may ask for. To compress it takes half a second of a thread that others need.
+      return ctx.querystring === '' ? renderCoded(plain) : { plain, coded: Promise.resolve(new Map()) };
     });
     await answerCoded(ctx, list);
   };

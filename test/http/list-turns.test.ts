@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { scopes } from '../../src/domain/scope.ts';
+import type { AppMiddleware } from '../../src/http/context.ts';
+import type { Route } from '../../src/http/route.ts';
+import { describedAdminRoutes, describedRoutes } from './openapi/described-routes.ts';
+import { goodKey, openKey, startFrame, until, type Frame } from './support.ts';
+
+const otherKey = goodKey.replace('Good', 'Fine');
+
+let frame: Frame;
+/** Ends each list that has begun, in their order. */
+let begun: (() => void)[];
+beforeEach(async () => {
+  begun = [];
+  const handler: AppMiddleware = async (ctx) => {
+    await new Promise<void>((resolve) => begun.push(resolve));
+    ctx.body = { object: 'list', data: [] };
+  };
+  const list: Route = {
+    ...{
+      method: 'GET',
+      path: '/list',
+      auth: 'api_key',
+      scopes,
+      dialect: 'openai',
+      body: 'none',
+      isList: true,
+      handler,
+    },
+  };
+  const plain: Route = { ...list, path: '/plain', handler: (ctx) => Promise.resolve(void (ctx.body = {})) };
+  delete plain.isList;
+  const authenticate = (secret: string) =>
+    Promise.resolve({ ...openKey, projectId: secret === otherKey ? 'prj_2' : 'prj_1' });
+  frame = await startFrame({ routes: [list, plain], deps: { authenticate } });
+});
+afterEach(async () => {
+  for (const end of begun) end();
+  await frame.close({ drainSeconds: 0 });
+});
+
+const get = async (path: string, key = goodKey, signal?: AbortSignal): Promise<number> => {
+  const answer = await fetch(frame.url + path, { headers: { 'x-api-key': key }, ...(signal && { signal }) });
+  await answer.text();
+  return answer.status;
+};
+/** Another request has been answered, so that those before it have reached their turn. */
+const settled = async (): Promise<void> => {
+  for (let round = 0; round < 3; round += 1) expect(await get('/plain')).toBe(200);
+};
+
+describe('lists', () => {
+  it('of one project are read two at a time, and wait neither for those of another nor make other requests wait', async () => {
+    const mine = Array.from({ length: 6 }, () => get('/list'));
+    await until(() => begun.length === 2);
+    await settled();
+    expect(begun).toHaveLength(2);
+    const theirs = get('/list', otherKey);
+    await until(() => begun.length === 3);
+    begun[2]?.();
+    expect(await theirs).toBe(200);
+    for (let ended = 0; ended < 6; ended += 1) {
+      const index = ended < 2 ? ended : ended + 1;
+      await until(() => begun.length > index);
+      begun[index]?.();
+    }
+    expect(await Promise.all(mine)).toEqual(Array.from({ length: 6 }, () => 200));
+  });
+
+  it('of a client that leaves before its turn are not read, and leave the turn to the next', async () => {
+    const first = [get('/list'), get('/list')];
+    await until(() => begun.length === 2);
+    const leaving = new AbortController();
+    const left = get('/list', goodKey, leaving.signal).catch(() => 0);
+    await settled();
+    const next = get('/list');
+    leaving.abort();
+    expect(await left).toBe(0);
+    await until(() => frame.lines.some(({ status }) => status === 499));
+    begun[0]?.();
+    await until(() => begun.length === 3);
+    begun[1]?.();
+    begun[2]?.();
+    expect(await Promise.all([...first, next])).toEqual([200, 200, 200]);
+    expect(begun).toHaveLength(3);
+  });
+
+  it('take turns on every route that answers one', () => {
+    const isList = ({ method, path, query = [], auth }: Route): boolean =>
+      method === 'GET' &&
+      auth !== 'job_token' &&
+      (query.includes('limit') ||
+        query.includes('pageSize') ||
+        /\/(models|usage|attempts)$/.test(path) ||
+        auth === 'admin');
+    const all = [...describedRoutes(), ...describedAdminRoutes().filter(({ path }) => !/session|sign-in/.test(path))];
+    expect(all.filter((route) => isList(route) && !route.isList).map(({ path }) => path)).toEqual([]);
+    expect(all.filter(({ isList: takesTurns }) => takesTurns).length).toBeGreaterThan(20);
+  });
+});
