@@ -129,6 +129,8 @@ function refuseConnection(trouble: string, socket: Duplex, answer: ServerRespons
     return;
   }
   if (answer?.req.complete) {
+    // If its head has not left, the client learns that it must not use the connection again.
+    answer.shouldKeepAlive = false;
     // Each further piece of such bytes is another error.
     if (!refused.has(answer)) answer.prependOnceListener('close', () => hangUp(socket));
     refused.add(answer);

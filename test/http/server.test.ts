@@ -289,6 +289,7 @@ describe('requests that are pipelined on one connection', () => {
       release('first');
       await seen.closed;
       expect(seen.text.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+      if (path === '/whole/first') expect(seen.text).toMatch(/\r\nConnection: close\r\n/i);
       expect(seen.text).toMatch(path === '/whole/first' ? /first$/ : /begin first;\r\n9\r\nend first/);
       expect(begun).toEqual(['first']);
     },
