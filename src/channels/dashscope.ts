@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
+import { anyNumber, type MediaTypes } from '../domain/media-support.ts';
 import { bearerAuthorization, type UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaRequest, StopOptions } from './channel.ts';
 import { onJob } from './family-calls.ts';
@@ -45,6 +46,10 @@ export function createDashscope(caller: UpstreamCaller): Adapter {
     probe: probeBy('/tasks?page_no=1&page_size=1', TaskList),
   };
 }
+
+export const dashscopeMedia: MediaTypes = {
+  video: { most: { image: 1, reference_images: anyNumber, video_url: 1, audio_url: 1 } },
+};
 
 function toBody({ model, prompt, parameters, image, referenceImages = [], videoUrl, audioUrl }: MediaRequest) {
   const { negative_prompt, ...others } = parameters;

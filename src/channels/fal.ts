@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
+import { anyNumber, type MediaTypes } from '../domain/media-support.ts';
 import type { PollResult } from '../domain/upstream.ts';
 import type { Adapter, CallOptions, MediaRequest, StopOptions, Upstream } from './channel.ts';
 import type { UpstreamCaller } from './call-upstream.ts';
@@ -71,6 +72,13 @@ export function createFal(caller: UpstreamCaller): Adapter {
 }
 
 const authorization = (upstream: Upstream) => ({ authorization: `Key ${upstream.credential}` });
+
+/** Each endpoint has its own inputs, and takes those that the catalog names for it. */
+export const falMedia: MediaTypes = {
+  takesInputNames: true,
+  image: { most: { image: 1, reference_images: anyNumber, video_url: 1, audio_url: 1 } },
+  video: { most: { image: 1, reference_images: anyNumber, video_url: 1, audio_url: 1 } },
+};
 
 /**
  * Image models take all images in one list. Video models take the first frame and the references separately. The catalog names

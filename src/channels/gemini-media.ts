@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { anyNumber, type MediaTypes } from '../domain/media-support.ts';
 import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import type { MediaInput, MediaRequest, SynchronousMedia, Upstream } from './channel.ts';
 import { mediaCalls } from './media-calls.ts';
@@ -45,6 +46,11 @@ export function geminiMedia(caller: UpstreamCaller): SynchronousMedia {
 }
 
 export const authorization = (upstream: Upstream) => ({ 'x-goog-api-key': upstream.credential });
+
+export const geminiMediaTypes: MediaTypes = {
+  image: { most: { image: 1, reference_images: anyNumber, video_url: 0, audio_url: 0 } },
+  video: { most: { image: 1, reference_images: anyNumber, video_url: 1, audio_url: 0 } },
+};
 
 const toContent = (request: MediaRequest): RequestBody => ({
   contents: [

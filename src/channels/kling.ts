@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { splitDataUri } from '../domain/chat.ts';
 import type { JsonObject } from '../domain/json.ts';
+import type { MediaTypes } from '../domain/media-support.ts';
 import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaRequest, Operation, Upstream } from './channel.ts';
 import { mediaCalls } from './media-calls.ts';
@@ -55,6 +56,18 @@ function signedToken(accessKey: string, secretKey: string): string {
   const claims = `${encoded({ alg: 'HS256', typ: 'JWT' })}.${encoded({ iss: accessKey, exp: now + 1_800, nbf: now - 5 })}`;
   return `${claims}.${createHmac('sha256', secretKey).update(claims).digest('base64url')}`;
 }
+
+/** An image has one picture to start from, whatever the client calls it. A clip has the aspect ratio of its first frame. */
+export const klingMedia: MediaTypes = {
+  image: {
+    most: { image: 1, reference_images: 1, video_url: 0, audio_url: 0 },
+    apart: [['image', 'reference_images']],
+  },
+  video: {
+    most: { image: 1, reference_images: 0, video_url: 0, audio_url: 0 },
+    leavesOut: [{ parameter: 'aspect_ratio', beside: 'image' }],
+  },
+};
 
 const paths = ['/videos/text2video', '/videos/image2video', '/images/generations'] as const;
 

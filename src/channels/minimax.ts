@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
+import { anyNumber, type MediaTypes } from '../domain/media-support.ts';
 import { bearerAuthorization, type UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaInput, MediaRequest, StopOptions } from './channel.ts';
 import { onJob } from './family-calls.ts';
@@ -47,6 +48,14 @@ export function createMinimax(caller: UpstreamCaller): Adapter {
 }
 
 const tasksPath = '/video_generation';
+
+/** A clip has the aspect ratio of its first frame. */
+export const minimaxMedia: MediaTypes = {
+  video: {
+    most: { image: 1, reference_images: anyNumber, video_url: 1, audio_url: 1 },
+    leavesOut: [{ parameter: 'ratio', beside: 'image' }],
+  },
+};
 
 function toBody(request: MediaRequest): JsonObject {
   const { image, referenceImages = [], videoUrl, audioUrl } = request;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
+import { anyNumber, type MediaTypes } from '../domain/media-support.ts';
 import { bearerAuthorization, type UpstreamCaller } from './call-upstream.ts';
 import type { MediaInput, SynchronousMedia } from './channel.ts';
 import { mediaCalls } from './media-calls.ts';
@@ -47,6 +48,15 @@ export function openaiMedia(caller: UpstreamCaller): SynchronousMedia {
     }),
   };
 }
+
+/** `/videos` takes one picture (`input_reference`). */
+export const openaiMediaTypes: MediaTypes = {
+  image: { most: { image: 1, reference_images: anyNumber, video_url: 0, audio_url: 0 } },
+  video: {
+    most: { image: 1, reference_images: 1, video_url: 0, audio_url: 0 },
+    apart: [['image', 'reference_images']],
+  },
+};
 
 const toForm = (fields: JsonObject): FormPart[] =>
   Object.entries(fields).map(([name, value]) => ({

@@ -1,17 +1,20 @@
+import type { MediaFamilies } from '../domain/media-support.ts';
 import type { Adapter } from './channel.ts';
 import type { UpstreamCaller } from './call-upstream.ts';
 import { createAnthropic } from './anthropic.ts';
-import { createDashscope } from './dashscope.ts';
-import { createFal } from './fal.ts';
+import { createDashscope, dashscopeMedia } from './dashscope.ts';
+import { createFal, falMedia } from './fal.ts';
 import { createGemini } from './gemini.ts';
-import { createKling } from './kling.ts';
-import { createMinimax } from './minimax.ts';
+import { geminiMediaTypes } from './gemini-media.ts';
+import { createKling, klingMedia } from './kling.ts';
+import { createMinimax, minimaxMedia } from './minimax.ts';
 import { createOpenai } from './openai.ts';
-import { createReplicate } from './replicate.ts';
-import { createRunway } from './runway.ts';
-import { createSeedance } from './seedance.ts';
-import { createTollgate } from './tollgate.ts';
-import { createXai } from './xai.ts';
+import { openaiMediaTypes } from './openai-media.ts';
+import { createReplicate, replicateMedia } from './replicate.ts';
+import { createRunway, runwayMedia } from './runway.ts';
+import { createSeedance, seedanceMedia } from './seedance.ts';
+import { createTollgate, tollgateMedia } from './tollgate.ts';
+import { createXai, xaiMedia } from './xai.ts';
 
 /** Every supported provider family, by the name that channel rows and the catalog use. */
 export const adapterFamilies: Readonly<Record<string, (caller: UpstreamCaller) => Adapter>> = {
@@ -27,6 +30,24 @@ export const adapterFamilies: Readonly<Record<string, (caller: UpstreamCaller) =
   minimax: createMinimax,
   runway: createRunway,
   tollgate: createTollgate,
+};
+
+/**
+ * What the adapter of each media family sends of a request. The check of the catalog, the choice of channels and the table in
+ * docs/PROVIDERS.md follow from it.
+ */
+export const mediaFamilies: MediaFamilies = {
+  fal: falMedia,
+  openai: openaiMediaTypes,
+  gemini: geminiMediaTypes,
+  replicate: replicateMedia,
+  seedance: seedanceMedia,
+  kling: klingMedia,
+  xai: xaiMedia,
+  dashscope: dashscopeMedia,
+  minimax: minimaxMedia,
+  runway: runwayMedia,
+  tollgate: tollgateMedia,
 };
 
 /** The families whose chat adapter passes listed further fields through (`chatSupports.extra`). */

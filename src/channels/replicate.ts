@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
+import { anyNumber, type MediaTypes } from '../domain/media-support.ts';
 import type { MediaInputKey } from '../domain/parameters.ts';
 import { bearerAuthorization, type UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaRequest, StopOptions } from './channel.ts';
@@ -68,6 +69,13 @@ function endpointOf(model: string): { path: string; version?: string } {
   if (name === '' || name.includes(':')) return { path: '/predictions', version: model };
   return { path: `/models/${encodeURIComponent(owner)}/${encodeURIComponent(name)}/predictions` };
 }
+
+/** Each model has its own inputs, and takes those that the catalog names for it. */
+export const replicateMedia: MediaTypes = {
+  takesInputNames: true,
+  image: { most: { image: 1, reference_images: anyNumber, video_url: 1, audio_url: 1 } },
+  video: { most: { image: 1, reference_images: anyNumber, video_url: 1, audio_url: 1 } },
+};
 
 /** The names of the inputs in most models. */
 const usualNames: Record<MediaInputKey, string> = {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
+import { anyNumber, type MediaTypes } from '../domain/media-support.ts';
 import type { UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaRequest, StopOptions, Upstream } from './channel.ts';
 import { onJob } from './family-calls.ts';
@@ -52,6 +53,18 @@ const runwayHeaders = ({ credential }: Upstream) => ({
   // The only version that the SDK knows.
   'x-runway-version': '2024-11-06',
 });
+
+/** A clip begins with an image, is guided by references, or is the edit of a clip, which references guide too. */
+export const runwayMedia: MediaTypes = {
+  image: { most: { image: 1, reference_images: anyNumber, video_url: 0, audio_url: 0 } },
+  video: {
+    most: { image: 1, reference_images: anyNumber, video_url: 1, audio_url: 0 },
+    apart: [
+      ['image', 'reference_images'],
+      ['image', 'video_url'],
+    ],
+  },
+};
 
 /** Each kind of input has an endpoint with its own field names. */
 function toCall(request: MediaRequest): { path: string; body: JsonObject } {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
+import { anyNumber, type MediaTypes } from '../domain/media-support.ts';
 import { bearerAuthorization, type UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaInput, MediaRequest, StopOptions } from './channel.ts';
 import { onJob } from './family-calls.ts';
@@ -51,6 +52,10 @@ export function createSeedance(caller: UpstreamCaller): Adapter {
 }
 
 const tasksPath = '/contents/generations/tasks';
+
+export const seedanceMedia: MediaTypes = {
+  video: { most: { image: 1, reference_images: anyNumber, video_url: 1, audio_url: 1 } },
+};
 
 function toContent(request: MediaRequest): JsonObject[] {
   const part = (type: 'image_url' | 'video_url' | 'audio_url', input: MediaInput, role: string): JsonObject => ({

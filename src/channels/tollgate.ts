@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { anyNumber, type MediaTypes } from '../domain/media-support.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './call-upstream.ts';
 import { ModelList } from './chat-call.ts';
 import type { Adapter, CallOptions, MediaRequest, StopOptions, Upstream } from './channel.ts';
@@ -48,6 +49,12 @@ export function createTollgate(caller: UpstreamCaller): Adapter {
     })),
   };
 }
+
+/** Which of them a model takes is up to the other gateway. */
+export const tollgateMedia: MediaTypes = {
+  image: { most: { image: 1, reference_images: anyNumber, video_url: 1, audio_url: 1 } },
+  video: { most: { image: 1, reference_images: anyNumber, video_url: 1, audio_url: 1 } },
+};
 
 const toBody = ({ image, referenceImages, videoUrl, audioUrl, ...request }: MediaRequest): RequestBody => ({
   ...request.parameters,

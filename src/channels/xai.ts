@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
+import { anyNumber, type MediaTypes } from '../domain/media-support.ts';
 import { bearerAuthorization, type UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaRequest } from './channel.ts';
 import { ModelList } from './chat-call.ts';
@@ -46,6 +47,12 @@ export function createXai(caller: UpstreamCaller): Adapter {
     listModels: modelListBy('/models', ModelList, ({ data }) => ({ names: data.map(({ id }) => id), next: null })),
   };
 }
+
+/** Edits of clips are another endpoint, which no model of the catalog uses. */
+export const xaiMedia: MediaTypes = {
+  image: { most: { image: 1, reference_images: anyNumber, video_url: 0, audio_url: 0 } },
+  video: { most: { image: 1, reference_images: anyNumber, video_url: 0, audio_url: 0 } },
+};
 
 /** One picture has another field than several. */
 function toEdited(request: MediaRequest): JsonObject {

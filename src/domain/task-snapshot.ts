@@ -1,6 +1,7 @@
 import type { CatalogEntry, UpstreamMapping } from './catalog.ts';
 import type { JsonObject } from './json.ts';
-import { canMake } from './offered-requests.ts';
+import type { MediaFamilies } from './media-support.ts';
+import { makersOf } from './offered-requests.ts';
 import { mediaCost } from './upstream-cost.ts';
 
 /**
@@ -22,13 +23,11 @@ export interface TaskMapping extends Omit<
   cost_micro_usd: number;
 }
 
-/** The upstream families that offer what this task asks for, each with its cost of the task. */
-export const taskSnapshot = (entry: CatalogEntry, input: JsonObject): TaskSnapshot => ({
+/** The upstream families that make what this task asks for, each with its cost of the task. */
+export const taskSnapshot = (entry: CatalogEntry, input: JsonObject, families: MediaFamilies = {}): TaskSnapshot => ({
   groups: entry.private.groups,
   upstream: Object.fromEntries(
-    Object.entries(entry.private.upstream)
-      .filter(([, mapping]) => canMake(mapping, input))
-      .map(([family, mapping]) => [family, taskMapping(mapping, input)]),
+    makersOf(entry, input, families).map(([family, mapping]) => [family, taskMapping(mapping, input)]),
   ),
 });
 

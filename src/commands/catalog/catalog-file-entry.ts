@@ -94,7 +94,7 @@ const Mapping = z.strictObject({
   pass_through: z.array(inputName).max(100).optional(),
   only: z.record(key, z.array(scalar).min(1).max(valuesMax)).optional(),
   refuses: z
-    .array(condition.refine((each) => Object.keys(each).length > 1, 'must name what excludes each other'))
+    .array(condition.refine((each) => Object.keys(each).length > 0, 'must name what excludes each other'))
     .min(1)
     .max(valuesMax)
     .optional(),

@@ -1,3 +1,4 @@
+import { mediaFamilies } from '../../channels/registry.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import { GatewayError, MayHaveBeenAccepted } from '../../domain/errors.ts';
 import type { CatalogEntry } from '../../domain/catalog.ts';
@@ -51,7 +52,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
     const message = 'dry_run is not supported on this route.';
     throw new GatewayError('unsupported_parameter', { message, param: 'dry_run' });
   }
-  const snapshot = { ...taskSnapshot(entry, input), credits };
+  const snapshot = { ...taskSnapshot(entry, input, mediaFamilies), credits };
   await assertSomeChannel(deps, entry, input, snapshot);
   await deps.admission.assertNotOverloaded();
   await deps.storage.assertRoom(request.key.projectId, 'result');
@@ -162,10 +163,11 @@ async function readTask(deps: Pick<Deps, 'db'>, taskId: string): Promise<TaskVie
  */
 async function assertSomeChannel(
   deps: CreateDeps,
-  { model, private: hidden }: CatalogEntry,
+  entry: CatalogEntry,
   input: JsonObject,
   { groups, upstream }: TaskSnapshot,
 ): Promise<void> {
+  const { model, private: hidden } = entry;
   const { channels, nowMs } = await deps.channels.list();
   const servingBy = (mappings: object) =>
     listServing(channels, {
@@ -173,6 +175,7 @@ async function assertSomeChannel(
     });
   if (servingBy(upstream).length > 0) return;
   const [other] = servingBy(hidden.upstream);
-  const mapping = other && hidden.upstream[other.adapter];
-  throw mapping ? notMade(model, mapping, input) : new GatewayError('no_channel_available', { retryAfterSeconds: 30 });
+  throw other
+    ? notMade(entry, other.adapter, input, mediaFamilies)
+    : new GatewayError('no_channel_available', { retryAfterSeconds: 30 });
 }

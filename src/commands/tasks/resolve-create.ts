@@ -1,3 +1,4 @@
+import { mediaFamilies } from '../../channels/registry.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
@@ -55,7 +56,7 @@ export async function resolveCreate(deps: ResolveDeps, request: CreateMediaReque
   const type: TaskType = entry.model.type === 'video' ? 'video' : 'image';
   const { imageDeadlineSeconds, videoDeadlineSeconds } = deps.config.tasks;
   const options = readTaskOptions(body, type === 'image' ? imageDeadlineSeconds : videoDeadlineSeconds);
-  assertMade(entry, input);
+  assertMade(entry, input, mediaFamilies);
   const credits = mediaCredits(entry.model, input);
   if (options.maxCredits !== null && credits > options.maxCredits) {
     const message = `This request costs ${credits} credits, and max_credits is ${options.maxCredits}.`;

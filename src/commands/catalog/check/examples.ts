@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mediaFamilies } from '../../../channels/registry.ts';
 import type { CatalogEntry } from '../../../domain/catalog.ts';
 import { GatewayError } from '../../../domain/errors.ts';
 import { assertMade } from '../../../domain/offered-requests.ts';
@@ -45,7 +46,7 @@ function refusalOf(entry: CatalogEntry, body: Record<string, unknown>): string |
   try {
     const { input } = resolveMediaRequest(entry, body, { checkUrl });
     mediaCredits(entry.model, input);
-    assertMade(entry, input);
+    assertMade(entry, input, mediaFamilies);
     return undefined;
   } catch (error) {
     const param = error instanceof GatewayError && error.param !== undefined ? `${error.param}: ` : '';

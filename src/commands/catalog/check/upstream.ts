@@ -12,6 +12,7 @@ import { chatDescriptors } from './chat.ts';
 import { checkCondition } from './condition.ts';
 import { checkCost } from './cost.ts';
 import { quoted, refuseDuplicates, type Findings } from './findings.ts';
+import { checkMediaInputs, checkSingleRefusal } from './media-inputs.ts';
 
 /** Checks how the model's parameters and inputs are translated for each adapter family. */
 export function checkUpstream(entry: CatalogEntry, findings: Findings): void {
@@ -25,6 +26,7 @@ export function checkUpstream(entry: CatalogEntry, findings: Findings): void {
     checkMapping(entry, mapping, path, findings);
     checkCost(entry, mapping, path, findings);
     checkFurtherFields(entry, family, mapping, findings);
+    checkMediaInputs(entry, family, mapping, findings);
   }
   checkEveryValueIsMade(entry, findings);
 }
@@ -142,7 +144,12 @@ function checkRefuses(entry: CatalogEntry, { refuses }: UpstreamMapping, path: s
   if (refuses === undefined) return;
   const at = `${path}.refuses`;
   if (entry.model.type === 'chat') findings.problem(at, 'belongs to image and video models');
-  else for (const [index, condition] of refuses.entries()) checkCondition(entry, condition, `${at}.${index}`, findings);
+  else {
+    for (const [index, condition] of refuses.entries()) {
+      checkSingleRefusal(entry, condition, `${at}.${index}`, findings);
+      checkCondition(entry, condition, `${at}.${index}`, findings);
+    }
+  }
 }
 
 /** Checks the rules of fields that depend on several parameters: every offered value must reach the provider. */

@@ -1,6 +1,8 @@
 import { answeredSynchronously, type Operation, type SubmitResult } from '../../../channels/channel.ts';
+import { mediaFamilies } from '../../../channels/registry.ts';
 import { renewSubmit, saveOperation } from '../../../db/attempts.ts';
 import { busyChannel } from '../../../domain/channel-health.ts';
+import { unsentInput } from '../../../domain/media-support.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { leaveToNewHolder } from './leave.ts';
 import { patiently } from './patiently.ts';
@@ -69,7 +71,12 @@ export async function submit(run: AttemptRun, { holder, begunAt }: FreshAttempt)
 async function buildInTime(run: AttemptRun, { attemptId }: AttemptHolder): ReturnType<typeof buildRequest> {
   try {
     const built = await buildRequest(run, attemptId);
-    if ('end' in built || run.remainingMs() > 0) return built;
+    if ('end' in built) return built;
+    // A task of an earlier release may name a family that would not send all of it.
+    const { task, channel } = run;
+    const unsent = unsentInput(mediaFamilies[channel.row.adapter], task.type, task.input ?? {});
+    if (unsent) return { end: { ...notSent(`the adapter ${unsent.why}`), errorClass: 'rejected' } };
+    if (run.remainingMs() > 0) return built;
     return { end: notSent("the task's deadline passed before the submit was sent") };
   } catch (error) {
     // Throwing here would leave a row from which a later run could not see that nothing was sent.
