@@ -8,7 +8,7 @@ export interface CatalogCache {
   /** All entries in the catalog's order, inactive and hidden ones too. The same array until the catalog changes. */
   entries(): Promise<readonly CatalogEntry[]>;
   find(modelId: string): Promise<CatalogEntry | null>;
-  /** The model of a legacy alias, and the parameters that the alias presets. */
+  /** The model of an alias, and the parameters that the alias presets. */
   findAlias(alias: string): Promise<{ modelId: string; preset: JsonObject } | null>;
   forget(): void;
 }

@@ -37,7 +37,7 @@ export const workSettings = {
   }),
   imageAnswers: z.object({
     waitSeconds: seconds('IMAGE_WAIT_SECONDS', 120).describe(
-      'How long `generateContent` and `/v1/images` wait for an image.',
+      'How long `generateContent` and `/v1/images` wait for an image; under `/v1` and `/v1beta` 85 seconds at most.',
     ),
     waitsMax: integer('IMAGE_WAITS_MAX', 100, { min: 1 }).describe(
       'Requests of one process that may wait for an image at the same time.',

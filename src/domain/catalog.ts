@@ -147,7 +147,10 @@ export interface ModelPrivate {
   retired?: string;
   /** Why the model may cost more than the client pays, whatever family makes it. */
   loss_ok?: string;
-  /** Legacy names of this model, with preset parameters. They work on legacy routes only. */
+  /**
+   * Further names of this model. Those of a chat model count on every route. Those of an image or video model may preset parameters, and count on
+   * legacy routes and on those for SDKs of other vendors.
+   */
   aliases: Record<string, JsonObject>;
   /** By adapter family. */
   upstream: Record<string, UpstreamMapping>;

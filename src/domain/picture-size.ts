@@ -16,6 +16,14 @@ export function clipSize(entry: CatalogEntry, size: string): JsonObject {
   return sizeParameters(entry, size, 'resolution', resolutionOfClip);
 }
 
+/**
+ * The sizes of OpenAI's own models, which its clients send without asking what a model makes. A model that does not make one makes the most
+ * similar: its smallest size, in an aspect ratio that differs by an eighth at most. The answer says which.
+ */
+const usualSizes: ReadonlySet<string> = new Set([
+  ...['256x256', '512x512', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'],
+]);
+
 interface Pixels {
   width: number;
   height: number;
@@ -33,10 +41,11 @@ function sizeParameters(
   const [ratios, classes] = [offered('aspect_ratio'), offered(classKey)];
   if (classes.includes(size)) return { [classKey]: size };
   const pixels = readPixels(size);
-  const ratio = pixels && ratioOf(ratios, pixels);
+  const isUsual = classKey === 'img_size' && usualSizes.has(size);
+  const ratio = pixels && (ratioOf(ratios, pixels) ?? (isUsual ? nearestRatio(ratios, pixels) : undefined));
   // A model without classes makes one size of each aspect ratio.
   const isOneSize = classes.length === 0 || classes.every((name) => name === 'default');
-  const sizeClass = pixels && !isOneSize ? classOf(classes, pixels) : undefined;
+  const sizeClass = pixels && !isOneSize ? (classOf(classes, pixels) ?? (isUsual ? classes[0] : undefined)) : undefined;
   if (!pixels || ratio === undefined || (!isOneSize && sizeClass === undefined)) {
     throw new GatewayError('invalid_value', { param: 'size', message: refusalOf(size, { ratios, classes }) });
   }
@@ -61,6 +70,15 @@ const ratioOf = (ratios: readonly string[], { width, height }: Pixels): string |
     const [across = 0, down = 0] = ratio.split(':').map(Number);
     return isNear(across / down, width / height);
   });
+
+function nearestRatio(ratios: readonly string[], { width, height }: Pixels): string | undefined {
+  const difference = (ratio: string): number => {
+    const [across = 0, down = 0] = ratio.split(':').map(Number);
+    return Math.abs(Math.log(across / down / (width / height)));
+  };
+  const [nearest] = ratios.toSorted((one, other) => difference(one) - difference(other));
+  return nearest !== undefined && difference(nearest) <= Math.log(1.126) ? nearest : undefined;
+}
 
 /** The pixels of a picture of 1k. */
 const pixelsOf1k = 1024 * 1024;

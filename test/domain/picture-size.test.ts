@@ -21,13 +21,17 @@ describe("OpenAI's size of a picture", () => {
     ['2048x2048', { aspect_ratio: '1:1', img_size: '2k' }],
     ['2560x1440', { aspect_ratio: '16:9', img_size: '2k' }],
     ['3840x2160', { aspect_ratio: '16:9', img_size: '4k' }],
+    ['256x256', { aspect_ratio: '1:1', img_size: '1k' }],
+    ['512x512', { aspect_ratio: '1:1', img_size: '1k' }],
+    ['1536x1024', { aspect_ratio: '4:3', img_size: '1k' }],
+    ['1024x1536', { aspect_ratio: '3:4', img_size: '1k' }],
     ['2k', { img_size: '2k' }],
     ['auto', {}],
   ])('%s becomes the aspect ratio and the class with about as many pixels', (size, parameters) => {
     expect(pictureSize(aurora, size)).toEqual(parameters);
   });
 
-  it.each(['256x256', '1536x1024', '8192x8192', '1024', '1024x', '0x1024', 'big'])(
+  it.each(['300x200', '8192x8192', '1024', '1024x', '0x1024', 'big'])(
     '%s is refused by a model that does not make it, which says what it makes',
     (size) => {
       expect(() => pictureSize(aurora, size)).toThrow(
@@ -55,6 +59,21 @@ describe("OpenAI's size of a picture", () => {
     const own = { ...aurora, model: { ...model, parameters: { ...model.parameters, fields } } };
     expect(pictureSize(own, '1536x1024')).toEqual({ size: '1536x1024' });
   });
+
+  it.each(['256x256', '512x512', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'])(
+    '%s is made by every image model with aspect ratios, or the most similar in its smallest size',
+    (size) => {
+      for (const entry of entries) {
+        const { type, parameters } = entry.model;
+        if (type !== 'image' || parameters.aspect_ratio === undefined) continue;
+        const made = pictureSize(entry, size);
+        expect([entry.model.id, parameters.aspect_ratio]).toEqual([
+          entry.model.id,
+          expect.arrayContaining([made['aspect_ratio']]),
+        ]);
+      }
+    },
+  );
 
   it('is refused by a model without sizes', () => {
     expect(() => pictureSize(entryOf('stable-diffusion-3.5'), '1024x1024')).toThrow(/leave it out/);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { quickCallbacks } from '../commands/callbacks/receiver.ts';
 import { describeDocumentedRequests } from '../docs/documented-requests.ts';
+import { describeClientNames } from '../http/routes/client-names.ts';
 import { describeLegacy } from '../http/routes/legacy.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { describeEndpoints } from './endpoints.ts';
@@ -13,5 +14,6 @@ afterAll(() => gateway?.stop());
 
 // First, because the other tests make channels fail.
 describeDocumentedRequests(() => gateway);
+describeClientNames(() => gateway);
 describeEndpoints(() => gateway);
 describeLegacy(() => gateway);

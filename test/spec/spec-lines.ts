@@ -69,7 +69,7 @@ export const specLines = {
   '4.2 model': 'A chat model; any other is 400 `model_type_mismatch`.',
   '4.2 messages': 'Strings or content parts, and tools, as OpenAI has them.',
   '4.2 max_tokens':
-    '16 to 8192. When absent, what the entry of the model says counts: 1024, or 4096 for 18 of the 26 shipped models, which think first. The step is a hint for forms.',
+    '16 to 8192. When absent, what the entry of the model says counts: 1024, and more for models that think first: 4096 for 17 of the 26 shipped models, 8192 for one. The step is a hint for forms.',
   '4.2 temperature': '0 to 2. The step is a hint for forms.',
   '4.2 stream': '`true` is accepted. A model with `stream: false` sends its finished answer as one chunk.',
   '4.2 returns': 'The chat completion object with our id, and headers with credits and attempts.',
@@ -95,7 +95,7 @@ export const specLines = {
   '4.4 returns': 'The task with its `task_id`, before processing begins.',
   '4.5 returns': 'The task with status, progress, outputs, error and credits.',
   '4.6 model and aliases':
-    'A model id or an alias from the catalog. An alias names a model with preset parameters and works on legacy routes only.',
+    'A model id or an alias from the catalog. An alias names a model with preset parameters and works on legacy routes and under `/v1/images`.',
   '4.6 type': 'Inferred from the model. A different type is 400.',
   '4.6 prompt': 'As in 4.4.',
   '4.6 aspectRatio': 'Sets `aspect_ratio`. Models without it ignore the field.',
@@ -145,7 +145,7 @@ export const specLines = {
   '7 unknown model': '404 `model_not_found`.',
   '7 bad callback_url': '400 `invalid_callback_url`.',
   '8 max_tokens':
-    '16 to 8192. When absent, what the entry of the model says: 1024, or 4096 for most models that think first.',
+    '16 to 8192. When absent, what the entry of the model says: 1024, and more for models that think first.',
   '8 temperature': '0 to 2.',
   '8 media values': 'The values of the model’s parameters only. The longest video takes 15 seconds.',
   '8 RPM': 'Set per key. A key without one is unlimited.',

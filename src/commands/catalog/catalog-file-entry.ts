@@ -132,7 +132,13 @@ const Private = z.strictObject({
     .refine(({ min, default: usual }) => min <= usual, { path: ['default'], message: 'must not be below min' })
     .optional(),
   max_output_tokens: z.int().min(16).max(1_000_000).optional(),
-  aliases: z.record(name, z.record(z.string(), z.json())).default({}),
+  // A list where the aliases preset nothing.
+  aliases: z
+    .union([
+      z.record(name, z.record(z.string(), z.json())),
+      z.array(name).transform((names) => Object.fromEntries(names.map((alias) => [alias, {}]))),
+    ])
+    .default({}),
   upstream: z.record(z.string().regex(/^[a-z][a-z0-9-]{0,63}$/), Mapping),
 });
 

@@ -29,7 +29,7 @@ export function checkCatalogEntry(entry: CatalogEntry): { problems: CatalogProbl
   return { problems, warnings };
 }
 
-/** Checks that no two models share an id or a legacy alias. The id of a retired model may be an alias of its successor. */
+/** Checks that no two models share an id or an alias. The id of a retired model may be an alias of its successor. */
 export function checkCatalogNames(entries: readonly CatalogEntry[]): CatalogProblem[] {
   const problems: CatalogProblem[] = [];
   const ids = new Set<string>();

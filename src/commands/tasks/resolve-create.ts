@@ -26,7 +26,9 @@ export interface CreateMediaRequest {
   route: string;
   idempotencyKey: string | null;
   body: JsonObject;
-  /** Translates the body of another dialect to the fields of the core routes. `preset`: the parameters of a legacy alias, if any. */
+  /** Whether `model` may be an alias of an image or video model. Legacy routes take them anyway. */
+  allAliases?: boolean;
+  /** Translates the body of another dialect to the fields of the core routes. `preset`: the parameters of an alias, if any. */
   coreBody?: (entry: CatalogEntry, preset: JsonObject) => JsonObject;
 }
 
@@ -65,12 +67,12 @@ export async function resolveCreate(deps: ResolveDeps, request: CreateMediaReque
   return { entry, type, input, credits, options, callbackUrl };
 }
 
-/** Only the legacy routes accept aliases (rules "Legacy"). */
+/** Legacy routes, and those for SDKs of other vendors, accept the aliases of image and video models (rules "Legacy"). */
 const findEntry = async (
   deps: ResolveDeps,
-  { dialect, body, key }: CreateMediaRequest,
+  { dialect, body, key, allAliases = dialect === 'legacy' }: CreateMediaRequest,
 ): Promise<{ entry: CatalogEntry; preset: JsonObject }> =>
-  dialect === 'legacy'
+  allAliases
     ? findLegacyModelFor(deps, body.model, key)
     : { entry: await findModelFor(deps, body.model, key), preset: {} };
 

@@ -15,7 +15,8 @@ import { toToken } from './thought-token.ts';
 
 /**
  * Writes the events of a streamed message (https://platform.claude.com/docs/en/build-with-claude/streaming, read 2026-11-22). The counts
- * and what the answer cost come with `message_delta`, because the input is counted only when the answer ends.
+ * and what the answer cost come with `message_delta`, because the input is counted only when the answer ends. `message_start` has an estimate of it, by
+ * which agents decide when to shorten a conversation.
  */
 export function anthropicStream(about: Omit<StreamAbout, 'includeUsage'>): ChatStreamWriter {
   const blocks = new Blocks();
@@ -23,7 +24,10 @@ export function anthropicStream(about: Omit<StreamAbout, 'includeUsage'>): ChatS
   const begin = (): string => {
     if (isBegun) return '';
     isBegun = true;
-    const usage = anthropicUsage({ reply: { ...nothing, usage: null }, usage: { input: 0, output: 0 } });
+    const usage = anthropicUsage({
+      reply: { ...nothing, usage: null },
+      usage: { input: about.inputTokens ?? 0, output: 0 },
+    });
     return anthropicEvent('message_start', { message: { ...emptyMessage(about), usage } });
   };
   return {

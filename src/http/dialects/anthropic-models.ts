@@ -1,4 +1,5 @@
 import type { CatalogEntry } from '../../domain/catalog.ts';
+import { namesOf } from '../../domain/model-names.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { ListAsked, ModelForm } from './model-form.ts';
 
@@ -43,7 +44,7 @@ function pageOf(
 }
 
 function placeOf(entries: readonly CatalogEntry[], param: string, id: string): number {
-  const place = entries.findIndex(({ model }) => model.id === id);
+  const place = entries.findIndex((entry) => namesOf(entry).includes(id));
   if (place >= 0) return place;
   throw new GatewayError('invalid_value', {
     message: `${param}: there is no model ${quoted(id)} in this list.`,

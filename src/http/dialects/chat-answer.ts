@@ -6,7 +6,7 @@ export interface ChatAnswer extends Pick<ChatAnswered, 'reply' | 'usage' | 'warn
   id: string;
   /** Unix seconds. */
   created: number;
-  /** The catalog's model id. */
+  /** The name that the client asked for: the model's id or an alias of it. */
   model: string;
 }
 

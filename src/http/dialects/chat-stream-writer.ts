@@ -5,6 +5,8 @@ import type { ChatAnswer } from './chat-answer.ts';
 
 /** What every event of a streamed answer says. */
 export interface StreamAbout extends Pick<ChatAnswer, 'id' | 'created' | 'model'> {
+  /** An estimate, for events that are written before the provider has counted. */
+  inputTokens?: number;
   /** The id under which the request is logged. */
   requestId: string;
   /** Whether the client asked for a last event with the counts (OpenAI: `stream_options.include_usage`). */

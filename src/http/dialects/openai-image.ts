@@ -3,6 +3,7 @@ import type { CatalogEntry } from '../../domain/catalog.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { TaskOutput } from '../../domain/task.ts';
+import { acceptedParameters } from '../../domain/parameters.ts';
 import { pictureSize } from '../../domain/picture-size.ts';
 import { placePictures } from '../../domain/place-pictures.ts';
 import { anyJson, listOf, validate } from '../validate.ts';
@@ -17,6 +18,8 @@ export interface OpenaiImageRequest {
   size?: string;
   /** Whether the pictures are wanted as base64, which is the default, or as URLs. */
   isInline: boolean;
+  /** Whether the answer is the task, which the client polls. */
+  isAsync: boolean;
   /** Everything else. The catalog entry decides which fields it takes. */
   further: JsonObject;
 }
@@ -26,10 +29,11 @@ export interface OpenaiImageRequest {
  * `output_format` and the rest are fields of the model's catalog entry or refused by their name. Null means absent.
  */
 export function readOpenaiImage(body: unknown): OpenaiImageRequest {
-  const { size, response_format: format, ...rest } = validate(OpenaiImageBody, body);
+  const { size, response_format: format, async, ...rest } = validate(OpenaiImageBody, body);
   return {
     images: [],
     isInline: format !== 'url',
+    isAsync: async === true,
     ...given({ size }),
     further: withoutEffect(rest),
   };
@@ -37,7 +41,7 @@ export function readOpenaiImage(body: unknown): OpenaiImageRequest {
 
 /** Reads `POST /v1/images/edits`: the same with pictures, from a form or, as JSON, in `images`. */
 export function readOpenaiEdit(body: unknown): OpenaiImageRequest {
-  const { image, images, size, response_format: format, ...rest } = validate(OpenaiEditBody, body);
+  const { image, images, size, response_format: format, async, ...rest } = validate(OpenaiEditBody, body);
   const pictures = [...(typeof image === 'string' ? [image] : (image ?? [])), ...(images ?? []).map(toReference)];
   if (pictures.length === 0) {
     throw new GatewayError('missing_parameter', { param: 'image', message: 'The field image is required.' });
@@ -45,6 +49,7 @@ export function readOpenaiEdit(body: unknown): OpenaiImageRequest {
   return {
     images: pictures,
     isInline: format !== 'url',
+    isAsync: async === true,
     ...given({ size }),
     further: withoutEffect(rest),
   };
@@ -55,6 +60,10 @@ export const OpenaiImageBody = z
     model: z.string().min(1).max(200),
     size: z.string().min(1).max(50).nullish(),
     response_format: z.enum(['url', 'b64_json']).nullish(),
+    async: z
+      .boolean()
+      .nullish()
+      .describe('True: the answer is 202 with the task, which is polled at `/api/v1/tasks/{task_id}`.'),
     user: z.string().max(512).nullish(),
     safety_identifier: z.string().max(512).nullish(),
   })
@@ -106,11 +115,30 @@ export function furtherFields(rest: Record<string, unknown>): JsonObject {
 
 /** The same request as the core route expects it. Throws `invalid_value` or `unsupported_parameter` with OpenAI's name of the field. */
 export function toCoreOpenaiImage({ images, size, further }: OpenaiImageRequest, entry: CatalogEntry): JsonObject {
+  const fields = withoutSameEffect(further, entry);
   const sized = size === undefined ? {} : pictureSize(entry, size);
-  demandApart(sized, further, 'size');
+  demandApart(sized, fields, 'size');
   const placed = placePictures(images, entry, 'image');
-  demandApart(placed, further, 'image');
-  return { ...further, ...sized, ...placed };
+  demandApart(placed, fields, 'image');
+  return { ...fields, ...sized, ...placed };
+}
+
+/** What clients of earlier models of OpenAI send. A model without such a setting has one quality, one style and the filters of its provider. */
+const earlierSettings: HarmlessValues = {
+  quality: ['hd'],
+  style: ['vivid', 'natural'],
+  moderation: ['low'],
+};
+
+/** Without the fields that the model does not have and that ask for what it does anyway, such as the format that its catalog entry fixes. */
+function withoutSameEffect(further: JsonObject, entry: CatalogEntry): JsonObject {
+  const accepted = acceptedParameters(entry);
+  const mappings = Object.values(entry.private.upstream);
+  const isFixed = (field: string, value: unknown): boolean =>
+    mappings.length > 0 && mappings.every(({ fixed }) => isGiven(value) && fixed?.[field] === value);
+  const own = Object.entries(further).filter(([field]) => accepted.has(field));
+  const others = Object.entries(further).filter(([field, value]) => !accepted.has(field) && !isFixed(field, value));
+  return { ...Object.fromEntries(own), ...withoutHarmless(Object.fromEntries(others), earlierSettings) };
 }
 
 /** Throws if the client names a parameter of the model beside the field of OpenAI that stands for it. */

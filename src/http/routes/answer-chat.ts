@@ -38,6 +38,8 @@ export interface ChatDialect {
    * named in `x-tollgate-clamped`.
    */
   clampedField?: string;
+  /** Streams every model as its provider writes, as under `/v1`. Otherwise the catalog entry's `stream` decides (spec §2.3). */
+  isLive?: boolean;
   /** The beginning of the answer's id. By default OpenAI's. */
   idPrefix?: string;
   /** This dialect's names of the fields that the shared checks refuse or leave out. By default they are the checks' own. */
@@ -90,13 +92,15 @@ export async function beginChat(
   const { prepared, clamped } = await prepare(deps, ctx, dialect, body);
   tellClamped(ctx, clamped);
   const { requestId } = ctx.state;
+  const { likelyInputTokens, inputTokens } = prepared.hold;
   return {
     replayed,
     about: {
       id: `${dialect.idPrefix ?? 'chatcmpl-'}${requestId.replace(/^req_/, '')}`,
       requestId,
       created: Math.floor(Date.now() / 1000),
-      model: prepared.entry.model.id,
+      model: prepared.request.model,
+      inputTokens: Math.min(likelyInputTokens, inputTokens),
     },
     input: {
       requestId,

@@ -21,8 +21,8 @@ import {
 } from './answer-chat.ts';
 
 /**
- * Answers one chat as events. Models whose catalog entry says `stream: true` are streamed as their provider writes; the
- * answer of any other model comes as one piece when it is finished. `x-tollgate-stream` says which. Until the first event the request
+ * Answers one chat as events. Under `/v1` every model is streamed as its provider writes, elsewhere the models whose catalog entry says
+ * `stream: true`; any other answer comes as one piece when it is finished. `x-tollgate-stream` says which. Until the first event the request
  * can be refused with a status of its own; later an error is an event.
  */
 export async function streamAnswer(deps: ChatRouteDeps, ctx: AppContext, dialect: ChatDialect): Promise<void> {
@@ -30,7 +30,7 @@ export async function streamAnswer(deps: ChatRouteDeps, ctx: AppContext, dialect
   const events = new EventStream(ctx, dialect.framing?.());
   try {
     if ('stored' in begun) return sendStored(ctx, events, begun.stored);
-    const isLive = begun.input.prepared.entry.model.parameters.stream === true;
+    const isLive = dialect.isLive === true || begun.input.prepared.entry.model.parameters.stream === true;
     ctx.set('x-tollgate-stream', isLive ? 'live' : 'buffered');
     await (isLive ? sendLive(deps, ctx, dialect, begun, events) : sendBuffered(deps, ctx, dialect, begun, events));
   } catch (error) {

@@ -11,18 +11,19 @@ import { streamAnswer } from './chat-stream.ts';
 export const chatCompletions = (deps: ChatRouteDeps): AppMiddleware =>
   answerOpenai(deps, () => ({ route: '/api/v1/chat/completions', read: readOpenaiChat }));
 
-/** `POST /v1/chat/completions`: the same with any `max_tokens`, which is clamped to what the model writes. */
+/** `POST /v1/chat/completions`: the same, streamed as it is written, with any `max_tokens`, which is clamped to what the model writes. */
 export const v1ChatCompletions = (deps: ChatRouteDeps): AppMiddleware =>
   answerOpenai(deps, (body) => ({
     route: '/v1/chat/completions',
     read: readV1OpenaiChat,
+    isLive: true,
     clampedField: isGiven(body['max_tokens']) ? 'max_tokens' : 'max_completion_tokens',
   }));
 
 const answerOpenai =
   (
     deps: ChatRouteDeps,
-    howToRead: (body: JsonObject) => Pick<ChatDialect, 'route' | 'read' | 'clampedField'>,
+    howToRead: (body: JsonObject) => Pick<ChatDialect, 'route' | 'read' | 'clampedField' | 'isLive'>,
   ): AppMiddleware =>
   async (ctx) => {
     const body = ctx.request.body ?? {};

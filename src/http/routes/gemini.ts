@@ -1,3 +1,4 @@
+import { findNamed } from '../../commands/catalog/find-model.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { demandScope } from '../middleware/key-permissions.ts';
@@ -12,13 +13,13 @@ import { sendJsonText } from '../json-text.ts';
 import { queryValue } from '../query.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { storedEvents, streamAnswer } from './chat-stream.ts';
-import type { AnswerPictures } from './picture-answers.ts';
+import { proxyWaitSeconds, type AnswerPictures } from './picture-answers.ts';
 
 /** Where the two routes stand, and what they share with other routes. */
 interface GeminiMount {
   /** The scope of an Idempotency-Key. Both actions share it, because a key stands for one purchase. */
   keyScope: string;
-  /** Whether a length above what the model writes is clamped, as under `/v1`. */
+  /** Whether a length above what the model writes is clamped, every chat is streamed live and every alias counts, as under `/v1`. */
   isV1: boolean;
   answerPictures: AnswerPictures;
 }
@@ -49,8 +50,8 @@ function generation(deps: ChatRouteDeps, mount: GeminiMount): GeminiHandlers {
     async stream(ctx) {
       const framing = demandAlt(ctx, [...jsonFormats, 'sse']) === 'sse' ? asEvents : asJsonArray;
       const model = ctx.params['model'] ?? '';
-      const entry = await deps.catalog.find(model);
-      if (entry?.model.parameters.stream === true) {
+      const entry = await findNamed(deps, model);
+      if (entry?.model.type === 'chat' && (mount.isV1 || entry.model.parameters.stream === true)) {
         demandScope(ctx, 'chat');
         return streamAnswer(deps, ctx, { ...chatDialect(model, mount), framing });
       }
@@ -84,7 +85,7 @@ function demandAlt(ctx: AppContext, formats: readonly string[]): string {
 function answerer(deps: ChatRouteDeps, mount: GeminiMount): (ctx: AppContext) => Promise<string> {
   return async (ctx) => {
     const model = ctx.params['model'] ?? '';
-    const entry = await deps.catalog.find(model);
+    const entry = await findNamed(deps, model, { allAliases: mount.isV1 });
     if (entry) demandScope(ctx, entry.model.type === 'chat' ? 'chat' : 'media');
     if (entry?.model.type !== 'image') return answerChat(deps, ctx, chatDialect(model, mount));
     await countRate(deps, ctx);
@@ -95,22 +96,24 @@ function answerer(deps: ChatRouteDeps, mount: GeminiMount): (ctx: AppContext) =>
 const chatDialect = (model: string, { keyScope, isV1 }: GeminiMount): ChatDialect => ({
   route: keyScope,
   read: (body, reading) => (isV1 ? readV1GeminiChat(model, body, reading) : readGeminiChat(model, body)),
-  ...(isV1 && { clampedField: 'generationConfig.maxOutputTokens' }),
+  ...(isV1 && { clampedField: 'generationConfig.maxOutputTokens', isLive: true }),
   words: geminiWords,
   write: geminiResponse,
   stream: (about) => geminiStream({ ...about, includeUsage: true }),
 });
 
-function answerImage(ctx: AppContext, model: string, { keyScope, answerPictures }: GeminiMount): Promise<string> {
+function answerImage(ctx: AppContext, model: string, { keyScope, isV1, answerPictures }: GeminiMount): Promise<string> {
   const body = ctx.request.body ?? {};
   const asked = readGeminiImage(body);
   return answerPictures(ctx, {
     dialect: 'gemini',
     route: keyScope,
     body: { ...body, model },
-    coreBody: (entry) => toCoreImage(asked, entry),
+    coreBody: (entry, preset) => ({ ...preset, ...toCoreImage(asked, entry) }),
     inItsWords: inGeminiWords,
     isInline: true,
+    allAliases: isV1,
+    ...(isV1 && { waitMaxSeconds: proxyWaitSeconds }),
     write: ({ task, pictures }) => geminiPictures({ taskId: task.id, model, pictures }),
   });
 }

@@ -14,6 +14,7 @@ const dialect: ChatDialect = {
   idPrefix: 'msg_',
   read: readMessages,
   clampedField: 'max_tokens',
+  isLive: true,
   words: anthropicWords,
   write: anthropicMessage,
   stream: anthropicStream,

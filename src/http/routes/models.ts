@@ -1,8 +1,9 @@
 import type { CatalogCache } from '../../caches/catalog-cache.ts';
-import { modelNotFound } from '../../commands/catalog/find-model.ts';
+import { findNamed, modelNotFound } from '../../commands/catalog/find-model.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import { isOffered, modelList, publicModel } from '../../domain/model-list.ts';
+import { isAllowed } from '../../domain/model-names.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import type { ListAsked, ModelForm } from '../dialects/model-form.ts';
 import { answerRepresentation, type Representation } from '../etag.ts';
@@ -41,14 +42,14 @@ export const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => native
   };
 };
 
-/** `GET /api/v1/models/{model}` and the same of other vendors. */
+/** `GET /api/v1/models/{model}` and the same of other vendors. A chat model is also found by an alias, and then shown under that name. */
 export const showModel = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels): AppMiddleware => {
   const rendered = perCatalog(() => new Map<string, Representation>());
   return async (ctx) => {
     const form = formOf(ctx);
     const id = ctx.params['model'] ?? '';
     const entries = await catalog.entries();
-    const entry = entries.find(({ model }) => model.id === id);
+    const entry = await findNamed({ catalog }, id);
     const { models } = keyOf(ctx);
     if (!entry || !isUsable(entry, models) || !form.shows(entry)) {
       throw modelNotFound(
@@ -58,7 +59,7 @@ export const showModel = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeM
       );
     }
     const name = `${form.name} ${id}`;
-    const known = rendered(entries).get(name) ?? renderJson(form.one(entry));
+    const known = rendered(entries).get(name) ?? renderJson(form.one(namedAs(entry, id)));
     rendered(entries).set(name, known);
     answerRepresentation(ctx, known);
   };
@@ -74,7 +75,10 @@ const nativeModels: ModelForm = {
 };
 
 const isUsable = (entry: CatalogEntry, models: readonly string[] | null): boolean =>
-  isOffered(entry) && (models === null || models.includes(entry.model.id));
+  isOffered(entry) && isAllowed(models, entry);
+
+const namedAs = (entry: CatalogEntry, id: string): CatalogEntry =>
+  entry.model.id === id ? entry : { ...entry, model: { ...entry.model, id } };
 
 const askedOf = (ctx: AppContext): ListAsked => ({
   value: (param) => queryValue(ctx, param),

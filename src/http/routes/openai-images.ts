@@ -8,9 +8,12 @@ import {
   type OpenaiImageRequest,
 } from '../dialects/openai-image.ts';
 import { sendJsonText } from '../json-text.ts';
-import type { AnswerPictures } from './picture-answers.ts';
+import { proxyWaitSeconds, type AnswerPictures } from './picture-answers.ts';
 
-/** `POST /v1/images/generations`: 200 with the pictures, or 504 with the id of a task that takes longer. */
+/**
+ * `POST /v1/images/generations`: 200 with the pictures, or 504 with the id of a task that takes longer. With `async: true` 202 with the task, as
+ * polled.
+ */
 export const generateImages = (answerPictures: AnswerPictures): AppMiddleware =>
   answerImages(answerPictures, '/v1/images/generations', readOpenaiImage);
 
@@ -27,9 +30,12 @@ const answerImages =
       dialect: 'openai',
       route,
       body,
-      coreBody: (entry) => toCoreOpenaiImage(asked, entry),
+      coreBody: (entry, preset) => ({ ...preset, ...toCoreOpenaiImage(asked, entry) }),
       inItsWords: inImageWords,
       isInline: asked.isInline,
+      isAsync: asked.isAsync,
+      waitMaxSeconds: proxyWaitSeconds,
+      allAliases: true,
       write: openaiPictures,
     });
     sendJsonText(ctx, text);

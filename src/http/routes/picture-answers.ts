@@ -1,4 +1,5 @@
 import { readOutputs } from '../../commands/files/read-outputs.ts';
+import { presentTask } from '../../commands/tasks/present-task.ts';
 import { waitForTask } from '../../commands/tasks/wait-for-task.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
@@ -14,19 +15,29 @@ import { createTask, type CreateInput } from './media.ts';
 
 type PictureDeps = Pick<Deps, 'config'> &
   Parameters<typeof createTask>[0] &
+  Parameters<typeof presentTask>[0] &
   Parameters<typeof waitForTask>[0] &
   Parameters<typeof readOutputs>[0];
 
 type TaskView = Awaited<ReturnType<typeof waitForTask>>;
 
 /** A request for pictures in the words of a dialect, which has read its body. */
-export interface PictureRequest extends Required<Pick<CreateInput, 'dialect' | 'route' | 'body' | 'coreBody'>> {
+export interface PictureRequest extends Required<
+  Pick<CreateInput, 'dialect' | 'route' | 'body' | 'coreBody' | 'allAliases'>
+> {
   /** Whether the pictures are wanted as bytes and not as URLs. */
   isInline: boolean;
+  /** Whether the client polls the task instead of waiting for its pictures. */
+  isAsync?: boolean;
+  /** The longest wait of the route, if it is below that of the configuration. */
+  waitMaxSeconds?: number;
   /** Renames the field of a refusal by the shared checks. */
   inItsWords: (error: unknown) => unknown;
   write: (answer: { task: TaskView; pictures: readonly AnsweredPicture[] }) => JsonObject;
 }
+
+/** The routes under `/v1` stand behind proxies that cut an answer after 100 s (Cloudflare's free plans), the creation of the task included. */
+export const proxyWaitSeconds = 85;
 
 /** Creates a task for pictures, waits for it, and returns the answer as text. */
 export type AnswerPictures = (ctx: AppContext, request: PictureRequest) => Promise<string>;
@@ -49,6 +60,7 @@ export function createPictureAnswers(deps: PictureDeps): AnswerPictures {
     // A waiting request occupies an in-flight place for minutes. Waiting requests must not take all places.
     const { projectId } = keyOf(ctx);
     const idempotencyKey = readIdempotencyKey(ctx);
+    if (request.isAsync) return startPictures(deps, ctx, { ...request, idempotencyKey });
     const wait = waits.open(projectId);
     wait.take(1);
     const memory = inlined.open(projectId);
@@ -60,6 +72,27 @@ export function createPictureAnswers(deps: PictureDeps): AnswerPictures {
     }
   };
 }
+
+/** 202 with the task, as a create of the core routes answers. */
+async function startPictures(
+  deps: PictureDeps,
+  ctx: AppContext,
+  { inItsWords, ...input }: PictureRequest & { idempotencyKey: string | null },
+): Promise<string> {
+  const task = await createPictures(deps, ctx, { ...input, inItsWords });
+  ctx.status = 202;
+  ctx.set('Location', `/api/v1/tasks/${task.id}`);
+  return JSON.stringify(presentTask(deps, task));
+}
+
+const createPictures = (
+  deps: PictureDeps,
+  ctx: AppContext,
+  { inItsWords, ...input }: Pick<PictureRequest, 'inItsWords'> & Omit<CreateInput, 'type'>,
+) =>
+  createTask(deps, ctx, { ...input, type: 'image' }).catch((error: unknown) => {
+    throw inItsWords(error);
+  });
 
 /** Counts the answer until the client has read it or has disconnected, because it stays in memory after the handler ends. */
 function releaseWithAnswer({ res }: AppContext, memory: Share): void {
@@ -73,14 +106,15 @@ const bytesOfInlined = (bytes: number): number => bytes + 4 * Math.ceil(bytes / 
 async function answerPictures(
   deps: PictureDeps,
   ctx: AppContext,
-  { isInline, inItsWords, write, ...input }: PictureRequest & { idempotencyKey: string | null },
+  { isInline, waitMaxSeconds = Infinity, write, ...input }: PictureRequest & { idempotencyKey: string | null },
   memory: Share,
 ): Promise<string> {
   const { waitSeconds, inlineMaxBytes } = deps.config.imageAnswers;
-  const task = await createTask(deps, ctx, { ...input, type: 'image' }).catch((error: unknown) => {
-    throw inItsWords(error);
+  const task = await createPictures(deps, ctx, input);
+  const ended = await waitForTask(deps, task, {
+    seconds: Math.min(waitSeconds, waitMaxSeconds),
+    signal: whenGone(ctx),
   });
-  const ended = await waitForTask(deps, task, { seconds: waitSeconds, signal: whenGone(ctx) });
   const taskId = task.id;
   if (!isTerminal(ended.status)) {
     const message = `The image is not ready yet. The task ${taskId} continues and is charged when it succeeds. Poll the task, or send the same request with the same Idempotency-Key.`;

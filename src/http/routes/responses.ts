@@ -15,6 +15,7 @@ export const responses =
       idPrefix: 'resp_',
       read: readResponses,
       clampedField: 'max_output_tokens',
+      isLive: true,
       words: responsesWords,
       write: (answer) => responseObject(answer, body),
       stream: (about) => responsesStream(about, body),

@@ -7,6 +7,7 @@ import { setKey } from '../../commands/projects/set-key.ts';
 import { listModels } from '../../db/models.ts';
 import { keyStates, listKeys, type KeyRow } from '../../db/keys.ts';
 import type { Deps } from '../../deps.ts';
+import { isAllowed } from '../../domain/model-names.ts';
 import { CreatedKey, Key, KeyLimits, RevokedKey, RotatedKey } from '../answers/keys.ts';
 import { flag, group, option, verb } from '../define-verb.ts';
 import { cleared, count, ipRanges, metadataPairs, moment, names, scopeNames, shortText, smallCount } from '../input.ts';
@@ -182,11 +183,13 @@ async function oddities(
   models: string[] | null = null,
   expires: Date | null = null,
 ): Promise<string[]> {
-  const known = models ? (await listModels(db)).map(({ model }) => model.id) : [];
-  const unknown = models?.filter((model) => !known.includes(model)) ?? [];
+  const known = models ? await listModels(db) : [];
+  const unknown = models?.filter((model) => !known.some((entry) => isAllowed([model], entry))) ?? [];
   return [
     ...(unknown.length > 0
-      ? [`The catalog has no ${unknown.join(', ')}; it has ${known.length > 0 ? known.join(', ') : 'no models yet'}.`]
+      ? [
+          `The catalog has no ${unknown.join(', ')}; it has ${known.length > 0 ? known.map(({ model }) => model.id).join(', ') : 'no models yet'}.`,
+        ]
       : []),
     ...(expires && expires.getTime() <= Date.now() ? ['The key has already expired.'] : []),
   ];

@@ -314,7 +314,7 @@ describe('a catalog file', () => {
     ['parameters.fields.1.max', 4096, /fields.max_tokens must be the fixed descriptor/],
     ['parameters.img_size', ['1k'], /belongs to image and video/],
     ['parameters.examples', [{ label: 'x', values: { messages: [] } }], /is not a valid request/],
-    ['private.aliases', { old: {} }, /belong to image and video/],
+    ['private.aliases', { old: { temperature: 1 } }, /can preset nothing/],
     ['private.context_tokens', undefined, /is required for chat/],
     ['private.max_output_tokens', 0, /expected number to be >=16/],
     ['private.upstream.openai.parameters', { seed: null }, /seed is not a tuning parameter/],

@@ -1053,7 +1053,12 @@ begin
     select array_agg(a.balance order by given.n) as balances, bool_and(coalesce(a.balance >= given.credits, false)) as fit
     from unnest(p_projects, p_project_credits) with ordinality as given (id, credits, n) left join accounts a on a.project_id = given.id
   ), given_keys as (
-    select given.*, key.room, key.used_on, key.in_flight_max - key.in_flight as places, key.models,
+    select given.*, key.room, key.used_on, key.in_flight_max - key.in_flight as places,
+      -- A key's list may have a chat model by an alias. The catalog is read only if the list lacks an id that is asked for.
+      case when key.models is not null and exists (
+        select from unnest(p_key_of, p_model_ids) as asked (k, model_id) where asked.k = given.n and asked.model_id <> all (key.models))
+      then key.models || array(select m.id from model m where m.entry ->> 'type' = 'chat' and m.private -> 'aliases' ?| key.models)
+      else key.models end as models,
       key.revoked_at is null and coalesce(key.expires_at > clock_timestamp(), true) and pr.status = 'active' as usable
     from unnest(p_keys, p_key_credits, p_key_chats) with ordinality as given (id, credits, chats, n)
     left join keys key on key.id = given.id left join project pr on pr.id = key.project_id

@@ -37,15 +37,36 @@ describe('a request for pictures', () => {
     expect(resolve(harmless)).toEqual(resolve({}));
   });
 
+  it('may have the settings of earlier models of OpenAI, which change nothing', () => {
+    for (const more of [
+      { quality: 'hd' },
+      { quality: 'standard' },
+      { style: 'vivid' },
+      { style: 'natural' },
+      { moderation: 'low' },
+    ])
+      expect(resolve(more)).toEqual(resolve({}));
+  });
+
+  it('may name what the catalog entry fixes, and nothing else, because that would be another price', () => {
+    const model = 'gpt-image-2.5';
+    expect(resolve({ model, quality: 'high', output_format: 'png' })).toEqual(resolve({ model }));
+    expect(resolve({ model, quality: 'low' })).toEqual({ code: 'unsupported_parameter', param: 'quality' });
+    expect(resolve({ model, output_format: 'webp' })).toEqual({
+      code: 'unsupported_parameter',
+      param: 'output_format',
+    });
+  });
+
   it.each([
     ['n', 2],
     ['quality', 'high'],
     ['background', 'transparent'],
     ['output_format', 'webp'],
-    ['moderation', 'low'],
     ['stream', true],
     ['partial_images', 2],
-    ['style', 'vivid'],
+    ['style', 'cubist'],
+    ['quality', 'low'],
   ])('is refused by a model without %s, under that name', (param, value) => {
     expect(resolve({ [param]: value })).toEqual({ code: 'unsupported_parameter', param });
   });

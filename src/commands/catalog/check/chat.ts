@@ -53,8 +53,10 @@ export function checkChat({ model, private: hidden }: CatalogEntry, { problem }:
   }
   if (hidden.variant_field !== null) problem('private.variant_field', 'belongs to image and video models');
   if (hidden.reference_images_max !== 0) problem('private.reference_images_max', 'belongs to image and video models');
-  // Aliases are for the legacy routes, which make only images and videos (rules "Legacy").
-  if (Object.keys(hidden.aliases).length > 0) problem('private.aliases', 'belong to image and video models');
+  for (const [alias, preset] of Object.entries(hidden.aliases)) {
+    if (Object.keys(preset).length > 0)
+      problem(`private.aliases.${alias}`, 'can preset nothing: it is of a chat model');
+  }
 }
 
 /** A valid chat request in `parameters.examples`. */

@@ -23,8 +23,9 @@ export function checkExamples(entry: CatalogEntry, { problem }: Findings): void 
   }
 }
 
-/** Checks that every legacy alias presets only tuning parameters, with values that the model accepts. */
+/** Checks that every alias of an image or video model presets only tuning parameters, with values that the model accepts. */
 export function checkAliases(entry: CatalogEntry, { problem }: Findings): void {
+  if (entry.model.type === 'chat') return;
   for (const [alias, preset] of Object.entries(entry.private.aliases)) {
     const path = `private.aliases.${alias}`;
     const refusedMembers = Object.keys(preset).filter((member) => reservedKeys.has(member) || envelopeKeys.has(member));

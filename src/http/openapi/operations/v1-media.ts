@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Task } from '../../../answers/task.ts';
 import { OpenaiEditBody, OpenaiImageBody } from '../../dialects/openai-image.ts';
 import { OpenaiVideoBody } from '../../dialects/openai-video-request.ts';
 import { Bytes } from '../answers/file.ts';
@@ -26,7 +27,20 @@ const query = (name: string, description: string, schema: z.ZodType): Parameter 
 });
 const count = z.int().min(1).max(1_000);
 
-const pictures = { tag: 'Images', ...waitsForPictures(OpenaiImages) } as const;
+const waiting = waitsForPictures(OpenaiImages);
+const pictures = {
+  ...waiting,
+  tag: 'Images',
+  answers: {
+    ...waiting.answers,
+    202: {
+      description: 'The task, for `async: true`.',
+      content: json(Task),
+      headers: { Location: 'The path to poll.' },
+      sometimes: replayed,
+    },
+  },
+} as const;
 
 const ImageRequest = OpenaiImageBody.extend({ prompt: Prompt }).meta({ id: 'OpenaiImageRequest' });
 const EditRequest = OpenaiEditBody.extend({ prompt: Prompt }).meta({ id: 'OpenaiEditRequest' });
@@ -62,7 +76,8 @@ export const v1MediaOperations: Record<string, Operation> = {
   },
   'POST /v1/images/generations': {
     summary: 'Generate pictures, for SDKs of OpenAI',
-    description: 'Answers with the pictures, or after 120 seconds with 504 and the id of the task.',
+    description:
+      'Answers with the pictures, or after 85 seconds with 504 and the id of the task. With `async: true` the answer is the task.',
     ...pictures,
     parameters: [idempotencyKey],
     body: (catalog, named) => ({
