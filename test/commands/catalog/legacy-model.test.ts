@@ -1,8 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
+import { checkCatalogNames } from '../../../src/commands/catalog/check-catalog-entry.ts';
 import { findModelFor } from '../../../src/commands/catalog/find-model.ts';
 import { findLegacyModelFor } from '../../../src/commands/catalog/legacy-model.ts';
-import { parseCatalog } from '../../../src/commands/catalog/load-catalog.ts';
+import { loadCatalog, parseCatalog } from '../../../src/commands/catalog/load-catalog.ts';
+import type { CatalogEntry } from '../../../src/domain/catalog.ts';
+import { namesOf } from '../../../src/domain/model-names.ts';
 
 const model = (id: string, more: object, hidden: object) => ({
   ...{ id, type: 'image', owned_by: 'acme', display_name: id, group: 'Pic', capability: 'image', description: null },
@@ -17,6 +20,7 @@ const { entries } = parseCatalog(
     ],
   }),
 );
+const { entries: shipped } = await loadCatalog('catalog');
 const catalog = {
   entries: () => Promise.resolve(entries),
   find: (id: string) => Promise.resolve(entries.find((entry) => entry.model.id === id) ?? null),
@@ -24,6 +28,50 @@ const catalog = {
     Promise.resolve(alias in (entries[1]?.private.aliases ?? {}) ? { modelId: 'pic-2', preset: {} } : null),
   forget: () => undefined,
 };
+
+describe('the aliases of a catalog', () => {
+  const namesAfter = (change: (entries: CatalogEntry[]) => void) => {
+    const changed = structuredClone(shipped);
+    change(changed);
+    return checkCatalogNames(changed).map(({ model, message }) => `${model} ${message}`);
+  };
+  const chat = (from: CatalogEntry[], id: string): Record<string, object> =>
+    from.find(({ model }) => model.id === id)?.private.aliases ?? {};
+
+  it('are names of one model each, also those of chat models', () => {
+    expect(namesAfter(() => undefined)).toEqual([]);
+    expect(namesAfter((all) => Object.assign(chat(all, 'gpt-5-mini'), { 'gpt-6-luna': {} }))).toEqual([
+      'gpt-5-mini is also the id of a model',
+    ]);
+    expect(namesAfter((all) => Object.assign(chat(all, 'gpt-5-mini'), { 'claude-opus-5-5': {} }))).toEqual([
+      'gpt-5-mini is an alias of two models',
+    ]);
+    expect(namesAfter((all) => Object.assign(chat(all, 'gpt-5-mini'), { 'gpt-image-1': {} }))).toEqual([
+      expect.stringMatching(/ is an alias of two models$/),
+    ]);
+  });
+
+  it.each([
+    'claude-opus-5-5',
+    'claude-sonnet-4-5-20250929',
+    'claude-haiku-4-5-20251001',
+    'gemini-3.1-pro-preview',
+    'gpt-5.4-nano',
+    'gpt-5-nano',
+    'gpt-5.6-sol',
+    'coder-model',
+    'gpt-4o-mini',
+    'anthropic/claude-sonnet-5.5',
+    'openai/gpt-5-mini',
+  ])('have %s, for which a program asks if nobody names a model', (name) => {
+    expect(shipped.filter((entry) => namesOf(entry).includes(name)).map(({ model }) => model.type)).toEqual(['chat']);
+  });
+
+  it('have dashes for the dots of every chat model', () => {
+    for (const entry of shipped.filter(({ model }) => model.type === 'chat'))
+      expect(namesOf(entry)).toContain(entry.model.id.replaceAll('.', '-'));
+  });
+});
 
 describe('the id of a retired model', () => {
   const anyModel = { models: null };
