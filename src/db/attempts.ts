@@ -185,6 +185,8 @@ export interface AttemptEnd {
   /** The channel was too busy and bought nothing: when the task may call it again. */
   retry?: BusyChannel | null;
   outputs?: TaskOutput[];
+  /** Replaces the addresses of results that the task does not get. */
+  sealedResult?: string | null;
 }
 
 /** Ends an attempt once; false if another holder has ended it or taken it over. */
@@ -193,7 +195,8 @@ export async function endAttempt(database: Database, held: Held, end: AttemptEnd
   return database.returnsRow(
     'end-attempt',
     `update attempt set outcome = $3, code = $4, error_class = $5, status = $6, detail = $7, outputs = $8::jsonb,
-       retry_at = clock_timestamp() + make_interval(secs => $9), retry_promised = $10, ended_at = clock_timestamp(), next_poll_at = null
+       retry_at = clock_timestamp() + make_interval(secs => $9), retry_promised = $10, ended_at = clock_timestamp(), next_poll_at = null,
+       result = coalesce(to_jsonb($11::text), result)
      where id = $1 and fence = $2 and outcome is null returning 1`,
     [
       held.attemptId,
@@ -206,6 +209,7 @@ export async function endAttempt(database: Database, held: Held, end: AttemptEnd
       end.outputs ? JSON.stringify(end.outputs) : null,
       retry?.seconds ?? null,
       retry?.isPromised ?? null,
+      end.sealedResult ?? null,
     ],
   );
 }

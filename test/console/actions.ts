@@ -365,6 +365,8 @@ export const notInTheConsole: Record<string, string> = {
     'The receivers of the project have to take the new secret within a day, which its owner plans outside.',
   'channels add': "It takes a provider's credential, which the command line reads from stdin.",
   'ledger verify': 'The nightly maintenance verifies the ledger, and the page of jobs shows what it found.',
+  'tasks adopt':
+    'It needs the file or the address of a result, which the operator has on the command line (`tasks show`).',
   'secrets reseal': 'It belongs to a change of MASTER_KEYS, which is made on the server.',
   'webhooks send-test': 'It is for the author of a receiver, who has a command line.',
   'admin-tokens create': 'A stolen session must not be able to make a token that outlives it.',

@@ -580,6 +580,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/admin/v1/tasks/{id}/adopt': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * store a result that the provider bills as the output of a task that failed or was canceled
+     * @description `tollgate tasks adopt`.
+     *
+     *     Needs the role `owner`.
+     */
+    post: operations['post_tasks_adopt'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/admin/v1/tasks/{id}/cancel': {
     parameters: {
       query?: never;
@@ -1216,6 +1238,17 @@ export interface components {
       expires_at: number | null;
       revoked_at: number | null;
       last_used_at: number | null;
+    };
+    AdoptedResult: {
+      /** @example task_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      task_id: string;
+      /** @description False if everything was as asked before, so that nothing changed. */
+      changed: boolean;
+      /** @description Credits that this request charged. */
+      charged: number;
+      /** @description Credits that were charged for the result, by this request or an earlier one. */
+      charged_in_all: number;
+      output: components['schemas']['TaskOutput'][] | null;
     };
     Alarm: {
       /** @enum {string} */
@@ -2292,6 +2325,12 @@ export interface components {
       attempts: number;
       /** @description The `x-request-id` of the create. */
       request_id: string;
+      /** @description Addresses of results that a provider gave and the task did not get. `tasks adopt` saves one. */
+      kept_results: {
+        attempt: number;
+        /** @description Null if no configured key decrypts it. */
+        url: string | null;
+      }[];
       attempts_detail: components['schemas']['AttemptDetail'][];
       /** @description What an operator found out about an unknown outcome. */
       resolution: {
@@ -2578,6 +2617,7 @@ export interface components {
 export type AddedOperator = components['schemas']['AddedOperator'];
 export type AdjustedCredits = components['schemas']['AdjustedCredits'];
 export type AdminToken = components['schemas']['AdminToken'];
+export type AdoptedResult = components['schemas']['AdoptedResult'];
 export type Alarm = components['schemas']['Alarm'];
 export type AppliedCatalog = components['schemas']['AppliedCatalog'];
 export type AttemptDetail = components['schemas']['AttemptDetail'];
@@ -3877,6 +3917,50 @@ export interface operations {
           'application/json': components['schemas']['ResolvedTask'];
           'application/vnd.tollgate.report+json': {
             document: components['schemas']['ResolvedTask'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_tasks_adopt: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description task id, such as task_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description address of the result, such as one of "tasks show", or a file of this machine */
+          result: string;
+          /** @description charge the task's quoted credits, once; without it nothing is charged */
+          charge?: boolean | ('true' | 'false');
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['AdoptedResult'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['AdoptedResult'];
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */

@@ -8,6 +8,7 @@ import { usableCredential } from '../channels/unseal-credential.ts';
 import { keepWriting, type WritingPatience } from '../keep-writing.ts';
 import { pollTimeoutMs, timeoutSignal } from './attempt/run.ts';
 import { createCollector } from './collect-jobs.ts';
+import { sealResults } from './kept-results.ts';
 import { parkedPollBounds } from './parked-poll-bounds.ts';
 import { stopUpstream } from './stop-upstream.ts';
 
@@ -58,7 +59,7 @@ export function createJobPoller(deps: PollerDeps): JobPoller {
     // After the lease another worker may poll the job, and finds the same.
     const patience = { leftMs: () => leaseEnds - performance.now() - leaseMarginMs, signal: stopping.signal };
     try {
-      if (!job.wanted) return await endUnwanted(deps, job, patience);
+      if (!job.wanted) return await endUnwanted(deps, job, channel, patience);
       const leftMs = Math.min(pollTimeoutMs, leaseEnds - performance.now() - leaseMarginMs, job.remainingMs);
       if (leftMs <= 0) return;
       const signal = AbortSignal.any([stopping.signal, timeoutSignal(leftMs)]);
@@ -179,14 +180,22 @@ async function isOver(
   return isMissing && (job.missingMs ?? 0) > config.attempts.missingJobLostSeconds * 1000;
 }
 
+/** Short, because nobody waits for it. */
+const lastPollMs = 5_000;
+
 /** Ends the attempt of a task that ended while its job was parked, and stops the job, if nobody has done that yet. */
 async function endUnwanted(
   deps: PollerDeps,
-  { attemptId, fence, taskId }: ClaimedPoll,
+  job: ClaimedPoll,
+  channel: PollableChannel,
   patience: WritingPatience,
 ): Promise<void> {
+  const { attemptId, fence, taskId } = job;
   // The stop first: until the attempt has ended, another worker would send it if this one dies.
   await stopUpstream(deps, taskId);
-  const end = { outcome: 'canceled', detail: 'the task ended before its job did' } as const;
+  // A job that had ended before it could be stopped is billed: the operator can still save its result.
+  const last = await poll(channel, job, timeoutSignal(lastPollMs)).catch(() => null);
+  const sealedResult = last?.kind === 'done' ? sealResults(deps, attemptId, last.outputs) : null;
+  const end = { outcome: 'canceled', detail: 'the task ended before its job did', sealedResult } as const;
   await keepWriting(() => endAttempt(deps.db, { attemptId, fence }, end), patience);
 }

@@ -13,6 +13,7 @@ import {
 } from '../../verbs/define-verb.ts';
 import type { Report } from '../../verbs/report.ts';
 import { openLocally, type Environment } from './open-deps.ts';
+import { readResult } from './read-result.ts';
 import { readSecret } from './read-secret.ts';
 import { runRemotely, type RemoteServer } from './run-remotely.ts';
 
@@ -96,6 +97,7 @@ async function givenTo(command: Command, { input }: Verb): Promise<Record<string
 
 const readers: Record<LocalSource, (given: string) => Promise<unknown>> = {
   catalog: readCatalogFiles,
+  result: readResult,
   stdin: (given) => (given === '-' ? readSecret('credential') : Promise.resolve(given)),
 };
 

@@ -68,13 +68,28 @@ export const TaskTimeline = z
   })
   .meta({ id: 'TaskTimeline' });
 
+const keptResults = z
+  .array(z.object({ attempt: z.int(), url: z.string().nullable().describe('Null if no configured key decrypts it.') }))
+  .describe('Addresses of results that a provider gave and the task did not get. `tasks adopt` saves one.');
+
 export const TaskContent = Task.extend({
+  kept_results: keptResults,
   attempts_detail: z.array(AttemptDetail),
   resolution,
   trace_id: traceId,
 }).meta({ id: 'TaskContent' });
 
 export const ResolvedTask = z.object({ task_id: taskId, outcome, reference, changed }).meta({ id: 'ResolvedTask' });
+
+export const AdoptedResult = z
+  .object({
+    task_id: taskId,
+    changed,
+    charged: z.int().describe('Credits that this request charged.'),
+    charged_in_all: z.int().describe('Credits that were charged for the result, by this request or an earlier one.'),
+    output: Task.shape.output,
+  })
+  .meta({ id: 'AdoptedResult' });
 
 export const CanceledTask = z
   .object({

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { listOf } from '../../answers/list.ts';
+import { adoptResult } from '../../commands/tasks/adopt-result.ts';
+import { readKeptResults } from '../../commands/tasks/kept-results.ts';
 import { forceCancelTask } from '../../commands/tasks/force-cancel-task.ts';
 import { presentTask } from '../../commands/tasks/present-task.ts';
 import { anyRedeliveries, redeliverCallback } from '../../commands/callbacks/redeliver-callback.ts';
@@ -10,16 +12,24 @@ import { listAttemptDetails } from '../../db/attempt-details.ts';
 import { listTasks } from '../../db/list-tasks.ts';
 import type { TaskView } from '../../db/tasks.ts';
 import { taskStatuses, taskTypes } from '../../domain/task.ts';
-import { CanceledTask, RedeliveredTask, ResolvedTask, TaskContent, TaskRow } from '../answers/tasks.ts';
-import { flag, group, option, verb } from '../define-verb.ts';
-import { moment, shortText, unixSecondsOf } from '../input.ts';
+import { AdoptedResult, CanceledTask, RedeliveredTask, ResolvedTask, TaskContent, TaskRow } from '../answers/tasks.ts';
+import { flag, group, option, readFrom, verb } from '../define-verb.ts';
+import { moment, shortText, text, unixSecondsOf } from '../input.ts';
 import { pageInput } from '../page-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
 import { callTable, knownTask, taskRow, timeline, traceIdOf } from './task-timeline.ts';
 
 /** `tollgate tasks …`: image and video tasks and their outcomes. */
-export const tasks = group('image and video tasks', () => ({ list, show, timeline, resolve, cancel, redeliver }));
+export const tasks = group('image and video tasks', () => ({
+  list,
+  show,
+  timeline,
+  resolve,
+  adopt,
+  cancel,
+  redeliver,
+}));
 
 const list = verb({
   summary: 'list admitted tasks, newest first',
@@ -66,6 +76,9 @@ const list = verb({
 
 const id = shortText.describe('task id, such as task_…');
 
+/** The admin API takes a file as a `data:` URI. */
+const resultUrl = text().regex(/^(https?:\/\/|data:)/i, 'must be an http or https URL or a data: URI');
+
 const show = verb({
   summary: 'show a task as its client sees it, and every provider call made for it',
   input: { id },
@@ -79,6 +92,7 @@ const show = verb({
     await recordLook(deps.db, { actor, action: 'tasks.show', subject: taskId });
     const attempts = await listAttemptDetails(deps.db, taskId);
     const resolution = await findResolution(deps.db, taskId);
+    const keptResults = await readKeptResults(deps, taskId);
     const traceId = await traceIdOf(deps.db, taskId);
     const shown = presentTask(deps, task);
     const about = facts({
@@ -102,9 +116,16 @@ const show = verb({
       callback: task.callback === null ? null : `${task.callback.state} after ${task.callback.attempts} tries`,
       input: shown['input'],
       output: shown['output'],
+      kept_results: keptResults.length === 0 ? null : keptResults,
     });
     return {
-      document: { ...shown, attempts_detail: attempts.map(jsonRow), resolution, trace_id: traceId },
+      document: {
+        ...shown,
+        kept_results: keptResults,
+        attempts_detail: attempts.map(jsonRow),
+        resolution,
+        trace_id: traceId,
+      },
       text: `${about}\n\n${callTable(attempts)}`,
     };
   },
@@ -127,6 +148,39 @@ const resolve = verb({
     return {
       document: { task_id: taskId, outcome, reference, changed },
       text: changed ? `Resolved ${taskId}: ${outcome}.` : `${taskId} already has this resolution. Nothing changed.`,
+    };
+  },
+});
+
+const adopt = verb({
+  summary: 'store a result that the provider bills as the output of a task that failed or was canceled',
+  input: {
+    id,
+    result: readFrom('result', option('<url|file>', resultUrl)).describe(
+      'address of the result, such as one of "tasks show", or a file of this machine',
+    ),
+    charge: flag().describe("charge the task's quoted credits, once; without it nothing is charged"),
+  },
+  example: { result: 'https://cdn.provider.example/clip.mp4' },
+  // It decides from where a server of ours reads, with the credential of the channel.
+  route: { method: 'POST', path: '/tasks/:id/adopt', role: 'owner' },
+  answer: AdoptedResult,
+  refusals: ['not_found', 'action_refused'],
+  needs: 'worker',
+  async run(deps, { id: taskId, result, charge }, actor) {
+    const { changed, charged, chargedInAll, task } = await adoptResult(deps, { taskId, result, charge, actor });
+    const said = changed
+      ? `The result is the output of ${taskId}. ${charged} credits were charged.`
+      : `${taskId} already has an adopted result. Nothing changed.`;
+    return {
+      document: {
+        task_id: taskId,
+        changed,
+        charged,
+        charged_in_all: chargedInAll,
+        output: presentTask(deps, task).output,
+      },
+      text: said,
     };
   },
 });

@@ -3,6 +3,7 @@ import { createChannelCache } from '../../../src/caches/channel-cache.ts';
 import type { CallOptions, Operation, StopAnswer } from '../../../src/channels/channel.ts';
 import { credentialContext } from '../../../src/commands/channels/unseal-credential.ts';
 import { cancelTask } from '../../../src/commands/tasks/cancel-task.ts';
+import { readKeptResults } from '../../../src/commands/tasks/kept-results.ts';
 import { createJobPoller, freePlaces, type JobPoller } from '../../../src/commands/tasks/poll-parked-jobs.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { beginAttempt, saveOperation } from '../../../src/db/attempts.ts';
@@ -294,15 +295,18 @@ describe('a poll of a parked job', () => {
     await scene.until('a signal that arrives', () => scene.collected.length > before);
   });
 
-  it('that finds the task ended ends the attempt as canceled and stops the job, and asks the provider no more', async () => {
+  it('that finds the task ended ends the attempt as canceled, stops the job, and keeps the address of a result that had come, sealed', async () => {
     const scene = openScene();
     const { job, taskId } = await dueJob(await newChannel(), done);
     await ledger.finishTask(taskEnd(taskId, 'canceled'));
     await scene.until('the end of the attempt', async () => (await rowOf(taskId))?.outcome === 'canceled');
     await scene.until('the stop', () => scene.stopped.length > 0);
     expect(scene.stopped).toEqual([job]);
-    expect(scene.polled).toEqual([]);
+    expect(scene.polled).toEqual([job]);
     expect(await rowOf(taskId)).toMatchObject({ parked: false });
+    const rows = await rowsOf<{ result: string }>(db, `select result from attempt where request_id = '${taskId}'`);
+    expect(rows).toEqual([{ result: expect.stringMatching(/^v2\./) }]);
+    expect(await readKeptResults({ db, sealer }, taskId)).toEqual([{ attempt: 1, url: 'https://example.com/a.mp4' }]);
   });
 
   it('that finds no job remembers since when, and has the attempt ended after POLL_MISSING_LOST_SECONDS', async () => {

@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../../../src/db/database.ts';
+import { picture } from '../../../src/sandbox/picture.ts';
 import { allVerbs } from '../../../src/verbs/table.ts';
 import { admitted, attemptEndedOk, newTask, openLedger, rowsOf, run, taskEnd } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
@@ -20,6 +23,8 @@ const ids = {
   open: '',
   charged: '',
   unknown: '',
+  failed: '',
+  picture: '',
   token: '',
   silence: '',
   operator: '',
@@ -48,8 +53,15 @@ beforeAll(async () => {
   await ledger.finishTask(taskEnd(ids.charged, 'succeeded'));
   ids.unknown = (await admitted(ledger, newTask(book, 10))).taskId;
   await ledger.finishTask({ ...taskEnd(ids.unknown, 'failed'), outcomeUnknown: true });
+  ids.failed = (await admitted(ledger, newTask(book, 10))).taskId;
+  await ledger.finishTask(taskEnd(ids.failed, 'failed'));
+  ids.picture = join(tmpdir(), `tollgate-audit-${process.pid}.png`);
+  writeFileSync(ids.picture, await picture({ width: 8, height: 8, seed: 1 }));
 });
-afterAll(() => home?.drop());
+afterAll(async () => {
+  rmSync(ids.picture, { force: true });
+  await home?.drop();
+});
 afterEach(() => run(db, 'drop trigger if exists test_refuse_audit on audit_entry'));
 
 const newChannel = (name: string) => [
@@ -102,6 +114,7 @@ const changes: Record<string, () => string[]> = {
   'channels.enable': () => ['channels', 'enable', ids.channel],
   'catalog.apply': () => ['catalog', 'apply', join(projectFolder, 'catalog')],
   'tasks.resolve': () => ['tasks', 'resolve', ids.unknown, '--outcome', 'bought', '--reference', 'invoice 1'],
+  'tasks.adopt': () => ['tasks', 'adopt', ids.failed, '--result', ids.picture],
   'tasks.cancel': () => ['tasks', 'cancel', ids.open],
   'tasks.redeliver': () => ['tasks', 'redeliver', ids.charged],
   'secrets.reseal': () => ['secrets', 'reseal'],

@@ -1,5 +1,6 @@
 import { saveResult, type AttemptEnd } from '../../../db/attempts.ts';
 import type { TaskErrorCode } from '../../../domain/task.ts';
+import { sealResults } from '../kept-results.ts';
 import { copyOutputs, outputsMax, planCopies } from '../copy-outputs.ts';
 import { giveUp, leaveToNewHolder } from './leave.ts';
 import { patiently } from './patiently.ts';
@@ -43,7 +44,10 @@ export async function copyResults(
     case 'copied':
       return { stage: 'copied', holder, files: copied.files };
     case 'failed':
-      return decided(holder, unusable(copied.code, copied.detail));
+      return decided(holder, {
+        ...unusable(copied.code, copied.detail),
+        sealedResult: sealResults(deps, holder.attemptId, results),
+      });
     case 'interrupted':
       if (signals.canceled.aborted) return giveUp(run, holder);
       throw new AttemptInterrupted('shutting down while copying outputs');

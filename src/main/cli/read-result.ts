@@ -1,0 +1,17 @@
+import { readFile, stat } from 'node:fs/promises';
+import { OperatorError } from '../../commands/operator-error.ts';
+
+/** A longer text than that of a larger file does not fit into a string of JavaScript. */
+const FILE_BYTES_MAX = 300_000_000;
+
+/** A URL as it is; any other text is the path of a file of this machine, and becomes a `data:` URI with its bytes. Throws `OperatorError`. */
+export async function readResult(given: string): Promise<string> {
+  if (/^https?:\/\//i.test(given)) return given;
+  const found = await stat(given).catch((cause: unknown) => {
+    throw new OperatorError(`The file ${given} cannot be read.`, { cause });
+  });
+  if (found.size > FILE_BYTES_MAX) {
+    throw new OperatorError(`The file ${given} has more than ${FILE_BYTES_MAX} bytes. Give its URL instead.`);
+  }
+  return `data:application/octet-stream;base64,${(await readFile(given)).toString('base64')}`;
+}
