@@ -135,6 +135,12 @@ export async function markStarted(database: Database, taskIds: string[]): Promis
 }
 
 /**
+ * How long the credits of a task without an Idempotency-Key may be decided (`reserve_tasks.sql`). Its API server answers 503 only after
+ * that time, so such a task never runs later.
+ */
+export const UNKEYED_DECIDE_SECONDS = 6;
+
+/**
  * Claims tasks on which no process seems to work: written but never decided (the API server died), or silent for too long (the
  * workflow was terminated, or Temporal lost it). Each is marked as seen, so that it is claimed once per period. A task
  * with a parked job is not silent: the poller starts its workflow again when the job has ended.
@@ -148,7 +154,9 @@ export async function claimSilentTasks(
     `with silent as (
        select id from task
        where completed_at is null and deadline_at > clock_timestamp()
-         and ((admission = 'open' and last_seen_at < clock_timestamp() - make_interval(secs => $1))
+         and ((admission = 'open' and last_seen_at < clock_timestamp() - make_interval(secs => $1)
+               and (created_at < clock_timestamp() - make_interval(secs => $4)
+                 or exists (select from idempotency i where i.task_id = task.id)))
            or (admission = 'reserved' and workflow_started_at is not null
                and last_seen_at < clock_timestamp() - make_interval(secs => $2)
                and not exists (select from attempt a where a.request_id = task.id and a.next_poll_at is not null)))
@@ -156,7 +164,7 @@ export async function claimSilentTasks(
      )
      update task t set last_seen_at = clock_timestamp() from silent s where t.id = s.id
      returning t.id as task_id, t.project_id, t.type, t.model_id, t.input, t.trace_parent`,
-    [periods.openSeconds, periods.silentSeconds, periods.limit],
+    [periods.openSeconds, periods.silentSeconds, periods.limit, UNKEYED_DECIDE_SECONDS],
   );
 }
 

@@ -132,6 +132,8 @@ export interface ErrorDetail {
   shouldRetry?: boolean | undefined;
   /** The task behind this refusal, if there is one that the client can poll. */
   taskId?: string | undefined;
+  /** Whether the request may still take effect: `unknown`, and its Idempotency-Key finds out; or `no`. Sent as `x-tollgate-accepted`. */
+  accepted?: 'unknown' | 'no' | undefined;
   /** Each error of a larger input, such as a catalog. */
   problems?: readonly object[] | undefined;
   /** Logged, never sent to the client. */
@@ -145,6 +147,7 @@ export class GatewayError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly shouldRetry: boolean | undefined;
   readonly taskId: string | undefined;
+  readonly accepted: 'unknown' | 'no' | undefined;
   readonly problems: readonly object[] | undefined;
 
   constructor(code: ErrorCode, detail: ErrorDetail = {}) {
@@ -154,6 +157,7 @@ export class GatewayError extends Error {
     this.param = detail.param;
     this.retryAfterSeconds = detail.retryAfterSeconds;
     this.taskId = detail.taskId;
+    this.accepted = detail.accepted;
     this.problems = detail.problems;
     const row: ErrorRow = errorTable[code];
     this.shouldRetry = detail.shouldRetry ?? row.retry;
@@ -161,16 +165,16 @@ export class GatewayError extends Error {
 }
 
 /**
- * An internal failure after which a task may have been accepted that no Idempotency-Key can find. Whatever the status of the answer,
- * it advises against a blind retry and names the task to poll.
+ * An internal failure of a create. With an Idempotency-Key the task may have been accepted, and the key finds it (`unknown`); without one it
+ * was not accepted and never runs (`no`).
  */
-export class MayHaveBeenAccepted extends Error {
-  override readonly name = 'MayHaveBeenAccepted';
-  readonly taskId: string;
+export class CreateFailed extends Error {
+  override readonly name = 'CreateFailed';
+  readonly accepted: 'unknown' | 'no';
 
-  constructor(taskId: string, cause: unknown) {
-    super(`the task ${taskId} may have been accepted`, { cause });
-    this.taskId = taskId;
+  constructor(accepted: 'unknown' | 'no', cause: unknown) {
+    super(accepted === 'no' ? 'a task was not accepted' : 'a task may have been accepted', { cause });
+    this.accepted = accepted;
   }
 }
 

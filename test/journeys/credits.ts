@@ -42,9 +42,10 @@ export const describeCredits = (started: () => Gateway): void =>
         expect(await visibleTasks(projectId)).toBe(7);
       });
 
-      it('are not spent twice if a create ends in 503, because the answer names the task and forbids a retry', async () => {
+      it('are not spent twice if a create ends in 503: without a key it never runs, and with a key a retry finds its task', async () => {
         const { apiKey, projectId } = await gateway.project({ credits: 2 * imageCredits });
         const { baseUrl } = await gateway.startApi({ DATABASE_STATEMENT_TIMEOUT_MS: '1000' });
+        const key = randomUUID();
         const taken = Promise.withResolvers<undefined>();
         const free = Promise.withResolvers<undefined>();
         const locked = gateway.database.transaction('begin', async (query) => {
@@ -55,15 +56,26 @@ export const describeCredits = (started: () => Gateway): void =>
         await taken.promise;
         const create = (headers: Record<string, string>) =>
           gateway.create(apiKey, mediaRoutes.image, image, { baseUrl, headers });
-        const [unkeyed, keyed] = await Promise.all([create({}), create({ 'idempotency-key': randomUUID() })]);
+        const [unkeyed, keyed] = await Promise.all([create({}), create({ 'idempotency-key': key })]);
         free.resolve(undefined);
         await locked;
 
-        expect([unkeyed.status, unkeyed.headers.get('x-should-retry')]).toEqual([503, 'false']);
-        // With an Idempotency-Key a retry returns the same task.
-        expect([keyed.status, keyed.headers.get('x-should-retry')]).toEqual([503, null]);
-        const [taskId = ''] = /task_\w+/.exec(JSON.stringify(unkeyed.body)) ?? [];
-        expect(await gateway.poll(apiKey, taskId)).toMatchObject({ status: 'succeeded' });
+        const told = ({ status, headers }: Answer) => [
+          status,
+          headers.get('x-should-retry'),
+          headers.get('x-tollgate-accepted'),
+        ];
+        expect([told(unkeyed), told(keyed)]).toEqual([
+          [503, null, 'no'],
+          [503, null, 'unknown'],
+        ]);
+        expect(JSON.stringify(unkeyed.body)).toContain('was not accepted');
+        expect(JSON.stringify(keyed.body)).toContain('same Idempotency-Key');
+        const found = await create({ 'idempotency-key': key });
+        expect(found.headers.get('idempotent-replayed')).toBe('true');
+        expect(await gateway.poll(apiKey, found.taskId)).toMatchObject({ status: 'succeeded' });
+        // Only the task of the key was charged.
+        expect(await accountOf(gateway.database, projectId)).toEqual({ balance: imageCredits, reserved: 0 });
       });
 
       it('are never overdrawn by parallel creates of mixed prices, and every refused create exceeds the remaining credits', async () => {

@@ -34,9 +34,9 @@ export function taskResult(task: z.output<typeof Task>): CallToolResult {
 export function refusalResult({ logger }: Pick<HttpDeps, 'logger'>, ctx: AppContext, thrown: unknown): CallToolResult {
   const refusal = toRefusal(thrown);
   logCause(logger, ctx, refusal);
-  const { retryAfterSeconds: retry_after_seconds, taskId: task_id } = refusal;
+  const { retryAfterSeconds: retry_after_seconds, taskId: task_id, accepted } = refusal;
   const { error } = openaiError(refusal);
-  const more = { ...given({ retry_after_seconds, task_id }), request_id: ctx.state.requestId };
+  const more = { ...given({ retry_after_seconds, task_id, accepted }), request_id: ctx.state.requestId };
   return { content: [textOf({ error: { ...error, ...more } })], isError: true };
 }
 

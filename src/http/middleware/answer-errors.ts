@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import { GatewayError, MayHaveBeenAccepted } from '../../domain/errors.ts';
+import { GatewayError, CreateFailed } from '../../domain/errors.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { isDatabaseTrouble, isDatabaseUnwritable } from '../database-trouble.ts';
 import { describeError } from '../../platform/observe/describe-error.ts';
@@ -31,13 +31,24 @@ export function answerErrors({ logger }: { logger: Logger }): AppMiddleware {
   };
 }
 
+/** What the client of a failed create is told. */
+const createFailed = {
+  unknown:
+    'This request, or an earlier one with the same Idempotency-Key, may have been accepted: send it again with the same key to get its task.',
+  no: 'The request was not accepted and has no effect: send it again.',
+};
+
 /** The refusal that a client is told of an error. */
 export function toRefusal(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  if (error instanceof MayHaveBeenAccepted) {
+  if (error instanceof CreateFailed) {
     const { code, cause, retryAfterSeconds } = toRefusal(error.cause);
-    const message = `The task ${error.taskId} may have been accepted: read it before you send the request again.`;
-    return new GatewayError(code, { message, cause, retryAfterSeconds, shouldRetry: false, taskId: error.taskId });
+    return new GatewayError(code, {
+      message: createFailed[error.accepted],
+      cause,
+      retryAfterSeconds,
+      accepted: error.accepted,
+    });
   }
   if (isDatabaseTrouble(error)) return new GatewayError('service_unavailable', { retryAfterSeconds: 1, cause: error });
   return new GatewayError('internal_error', { cause: error });
@@ -64,6 +75,7 @@ function answer(ctx: AppContext, refusal: GatewayError): void {
   for (const name of bodyHeaders) ctx.remove(name);
   ctx.set('cache-control', 'no-store');
   if (status === 401) ctx.set('www-authenticate', 'Bearer');
+  if (refusal.accepted !== undefined) ctx.set('x-tollgate-accepted', refusal.accepted);
   if (refusal.shouldRetry === false) ctx.set('x-should-retry', 'false');
   const wait = refusal.retryAfterSeconds ?? (status === 503 && refusal.shouldRetry !== false ? 1 : undefined);
   if (wait !== undefined) ctx.set('retry-after', String(Math.max(1, Math.ceil(wait))));

@@ -16,6 +16,7 @@ const exposed = [
   'Retry-After',
   'x-request-id',
   'x-should-retry',
+  'x-tollgate-accepted',
   'x-tollgate-attempts',
   'x-tollgate-clamped',
   'x-tollgate-ignored',

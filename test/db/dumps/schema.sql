@@ -2522,7 +2522,7 @@ begin
 
   for t in
     select stored.id, stored.project_id, stored.key_id, stored.admission, stored.refusal_code, stored.status, stored.completed_at,
-      stored.credits_quoted, stored.deadline_at, a.balance, a.in_flight, k.room, k.used_on,
+      stored.credits_quoted, stored.deadline_at, stored.created_at, a.balance, a.in_flight, k.room, k.used_on,
       k.in_flight_max - k.in_flight as places, pr.status = 'active' as is_active, k.revoked_at is not null as is_revoked, k.expires_at
     from unnest(ids) with ordinality as asked (id, ord)
     cross join lateral (select * from task where task.id = asked.id offset 0) stored
@@ -2555,6 +2555,8 @@ begin
       code := case
         when t.is_active is not true or t.is_revoked or t.expires_at <= clock_timestamp() then 'invalid_api_key'
         when remaining_ms <= 0 then 'service_unavailable'
+        when t.created_at < clock_timestamp() - interval '6 seconds' and not exists (select from idempotency i where i.task_id = t.id)
+          then 'service_unavailable'
         when t.in_flight + begun_by_project[p] >= in_flight_max_per_project or t.places <= begun_by_key[k]
           then 'concurrency_limit_exceeded'
         when t.balance - held_by_project[p] < t.credits_quoted then 'insufficient_credits'
