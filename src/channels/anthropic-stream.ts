@@ -112,7 +112,7 @@ function endOfBlock({ index }: EventFields, { thoughts }: OpenBlocks): ChatDelta
 }
 
 function endOfMessage(event: EventFields, input: EventFields, words: AnthropicWords): ChatDelta[] {
-  const usage = words.toUsage({ ...input, ...fieldsIn(event.usage) });
+  const usage = words.toUsage({ ...input, output_tokens: null, ...fieldsIn(event.usage) });
   const deltas: ChatDelta[] = usage ? [{ kind: 'usage', usage }] : [];
   const delta = fieldsIn(event.delta);
   const [reason, stopSequence] = [textIn(delta?.stop_reason), textIn(delta?.stop_sequence)];

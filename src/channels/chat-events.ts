@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import { createParser } from 'eventsource-parser';
+import { AnswerLimit, limitedReply } from '../domain/answer-limit.ts';
 import type { ChatReply } from '../domain/chat.ts';
 import { ReplyCollector, toDeltas, type ChatDelta } from '../domain/chat-stream.ts';
 import type { Attempt, Trouble } from '../domain/upstream.ts';
@@ -27,12 +28,14 @@ export function readChatStream(
     events: () => EventReader;
     reply: (json: unknown) => ChatReply | 'blocked' | FailedAnswer | null;
     error: ReadError;
+    /** The tokens that the request allows. An answer far above them is cut. */
+    maxTokens: number;
   },
 ): Attempt<ChatStream> {
-  if (outcome.kind === 'streaming') return { kind: 'ok', value: new ChatEvents(outcome, read.events(), read.error) };
+  if (outcome.kind === 'streaming') return { kind: 'ok', value: new ChatEvents(outcome, read) };
   const attempt = classifyChat(outcome, read.reply, read.error);
   // Some compatible servers do not stream, whatever they are asked.
-  return attempt.kind === 'ok' ? { kind: 'ok', value: atOnce(attempt.value) } : attempt;
+  return attempt.kind === 'ok' ? { kind: 'ok', value: atOnce(limitedReply(attempt.value, read.maxTokens)) } : attempt;
 }
 
 /** A finished answer as a stream. */
@@ -45,6 +48,7 @@ class ChatEvents implements ChatStream {
   readonly #stream: UpstreamStream;
   readonly #reader: EventReader;
   readonly #readError: ReadError;
+  readonly #limit: AnswerLimit;
   /** Keeps the bytes of half a character until the rest comes. */
   readonly #decoder = new StringDecoder('utf8');
   readonly #parser = createParser({
@@ -60,10 +64,14 @@ class ChatEvents implements ChatStream {
   /** Why nothing follows these pieces. */
   #end: 'done' | 'closed' | ChatStreamBroken | undefined;
 
-  constructor(stream: UpstreamStream, reader: EventReader, readError: ReadError) {
+  constructor(
+    stream: UpstreamStream,
+    { events, error, maxTokens }: { events: () => EventReader; error: ReadError; maxTokens: number },
+  ) {
     this.#stream = stream;
-    this.#reader = reader;
-    this.#readError = readError;
+    this.#reader = events();
+    this.#readError = error;
+    this.#limit = new AnswerLimit(maxTokens);
   }
 
   async each(take: TakePieces): Promise<void> {
@@ -111,11 +119,12 @@ class ChatEvents implements ChatStream {
       this.#end = read;
       return;
     }
-    for (const piece of read) {
+    for (const piece of read.flatMap((one) => this.#limit.keep(one))) {
       if (piece.kind === 'finish') this.#seen.finish = true;
       else if (piece.kind !== 'usage') this.#seen.content = true;
       this.#pieces.push(piece);
     }
+    if (this.#limit.isOver) this.#end = 'done';
   }
 
   #read(data: string): ChatDelta[] | ChatStreamBroken {

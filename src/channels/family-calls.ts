@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { limitedReply } from '../domain/answer-limit.ts';
 import type { ChatReply, UpstreamChat } from '../domain/chat.ts';
 import type { RequestBody, UpstreamCall, UpstreamCaller } from './call-upstream.ts';
 import { readChatStream, type EventReader } from './chat-events.ts';
@@ -8,6 +9,8 @@ import { modelListBy } from './list-models.ts';
 
 /** A chat reply is text, so one near this size is a fault or an attack (rules "Limits"). */
 const chatJsonBytesMax = 8_000_000;
+/** All events of a stream. A token takes up to 400 bytes of them, and the longest answers have 128,000. */
+const chatStreamBytesMax = 256_000_000;
 /** What the calls of one family have in common. */
 interface FamilyWords {
   headers: (upstream: Upstream) => Record<string, string>;
@@ -35,7 +38,8 @@ export function familyCalls(caller: UpstreamCaller, { headers, chatHeaders = () 
       async (upstream, request, options) => {
         const given = { ...options, path: pathOf(request), body: toBody(request), bodyBytesMax: chatJsonBytesMax };
         const outcome = await call(upstream, { method: 'POST', headers: chatHeaders(request), ...given });
-        return classifyChat(outcome, (json) => toReply(json, request), readError);
+        const attempt = classifyChat(outcome, (json) => toReply(json, request), readError);
+        return attempt.kind === 'ok' ? { ...attempt, value: limitedReply(attempt.value, request.maxTokens) } : attempt;
       },
 
     chatStreamBy: chatStreamBy(caller, { headers, chatHeaders, readError }),
@@ -66,12 +70,13 @@ const chatStreamBy =
   async (upstream, request, { limits, signal }) => {
     const all = { ...headers(upstream), ...chatHeaders(request) };
     const given = { path: pathOf(request), body: toBody(request), headers: all };
-    const bounds = { limits, signal, bodyBytesMax: chatJsonBytesMax };
+    const bounds = { limits, signal, bodyBytesMax: chatJsonBytesMax, streamBytesMax: chatStreamBytesMax };
     const outcome = await caller.stream(upstream, { method: 'POST', ...given, ...bounds });
     return readChatStream(outcome, {
       events: () => read.events(request),
       reply: (json) => read.reply(json, request),
       error: readError,
+      maxTokens: request.maxTokens,
     });
   };
 

@@ -22,7 +22,13 @@ export interface SilenceLimits {
   wholeMs: number;
 }
 
-export type StreamedCall = UpstreamCall & { limits: SilenceLimits; bodyBytesMax: number };
+export type StreamedCall = UpstreamCall & {
+  limits: SilenceLimits;
+  /** Of an answer that is not streamed. */
+  bodyBytesMax: number;
+  /** Of a streamed answer, which breaks off there. */
+  streamBytesMax: number;
+};
 
 /** An answer that arrives piece by piece. */
 export interface UpstreamStream {
@@ -83,6 +89,7 @@ export function streamOnce(
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #limits: SilenceLimits;
   readonly #bytesMax: number;
+  readonly #streamBytesMax: number;
   readonly #resolve: (outcome: CallOutcome | UpstreamStream) => void;
   readonly #signal: AbortSignal | undefined;
   #controller: Dispatcher.DispatchController | undefined;
@@ -96,6 +103,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   constructor(call: StreamedCall, resolve: (outcome: CallOutcome | UpstreamStream) => void) {
     this.#limits = call.limits;
     this.#bytesMax = call.bodyBytesMax;
+    this.#streamBytesMax = call.streamBytesMax;
     this.#resolve = resolve;
     this.#signal = call.signal;
     this.#silence.start(call.limits.firstByteMs);
@@ -151,7 +159,8 @@ class Exchange implements Dispatcher.DispatchHandler {
       if (this.#bytes === 0) this.#silence.start(this.#limits.idleMs);
       else this.#silence.heard();
       this.#bytes += chunk.length;
-      this.#body.push(chunk);
+      if (this.#bytes > this.#streamBytesMax) this.#cut('too_large', false);
+      else this.#body.push(chunk);
       return;
     }
     this.#bytes += chunk.length;

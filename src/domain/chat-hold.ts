@@ -1,5 +1,6 @@
 import type { CatalogEntry, Pricing } from './catalog.ts';
 import { isDataUri, listImages, type ChatMessage, type ChatReply, type ChatRequest } from './chat.ts';
+import { maxOutputTokens } from './chat-length.ts';
 import { GatewayError } from './errors.ts';
 import { chatCredits } from './pricing.ts';
 import { likelyTokens } from './likely-tokens.ts';
@@ -86,23 +87,67 @@ export const outputTexts = ({ content, refusal, reasoning, toolCalls }: ChatRepl
     (text) => typeof text === 'string',
   );
 
-/** Whether the provider omitted a count or sent an unusable one. */
-export const lacksCounts = ({ usage }: Pick<ChatReply, 'usage'>): boolean =>
-  asCount(usage?.inputTokens) === null || asCount(usage?.outputTokens) === null;
+/** The most tokens that a provider can have counted. More is a fault of its counter. */
+export interface PlausibleCounts {
+  input: number;
+  output: number;
+}
+
+/** Far above the context of any model, and low enough that a count times a rate stays exact. */
+const tokensMax = 1_000_000_000;
+const anyCount: PlausibleCounts = { input: tokensMax, output: tokensMax };
 
 /**
- * The usage that is billed for an answer (rules "Chat"). A missing count is estimated, at most up to the hold, and flagged. A negative
- * count is zero. An answer is empty if it has no content, no tool call *and* zero or absent output tokens. Counts may exceed the hold:
- * `settledCredits` caps what they cost.
+ * The most tokens that a model can read and write: twice its context, because a catalog may lag behind a model, and twice its longest
+ * answer, because some providers count thoughts on top of `max_tokens`.
  */
-export function settledUsage(reply: ChatReply, hold: ChatHold, counted: CountedTokens | null = null): SettledUsage {
-  const told = { input: asCount(reply.usage?.inputTokens), output: asCount(reply.usage?.outputTokens) };
+export function plausibleCounts(entry: CatalogEntry, { maxTokens }: ChatRequest): PlausibleCounts {
+  const { context_tokens: context, max_output_tokens: output } = entry.private;
+  const longest = Math.max(maxOutputTokens(entry), maxTokens, output === undefined ? (context ?? 0) : 0);
+  return { input: Math.min((context ?? tokensMax) * 2, tokensMax), output: longest * 2 };
+}
+
+/** The counts of the provider that can be billed; null for a missing or an unusable one. A count of zero that cannot be true is missing. */
+function toldCounts(reply: ChatReply, plausible: PlausibleCounts) {
+  const { inputTokens, outputTokens } = reply.usage ?? {};
+  const isWritten = outputTexts(reply).some((text) => text !== '');
+  return {
+    // Every prompt has tokens.
+    input: inputTokens === 0 ? null : asCount(inputTokens, plausible.input),
+    output: outputTokens === 0 && isWritten ? null : asCount(outputTokens, plausible.output),
+  };
+}
+
+/** Whether the texts have to be counted: the provider omitted a count or sent an unusable one, or its counts are not final. */
+export function needsCounting(reply: ChatReply, plausible: PlausibleCounts): boolean {
+  const told = toldCounts(reply, plausible);
+  return reply.hasInterimCounts === true || told.input === null || told.output === null;
+}
+
+/** Whether the provider reports more tokens than its model can have. */
+export const isAbsurd = ({ usage }: Pick<ChatReply, 'usage'>, plausible: PlausibleCounts): boolean =>
+  (usage?.inputTokens ?? 0) > plausible.input || (usage?.outputTokens ?? 0) > plausible.output;
+
+/**
+ * The usage that is billed for an answer (rules "Chat"). A missing or absurd count is estimated, at most up to the hold, and flagged. A
+ * negative count is zero, and a count of zero is missing where it cannot be true. Of counts that came before
+ * the end of the answer, the larger of the reported and the estimated output. An answer is empty if it has no content, no tool call *and* zero or absent output tokens. Counts may exceed
+ * the hold: `settledCredits` caps what they cost.
+ */
+export function settledUsage(
+  reply: ChatReply,
+  hold: ChatHold,
+  counted: CountedTokens | null = null,
+  plausible = anyCount,
+): SettledUsage {
+  const told = toldCounts(reply, plausible);
   const empty = (told.output ?? 0) === 0 && outputTexts(reply).every((text) => text === '');
   if (empty) return { input: 0, output: 0, estimated: false, empty };
+  const likely = told.output === null || reply.hasInterimCounts ? likelyOutput(reply, hold, counted) : 0;
   return {
     input: told.input ?? likelyInput(hold, counted),
-    output: told.output ?? likelyOutput(reply, hold, counted),
-    estimated: lacksCounts(reply),
+    output: Math.max(told.output ?? 0, likely),
+    estimated: told.input === null || told.output === null || likely > told.output,
     empty,
   };
 }
@@ -130,12 +175,9 @@ export function billedTokens({ usage }: Pick<ChatReply, 'usage'>, settled: Settl
   };
 }
 
-/** Far above the context of any model, and low enough that a count times a rate stays exact. */
-const tokensMax = 1_000_000_000;
-
 /** A count that can be billed, or null if the value is not a count. */
-const asCount = (tokens: number | null | undefined): number | null =>
-  tokens === null || tokens === undefined || !Number.isSafeInteger(tokens) || tokens > tokensMax
+const asCount = (tokens: number | null | undefined, most = tokensMax): number | null =>
+  tokens === null || tokens === undefined || !Number.isSafeInteger(tokens) || tokens > most
     ? null
     : Math.max(tokens, 0);
 

@@ -8,7 +8,8 @@ export type ChatDelta =
   | { kind: 'signed_thought'; thought: SignedThought }
   /** `index` tells the calls of an answer apart. The id and the name come with the first piece of a call. */
   | { kind: 'tool_call'; index: number; id?: string; name?: string; arguments: string; signature?: string }
-  | { kind: 'finish'; reason: FinishReason; stopSequence?: string }
+  /** `isCut`: the gateway ended the answer here, so that counts which came before are not final. */
+  | { kind: 'finish'; reason: FinishReason; stopSequence?: string; isCut?: true }
   /** Counts so far. A later one replaces those of an earlier one that it has. */
   | { kind: 'usage'; usage: ChatUsage };
 
@@ -45,6 +46,7 @@ export class ReplyCollector {
   readonly #calls = new Map<number, ToolCall>();
   #finish: Extract<ChatDelta, { kind: 'finish' }> | null = null;
   #usage: ChatUsage | null = null;
+  #hasMoreSinceUsage = false;
 
   /** Whether the provider has said why the answer ends. */
   get isFinished(): boolean {
@@ -55,7 +57,19 @@ export class ReplyCollector {
     for (const delta of deltas) this.#addOne(delta);
   }
 
+  /** Whether the provider has reported both counts. */
+  get hasCounts(): boolean {
+    return this.#usage !== null && this.#usage.inputTokens !== null && this.#usage.outputTokens !== null;
+  }
+
+  /** Whether it reported its last counts at the end of the answer, after all content. */
+  get hasFinalCounts(): boolean {
+    const isEnded = this.#finish !== null && !this.#finish.isCut;
+    return isEnded && this.#usage !== null && !this.#hasMoreSinceUsage;
+  }
+
   #addOne(delta: ChatDelta): void {
+    if (isContent(delta)) this.#hasMoreSinceUsage = true;
     switch (delta.kind) {
       case 'text':
       case 'refusal':
@@ -73,6 +87,7 @@ export class ReplyCollector {
         return;
       case 'usage':
         this.#usage = mergedUsage(this.#usage, delta.usage);
+        this.#hasMoreSinceUsage = false;
         return;
     }
   }
@@ -97,6 +112,7 @@ export class ReplyCollector {
       toolCalls: [...this.#calls.values()].map((call) => ({ ...call, arguments: call.arguments || '{}' })),
       finishReason: this.#finish?.reason ?? 'stop',
       ...(this.#finish?.stopSequence !== undefined && { stopSequence: this.#finish.stopSequence }),
+      ...(this.#usage !== null && !this.hasFinalCounts && { hasInterimCounts: true as const }),
       usage: this.#usage,
     };
   }

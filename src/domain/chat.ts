@@ -136,6 +136,8 @@ export interface ChatReply {
   refusal: string | null;
   toolCalls: ToolCall[];
   finishReason: FinishReason;
+  /** The counts came before the end of the answer, so that more may have been written since. */
+  hasInterimCounts?: true;
   /** The stop sequence that ended the answer, if the provider names it. */
   stopSequence?: string;
   /** Null if the provider reported no usage, or none that can be read as counts. */

@@ -2,6 +2,7 @@ import { createTaskAdmission } from '../commands/tasks/task-admission.ts';
 import { createDetailRecorder } from '../commands/details/detail-recorder.ts';
 import { createStorageGuard } from '../commands/files/storage-guard.ts';
 import { UPLOAD_STORED_MAX_BYTES } from '../commands/files/upload-image.ts';
+import { createEarlyHangUps } from '../commands/chat/early-hang-ups.ts';
 import { createRetryBudget } from '../commands/chat/retry-budget.ts';
 import { createLiveChats } from '../commands/chat/live-chats.ts';
 import { createUndeliveredChats } from '../commands/chat/undelivered-chats.ts';
@@ -45,6 +46,7 @@ const httpDeps = {
   recordDetail: (row: Parameters<typeof details.record>[0]) => details.record(row),
   admission: createTaskAdmission(deps),
   storage: createStorageGuard(deps),
+  earlyHangUps: createEarlyHangUps(),
   retryBudget: createRetryBudget({ floor: config.chat.retriesPerMinuteMin, share: RETRY_SHARE }),
   undelivered,
   liveChats,

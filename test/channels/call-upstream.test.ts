@@ -176,7 +176,7 @@ describe('one upstream call', () => {
     const limits = { firstByteMs: 5_000, idleMs: 5_000, wholeMs: 5_000 };
     const streamed = await caller.stream(
       { channelId: 'c', baseUrl: url, credential: 'x' },
-      { method: 'POST', path: '/a', body: {}, limits, bodyBytesMax: 1_000 },
+      { method: 'POST', path: '/a', body: {}, limits, bodyBytesMax: 1_000, streamBytesMax: 1_000 },
     );
     expect(streamed).toMatchObject({ kind: 'answered', status: 200 });
     // Fewer than calls: at least one connection was used again.

@@ -4,6 +4,7 @@ import type { Config } from '../../config/load-config.ts';
 import type { ChatReply } from '../../domain/chat.ts';
 import { isContent, type ChatDelta } from '../../domain/chat-stream.ts';
 import type { Attempt } from '../../domain/upstream.ts';
+import { ReadOn, type KnownCounts } from './read-on.ts';
 import type { AskChannel } from './try-channels.ts';
 
 /** Providers send no headers before the whole answer is there, so this is nearly the time of a whole answer. */
@@ -27,6 +28,8 @@ export interface OpenedStream {
   rest: ChatStream['each'];
   /** Why `rest` rejects, if it does: the time of the whole answer is over. */
   isOverdue(): boolean;
+  /** Follows how the answer is read on once its client has left. To be called with what is known of its counts. */
+  follow(known: KnownCounts): ReadOn;
   /** Whether the client was ever so slow that the provider had to wait for it. */
   wasHeldBack(): boolean;
   /** Closes the connection to the provider. */
@@ -39,20 +42,23 @@ export interface StreamEnds {
   left: AbortSignal;
   /** The process stops. */
   interrupted: AbortSignal;
+  /** The model thinks before it answers, perhaps out of sight. */
+  isThinking: boolean;
 }
 
 /**
- * Asks for a stream, and succeeds as soon as there is content. Until then another channel can be tried. When the client leaves, a
- * provider that stops then is left too. Any other is read on, because it bills the whole answer and reports its counts at the end.
+ * Asks for a stream, and succeeds as soon as there is content. Until then another channel can be tried. When the client leaves before, a
+ * provider that stops then is left too. Later, `ReadOn` decides.
  */
 export const askForStream =
-  (chat: Config['chat'], { left, interrupted }: StreamEnds): AskChannel<OpenedStream> =>
+  (chat: Config['chat'], { left, interrupted, isThinking }: StreamEnds): AskChannel<OpenedStream> =>
   async (adapter, upstream, request, deadline) => {
     const overdue = new AbortController();
     const timer = setTimeout(() => overdue.abort(), chat.streamSeconds * 1_000);
+    const readOn = new ReadOn(chat, adapter, { left, isThinking });
     const attempt = await openStream(adapter, upstream, request, {
       limits: limitsOf(chat, deadline),
-      signal: AbortSignal.any([interrupted, overdue.signal, adapter.stopsAtHangUp ? left : after(left, drainMs(chat))]),
+      signal: AbortSignal.any([interrupted, overdue.signal, readOn.signal]),
     });
     if (attempt.kind !== 'ok') {
       clearTimeout(timer);
@@ -64,6 +70,10 @@ export const askForStream =
       value: {
         ...stream,
         isOverdue: () => overdue.signal.aborted,
+        follow: (known) => {
+          readOn.begin(known);
+          return readOn;
+        },
         stop: () => {
           clearTimeout(timer);
           stream.stop();
@@ -71,21 +81,6 @@ export const askForStream =
       },
     };
   };
-
-/** Nobody waits for these counts, and the credits of the client are held until they come. */
-const DRAIN_MAX_SECONDS = 60;
-
-/** How long an answer is read on whose client has left: no longer than a silence within it may last. */
-const drainMs = ({ silenceSeconds }: Config['chat']): number => Math.min(DRAIN_MAX_SECONDS, silenceSeconds) * 1_000;
-
-/** Fires that long after `signal`. */
-function after(signal: AbortSignal, ms: number): AbortSignal {
-  const later = new AbortController();
-  const wait = (): void => void setTimeout(() => later.abort(), ms).unref();
-  if (signal.aborted) wait();
-  else signal.addEventListener('abort', wait, { once: true });
-  return later.signal;
-}
 
 /**
  * Asks for a stream and collects it, because a whole answer that takes minutes would look like a provider that hangs. It must have
@@ -114,7 +109,7 @@ function limitsOf(chat: Config['chat'], deadline: number) {
 async function openStream(
   adapter: Adapter,
   ...call: Parameters<Required<Adapter>['chatStream']>
-): Promise<Attempt<Omit<OpenedStream, 'isOverdue'>>> {
+): Promise<Attempt<Omit<OpenedStream, 'isOverdue' | 'follow'>>> {
   if (!adapter.chatStream) throw new Error('the family has no streamed chat');
   const attempt = await adapter.chatStream(...call);
   if (attempt.kind !== 'ok') return attempt;

@@ -1,9 +1,15 @@
 import type { Deps } from '../../deps.ts';
 import type { ChatReply, ChatRequest } from '../../domain/chat.ts';
-import { inputTexts, lacksCounts, outputTexts, type CountedTokens } from '../../domain/chat-hold.ts';
+import {
+  inputTexts,
+  needsCounting,
+  outputTexts,
+  type PlausibleCounts,
+  type CountedTokens,
+} from '../../domain/chat-hold.ts';
 
 /**
- * The tokens of a chat whose provider did not report them all, by the tokenizer of the family that answered. Null if the provider
+ * The tokens of a chat whose provider did not report all of them at its end, by the tokenizer of the family that answered. Null if the provider
  * reported them, if the family has no tokenizer, or if it did not count in time: then the estimate is by script.
  */
 export async function countTokens(
@@ -11,9 +17,10 @@ export async function countTokens(
   family: string,
   request: ChatRequest,
   reply: ChatReply,
+  plausible: PlausibleCounts,
 ): Promise<CountedTokens | null> {
   const tokenizer = adapters[family]?.tokenizer;
-  if (tokenizer === undefined || !lacksCounts(reply)) return null;
+  if (tokenizer === undefined || !needsCounting(reply, plausible)) return null;
   const texts = [inputTexts(request), outputTexts(reply)].map((some) => some.join('\n'));
   const [input, output] = (await tokenCounter.count(tokenizer, texts)) ?? [];
   return input === undefined || output === undefined ? null : { input, output };

@@ -7,6 +7,7 @@ import { familiesTaking } from '../../domain/chat-supports.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import { withRoomToThink } from '../../domain/reasoning.ts';
 import { checkInputUrl } from '../files/check-input-url.ts';
+import type { EarlyHangUps } from './early-hang-ups.ts';
 import type { LiveChats } from './live-chats.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import type { UndeliveredChats } from './undelivered-chats.ts';
@@ -69,7 +70,12 @@ export type ChatDeps = Pick<
   | 'logger'
   | 'metrics'
   | 'tokenCounter'
-> & { retryBudget: RetryBudget; undelivered: Pick<UndeliveredChats, 'giveBack'>; liveChats: LiveChats };
+> & {
+  retryBudget: RetryBudget;
+  undelivered: Pick<UndeliveredChats, 'giveBack'>;
+  liveChats: LiveChats;
+  earlyHangUps: EarlyHangUps;
+};
 
 export interface ChatInput {
   requestId: string;

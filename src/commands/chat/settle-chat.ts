@@ -1,6 +1,6 @@
 import { nothingCharged, type AttemptEnding, type ChatEnd } from '../../db/chat-ledger.ts';
 import { toUpstreamChat, type ChatReply } from '../../domain/chat.ts';
-import { billedTokens, settledCredits, settledUsage } from '../../domain/chat-hold.ts';
+import { billedTokens, isAbsurd, plausibleCounts, settledCredits, settledUsage } from '../../domain/chat-hold.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { thoughtOnly } from '../../domain/reasoning.ts';
 import { noEffect, unsentBy } from '../../domain/unsent-parameters.ts';
@@ -25,8 +25,16 @@ export async function billChat(
   broken: GatewayError | null = null,
 ): Promise<{ body: string; answered: ChatAnswered; end: ChatEnd; sale: Sold }> {
   const { entry, request, hold, credits } = input.prepared;
-  const counted = await countTokens(deps, tried.channel.adapter, request, reply);
-  const usage = settledUsage(reply, hold, counted);
+  const plausible = plausibleCounts(entry, request);
+  if (isAbsurd(reply, plausible)) {
+    const about = { request_id: input.requestId, model: entry.model.id, channel: tried.channel.name };
+    deps.logger.warn(
+      { ...about, usage: reply.usage },
+      'a provider reported more tokens than its model can have: they are estimated',
+    );
+  }
+  const counted = await countTokens(deps, tried.channel.adapter, request, reply, plausible);
+  const usage = settledUsage(reply, hold, counted, plausible);
   const settlement = settledCredits(entry.model.pricing, usage, credits);
   if (settlement.undercharged > 0) {
     deps.metrics.creditsUndercharged(settlement.undercharged);

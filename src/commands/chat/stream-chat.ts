@@ -1,6 +1,7 @@
 import { ChatStreamBroken, type TakePieces } from '../../channels/channel.ts';
 import { isContent, ReplyCollector } from '../../domain/chat-stream.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { thinksFirst } from '../../domain/reasoning.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { carriedTo } from './carried-to.ts';
 import { askForStream, type OpenedStream } from './ask-channel.ts';
@@ -27,8 +28,8 @@ export interface StreamedChat {
 /**
  * Serves one chat whose answer is passed on as it arrives. The credits are held first, and settled when the answer ends: by the
  * provider's counts, or by an estimate of what was generated, never above the hold. An answer that breaks off, and one whose reader
- * leaves, is charged as far as it was generated; with nothing generated it costs nothing. A provider that writes on when its reader leaves
- * is read to its end, for at most 60 s. Until the first content another channel is tried, and a failure throws a `GatewayError`, as it does
+ * leaves, is charged as far as it was generated; with nothing generated it costs nothing, and a key whose clients leave so too often is
+ * refused with 429. How far the answer is read on for its counts, `ReadOn` says. Until the first content another channel is tried, and a failure throws a `GatewayError`, as it does
  * if the settlement cannot be written. Resolves after the settlement, so that the end of the answer is sent only then.
  */
 export async function streamChat(
@@ -41,8 +42,15 @@ export async function streamChat(
   const live = deps.liveChats.add(input.requestId, () => interrupted.abort());
   const gone = AbortSignal.any([reader.gone, interrupted.signal]);
   try {
-    const ends = { left: reader.gone, interrupted: interrupted.signal };
-    const obtained = await obtainAnswer(deps, { ...input, gone }, askForStream(deps.config.chat, ends));
+    deps.earlyHangUps.check(input.key.keyId);
+    const { entry, request } = input.prepared;
+    const isThinking = thinksFirst(request, entry.private.max_tokens);
+    const ends = { left: reader.gone, interrupted: interrupted.signal, isThinking };
+    const asking = obtainAnswer(deps, { ...input, gone }, askForStream(deps.config.chat, ends));
+    const obtained = await asking.catch((error: unknown) => {
+      if (reader.gone.aborted) deps.earlyHangUps.note(input.key.keyId);
+      throw error;
+    });
     if (obtained === 'replay') return 'replay';
     const { tried } = obtained;
     reader.begins?.(carriedTo(deps, input.prepared, tried.channel.adapter).leftOut);
@@ -55,7 +63,7 @@ export async function streamChat(
       const relayed = await relay(obtained, reader, interrupted.signal);
       const { reply } = relayed;
       if (relayed.broken) sayBroken(deps, input, obtained, relayed.broken);
-      return { ...(await billChat(deps, input, tried, reply, relayed.broken)), broken: relayed.broken };
+      return { ...(await billChat(deps, storable(deps, input), tried, reply, relayed.broken)), broken: relayed.broken };
     });
     crashPoint('chat_after_upstream_before_settle');
     await settleChat(deps, end, sale);
@@ -68,16 +76,26 @@ export async function streamChat(
 /** Passes the content on until the answer ends, for whatever reason. */
 async function relay({ tried, answer: stream }: Obtained<OpenedStream>, reader: ChatReader, interrupted: AbortSignal) {
   const collector = new ReplyCollector();
+  const readOn = stream.follow(collector);
   const pass: TakePieces = (pieces) => {
-    collector.add(pieces);
     const content = pieces.filter(isContent);
-    return content.length > 0 ? reader.take(content) : undefined;
+    const caughtUp = content.length > 0 ? reader.take(content) : undefined;
+    // After the reader has them, because what it cannot take was not delivered.
+    collector.add(pieces);
+    readOn.heard(pieces);
+    return caughtUp;
   };
   try {
     await pass(stream.first);
     await stream.rest(pass);
   } catch (error) {
-    if (!(error instanceof ChatStreamBroken)) throw error;
+    if (!(error instanceof ChatStreamBroken)) {
+      // What came before it was delivered and is charged.
+      return {
+        reply: collector.reply(),
+        broken: new GatewayError('internal_error', { cause: error, shouldRetry: false }),
+      };
+    }
     // The counts may be missing then, and nothing else.
     if (collector.isFinished) return { reply: collector.reply(), broken: null };
     // A provider may close a connection that a slow client keeps it waiting on.
@@ -93,6 +111,23 @@ async function relay({ tried, answer: stream }: Obtained<OpenedStream>, reader: 
   return { reply: collector.reply(), broken: null };
 }
 
+/** The input with a `render` that cannot fail: the answer was delivered already, and only its replay is lost. */
+function storable({ logger }: ChatDeps, input: ChatInput): ChatInput {
+  const unwritten = '';
+  return {
+    ...input,
+    render: (answered, broken) => {
+      try {
+        return input.render(answered, broken);
+      } catch (error) {
+        logger.error({ err: error, request_id: input.requestId }, 'a streamed answer cannot be stored for replays');
+        return { body: unwritten };
+      }
+    },
+    sealAnswer: (body, answered) => (body === unwritten ? null : input.sealAnswer(body, answered)),
+  };
+}
+
 /** The client's error for an answer that broke off. A repetition would be charged again, so official clients should not repeat it. */
 function endOf({ attempt }: ChatStreamBroken, ours: { isStopping: boolean; isOverdue: boolean }): GatewayError {
   if (ours.isStopping) return new GatewayError('service_unavailable', { shouldRetry: false });
@@ -106,5 +141,8 @@ function sayBroken(
   { tried }: Obtained<unknown>,
   broken: GatewayError,
 ): void {
-  logger.info({ request_id: requestId, channel: tried.channel.name, code: broken.code }, 'a streamed answer broke off');
+  const about = { request_id: requestId, channel: tried.channel.name, code: broken.code };
+  if (broken.code === 'internal_error')
+    logger.error({ ...about, err: broken.cause }, 'a streamed answer could not be passed on');
+  else logger.info(about, 'a streamed answer broke off');
 }

@@ -11,6 +11,7 @@ import {
   thoughtBlock,
 } from './anthropic-chat-reply.ts';
 import { namedEvent, type ChatStreamWriter, type StreamAbout } from './chat-stream-writer.ts';
+import { CallOrder } from './call-order.ts';
 import { toToken } from './thought-token.ts';
 
 /**
@@ -20,6 +21,7 @@ import { toToken } from './thought-token.ts';
  */
 export function anthropicStream(about: Omit<StreamAbout, 'includeUsage'>): ChatStreamWriter {
   const blocks = new Blocks();
+  const order = new CallOrder();
   let isBegun = false;
   const begin = (): string => {
     if (isBegun) return '';
@@ -31,7 +33,10 @@ export function anthropicStream(about: Omit<StreamAbout, 'includeUsage'>): ChatS
     return anthropicEvent('message_start', { message: { ...emptyMessage(about), usage } });
   };
   return {
-    pieces: (deltas) => (deltas.length === 0 ? '' : begin() + deltas.map((delta) => blocks.write(delta)).join('')),
+    pieces: (deltas) => {
+      const next = deltas.flatMap((delta) => order.next(delta));
+      return next.length === 0 ? '' : begin() + next.map((delta) => blocks.write(delta)).join('');
+    },
 
     end(answer) {
       const { reply, credits, attempts, warning } = answer;
@@ -40,6 +45,7 @@ export function anthropicStream(about: Omit<StreamAbout, 'includeUsage'>): ChatS
       const delta = { ...stopOf(reply), container: null };
       return [
         opening,
+        ...order.rest().map((delta) => blocks.write(delta)),
         blocks.close(),
         anthropicEvent('message_delta', { delta, usage: anthropicUsage(answer), tollgate }),
         anthropicEvent('message_stop', {}),
@@ -110,8 +116,8 @@ class Blocks {
   }
 
   #call({ index, id = '', name = '', arguments: text, signature }: Extract<ChatDelta, { kind: 'tool_call' }>): string {
-    // Blocks come one after another, so a call that has ended cannot go on.
-    if (this.#calls.has(index) && this.#open !== index) throw new Error('the pieces of two tool calls are mixed');
+    // Blocks come one after another, so a call that has ended cannot go on (call-order.ts).
+    if (this.#calls.has(index) && this.#open !== index) throw new Error('a tool call goes on after its end');
     const before = signatureBlocks({ id, ...(signature !== undefined && { signature }) }).map((block) =>
       this.#whole(block),
     );

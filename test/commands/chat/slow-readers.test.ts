@@ -11,12 +11,14 @@ import { dialects, dialectNames } from '../../dialects/matrix.ts';
 import { objectAt, parsed } from '../../dialects/json-at.ts';
 import { eventually } from '../../support/eventually.ts';
 import { beginEvents, familyWires, type FamilyName, type FamilyWire } from '../../support/family-wires.ts';
-import { startGateway, type Gateway } from '../../support/gateway.ts';
-import { chatBody, chatFacts, chatModel, chatRoute } from './chats.ts';
+import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
+import { describeCharges, describeUnwritable } from './charges.ts';
+import { chatBody, chatFacts, chatModel } from './chats.ts';
 import { letModelsStream } from './streams.ts';
 
 let gateway: Gateway;
 let upstream: ChatUpstream;
+let project: TestProject;
 beforeAll(async () => {
   [gateway, upstream] = await Promise.all([startGateway({ workers: 0, sandbox: false }), startChatUpstream()]);
   await gateway.database.query('test-slow-channels', 'update channel set enabled = false');
@@ -32,8 +34,14 @@ beforeAll(async () => {
   }
   await gateway.database.query(
     'test-long-answers',
-    `update model set entry = jsonb_set(entry, '{private,max_output_tokens}', '128000') where id = any ($1)`,
+    `update model set private = jsonb_set(private, '{max_output_tokens}', '128000') where id = any ($1)`,
     [Object.values(familyWires).map(({ model }) => model)],
+  );
+  project = await gateway.project({ credits: 10_000_000 });
+  await letModelsStream(
+    gateway,
+    project.apiKey,
+    Object.values(familyWires).map(({ model }) => model),
   );
 });
 afterAll(async () => {
@@ -44,7 +52,8 @@ afterAll(async () => {
 /** Sends pieces of an answer without end, as fast as they are read. */
 function pour(response: ServerResponse): void {
   const choice = { index: 0, delta: { content: 'word '.repeat(4_000) }, finish_reason: null };
-  const event = `data: ${JSON.stringify({ choices: [choice] })}\n\n`;
+  // Twice as much that is no text, so that the buffers are full long before the answer is too long.
+  const event = `data: ${JSON.stringify({ choices: [choice], obfuscation: '.'.repeat(40_000) })}\n\n`;
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const more = (): void => {
     while (!response.destroyed && response.write(event));
@@ -57,10 +66,10 @@ function pour(response: ServerResponse): void {
 async function beginToRead(apiKey: string): Promise<{ client: Socket; requestId: string }> {
   const { hostname, port } = new URL(gateway.baseUrl);
   const client = connect({ host: hostname, port: Number(port) });
-  const body = JSON.stringify({ ...chatBody('endless'), stream: true });
+  const body = JSON.stringify({ ...chatBody('endless'), stream: true, max_tokens: 128_000 });
   client.on('error', () => undefined);
   client.write(
-    `POST ${chatRoute} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\n` +
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
   const first = await new Promise<Buffer>((resolve) => client.once('data', resolve));
@@ -70,7 +79,7 @@ async function beginToRead(apiKey: string): Promise<{ client: Socket; requestId:
 
 describe('a client that stops reading its stream', () => {
   it('stops the provider too, is cut after its time, and is charged what was generated', async () => {
-    const { apiKey } = await gateway.project({ credits: 100_000 });
+    const { apiKey } = await gateway.project({ credits: 10_000_000 });
     await letModelsStream(gateway, apiKey, [chatModel]);
     const responses: ServerResponse[] = [];
     upstream.serve((_request, response) => {
@@ -104,6 +113,9 @@ describe('a client that stops reading its stream', () => {
     expect(await gateway.verifyLedger()).toMatchObject({ ok: true });
   });
 });
+
+describeCharges(() => ({ gateway, upstream, project }));
+describeUnwritable(() => ({ gateway, upstream, project }));
 
 /** Numbered lines, so that a text whose pieces changed places differs. More than the buffers of two connections hold. */
 const lines = Array.from({ length: 6_000 }, (_, index) => `${index} ${'lorem '.repeat(165)}\n`);

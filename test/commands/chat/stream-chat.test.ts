@@ -97,25 +97,6 @@ describe.each(Object.entries(streamedModels))('a chat that is streamed from %s',
     expect(streamed.finish).toBe('tool_calls');
   });
 
-  it('is charged as far as it was written when the client leaves, and its provider is left within seconds', async () => {
-    const text = scripted('tokens=800 rate=50');
-    const streamed = await send(text, model, { leaveWhen: (soFar) => soFar.text.split(' ').length >= 10 });
-    const facts = await factsOf(streamed);
-    expect(facts).toMatchObject({ state: 'settled' });
-    const { sent = 0 } = await leftHit(text);
-    // The provider writes fifty in a second.
-    expect(sent).toBeLessThan(200);
-    expectAbout(facts.outputTokens, { least: streamed.text.split(' ').length, most: sent });
-  });
-
-  it('is charged for thoughts that nobody will read', async () => {
-    const text = scripted('reasoning=400 tokens=10 rate=50');
-    const streamed = await send(text, model, { leaveWhen: (soFar) => soFar.reasoning.split(' ').length >= 10 });
-    const facts = await factsOf(streamed);
-    const { sent = 0 } = await leftHit(text);
-    expectAbout(facts.outputTokens, { least: streamed.reasoning.split(' ').length, most: sent });
-  });
-
   it('costs nothing when the client leaves before the first piece', async () => {
     const text = scripted('latency=30000');
     const leaving = new AbortController();
@@ -156,7 +137,7 @@ describe.each(Object.entries(streamedModels))('a chat that is streamed from %s',
   });
 
   it('is never charged above its hold', async () => {
-    const streamed = await send(scripted('tokens=20 usage=100000,100000'), model, { fields: { max_tokens: 20 } });
+    const streamed = await send(scripted('tokens=20 usage=100000,60000'), model, { fields: { max_tokens: 20 } });
     const facts = await factsOf(streamed);
     expect(facts.settledAmount).toBe(facts.amount);
   });
@@ -169,6 +150,62 @@ describe.each(Object.entries(streamedModels))('a chat that is streamed from %s',
   it('is refused with a status of its own when no channel answers', async () => {
     const streamed = await send(scripted('fail=transient'), model);
     expect(streamed).toMatchObject({ status: 502, error: 'upstream_error', chunks: [] });
+  });
+});
+
+const { responses: thinkingModel, ...otherModels } = streamedModels;
+
+describe.each(Object.entries(otherModels))('a chat that is streamed from %s and left', (_family, model) => {
+  it('is charged as far as it was written when the client leaves, and its provider is left within seconds', async () => {
+    const text = scripted('tokens=800 rate=50');
+    const streamed = await send(text, model, { leaveWhen: (soFar) => soFar.text.split(' ').length >= 10 });
+    const facts = await factsOf(streamed);
+    expect(facts).toMatchObject({ state: 'settled' });
+    const { sent = 0 } = await leftHit(text);
+    // The provider writes fifty in a second.
+    expect(sent).toBeLessThan(200);
+    expectAbout(facts.outputTokens, { least: streamed.text.split(' ').length, most: sent });
+  });
+
+  it('is charged for thoughts that nobody will read', async () => {
+    const text = scripted('reasoning=400 tokens=10 rate=50');
+    const streamed = await send(text, model, { leaveWhen: (soFar) => soFar.reasoning.split(' ').length >= 10 });
+    const facts = await factsOf(streamed);
+    const { sent = 0 } = await leftHit(text);
+    expectAbout(facts.outputTokens, { least: streamed.reasoning.split(' ').length, most: sent });
+  });
+});
+
+describe('a chat of a model that thinks out of sight', () => {
+  it('is charged by the counts that come with its end when the client leaves in its middle', async () => {
+    const text = scripted('tokens=300 rate=150 usage=7,5000');
+    const left = await send(text, thinkingModel, {
+      fields: { max_tokens: 8_000 },
+      leaveWhen: (soFar) => soFar.text.split(' ').length >= 10,
+    });
+    expect(left.isDone).toBe(false);
+    expect(await factsOf(left)).toMatchObject({ state: 'settled', outputTokens: 5_000, usageEstimated: false });
+  });
+});
+
+describe('a key whose clients leave before the first piece again and again', () => {
+  it('is refused with 429 and Retry-After, and other keys and chats that are not streamed are not', async () => {
+    const { apiKey } = await gateway.key(project.projectId);
+    const text = scripted('latency=30000');
+    const begin = (): Promise<Streamed> => stream(gateway, apiKey, { text }, { signal: leaving.signal });
+    const leaving = new AbortController();
+    const left = Promise.allSettled(Array.from({ length: 20 }, begin));
+    await eventually(async () => (await streamHits(gateway, text)).length === 20);
+    leaving.abort();
+    await left;
+    const refused = await eventually(async () => {
+      const streamed = await stream(gateway, apiKey, { text: scripted('tokens=5') });
+      return streamed.status === 429 && streamed;
+    });
+    expect(refused).toMatchObject({ error: 'rate_limit_exceeded', chunks: [] });
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await chat(gateway, apiKey, 'short')).status).toBe(200);
+    expect(await send(scripted('tokens=5'), streamedModels.openai)).toMatchObject({ status: 200 });
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ChatReply } from '../../../src/domain/chat.ts';
-import { toDeltas, isContent } from '../../../src/domain/chat-stream.ts';
+import { toDeltas, isContent, type ChatDelta } from '../../../src/domain/chat-stream.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
 import { anthropicError } from '../../../src/http/dialects/anthropic.ts';
@@ -23,6 +23,60 @@ const saying = (content: JsonObject[], role = 'user') => ({ messages: [{ role, c
 const use = { type: 'tool_use', id: 'toolu_1', name: 'look', input: { zoom: 2 } };
 const tools = [{ name: 'look', input_schema: { type: 'object' } }];
 const mark = { type: 'ephemeral', ttl: '1h' };
+
+describe('a streamed message with several tool calls', () => {
+  const call = (index: number, text: string, isFirst = false) => ({
+    kind: 'tool_call' as const,
+    index,
+    ...(isFirst && { id: `call_${index}`, name: `tool_${index}` }),
+    arguments: text,
+  });
+  const text = (words: string) => ({ kind: 'text' as const, text: words });
+  const two = [
+    { id: 'call_0', name: 'tool_0', arguments: '{"a":1}' },
+    { id: 'call_1', name: 'tool_1', arguments: '{"b":2}' },
+  ];
+
+  it.each<[string, ChatDelta[]]>([
+    ['come one after another', [call(0, '{"a":', true), call(0, '1}'), call(1, '{"b":', true), call(1, '2}')]],
+    ['alternate', [call(0, '{"a"', true), call(1, '{"b"', true), call(0, ':1}'), call(1, ':2}')]],
+    ['begin together', [call(0, '', true), call(1, '', true), call(1, '{"b":2}'), call(0, '{"a":1}')]],
+    ['have text between them', [call(0, '{"a"', true), text('Let me see.'), call(1, '{"b":2}', true), call(0, ':1}')]],
+    ['have text after them', [call(0, '{"a":1}', true), call(1, '{"b":2}', true), text('Let me see.')]],
+  ])('has each call in a block of its own, whole, when their pieces %s', (_how, deltas) => {
+    const written: { id: string; name: string; arguments: string }[] = [];
+    let said = '';
+    const writer = anthropicStream({ id: 'msg_1', created: 1, model: 'm', requestId: 'req_1' });
+    const reply: ChatReply = { content: null, refusal: null, toolCalls: two, finishReason: 'tool_calls', usage: null };
+    const events =
+      deltas.map((delta) => writer.pieces([delta])).join('') +
+      writer.end({ reply, usage: { input: 1, output: 1 }, credits: 1, attempts: 1 });
+    let open = -1;
+    for (const line of events.split('\n').filter((one) => one.startsWith('data: '))) {
+      const event = JSON.parse(line.slice(6)) as BlockEvent;
+      if (event.type === 'content_block_start') {
+        expect(event.index).toBe(open + 1);
+        open = event.index ?? -1;
+        const { id, name } = event.content_block ?? {};
+        if (id !== undefined && name !== undefined) written.push({ id, name, arguments: '' });
+      }
+      if (event.type !== 'content_block_delta') continue;
+      expect(event.index).toBe(open);
+      said += event.delta?.text ?? '';
+      const last = written.at(-1);
+      if (last) last.arguments += event.delta?.partial_json ?? '';
+    }
+    expect(written).toEqual(two);
+    expect(said).toBe(deltas.some(({ kind }) => kind === 'text') ? 'Let me see.' : '');
+  });
+});
+
+interface BlockEvent {
+  type: string;
+  index?: number;
+  content_block?: { id?: string; name?: string };
+  delta?: { text?: string; partial_json?: string };
+}
 
 describe('a Messages request', () => {
   it('becomes a canonical request without values that the client did not send', () => {

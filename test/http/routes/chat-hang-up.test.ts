@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createEarlyHangUps } from '../../../src/commands/chat/early-hang-ups.ts';
 import { createLiveChats, type LiveChats } from '../../../src/commands/chat/live-chats.ts';
 import { createRetryBudget } from '../../../src/commands/chat/retry-budget.ts';
 import { createUndeliveredChats } from '../../../src/commands/chat/undelivered-chats.ts';
@@ -60,6 +61,7 @@ async function startServer({ drainSeconds }: { drainSeconds: number }): Promise<
     ...deps,
     config: { ...deps.config, chat: { ...deps.config.chat, silenceSeconds: drainSeconds } },
     adapters: { ...deps.adapters, openai: writingOn },
+    earlyHangUps: createEarlyHangUps(),
     retryBudget: createRetryBudget({ floor: 20, share: 0.2 }),
     undelivered,
     liveChats,
