@@ -1,3 +1,4 @@
+import { temporalAway } from '../domain/alarm.ts';
 import type { Database } from './database.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
@@ -110,6 +111,8 @@ export interface Backlog {
   lateCallbacks: number;
   /** The jobs whose last run failed or was lost, with the time of its end. */
   failedJobs: { name: string; state: string; endedAt: number | null }[];
+  /** Whether a worker has just said that Temporal is away. */
+  isTemporalAway: boolean;
 }
 
 /** What waits for an operator. Each part reads an index that holds only what waits. */
@@ -120,7 +123,9 @@ export async function readBacklog(database: Database, jobNames: readonly string[
        (select count(*) from (select from task t where t.outcome_unknown
           and not exists (select from task_resolution r where r.task_id = t.id) order by t.id desc limit 1000) one) as unknown_outcomes,
        (select count(*) from (select from delivery d where d.ended_at is null
-          and d.next_attempt_at < clock_timestamp() - interval '5 minutes' limit 1000) one) as late_callbacks`,
+          and d.next_attempt_at < clock_timestamp() - interval '5 minutes' limit 1000) one) as late_callbacks,
+       exists (select from alarm where name = $1 and last_at > clock_timestamp() - make_interval(secs => $2)) as is_temporal_away`,
+    [temporalAway.name, temporalAway.currentSeconds],
   );
   const failedJobs = await database.query<Backlog['failedJobs'][number]>(
     'overview-jobs',
@@ -131,5 +136,6 @@ export async function readBacklog(database: Database, jobNames: readonly string[
      where latest.state in ('failed', 'lost')`,
     [jobNames],
   );
-  return { unknownOutcomes: counts?.unknownOutcomes ?? 0, lateCallbacks: counts?.lateCallbacks ?? 0, failedJobs };
+  const { unknownOutcomes = 0, lateCallbacks = 0, isTemporalAway = false } = counts ?? {};
+  return { unknownOutcomes, lateCallbacks, failedJobs, isTemporalAway };
 }

@@ -191,12 +191,18 @@ export async function findTraceParent(database: Statements, taskId: string): Pro
   return row?.traceParent ?? null;
 }
 
-/** How many seconds the oldest admitted task has waited for its workflow; 0 if none waits. */
-export async function oldestUnstartedSeconds(database: Database): Promise<number> {
-  const [row] = await database.query<{ seconds: number | null }>(
-    'oldest-unstarted',
-    `select extract(epoch from clock_timestamp() - min(created_at))::float8 as seconds from task
-     where admission = 'reserved' and workflow_started_at is null and completed_at is null`,
+/** The admitted tasks that wait for their workflow: how many, counted to `countMax`, and the seconds that the oldest has waited. */
+export async function readUnstarted(
+  database: Database,
+  countMax: number,
+): Promise<{ count: number; oldestSeconds: number }> {
+  const [row] = await database.query<{ count: number; oldestSeconds: number | null }>(
+    'read-unstarted',
+    `select count(*) as count, extract(epoch from clock_timestamp() - min(created_at))::float8 as oldest_seconds
+     from (select created_at from task
+           where admission = 'reserved' and workflow_started_at is null and completed_at is null
+           order by created_at limit $1) waiting`,
+    [countMax],
   );
-  return row?.seconds ?? 0;
+  return { count: row?.count ?? 0, oldestSeconds: row?.oldestSeconds ?? 0 };
 }

@@ -28,3 +28,6 @@ export function silenceOf(silences: readonly Silence[], alarm: AlarmKind): Silen
     null,
   );
 }
+
+/** The alarm of every worker while Temporal does not answer. The overview shows it while it was raised within `currentSeconds`. */
+export const temporalAway = { name: 'temporal_away', currentSeconds: 60 } as const;

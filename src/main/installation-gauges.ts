@@ -16,15 +16,22 @@ const answerWithinMs = 1_000;
  * processes of one only the one that answers, so that a sum of processes counts it once. If the database does not answer in time,
  * `tollgate_database_up` is 0 and the other gauges are missing, because old values would look healthy.
  */
-export function createInstallationGauges({ config, db, channels }: Pick<Deps, 'config' | 'db' | 'channels'>) {
+export function createInstallationGauges({
+  config,
+  db,
+  channels,
+  workflows,
+}: Pick<Deps, 'config' | 'db' | 'channels'> & { workflows: Pick<Deps['workflows'], 'isReachable'> }) {
   const work = createCached(keptMs, () => readWorkInHand(db));
+  const temporal = createCached(keptMs, () => workflows.isReachable(answerWithinMs));
   return {
     /** In Prometheus' text format. */
     async page(): Promise<string> {
       const read = Promise.all([work.get(), channels.list()]).catch(() => null);
-      const known = await within(answerWithinMs, read);
+      const [known, isTemporalUp] = await Promise.all([within(answerWithinMs, read), temporal.get()]);
       const { registry, gauge } = createRegistry();
       gauge('database_up', 'Whether the database answered in time.').set(known ? 1 : 0);
+      gauge('temporal_up', 'Whether Temporal answered in time.').set(isTemporalUp ? 1 : 0);
       gauge('credit_value_micro_usd', 'What one credit is worth.').set(config.accounting.creditValueMicroUsd);
       if (known) {
         const [inHand, { channels: rows, nowMs }] = known;

@@ -11,6 +11,7 @@ import { foldTraffic } from '../db/overview.ts';
 import type { Deps } from '../deps.ts';
 import { pause } from '../platform/pause.ts';
 import { ensureTemporal } from './ensure-temporal.ts';
+import { createTemporalWatch } from './watch-temporal.ts';
 
 /**
  * The loops of every worker: they start waiting tasks, poll parked jobs, resume silent tasks, decide abandoned cancels, end stale tasks
@@ -50,6 +51,7 @@ export function startLoops(deps: Deps) {
       if (!stopping.signal.aborted) await ensureTemporal(deps);
       return 0;
     }),
+    loop(deps, stopping.signal, 'Temporal watch', createTemporalWatch(deps)),
     loop(deps, stopping.signal, 'traffic', async () => {
       await foldTraffic(deps.db, config.accounting.lagSeconds);
       return trafficMs;

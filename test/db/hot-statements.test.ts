@@ -27,7 +27,7 @@ import {
   findTask,
   findTasks,
   listStaleTasks,
-  oldestUnstartedSeconds,
+  readUnstarted,
   taskVersions,
 } from '../../src/db/tasks.ts';
 import { sumUsage } from '../../src/db/usage.ts';
@@ -388,7 +388,7 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   await note('sweep stale tasks', () => listStaleTasks(db, 100));
   await note('sweep unstarted tasks', () => claimUnstartedTasks(db, 100, 60));
   await note('sweep silent tasks', () => claimSilentTasks(db, { openSeconds: 60, silentSeconds: 120, limit: 100 }));
-  await note('sweep for the oldest unstarted task', () => oldestUnstartedSeconds(db));
+  await note('read of the unstarted tasks', () => readUnstarted(db, 10_000));
   await note('sweep overdue deliveries', () =>
     claimOverdueDeliveries(db, { lateSeconds: 5, wakeUpSeconds: 300, limit: 100, except: [], adoptedOnly: false }),
   );

@@ -9,8 +9,9 @@ import { metricValue } from '../support/metric-value.ts';
 const { KEY_PEPPERS, MASTER_KEYS } = quickSettings;
 const config = loadConfig({ DATABASE_URL: 'postgresql://127.0.0.1/none', KEY_PEPPERS, MASTER_KEYS });
 const channels = { list: () => Promise.resolve({ channels: [], nowMs: 0 }) } as unknown as Deps['channels'];
+const workflows = { isReachable: () => Promise.resolve(true) };
 const gaugesOver = (query: () => Promise<unknown[]>) =>
-  createInstallationGauges({ config, channels, db: { query } as unknown as Deps['db'] });
+  createInstallationGauges({ config, channels, workflows, db: { query } as unknown as Deps['db'] });
 
 const nothing: WorkInHand = {
   chatHolds: 0,

@@ -1252,7 +1252,7 @@ export interface components {
     };
     Alarm: {
       /** @enum {string} */
-      kind: 'channel' | 'unknown_outcome' | 'callbacks' | 'job';
+      kind: 'channel' | 'temporal' | 'unknown_outcome' | 'callbacks' | 'job';
       /**
        * @description Why it fires.
        * @example account

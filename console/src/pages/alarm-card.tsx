@@ -133,5 +133,6 @@ const places: Record<
   channel: { to: '/channels', name: 'channels' },
   unknown_outcome: { to: '/tasks', name: 'tasks', search: { unknown: 'true' } },
   job: { to: '/jobs', name: 'jobs' },
+  temporal: { to: '/tasks', name: 'tasks' },
   callbacks: { to: '/deliveries', name: 'deliveries', search: { state: 'exhausted' } },
 };

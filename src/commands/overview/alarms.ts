@@ -1,10 +1,10 @@
 import type { ChannelReason, ChannelState } from '../../db/channel-settings.ts';
 import type { Backlog } from '../../db/overview.ts';
-import type { AlarmKind } from '../../domain/alarm.ts';
+import { temporalAway, type AlarmKind } from '../../domain/alarm.ts';
 
 /** Something that needs an operator. Its name and its subject are those of the log line with `alarm: true`, where there is one. */
 export interface Alarm extends AlarmKind {
-  kind: 'channel' | 'unknown_outcome' | 'callbacks' | 'job';
+  kind: 'channel' | 'temporal' | 'unknown_outcome' | 'callbacks' | 'job';
   /** What is wrong, in a sentence without a full stop. */
   message: string;
   /** What to do, in sentences. */
@@ -17,6 +17,7 @@ export interface Alarm extends AlarmKind {
 export const alarmsOf = (channels: readonly ChannelState[], backlog: Backlog): Alarm[] => [
   ...channels.filter(({ enabled }) => enabled).flatMap(channelAlarms),
   ...channelsMissing(channels),
+  ...temporalMissing(backlog),
   ...unknownOutcomes(backlog),
   ...lateCallbacks(backlog),
   ...failedJobs(backlog),
@@ -92,6 +93,19 @@ const channelsMissing = (channels: readonly ChannelState[]): Alarm[] =>
           since: null,
         },
       ];
+
+const temporalMissing = ({ isTemporalAway }: Backlog): Alarm[] =>
+  isTemporalAway
+    ? [
+        {
+          ...{ kind: 'temporal', name: temporalAway.name, subject: '' },
+          message: 'Temporal is away',
+          remedy:
+            'Tasks are accepted and wait, chats work. Restore Temporal: the workers then start everything that waits.',
+          since: null,
+        },
+      ]
+    : [];
 
 const unknownOutcomes = ({ unknownOutcomes: count }: Backlog): Alarm[] =>
   count === 0

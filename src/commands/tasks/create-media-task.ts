@@ -60,7 +60,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
   }
   const snapshot = { ...taskSnapshot(entry, input, mediaFamilies), credits };
   await assertSomeChannel(deps, entry, input, snapshot);
-  await deps.admission.assertNotOverloaded();
+  await deps.admission.assertNotOverloaded(options.deadlineSeconds);
   await deps.storage.assertRoom(request.key.projectId, 'result');
 
   const taskId = newId('task');

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
 import type { Admission } from '../../db/ledger.ts';
-import { oldestUnstartedSeconds } from '../../db/tasks.ts';
+import { readUnstarted } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import type { WorkflowTask } from '../../platform/temporal/workflow-client.ts';
 import { createCached } from '../../caches/cached.ts';
@@ -10,14 +10,17 @@ export type Verdict = Pick<Admission, 'admitted' | 'refusalCode'>;
 export interface TaskAdmission {
   /** The stored, final verdict about a task's credits. */
   admit(task: WorkflowTask): Promise<Verdict>;
-  /** Throws 503 `overloaded` while the oldest admitted task has waited too long for its workflow. */
-  assertNotOverloaded(): Promise<void>;
+  /**
+   * Throws 503 `overloaded` while too many admitted tasks wait for their workflow, or the oldest has waited for as long as this task may
+   * take. A few minutes without Temporal refuse nothing: PostgreSQL keeps the tasks, and workers start them afterwards.
+   */
+  assertNotOverloaded(deadlineSeconds: number): Promise<void>;
 }
 
 /** Creates that wait for their workflow at the same time. Beyond a few the database is faster, because it groups reservations. */
 const waitersMax = 16;
-/** Creates are refused while an admitted task has waited longer than this for its workflow. */
-const backlogSecondsMax = 60;
+/** Creates are refused while so many admitted tasks wait for their workflow. A worker starts them in a few minutes. */
+export const waitingTasksMax = 10_000;
 /** A wait for the workflow that takes longer than this makes the next creates skip it. */
 const slowWaitMs = 250;
 /** After a slow or unanswered wait, creates use only the database for this long. */
@@ -32,7 +35,7 @@ export function createTaskAdmission(deps: Pick<Deps, 'config' | 'db' | 'ledger' 
   const { config, db, ledger, workflows } = deps;
   let waiting = 0;
   let directUntil = 0;
-  const backlog = createCached(1_000, () => oldestUnstartedSeconds(db));
+  const backlog = createCached(1_000, () => readUnstarted(db, waitingTasksMax));
 
   const startWorkflow = async (task: WorkflowTask): Promise<{ admitted: boolean } | null> => {
     const before = performance.now();
@@ -55,10 +58,12 @@ export function createTaskAdmission(deps: Pick<Deps, 'config' | 'db' | 'ledger' 
       return ledger.reserveTask(task.taskId, false);
     },
 
-    async assertNotOverloaded() {
-      if ((await backlog.get()) > backlogSecondsMax) {
-        throw new GatewayError('overloaded', { retryAfterSeconds: 5 });
-      }
+    async assertNotOverloaded(deadlineSeconds) {
+      const { count, oldestSeconds } = await backlog.get();
+      if (count < waitingTasksMax && oldestSeconds < deadlineSeconds) return;
+      const waited = `the oldest of ${count.toLocaleString('en-US')} has waited for ${Math.floor(oldestSeconds)} s`;
+      const message = `New tasks cannot be started in time: ${waited}. Send the request again later.`;
+      throw new GatewayError('overloaded', { message, retryAfterSeconds: 5 });
     },
   };
 }

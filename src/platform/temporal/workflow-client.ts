@@ -69,6 +69,8 @@ export interface WorkflowClient {
    * is tried even if another fails. Returns the failures.
    */
   ensureServer(schedules: readonly JobSchedule[], timeoutMs: number): Promise<{ what: string; error: unknown }[]>;
+  /** Whether Temporal answers within `timeoutMs`. */
+  isReachable(timeoutMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -99,6 +101,12 @@ export function temporalConnectionOptions({ address, apiKey, tls }: TemporalAcce
 }
 
 /**
+ * How long gRPC pauses between two connections. Its own pause grows to two minutes, so that Temporal would be back for a minute before a
+ * process noticed.
+ */
+const reconnectPauses = { 'grpc.initial_reconnect_backoff_ms': 200, 'grpc.max_reconnect_backoff_ms': 2_000 };
+
+/**
  * Connects lazily, so that the API starts and serves while Temporal is unavailable. The interceptors carry the trace of a request, where
  * traces are on.
  */
@@ -106,7 +114,7 @@ export function createWorkflowClient(
   access: TemporalAccess,
   interceptors: WorkflowClientInterceptor[] = [],
 ): WorkflowClient {
-  const connection = Connection.lazy(temporalConnectionOptions(access));
+  const connection = Connection.lazy({ ...temporalConnectionOptions(access), channelArgs: reconnectPauses });
   const client = new Client({ connection, namespace: access.namespace, interceptors: { workflow: interceptors } });
 
   /** Makes a call within its time and returns `done`, or what `known` makes of the error. Unknown errors are thrown. */
@@ -178,9 +186,16 @@ export function createWorkflowClient(
     triggerJob: (name, timeoutMs) =>
       succeeds(timeoutMs, () => triggerSchedule(client.schedule, name), ScheduleNotFoundError),
     ensureServer: (schedules, timeoutMs) => ensureServer(client, access.namespace, schedules, timeoutMs),
+    isReachable: (timeoutMs) => answersWithin(client, timeoutMs),
     close: () => connection.close(),
   };
 }
+
+const answersWithin = ({ connection }: Client, timeoutMs: number): Promise<boolean> =>
+  connection
+    .withDeadline(Date.now() + timeoutMs, () => connection.workflowService.getSystemInfo({}))
+    .then(() => true)
+    .catch(() => false);
 
 async function updateWithStart(client: Client, task: WorkflowTask): Promise<boolean> {
   const startWorkflowOperation = new WithStartWorkflowOperation(mediaTaskWorkflow, {

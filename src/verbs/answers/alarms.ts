@@ -42,7 +42,7 @@ export const ListedAlarm = z
 /** An alarm of the overview. */
 export const Alarm = z
   .object({
-    kind: z.enum(['channel', 'unknown_outcome', 'callbacks', 'job']),
+    kind: z.enum(['channel', 'temporal', 'unknown_outcome', 'callbacks', 'job']),
     ...kind,
     message: z.string(),
     remedy: z.string().describe('What to do.'),
