@@ -214,7 +214,7 @@ export async function endAttempt(database: Database, held: Held, end: AttemptEnd
   );
 }
 
-/** Records that a worker is working on the task, and the upstream's progress. `wanted` is false if the task has ended. */
+/** Records that a worker is working on the task, and the upstream's progress, which never falls. `wanted` is false if the task has ended. */
 export async function markSeen(
   database: Database,
   taskId: string,
@@ -222,7 +222,7 @@ export async function markSeen(
 ): Promise<{ wanted: boolean }> {
   const rows = await database.query(
     'mark-seen',
-    `update task set last_seen_at = clock_timestamp(), progress = coalesce($2::int, progress)
+    `update task set last_seen_at = clock_timestamp(), progress = greatest($2::int, progress)
      where id = $1 and completed_at is null returning 1`,
     [taskId, progress],
   );

@@ -98,7 +98,7 @@ export async function hastenPoll(database: Database, attemptId: string): Promise
   );
 }
 
-/** Writes the progress of many running tasks at once. */
+/** Writes the progress of many running tasks at once. It never falls, over the channels of a task too. */
 export async function saveProgress(database: Database, progress: ReadonlyMap<string, number>): Promise<void> {
   await database.query(
     'save-progress',
@@ -106,7 +106,7 @@ export async function saveProgress(database: Database, progress: ReadonlyMap<str
        select t.id, g.progress from unnest($1::text[], $2::int[]) g (id, progress) join task t using (id)
        where t.completed_at is null order by t.id for no key update of t skip locked
      )
-     update task t set progress = g.progress from given g where t.id = g.id`,
+     update task t set progress = greatest(g.progress, t.progress) from given g where t.id = g.id`,
     [[...progress.keys()], [...progress.values()]],
   );
 }

@@ -5,8 +5,10 @@ import { sendStream } from './chat-stream.ts';
 import { createHits } from './hits.ts';
 import { createInbox } from './inbox.ts';
 import { createMediaJobs } from './media-jobs.ts';
+import { createOddForms } from './odd-forms.ts';
+import { numberMark, oddForms } from './odd-table.ts';
 import { createScripting } from './script.ts';
-import { json, type Reply, type SandboxState, type WireFault } from './family.ts';
+import { json, type FamilyCall, type Reply, type SandboxState, type WireFault } from './family.ts';
 
 export interface Sandbox {
   /** `http://host:port`, without a trailing slash. */
@@ -23,7 +25,7 @@ export interface SandboxOptions {
 
 /**
  * A real HTTP upstream for development and tests. `/{channel}/{family}/…` speaks the wire format of that family, scripted by words
- * in the prompt (`script.ts`). `/_sandbox/hits` lists the received calls, `/_sandbox/inbox/NAME` receives callbacks. Port 0 means
+ * in the prompt (`script.ts`). `/_sandbox/hits` lists the received calls, `/_sandbox/odd` the odd forms, `/_sandbox/inbox/NAME` receives callbacks. Port 0 means
  * a free port. `models` returns the names that the model list of a family has. Rejects if the port is taken.
  */
 export async function createSandbox({
@@ -33,6 +35,7 @@ export async function createSandbox({
 }: SandboxOptions = {}): Promise<Sandbox> {
   const hits = createHits();
   const inbox = createInbox();
+  const odd = createOddForms();
   const state: SandboxState = { hits, jobs: createMediaJobs(), scripting: createScripting(), models };
 
   const answer = async (request: IncomingMessage): Promise<Reply> => {
@@ -43,14 +46,19 @@ export async function createSandbox({
     const names = url.pathname.split('/').slice(1).map(decoded);
     const [first = '', second = ''] = names;
     if (first === '_sandbox') {
+      if (second === 'odd')
+        return json(
+          200,
+          oddForms.map(({ form, families: of, ends, about }) => ({ form, families: of, ends, about })),
+        );
       if (second === 'hits') return json(200, hits.list(url.searchParams));
       if (second === 'inbox') return inbox.answer(names.slice(2), url.searchParams, { method, headers, body });
     }
     const family = Object.hasOwn(families, second) ? families[second] : undefined;
     if (!family) return json(404, { error: 'not_found', families: Object.keys(families) });
-    const path = `/${url.pathname.split('/').slice(3).join('/')}`;
+    const path = odd.plainPath(`/${url.pathname.split('/').slice(3).join('/')}`);
     const baseUrl = `http://${headers.host ?? `${host}:${port}`}/${encodeURIComponent(first)}/${second}`;
-    return family({
+    const call: FamilyCall = {
       ...state,
       channel: first,
       family: second,
@@ -60,7 +68,8 @@ export async function createSandbox({
       headers,
       body,
       baseUrl,
-    });
+    };
+    return odd.apply(call, await family(call));
   };
 
   const server = createServer((request, response) => {
@@ -83,6 +92,8 @@ export async function createSandbox({
     },
   };
 }
+
+const markedNumber = new RegExp(`"${numberMark}(\\d+)"`, 'g');
 
 /** Inputs arrive as data URIs: a few 10 MB pictures in base64. */
 const bodyBytesMax = 96_000_000;
@@ -109,7 +120,7 @@ const decoded = (segment: string): string => {
 function send(response: ServerResponse, reply: Reply): void {
   switch (reply.kind) {
     case 'json': {
-      const bytes = Buffer.from(JSON.stringify(reply.json));
+      const bytes = Buffer.from(JSON.stringify(reply.json).replaceAll(markedNumber, '$1'));
       const headers = { 'content-type': 'application/json', 'content-length': bytes.length, ...reply.headers };
       response.writeHead(reply.status, headers).end(bytes);
       return;

@@ -25,6 +25,8 @@ export interface FamilyCall extends SandboxState {
   search: URLSearchParams;
   headers: IncomingHttpHeaders;
   body: string;
+  /** What the call was listed as (`recordHit`). */
+  heard?: { kind: Hit['kind']; prompt: string };
   /** `http://…/{channel}/{family}`, for URLs in replies. */
   baseUrl: string;
 }
@@ -76,6 +78,7 @@ export function recordCall(call: FamilyCall, kind: Hit['kind'], prompt: string, 
 /** Lists a call under a prompt, as `recordCall` does. */
 export function recordHit(call: FamilyCall, kind: Hit['kind'], prompt: string, ownKey?: string): Hit {
   const { channel, family, method, path, headers } = call;
+  call.heard = { kind, prompt };
   const header = headers['idempotency-key'];
   const key = ownKey ?? (typeof header === 'string' ? header : null);
   return call.hits.record({ channel, family, route: `${method} ${path}`, kind, idempotency_key: key }, prompt);

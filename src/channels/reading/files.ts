@@ -60,7 +60,7 @@ function fileOf(fields: Fields, kind: FileKind | undefined): UpstreamOutput | nu
   const url = key === undefined || (!isAlone && kindOfKey(key) !== undefined) ? null : addressIn(fields[key]);
   if (url !== null && key !== undefined) return { url, ...details, ...kindMember(kindOfKey(key) ?? kind) };
   for (const name of bytesKeys) {
-    const bytes = typeof fields[name] === 'string' ? bytesOf(fields[name], mimeType, kindOfKey(name) ?? kind) : null;
+    const bytes = bytesOf(textOf(fields[name]) ?? '', mimeType, kindOfKey(name) ?? kind);
     if (bytes) return { ...details, ...bytes };
   }
   return null;

@@ -14,7 +14,11 @@ import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
 export const geminiWords: WordTable = {
   codes: {
     content_policy: [/^(?:IMAGE_)?(?:SAFETY|PROHIBITED_CONTENT|RECITATION)$/i, /^(?:BLOCKLIST|SPII)$/i],
-    account: [/^(?:API_KEY_\w{1,40}|BILLING\w{0,40}|CONSUMER_SUSPENDED|SERVICE_DISABLED)$/i, 'UNAUTHENTICATED'],
+    account: [
+      /^(?:API_KEY_\w{1,40}|BILLING\w{0,40}|CONSUMER_SUSPENDED|SERVICE_DISABLED)$/i,
+      'UNAUTHENTICATED',
+      'FAILED_PRECONDITION',
+    ],
     rate_limit: ['RESOURCE_EXHAUSTED'],
     overloaded: ['UNAVAILABLE'],
     unknown_model: ['NOT_FOUND'],
@@ -57,7 +61,7 @@ const veo = mediaAnswers({
     const isFiltered = (numberOf(samples['raiMediaFilteredCount']) ?? 0) > 0;
     const isDone = flagOf(done) === true || (done === undefined && !(isEmpty(failure) && isEmpty(response)));
     const { code, status, message } = fieldsOf(failure);
-    const strange = isFields(inner) ? undefined : inner;
+    const strange = isFields(inner) || Array.isArray(inner) ? undefined : inner;
     const results = [samples['generatedSamples'], samples['generatedVideos'], samples['videos'], strange, response];
     const outputs = results.map((each) => filesIn(each, 'video')).find((files) => files.length > 0) ?? [];
     return {
@@ -101,7 +105,7 @@ const omni = mediaAnswers({
     const { status, state, steps, outputs: made, errors, error: failure, output } = fieldsOf(json);
     const content = listOf(steps)
       .map(fieldsOf)
-      .filter(({ type }) => type === undefined || textOf(type) === 'model_output')
+      .filter(({ type }) => type === undefined || textOf(type)?.toLowerCase() === 'model_output')
       .flatMap((step) => listOf(step['content']));
     const clipsIn = content.filter(
       (each) => typeof each === 'string' || /^(?:video|file)?$/i.test(textOf(fieldsOf(each)['type']) ?? ''),

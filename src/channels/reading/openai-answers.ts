@@ -88,7 +88,7 @@ export function readOpenaiImages(json: unknown): UpstreamOutput[] | null {
   const parts = [root['data'], root['images'], root['image'], root['output'], root['url'], root['b64_json']];
   const files = parts.map((part) => filesIn(wrapped(part), 'image')).find((each) => each.length > 0);
   if (!files) return parts.some((part) => Array.isArray(part) && part.every(isHollow)) ? [] : null;
-  const type = `image/${/^(?:png|jpeg|webp)$/.exec(textOf(root['output_format']) ?? '')?.[0] ?? 'png'}`;
+  const type = `image/${/^(?:png|jpeg|webp)$/.exec(textOf(root['output_format'])?.toLowerCase() ?? '')?.[0] ?? 'png'}`;
   const named = textOf(root['output_format']) !== undefined;
   return files.map(({ kind: _, ...file }) =>
     file.url.startsWith('data:') && named

@@ -6,6 +6,7 @@ import type { Deps } from '../../deps.ts';
 import type { PollResult } from '../../domain/upstream.ts';
 import { usableCredential } from '../channels/unseal-credential.ts';
 import { keepWriting, type WritingPatience } from '../keep-writing.ts';
+import { alarmUnknownWord } from './attempt/odd-answers.ts';
 import { pollTimeoutMs, timeoutSignal } from './attempt/run.ts';
 import { createCollector } from './collect-jobs.ts';
 import { sealResults } from './kept-results.ts';
@@ -68,7 +69,8 @@ export function createJobPoller(deps: PollerDeps): JobPoller {
       if (stopping.signal.aborted) return;
       const ms = performance.now() - polledAt;
       metrics.upstreamCalled({ channel: channel.row.name, operation: 'poll', outcome: polled.kind, ms });
-      if (polled.kind === 'pending' && polled.progress !== undefined && polled.progress !== job.progress)
+      alarmUnknownWord(deps, { ...job, channel: channel.row.name }, polled);
+      if (polled.kind === 'pending' && polled.progress !== undefined && polled.progress > (job.progress ?? -1))
         progress.set(job.taskId, polled.progress);
       if (await isOver(deps, job, polled, patience)) collector.add(job.taskId);
     } catch (error) {
@@ -169,10 +171,13 @@ function poll(
 async function isOver(
   { config, db }: PollerDeps,
   job: ClaimedPoll,
-  { kind }: PollResult,
+  polled: PollResult,
   patience: WritingPatience,
 ): Promise<boolean> {
+  const { kind } = polled;
   if (kind === 'done' || kind === 'failed' || kind === 'refused') return true;
+  // The activity polls a few more times, and then gives the job up.
+  if (kind === 'unclear' && polled.finishedShape !== undefined) return true;
   const isMissing = kind === 'missing';
   if (isMissing !== (job.missingMs !== null)) {
     await keepWriting(() => markMissing(db, job.attemptId, isMissing), patience);

@@ -10,6 +10,7 @@ import type { ServedMapping } from '../../../domain/listed-models.ts';
 import type { TaskType } from '../../../domain/task.ts';
 import type { UpstreamOutput } from '../../../domain/upstream.ts';
 import { chatCost } from '../../../domain/upstream-cost.ts';
+import { fittingOutputs } from '../../../domain/fitting-outputs.ts';
 import { mapParameters, upstreamModel } from '../../../domain/upstream-parameters.ts';
 import { newId } from '../../../platform/crypto/ids.ts';
 import { pause } from '../../../platform/pause.ts';
@@ -124,7 +125,8 @@ async function makeMedia(
   // A job that the provider accepted may be billed, however it ends.
   if (!Array.isArray(outputs)) return failed(outputs.reason, outputs.detail, cost);
   const headers = adapter.outputHeaders?.(upstream);
-  const given = { type, outputs, baseUrl: upstream.baseUrl, remainingMs, signal, ...(headers && { headers }) };
+  const { kept } = fittingOutputs(outputs, type);
+  const given = { type, outputs: kept, baseUrl: upstream.baseUrl, remainingMs, signal, ...(headers && { headers }) };
   return measure(deps, given, cost);
 }
 

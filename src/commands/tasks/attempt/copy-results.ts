@@ -1,6 +1,7 @@
 import { saveResult, type AttemptEnd } from '../../../db/attempts.ts';
 import type { TaskErrorCode } from '../../../domain/task.ts';
 import { sealResults } from '../kept-results.ts';
+import { fittingOutputs } from '../../../domain/fitting-outputs.ts';
 import { copyOutputs, outputsMax, planCopies } from '../copy-outputs.ts';
 import { giveUp, leaveToNewHolder } from './leave.ts';
 import { patiently } from './patiently.ts';
@@ -13,9 +14,14 @@ import { decided, type CopiedResults, type Ending, type FinishedJob } from './st
  */
 export async function copyResults(
   run: AttemptRun,
-  { holder, results, synchronous }: FinishedJob,
+  { holder, results: told, synchronous }: FinishedJob,
 ): Promise<CopiedResults | Ending> {
   const { deps, task, channel, signals, remainingMs } = run;
+  const { kept: results, left } = fittingOutputs(told, task.type);
+  if (left.length > 0) {
+    const facts = { task_id: task.taskId, channel: channel.row.name, files: left.length };
+    deps.logger.info(facts, 'files beside the results were left out');
+  }
   if (results.length > outputsMax) {
     return decided(holder, unusable('upstream_invalid_response', 'the job returned more results than allowed'));
   }

@@ -5,6 +5,7 @@ import type { PollResult } from '../../../domain/upstream.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { parkedPollBounds } from '../parked-poll-bounds.ts';
 import { giveUp, leaveToNewHolder } from './leave.ts';
+import { alarmUnknownWord, alarmUnreadable, unreadablePollsMax } from './odd-answers.ts';
 import { patiently } from './patiently.ts';
 import { seenEveryMs } from './prepare-inputs.ts';
 import { callSignal, waitUnlessShutdown, type AttemptRun } from './run.ts';
@@ -39,6 +40,9 @@ export async function pollJob(run: AttemptRun, job: AcceptedJob): Promise<Finish
   // The result of a job that an earlier run has polled may be waiting.
   let waitMs = job.resumed ? 0 : pollIntervalMinMs;
   let seenAt = performance.now();
+  let shownProgress = -1;
+  let unreadable = 0;
+  const where = { attemptId: holder.attemptId, taskId: task.taskId, channel: channel.row.name };
   // Bounded by the deadline: each turn but the first waits for at least one interval.
   while (remainingMs() > 0) {
     await waitUnlessShutdown(run, Math.min(waitMs, remainingMs()));
@@ -54,14 +58,21 @@ export async function pollJob(run: AttemptRun, job: AcceptedJob): Promise<Finish
     if (polled.kind === 'done') return { stage: 'finished', holder, results: polled.outputs };
     if (polled.kind === 'failed' || polled.kind === 'refused') return decided(holder, jobEnd(polled));
     crashPoint('mid_poll');
+    alarmUnknownWord(deps, where, polled);
+    if (polled.kind === 'unclear' && polled.finishedShape !== undefined && ++unreadable >= unreadablePollsMax) {
+      alarmUnreadable(deps, where, polled.finishedShape);
+      return decided(holder, unreadableJob(polled.finishedShape));
+    }
 
     if (await absence.isLost(polled)) {
       return decided(holder, { ...lostJob('the upstream no longer has the job'), status: 404 });
     }
     waitMs = Math.max(pollIntervalMinMs, Math.min(waitMs * 1.3, pollIntervalMaxMs));
-    const parks = run.parkable && performance.now() + waitMs > inlineUntil;
-    if (parks || performance.now() - seenAt > seenEveryMs) {
-      const progress = polled.kind === 'pending' ? (polled.progress ?? null) : null;
+    // A finished job that cannot be read ends after a few more polls, so it is not parked again.
+    const parks = run.parkable && unreadable === 0 && performance.now() + waitMs > inlineUntil;
+    const progress = polled.kind === 'pending' ? (polled.progress ?? null) : null;
+    if (parks || (progress ?? -1) > shownProgress || performance.now() - seenAt > seenEveryMs) {
+      shownProgress = Math.max(shownProgress, progress ?? -1);
       const { wanted } = await patiently(run, () => markSeen(deps.db, task.taskId, progress));
       if (!wanted) return giveUp(run, holder);
       seenAt = performance.now();
@@ -100,6 +111,13 @@ const jobEnd = (polled: Extract<PollResult, { kind: 'failed' | 'refused' }>): At
     : { outcome: 'refused', code: polled.code, errorClass: 'content_policy' }),
   status: polled.status ?? null,
   detail: polled.detail,
+});
+
+const unreadableJob = (shape: string): AttemptEnd => ({
+  outcome: 'refused',
+  code: 'upstream_invalid_response',
+  errorClass: 'output',
+  detail: `finished, and unreadable: ${shape}`,
 });
 
 const lostJob = (detail: string): AttemptEnd => ({

@@ -1,0 +1,181 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { oddForms, type OddForm } from '../../src/sandbox/odd-table.ts';
+import { mediaRoutes, type Task } from '../support/api-client.ts';
+import { startGateway, type Gateway } from '../support/gateway.ts';
+import { projectFolder } from '../support/program.ts';
+import { accountOf } from '../support/rows.ts';
+
+/** What each family makes, with a name of a model that its sandbox takes. */
+const makes: Record<string, { image?: string; video?: string }> = {
+  fal: { image: 'fal-ai/odd', video: 'fal-ai/odd-video' },
+  replicate: { image: 'odd/picture', video: 'odd/video' },
+  kling: { image: 'kling-v2-1', video: 'kling-v2-5-turbo/pro' },
+  runway: { image: 'gen4_image', video: 'gen4.5' },
+  seedance: { video: 'odd-seedance' },
+  minimax: { video: 'MiniMax-H3' },
+  dashscope: { video: 'odd-wan' },
+  xai: { image: 'odd-imagine', video: 'odd-imagine-video' },
+  tollgate: { image: 'odd-1', video: 'odd-2' },
+  openai: { image: 'gpt-image-1', video: 'sora-2' },
+  gemini: { image: 'odd-image', video: 'gemini-omni-odd' },
+};
+/** The submit returns the picture, so there is no job whose id, state or progress could be odd. */
+const answersAtOnce = new Set(['xai image', 'openai image', 'gemini image']);
+const formsAtOnce = /^(?:result_(?!beside)|details|error_200|account_200)/;
+
+type MediaType = 'image' | 'video';
+interface Row {
+  form: OddForm;
+  family: string;
+  type: MediaType;
+}
+const rows: Row[] = oddForms.flatMap((form) =>
+  form.families.flatMap((family) =>
+    (['image', 'video'] as const)
+      .filter((type) => makes[family]?.[type] !== undefined)
+      .filter((type) => !answersAtOnce.has(`${family} ${type}`) || formsAtOnce.test(form.form))
+      .map((type) => ({ form, family, type })),
+  ),
+);
+const nameOf = ({ form, family, type }: Row): string => `${form.form} ${family} ${type}`;
+
+let gateway: Gateway;
+let apiKey: string;
+let projectId: string;
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-odd-'));
+const ended = new Map<string, Task>();
+const price = 3;
+
+beforeAll(async () => {
+  const models = Object.entries(makes).flatMap(([family, names]) =>
+    Object.entries(names).map(([type, model]) => modelYaml(family, type, String(model))),
+  );
+  mkdirSync(join(folder, 'catalog'));
+  writeFileSync(join(folder, 'catalog', 'odd.yaml'), `models:\n${models.join('')}`);
+  gateway = await startGateway({
+    env: { CATALOG_FILE: relative(projectFolder, join(folder, 'catalog')), POLL_INTERVAL_MAX_MS: '200' },
+  });
+  ({ apiKey, projectId } = await gateway.project({ credits: 1_000_000 }));
+  // Forms that make channels rest come last, so that all others meet every channel.
+  const [resting, others] = [rows.filter(rests), rows.filter((row) => !rests(row))];
+  for (const batch of [others, resting]) {
+    for (let from = 0; from < batch.length; from += atOnce) {
+      await Promise.all(batch.slice(from, from + atOnce).map(run));
+    }
+  }
+}, 300_000);
+afterAll(async () => {
+  await gateway.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const atOnce = 24;
+const rests = ({ form }: Row): boolean => form.ends === 'next_channel';
+const promptOf = ({ form, ...row }: Row): string => {
+  const name = `${nameOf({ form, ...row })} [[latency=60]]`;
+  if (form.form === 'failed_prose') return `${name} [[odd=failed_prose fail=late_fail]]`;
+  if (form.form === 'error_200') return `${name} [[odd=error_200 fail=transient on=sandbox-a]]`;
+  return form.ends === 'next_channel' ? `${name} [[odd=${form.form} on=sandbox-a]]` : `${name} [[odd=${form.form}]]`;
+};
+
+async function run(row: Row): Promise<void> {
+  const body = { model: `odd-${row.family}-${row.type}`, prompt: promptOf(row) };
+  const taskId = await gateway.accept(apiKey, mediaRoutes[row.type], body);
+  ended.set(nameOf(row), await gateway.poll(apiKey, taskId, { secondsMax: 100 }));
+}
+
+describe('an answer in an odd form', () => {
+  it.each(rows.filter(({ form }) => form.ends === 'succeeded').map((row) => [nameOf(row), row] as const))(
+    'is read, and its one result delivered and charged once: %s',
+    async (name) => {
+      const task = ended.get(name);
+      expect(task).toMatchObject({ status: 'succeeded', error: null, credits: { charged: price, refunded: 0 } });
+      expect(task?.output).toHaveLength(1);
+      expect(await gateway.hits(`${name} `, 'submit')).toHaveLength(1);
+    },
+  );
+
+  it.each(rows.filter(rests).map((row) => [nameOf(row), row] as const))(
+    'that tells an error in a 200 buys nothing, and the next channel serves the task: %s',
+    async (name) => {
+      const task = ended.get(name);
+      expect(task).toMatchObject({ status: 'succeeded', credits: { charged: price, refunded: 0 } });
+      const channels = (await gateway.hits(`${name} `, 'submit')).map(({ channel }) => channel);
+      expect(new Set(channels).size).toBe(channels.length);
+      expect(channels.at(-1)).not.toBe('sandbox-a');
+    },
+  );
+
+  it.each(
+    rows.filter(({ form }) => form.ends.startsWith('upstream_')).map((row) => [nameOf(row), row.form.ends] as const),
+  )('without a usable result ends the task before its deadline, refunded and not by policy: %s', (name, code) => {
+    const task = ended.get(name);
+    expect(task).toMatchObject({ status: 'failed', error: { code }, credits: { charged: 0, refunded: price } });
+  });
+
+  it('leaves books that add up, with the price of each task that succeeded', async () => {
+    const succeeded = [...ended.values()].filter(({ status }) => status === 'succeeded').length;
+    expect(await accountOf(gateway.database, projectId)).toEqual({
+      balance: 1_000_000 - price * succeeded,
+      reserved: 0,
+    });
+    expect(await gateway.verifyLedger()).toMatchObject({ ok: true });
+  });
+
+  it('is listed by the sandbox with the families that send it', async () => {
+    const listed: unknown = await (await fetch(`${gateway.sandboxUrl}/_sandbox/odd`)).json();
+    expect(listed).toEqual(oddForms.map(({ form, families, ends, about }) => ({ form, families, ends, about })));
+  });
+});
+
+describe('the progress of a task', () => {
+  const families = oddForms.find(({ form }) => form === 'progress_back')?.families ?? [];
+  it.each(families)('is shown from the first poll and never falls: %s', async (family) => {
+    const prompt = `falling progress ${family} [[latency=2500 odd=progress_back]]`;
+    const taskId = await gateway.accept(apiKey, mediaRoutes.video, { model: `odd-${family}-video`, prompt });
+    const shown: number[] = [];
+    await gateway.poll(apiKey, taskId, {
+      until: ({ status, progress }) => {
+        if (typeof progress === 'number') shown.push(progress);
+        return status === 'succeeded' || status === 'failed';
+      },
+    });
+    expect(shown[0]).toBe(80);
+    expect(shown).toEqual([...shown].sort((one, other) => one - other));
+    expect(shown.at(-1)).toBe(100);
+  });
+});
+
+const ratios: Record<string, string> = {
+  runway: `parameters: { aspect_ratio: { name: ratio, values: { '16:9': '1280:720' } } }`,
+  minimax: 'parameters: { aspect_ratio: { name: ratio } }',
+  dashscope: 'parameters: { aspect_ratio: { name: ratio } }',
+  seedance: 'parameters: { aspect_ratio: { name: ratio } }',
+  openai: 'parameters: { aspect_ratio: null }',
+  gemini: 'parameters: { aspect_ratio: null }',
+};
+const modelYaml = (family: string, type: string, model: string): string => `
+  - id: odd-${family}-${type}
+    object: model
+    type: ${type}
+    owned_by: test
+    display_name: odd-${family}-${type}
+    group: Test
+    capability: ${type}
+    description: null
+    status: active
+    pricing:
+      credits_per_request: ${price}
+    parameters:
+      prompt: true
+      aspect_ratio: ['16:9']
+      fields:
+        - { key: aspect_ratio, label: Ratio, type: enum, options: ['16:9'], default: '16:9' }
+    private:
+      groups: [odd]
+      upstream:
+        ${family}: { model: ${model}, cost: { per_request: 1 }${ratios[family] ? `, ${ratios[family]}` : ''} }
+`;
