@@ -31,7 +31,8 @@ export function readMediaOutcome<T>(
   const own = 'json' in body ? readError(body.json, status) : null;
   if (isGood && own === null) return unreadable(outcome, 'json' in body ? shapeOf(body.json) : '');
   const errorClass = classOf(isGood ? statusByWords(own ?? []) : status, own);
-  return toldTrouble(outcome, own, errorClass, now);
+  const trouble = toldTrouble(outcome, own, errorClass, now);
+  return trouble.kind === 'trouble' && means(own ?? [], 'overloaded') ? { ...trouble, lacksCapacity: true } : trouble;
 }
 
 const classOf = (status: number, own: string[] | null): ErrorClass =>

@@ -64,6 +64,8 @@ export function freeCallNoteOf(attempt: Attempt<unknown>): FreeCallNote {
   return { kind: 'neutral' };
 }
 
+const busyStatuses: ReadonlySet<number> = new Set([429, 503, 529]);
+
 /** When a media task may call a channel again that was too busy for it. */
 export interface BusyChannel {
   seconds: number;
@@ -82,7 +84,8 @@ export function busyChannel(
 ): BusyChannel | null {
   if (attempt.kind !== 'transient') return null;
   const { errorClass, status = 0, retryAfterSeconds } = attempt;
-  const lacksCapacity = errorClass === 'provider_error' && (status < 500 || status === 503 || status === 529);
+  const isBusy = attempt.lacksCapacity === true || busyStatuses.has(status);
+  const lacksCapacity = errorClass === 'provider_error' && isBusy;
   const isLimit = errorClass === 'rate_limit';
   if (!isLimit && !lacksCapacity) return null;
   const seconds = Math.min(retryAfterSeconds ?? usualSeconds, maxSeconds);

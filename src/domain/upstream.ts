@@ -32,6 +32,8 @@ export interface Trouble {
   detail: string;
   /** The upstream's HTTP status, if it answered. */
   status?: number;
+  /** The provider's own words say that it lacks capacity for now, whatever the status. */
+  lacksCapacity?: true;
   /**
    * The time ran out. `unanswered`: before the first byte of an answer, or the provider itself reports a timeout. `answering`:
    * after the answer's headers, so the channel works.

@@ -20,7 +20,7 @@ describe('busyChannel', () => {
     ['a 503', transient({ status: 503 }), 5, false],
     ['a 503 with Retry-After', transient({ status: 503, retryAfterSeconds: 2 }), 2, true],
     ['a 529', transient({ status: 529 }), 5, false],
-    ['the error of an overload in a 200', transient({ status: 200 }), 5, false],
+    ['the error of an overload in a 200', transient({ status: 200, lacksCapacity: true }), 5, false],
   ])('%s is busy', (_what, attempt, seconds, isPromised) => {
     expect(busyChannel(attempt, bounds)).toEqual({ seconds, isPromised });
   });
@@ -28,6 +28,7 @@ describe('busyChannel', () => {
   it.each([
     ['a 500', transient({ status: 500 })],
     ['a 504', transient({ status: 504 })],
+    ['another error in a 200', transient({ status: 200 })],
     ['a refused connection', transient({ errorClass: 'connect' })],
     ['an error of our account', transient({ errorClass: 'account', status: 401 })],
     ['an unknown model', transient({ errorClass: 'unknown_model', status: 404 })],
