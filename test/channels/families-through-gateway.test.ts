@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -118,6 +119,28 @@ describe('a job of each family', () => {
     const answer = await gateway.create(apiKey, mediaRoutes.video, body);
     expect(answer).toMatchObject({ status: 400, body: { error: { code: 'invalid_value', param: 'duration' } } });
     expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 100, reserved: 0 });
+  });
+
+  it('is refused with 400 if the adapter of its only channel would drop an input, also of an unchecked catalog', async () => {
+    // fal sends references and kling does not. No channel of fal serves the model.
+    await gateway.database.query(
+      'test-references',
+      `update model set entry = jsonb_set(entry, '{parameters,reference_images}', 'true'),
+         private = jsonb_set(private, '{reference_images_max}', '3') where id = 'kling-3'`,
+    );
+    const { apiKey } = await gateway.project();
+    const mark = randomUUID();
+    const url = 'data:image/png;base64,iVBORw0KGgo=';
+    const body = { model: 'kling-3', prompt: mark, reference_images: [url, url] };
+    const answer = await eventually(async () => {
+      const refusal = await gateway.create(apiKey, mediaRoutes.video, body);
+      return JSON.stringify(refusal.body).includes('cannot send reference_images') && refusal;
+    });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { error: { code: 'unsupported_parameter', param: 'reference_images' } },
+    });
+    expect(await gateway.hits(mark)).toEqual([]);
   });
 });
 
