@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -123,6 +123,19 @@ describe('an answer in an odd form', () => {
       reserved: 0,
     });
     expect(await gateway.verifyLedger()).toMatchObject({ ok: true });
+  });
+
+  it('raises an alarm with its shape and without its values if it cannot be read, and one for an unknown state', () => {
+    const names = readdirSync(gateway.logFolder).filter((name) => name.endsWith('.log'));
+    const logs = names.map((name) => readFileSync(join(gateway.logFolder, name), 'utf8'));
+    const lines = logs.flatMap((log) => log.split('\n')).filter((line) => line.includes('"alarm":true'));
+    const unreadable = lines.filter((line) => line.includes('"reason":"unreadable_answer"'));
+    expect(unreadable).toHaveLength(rows.filter(({ form }) => form.form === 'unreadable').length);
+    for (const line of unreadable) expect(line).toMatch(/"shape":"\{(?:\w+: (?:\w| )+, )*/);
+    expect(unreadable.filter((line) => line.includes('sbx-'))).toEqual([]);
+    expect(lines.some((line) => line.includes('"reason":"unknown_state"') && line.includes('"word":"resting"'))).toBe(
+      true,
+    );
   });
 
   it('is listed by the sandbox with the families that send it', async () => {

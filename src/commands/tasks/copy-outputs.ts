@@ -59,12 +59,17 @@ export const planCopies = (
  * Copies every result into our own file store, hashed and measured, before the upstream's links expire. A transfer that the
  * upstream or our file store breaks is retried until the deadline. A result that can never be used (private address,
  * too large, not media) fails without a retry; one that is refused (any 4xx) fails after five requests over a minute. A failed copy
- * leaves no file behind.
+ * leaves no file behind. A picture beside a clip, or a clip beside a picture, is left out: the bytes say so where the answer did not.
  */
 export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<CopyReport> {
   const files: CopiedFile[] = [];
+  const others: FileDraft[] = [];
   for (const { result, draft } of input.copies) {
     const copied = await copyWithRetries(deps, input, result, draft);
+    if (copied.kind === 'other') {
+      others.push(draft);
+      continue;
+    }
     if (copied.kind !== 'copied') {
       await discardFiles(
         deps,
@@ -74,10 +79,12 @@ export async function copyOutputs(deps: CopyDeps, input: CopyInput): Promise<Cop
     }
     files.push(copied.file);
   }
-  return { kind: 'copied', files };
+  await discardFiles(deps, others);
+  if (files.length > 0 || others.length === 0) return { kind: 'copied', files };
+  return { kind: 'failed', code: 'upstream_invalid_response', detail: `the result is not a valid ${input.type}` };
 }
 
-type Copied = { kind: 'copied'; file: CopiedFile } | Exclude<CopyReport, { kind: 'copied' }>;
+type Copied = { kind: 'copied'; file: CopiedFile } | { kind: 'other' } | Exclude<CopyReport, { kind: 'copied' }>;
 type NotStored =
   { kind: 'again'; detail: string } | { kind: 'refused'; detail: string } | Exclude<CopyReport, { kind: 'copied' }>;
 type Fetched = ({ kind: 'stored' } & Stored) | NotStored;
@@ -126,7 +133,7 @@ async function copyOnce(
   input: CopyInput,
   result: UpstreamOutput,
   storageKey: string,
-): Promise<Measured | NotStored> {
+): Promise<Measured | NotStored | { kind: 'other' }> {
   const { files, logger } = deps;
   try {
     const fetched = await fetchOnce(deps, input, result, storageKey);
@@ -134,6 +141,7 @@ async function copyOnce(
     const { bytes, sha256, head } = fetched;
     const media = await probeStored(files, storageKey, bytes, head);
     if (media?.kind === input.type) return { kind: 'measured', media, bytes, sha256 };
+    if (media) return { kind: 'other' };
     return { kind: 'failed', code: 'upstream_invalid_response', detail: `the result is not a valid ${input.type}` };
   } catch (error) {
     if (input.signal.aborted) return { kind: 'interrupted' };

@@ -14,6 +14,7 @@ import type { TaskType } from '../../../src/domain/task.ts';
 import { createEgress } from '../../../src/platform/egress/egress.ts';
 import { createFileStore, type FileStore } from '../../../src/platform/files/file-store.ts';
 import { newId } from '../../../src/platform/crypto/ids.ts';
+import { clip } from '../../../src/sandbox/clip.ts';
 import { picture } from '../../../src/sandbox/picture.ts';
 import { admitted, newTask, openBook, openLedger, rowsOf } from '../../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -53,6 +54,18 @@ describe('the copy of a result', () => {
       files: [{ mimeType: 'image/png', bytes: png.length, width: 64, height: 48 }],
     });
     expect(stored()).toHaveLength(1);
+  });
+
+  it('leaves a file of another type out if a result of the right one is there, and keeps nothing of it', async () => {
+    const clipBytes = clip({ width: 64, height: 48, seconds: 1, seed: 1 });
+    serve = (request, response) => response.end(request.url === '/thumbnail' ? png : clipBytes);
+    const task = await accepted();
+    const url = [`${channel.url}/thumbnail`, `${channel.url}/clip`];
+    expect(await copyAs(task, newId('att'), { url, type: 'video' })).toMatchObject({
+      kind: 'copied',
+      files: [{ mimeType: 'video/mp4', width: 64 }],
+    });
+    expect([stored().length, (await filesOf(task)).length]).toEqual([1, 1]);
   });
 
   it.each([
@@ -372,13 +385,22 @@ async function accepted(): Promise<Accepted> {
 async function copyAs(
   { taskId, projectId }: Accepted,
   fence: string,
-  given: { url: string; type?: TaskType; forMs?: number | (() => number); allowCidrs?: string[]; files?: FileStore },
+  given: {
+    url: string | string[];
+    type?: TaskType;
+    forMs?: number | (() => number);
+    allowCidrs?: string[];
+    files?: FileStore;
+  },
 ): Promise<CopyReport> {
   const { forMs = 20_000 } = given;
   const begunAt = performance.now();
   // The default of production: only the channel's own origin is trusted.
   const egress = createEgress({ allowCidrs: given.allowCidrs ?? [], callbackPorts: [] });
-  const copies = planCopies({ attemptId: `att_${taskId}`, fence }, [{ url: given.url }]);
+  const copies = planCopies(
+    { attemptId: `att_${taskId}`, fence },
+    [given.url].flat().map((url) => ({ url })),
+  );
   const fields = { projectId, taskId, purpose: 'output', keptSeconds: 60 } as const;
   await draftFiles(db, { ...fields, drafts: copies.map(({ draft }) => draft) });
   const report = await copyOutputs(

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
+import { parseExactly } from '../../src/channels/reading/exact-json.ts';
+import type { WordTable } from '../../src/channels/reading/error-words.ts';
+import { dashscopeWords } from '../../src/channels/reading/dashscope-answers.ts';
+import { falWords } from '../../src/channels/reading/fal-answers.ts';
+import { geminiWords } from '../../src/channels/reading/gemini-answers.ts';
+import { klingWords } from '../../src/channels/reading/kling-answers.ts';
+import { minimaxWords } from '../../src/channels/reading/minimax-answers.ts';
+import { openaiWords } from '../../src/channels/reading/openai-answers.ts';
+import { replicateWords } from '../../src/channels/reading/replicate-answers.ts';
+import { runwayWords } from '../../src/channels/reading/runway-answers.ts';
+import { seedanceWords } from '../../src/channels/reading/seedance-answers.ts';
+import { shapeOf } from '../../src/channels/reading/shape.ts';
+import { tollgateWords } from '../../src/channels/reading/tollgate-answers.ts';
+import { xaiWords } from '../../src/channels/reading/xai-answers.ts';
+import { createAdapters, type Adapters } from '../../src/channels/registry.ts';
+import { createReplyServer, type ReplyServer } from './reply-server.ts';
+
+describe('JSON of a provider', () => {
+  it.each(['9007199254740993', '12345678901234567890', '-98765432109876543210'])(
+    'keeps every digit of an integer above 2^53: %s',
+    (digits) => {
+      const text = `{"id":${digits},"list":[ ${digits} ],"quoted":"${digits}","small":17,"share":0.25}`;
+      expect(parseExactly(text)).toEqual({ id: digits, list: [digits], quoted: digits, small: 17, share: 0.25 });
+    },
+  );
+
+  it('is described by its keys and types, without a value', () => {
+    const json = { code: 0, data: { 'a fox in the rain': 'secret', list: [{ url: 'https://x.test' }, 7], none: null } };
+    expect(shapeOf(json)).toBe('{code: number, data: {?: text, list: [{url: text}, …], none: null}}');
+  });
+});
+
+describe('an id that tries to choose another path', () => {
+  let replies: ReplyServer;
+  let caller: UpstreamCaller;
+  let adapters: Adapters;
+  beforeAll(async () => {
+    replies = await createReplyServer();
+    caller = createUpstreamCaller();
+    adapters = createAdapters(caller);
+  });
+  afterAll(async () => {
+    await caller.close();
+    await replies.close();
+  });
+
+  /** The saved reference of a job, and the segments of the path before its id. */
+  const jobs: [string, (id: string) => Record<string, string>, string][] = [
+    ['fal', (request_id) => ({ app: 'fal-ai/x', request_id }), '/fal-ai/x/requests/'],
+    ['replicate', (prediction_id) => ({ prediction_id }), '/predictions/'],
+    ['kling', (task_id) => ({ path: '/images/generations', task_id }), '/images/generations/'],
+    ['runway', (task_id) => ({ task_id }), '/tasks/'],
+    ['seedance', (task_id) => ({ task_id }), '/contents/generations/tasks/'],
+    ['minimax', (task_id) => ({ task_id }), '/query/video_generation/'],
+    ['dashscope', (task_id) => ({ task_id }), '/tasks/'],
+    ['xai', (request_id) => ({ request_id }), '/videos/'],
+    ['tollgate', (task_id) => ({ task_id }), '/api/v1/tasks/'],
+    ['openai', (video_id) => ({ video_id }), '/videos/'],
+    ['gemini', (interaction_id) => ({ interaction_id }), '/interactions/'],
+    ['gemini', (id) => ({ name: `models/veo/operations/${id}` }), '/models/veo/operations/'],
+  ];
+  const ids = [
+    '.',
+    '..',
+    '../../admin',
+    '%2f',
+    '%2e%2e',
+    'a?b=c',
+    'a#b',
+    'a/b+c==',
+    'vid:1~2',
+    'käse 1',
+    '12345678901234567890',
+  ];
+
+  it.each(jobs)('reaches the provider as one segment: %s, %#', async (family, jobOf, before) => {
+    const upstream = { channelId: 'c', baseUrl: `${replies.url}/v1`, credential: 'a:b' };
+    for (const id of ids) {
+      replies.answer({ status: 404, body: {} });
+      await adapters[family]?.pollMedia?.(upstream, jobOf(id), { signal: AbortSignal.timeout(10_000) });
+      const path = replies.received[0]?.path ?? '';
+      expect(path.startsWith(`/v1${before}`)).toBe(true);
+      const [segment = '', ...rest] = path.slice(`/v1${before}`.length).split('/');
+      expect([decodeURIComponent(segment), rest]).toEqual([id, family === 'fal' ? ['status'] : []]);
+      expect(segment).not.toMatch(/^\.+$|[?#]/);
+    }
+  });
+});
+
+describe('the words of failures', () => {
+  const tables: Record<string, WordTable> = {
+    ...{ dashscopeWords, falWords, geminiWords, klingWords, minimaxWords, openaiWords },
+    ...{ replicateWords, runwayWords, seedanceWords, tollgateWords, xaiWords },
+  };
+
+  it.each(Object.entries(tables))(
+    'compare whole codes and whole words of a policy: %s',
+    (_name, { codes, phrases }) => {
+      for (const code of Object.values(codes).flat())
+        if (code instanceof RegExp) expect(code.source).toMatch(/^\^.*\$$/);
+      for (const phrase of phrases?.content_policy ?? []) expect(phrase.source).toMatch(/^(?:\\b|\^|\\\()/);
+    },
+  );
+});
