@@ -117,7 +117,7 @@ describe('a gateway of this release over the upgraded database', () => {
   });
 
   it('ends every task that ran, each with the outcome of its provider job', async () => {
-    const { submitting, ...others } = secrets.runningTasks;
+    const { submitting, open, ...others } = secrets.runningTasks;
     for (const taskId of Object.values(others))
       expect(await gateway.poll(secrets.apiKey, taskId)).toMatchObject({
         ...{ status: 'succeeded', error: null, credits: { charged: 4 } },
@@ -129,7 +129,12 @@ describe('a gateway of this release over the upgraded database', () => {
       error: { code: 'upstream_outcome_unknown' },
       credits: { charged: 0 },
     });
-    expect(provider.submits()).toBe(2);
+    // Its client has no answer and sent no Idempotency-Key, so it never runs.
+    const undecided = await fetch(`${gateway.baseUrl}/api/v1/tasks/${open}`, {
+      headers: { authorization: `Bearer ${secrets.apiKey}` },
+    });
+    expect(undecided.status).toBe(404);
+    expect(provider.submits()).toBe(1);
   });
 
   it('sends every pending callback, signed with the unsealed secret', async () => {
