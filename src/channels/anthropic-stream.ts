@@ -1,10 +1,11 @@
-import type { ChatUsage, FinishReason } from '../domain/chat.ts';
+import type { ChatUsage } from '../domain/chat.ts';
 import type { ChatDelta } from '../domain/chat-stream.ts';
 import type { EventReader } from './chat-events.ts';
+import { FailedAnswer } from './classify-outcome.ts';
+import { anthropicFinishWords, finishMeaning } from './finish-words.ts';
 import { indexIn, fieldsIn, textIn, type EventFields } from './event-fields.ts';
 
 interface AnthropicWords {
-  stopReasons: Readonly<Record<string, FinishReason>>;
   toUsage: (json: unknown) => ChatUsage | null;
 }
 
@@ -22,7 +23,9 @@ interface OpenBlocks {
 export const anthropicEvents = (words: AnthropicWords): EventReader => {
   const blocks: OpenBlocks = { calls: new Map(), thoughts: new Map() };
   let input: EventFields = {};
+  let isOver = false;
   return {
+    isOver: () => isOver,
     read(json) {
       const event = fieldsIn(json);
       switch (event?.type) {
@@ -40,6 +43,8 @@ export const anthropicEvents = (words: AnthropicWords): EventReader => {
         case 'message_delta':
           return endOfMessage(event, input, words);
         case 'message_stop':
+          isOver = true;
+          return [];
         case 'ping':
           return [];
         default:
@@ -111,12 +116,19 @@ function endOfBlock({ index }: EventFields, { thoughts }: OpenBlocks): ChatDelta
   return [{ kind: 'signed_thought', thought: { kind: 'anthropic', ...thought } }];
 }
 
-function endOfMessage(event: EventFields, input: EventFields, words: AnthropicWords): ChatDelta[] {
+function endOfMessage(
+  event: EventFields,
+  input: EventFields,
+  words: AnthropicWords,
+): ChatDelta[] | FailedAnswer | null {
   const usage = words.toUsage({ ...input, output_tokens: null, ...fieldsIn(event.usage) });
   const deltas: ChatDelta[] = usage ? [{ kind: 'usage', usage }] : [];
   const delta = fieldsIn(event.delta);
-  const [reason, stopSequence] = [textIn(delta?.stop_reason), textIn(delta?.stop_sequence)];
-  if (reason === undefined) return deltas;
+  const reason = finishMeaning(anthropicFinishWords, delta?.stop_reason);
+  const stopSequence = textIn(delta?.stop_sequence);
+  if (reason === null) return deltas;
+  if (reason === 'failed') return null;
+  if (reason === 'malformed') return new FailedAnswer(String(delta?.stop_reason));
   const named = stopSequence !== undefined && { stopSequence };
-  return [...deltas, { kind: 'finish', reason: words.stopReasons[reason] ?? 'stop', ...named }];
+  return [...deltas, { kind: 'finish', reason: reason ?? 'stop', ...named }];
 }

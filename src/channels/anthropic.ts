@@ -7,19 +7,19 @@ import {
   type ChatPart,
   type ChatReply,
   type ChatUsage,
-  type FinishReason,
   type UpstreamChat,
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { SignedThought } from '../domain/thoughts.ts';
 import type { Adapter, Upstream } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
-import type { ReadError } from './classify-outcome.ts';
+import { FailedAnswer, type ReadError } from './classify-outcome.ts';
 import { toAnthropicSchema } from './anthropic-schema.ts';
 import { sampling, samplingWarnings, thinkingOf } from './anthropic-thinking.ts';
 import { ModelList, count, objectIn, ownObject, splitSystem, toTurns } from './chat-call.ts';
 import { anthropicEvents } from './anthropic-stream.ts';
 import { familyCalls } from './family-calls.ts';
+import { anthropicFinishWords, finishMeaning } from './finish-words.ts';
 
 /**
  * Anthropic's Messages API. Base URL `https://api.anthropic.com/v1`.
@@ -60,7 +60,7 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
     chatStream: chatStreamBy(
       () => '/messages',
       (request) => ({ ...toBody(request), stream: true }),
-      { events: () => anthropicEvents({ stopReasons, toUsage }), reply: toReply },
+      { events: () => anthropicEvents({ toUsage }), reply: toReply },
     ),
     probe: probeBy('/models', ModelList),
     listModels: modelListBy('/models?limit=1000', ModelList, ({ data, has_more: hasMore, last_id: lastId }) => ({
@@ -228,7 +228,7 @@ const Usage = z.object({
   output_tokens_details: z.object({ thinking_tokens: count }).nullish().catch(null),
 });
 
-function toReply(json: unknown): ChatReply | null {
+function toReply(json: unknown): ChatReply | FailedAnswer | null {
   const reply = Reply.safeParse(json).data;
   if (!reply) return null;
   const texts = reply.content.filter(({ type }) => type === 'text').map(({ text }) => text ?? '');
@@ -236,6 +236,9 @@ function toReply(json: unknown): ChatReply | null {
   const signed = reply.content.flatMap(toThought);
   const uses = reply.content.filter(({ type }) => type === 'tool_use');
   if (uses.some(({ name }) => !name)) return null;
+  const finishReason = finishMeaning(anthropicFinishWords, reply.stop_reason) ?? 'stop';
+  if (finishReason === 'failed') return null;
+  if (finishReason === 'malformed') return new FailedAnswer(reply.stop_reason ?? '');
   return {
     content: texts.length > 0 ? texts.join('') : null,
     ...(thoughts.length > 0 && { reasoning: thoughts.join('\n\n') }),
@@ -246,7 +249,7 @@ function toReply(json: unknown): ChatReply | null {
       name: name ?? '',
       arguments: JSON.stringify(input ?? {}),
     })),
-    finishReason: stopReasons[reply.stop_reason ?? 'end_turn'] ?? 'stop',
+    finishReason,
     ...(typeof reply.stop_sequence === 'string' && { stopSequence: reply.stop_sequence }),
     usage: toUsage(reply.usage),
   };
@@ -256,16 +259,6 @@ function toThought({ type, thinking, signature, data }: z.infer<typeof Block>): 
   if (type === 'thinking' && signature) return [{ kind: 'anthropic', text: thinking ?? '', signature }];
   return type === 'redacted_thinking' && data ? [{ kind: 'anthropic_redacted', text: '', signature: data }] : [];
 }
-
-const stopReasons: Readonly<Record<string, FinishReason>> = {
-  end_turn: 'stop',
-  stop_sequence: 'stop',
-  pause_turn: 'stop',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  tool_use: 'tool_calls',
-  refusal: 'content_filter',
-};
 
 /** `input_tokens` excludes tokens read from or written to the cache, so the prompt is the sum of all three counts. */
 function toUsage(json: unknown): ChatUsage | null {

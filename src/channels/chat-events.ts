@@ -1,23 +1,35 @@
 import { StringDecoder } from 'node:string_decoder';
 import { createParser } from 'eventsource-parser';
 import { AnswerLimit, limitedReply } from '../domain/answer-limit.ts';
+import { CallArguments, mustBeWhole, reasonWithCalls } from '../domain/call-arguments.ts';
 import type { ChatReply } from '../domain/chat.ts';
 import { ReplyCollector, toDeltas, type ChatDelta } from '../domain/chat-stream.ts';
 import type { Attempt, Trouble } from '../domain/upstream.ts';
 import type { CallOutcome } from './upstream-request.ts';
 import { ChatStreamBroken, type ChatStream, type TakePieces } from './channel.ts';
-import { classifyChat, isContentPolicy, type FailedAnswer, type ReadError } from './classify-outcome.ts';
+import { classifyChat, failedAttempt, FailedAnswer, isContentPolicy, type ReadError } from './classify-outcome.ts';
 import { fieldsIn } from './event-fields.ts';
 import { StreamCut, type UpstreamStream } from './stream-upstream.ts';
 
 /** Reads the events of one answer in the format of a family. It may keep state between them. */
 export interface EventReader {
-  /** The pieces in one event, which is JSON. `blocked`: the provider's policy refused the prompt. Null: the event cannot be read. */
-  read(json: unknown): ChatDelta[] | 'blocked' | null;
+  /**
+   * The pieces in one event, which is JSON. `blocked`: the provider's policy refused the prompt. A `FailedAnswer`: there is none. Null: the
+   * event cannot be read, or says that the provider broke the answer off.
+   */
+  read(json: unknown): ChatDelta[] | 'blocked' | FailedAnswer | null;
+  /** Whether the event that was read last is the last one of the family's protocol. A family without such an event has no such method. */
+  isOver?(): boolean;
 }
 
 /** Far above any piece of text, and small enough that 2,000 streams of a hostile provider do not fill the memory. */
 const EVENT_MAX_CHARACTERS = 1_000_000;
+/**
+ * How long an answer waits for more after its reason and its counts, and after its reason alone. A provider that sends no last event and keeps
+ * the connection open would hold its end back for as long as it likes.
+ */
+const AFTER_COUNTS_MS = 1_000;
+const AFTER_REASON_MS = 2_000;
 /** OpenAI's last event, which is not JSON. */
 const DONE = '[DONE]';
 
@@ -60,7 +72,10 @@ class ChatEvents implements ChatStream {
   });
   /** Read and not yet taken. */
   #pieces: ChatDelta[] = [];
-  readonly #seen = { finish: false, content: false };
+  readonly #seen = { finish: false, content: false, counts: false };
+  readonly #calls = new CallArguments();
+  /** Ends an answer that has its reason. */
+  #lastWait: NodeJS.Timeout | undefined;
   /** Why nothing follows these pieces. */
   #end: 'done' | 'closed' | ChatStreamBroken | undefined;
 
@@ -79,8 +94,10 @@ class ChatEvents implements ChatStream {
     const body = this.#stream.each((bytes) => {
       this.#parser.feed(this.#decoder.write(bytes));
       // What came before an error is part of the answer, even if both arrived together.
+      const hasMore = this.#pieces.length > 0;
       const caughtUp = this.#pass(take);
       if (this.#end !== undefined) known.resolve(caughtUp);
+      else if (hasMore && this.#seen.finish) this.#waitForMore(caughtUp, known.resolve);
       return caughtUp;
     });
     try {
@@ -89,8 +106,22 @@ class ChatEvents implements ChatStream {
     } catch (error) {
       if (!(error instanceof StreamCut)) throw error;
       this.#end ??= cutOff(error, this.#stream.status, this.#seen.content);
+    } finally {
+      clearTimeout(this.#lastWait);
     }
     await this.#conclude(this.#end, take);
+  }
+
+  /** Only while the reader keeps up, because nothing is received until then. */
+  #waitForMore(caughtUp: Promise<void> | undefined, end: () => void): void {
+    clearTimeout(this.#lastWait);
+    const wait = (): void => {
+      clearTimeout(this.#lastWait);
+      this.#lastWait = setTimeout(end, this.#seen.counts ? AFTER_COUNTS_MS : AFTER_REASON_MS);
+    };
+    // What a reader throws reaches the caller by the body.
+    if (caughtUp) caughtUp.then(wait, () => undefined);
+    else wait();
   }
 
   #pass(take: TakePieces): Promise<void> | undefined {
@@ -119,12 +150,35 @@ class ChatEvents implements ChatStream {
       this.#end = read;
       return;
     }
-    for (const piece of read.flatMap((one) => this.#limit.keep(one))) {
-      if (piece.kind === 'finish') this.#seen.finish = true;
-      else if (piece.kind !== 'usage') this.#seen.content = true;
-      this.#pieces.push(piece);
+    const pieces = read.flatMap((one) => this.#limit.keep(one));
+    for (const piece of pieces) {
+      if (this.#addPiece(piece)) continue;
+      // The counts of an answer that is none are not billed.
+      this.#pieces = this.#pieces.filter((one) => one.kind !== 'usage' || !pieces.includes(one));
+      return;
     }
     if (this.#limit.isOver) this.#end = 'done';
+    else if (this.#reader.isOver?.()) this.#end = 'closed';
+  }
+
+  /** False if the answer ends in error with this piece. */
+  #addPiece(piece: ChatDelta): boolean {
+    if (piece.kind === 'finish') return this.#finish(piece);
+    if (piece.kind === 'tool_call') this.#calls.add(piece);
+    if (piece.kind === 'usage') this.#seen.counts = this.#seen.finish || piece.usage.outputTokens !== null;
+    else Object.assign(this.#seen, { content: true, counts: false });
+    this.#pieces.push(piece);
+    return true;
+  }
+
+  #finish(piece: Extract<ChatDelta, { kind: 'finish' }>): boolean {
+    if (piece.isCut !== true && mustBeWhole(piece.reason) && this.#calls.areCut) {
+      this.#end = this.#unreadable('the arguments of a tool call were cut');
+      return false;
+    }
+    this.#seen.finish = true;
+    this.#pieces.push({ ...piece, reason: reasonWithCalls(piece.reason, !this.#calls.isEmpty) });
+    return true;
   }
 
   #read(data: string): ChatDelta[] | ChatStreamBroken {
@@ -138,6 +192,7 @@ class ChatEvents implements ChatStream {
     if (words !== null) return inBandError(json, words);
     const pieces = this.#reader.read(json);
     if (pieces === null) return this.#unreadable('an unexpected event');
+    if (pieces instanceof FailedAnswer) return new ChatStreamBroken(failedAttempt(pieces, this.#stream.status));
     return pieces === 'blocked' ? blocked() : pieces;
   }
 
@@ -152,7 +207,8 @@ class ChatEvents implements ChatStream {
     if (this.#seen.finish) return;
     if (end === 'closed' || !this.#seen.content) throw this.#unreadable('the stream ended without a reason');
     // Some compatible servers leave the reason out. `[DONE]` after some text means the same.
-    await take([{ kind: 'finish', reason: 'stop' }]);
+    if (this.#calls.areCut) throw this.#unreadable('the arguments of a tool call were cut');
+    await take([{ kind: 'finish', reason: reasonWithCalls('stop', !this.#calls.isEmpty) }]);
   }
 }
 

@@ -19,7 +19,7 @@ export class FailedAnswer {
 }
 
 /** Nothing was made, and the same request may succeed on the next channel. */
-const failedAttempt = ({ reason }: FailedAnswer, status: number) => ({
+export const failedAttempt = ({ reason }: FailedAnswer, status: number) => ({
   ...({ kind: 'transient', errorClass: 'job_failed' } as const),
   detail: brief(`HTTP ${status}, no answer: ${plainWord(reason)}`),
   status,

@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import { limitedReply } from '../domain/answer-limit.ts';
+import { wholeReply } from '../domain/call-arguments.ts';
 import type { ChatReply, UpstreamChat } from '../domain/chat.ts';
 import type { RequestBody, UpstreamCall, UpstreamCaller } from './call-upstream.ts';
 import { readChatStream, type EventReader } from './chat-events.ts';
 import type { Adapter, Operation, Upstream } from './channel.ts';
-import { classifyChat, classifySubmit, type FailedAnswer, type ReadError } from './classify-outcome.ts';
+import { classifyChat, classifySubmit, FailedAnswer, type ReadError } from './classify-outcome.ts';
 import { modelListBy } from './list-models.ts';
 
 /** A chat reply is text, so one near this size is a fault or an attack (rules "Limits"). */
@@ -38,7 +39,7 @@ export function familyCalls(caller: UpstreamCaller, { headers, chatHeaders = () 
       async (upstream, request, options) => {
         const given = { ...options, path: pathOf(request), body: toBody(request), bodyBytesMax: chatJsonBytesMax };
         const outcome = await call(upstream, { method: 'POST', headers: chatHeaders(request), ...given });
-        const attempt = classifyChat(outcome, (json) => toReply(json, request), readError);
+        const attempt = classifyChat(outcome, (json) => whole(toReply(json, request)), readError);
         return attempt.kind === 'ok' ? { ...attempt, value: limitedReply(attempt.value, request.maxTokens) } : attempt;
       },
 
@@ -74,11 +75,15 @@ const chatStreamBy =
     const outcome = await caller.stream(upstream, { method: 'POST', ...given, ...bounds });
     return readChatStream(outcome, {
       events: () => read.events(request),
-      reply: (json) => read.reply(json, request),
+      reply: (json) => whole(read.reply(json, request)),
       error: readError,
       maxTokens: request.maxTokens,
     });
   };
+
+/** An answer that is none if the arguments of its tool calls were cut. */
+const whole = (reply: ChatReply | 'blocked' | FailedAnswer | null): ChatReply | 'blocked' | FailedAnswer | null =>
+  reply === null || reply === 'blocked' || reply instanceof FailedAnswer ? reply : wholeReply(reply);
 
 /**
  * A method for submitted jobs. It returns `otherwise` if the saved reference is not of this family, because the channel's family

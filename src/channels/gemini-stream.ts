@@ -1,11 +1,11 @@
 import type { ChatReply, ToolCall } from '../domain/chat.ts';
 import type { ChatDelta } from '../domain/chat-stream.ts';
 import type { EventReader } from './chat-events.ts';
+import { FailedAnswer } from './classify-outcome.ts';
+import { finishMeaning, geminiFinishWords, type FinishMeaning } from './finish-words.ts';
 import { fieldsIn, fieldsInEach, firstFieldsIn, textIn, type EventFields } from './event-fields.ts';
 
 interface GeminiWords {
-  /** The finish reason of an answer that called a tool or not; undefined if an answer with this word and nothing else is none. */
-  toFinish: (word: string, hasCalls: boolean) => ChatReply['finishReason'] | undefined;
   toUsage: (json: unknown, hasContent: boolean) => ChatReply['usage'];
 }
 
@@ -31,15 +31,21 @@ export const geminiEvents = (words: GeminiWords): EventReader => {
       }
       const usage = words.toUsage(response.usageMetadata, hasContent);
       if (usage) deltas.push({ kind: 'usage', usage });
-      const word = textIn(candidate?.finishReason);
-      if (word === undefined) return deltas;
-      const reason = words.toFinish(word, calls > 0);
-      if (reason === undefined && !hasContent) return null;
+      const reason = finishMeaning(geminiFinishWords, candidate?.finishReason);
+      if (reason === null) return deltas;
+      if (isFailedAnswer(reason, hasContent)) return new FailedAnswer(String(candidate?.finishReason));
       deltas.push({ kind: 'finish', reason: reason ?? 'stop' });
       return deltas;
     },
   };
 };
+
+/** Whether an answer with this reason is none. A word without a meaning (OTHER, NO_IMAGE) beside content is no failure. */
+export const isFailedAnswer = (
+  reason: FinishMeaning | undefined,
+  hasContent: boolean,
+): reason is 'failed' | 'malformed' | undefined =>
+  reason === 'failed' || reason === 'malformed' || (reason === undefined && !hasContent);
 
 function toDelta(part: EventFields, calls: number): ChatDelta | null {
   const called = fieldsIn(part.functionCall);

@@ -7,7 +7,6 @@ import {
   type ChatPart,
   type ChatReply,
   type ChatUsage,
-  type FinishReason,
   type UpstreamChat,
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
@@ -17,8 +16,9 @@ import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import { count, objectIn, ownObject, splitSystem, toTurns } from './chat-call.ts';
 import { familyCalls } from './family-calls.ts';
 import { FailedAnswer } from './classify-outcome.ts';
-import { geminiEvents } from './gemini-stream.ts';
-import { policyReasons, readGeminiError } from './gemini-error.ts';
+import { finishMeaning, geminiFinishWords } from './finish-words.ts';
+import { geminiEvents, isFailedAnswer } from './gemini-stream.ts';
+import { readGeminiError } from './gemini-error.ts';
 import { authorization, geminiMedia } from './gemini-media.ts';
 
 /**
@@ -57,7 +57,7 @@ export function createGemini(caller: UpstreamCaller): Adapter {
     chatStream: chatStreamBy(
       ({ model }) => `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`,
       toBody,
-      { events: () => geminiEvents({ toFinish, toUsage }), reply: toReply },
+      { events: () => geminiEvents({ toUsage }), reply: toReply },
     ),
     probe: probeBy('/models?pageSize=1', ModelList),
     listModels: modelListBy('/models?pageSize=1000', ModelList, ({ models, nextPageToken: token }) => ({
@@ -248,29 +248,18 @@ function toReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
         ]
       : [],
   );
-  const word = candidate.finishReason ?? '';
-  const reason = toReason(word);
-  // Without content any other reason (MALFORMED_FUNCTION_CALL, NO_IMAGE, OTHER) is no answer, and no refusal by a policy either.
-  if (reason === undefined && texts.length === 0 && toolCalls.length === 0) return word ? new FailedAnswer(word) : null;
+  const hasContent = texts.some((text) => text !== '') || toolCalls.length > 0;
+  const reason = finishMeaning(geminiFinishWords, candidate.finishReason);
+  if (reason === null && texts.length === 0 && toolCalls.length === 0) return null;
+  if (reason !== null && isFailedAnswer(reason, hasContent)) return new FailedAnswer(candidate.finishReason ?? '');
   return {
     content: texts.length > 0 ? texts.join('') : null,
     ...(thoughts.length > 0 && { reasoning: thoughts.join('') }),
     refusal: null,
     toolCalls,
-    finishReason: toFinish(word, toolCalls.length > 0) ?? 'stop',
-    usage: toUsage(reply.usageMetadata, texts.length > 0 || toolCalls.length > 0),
+    finishReason: reason ?? 'stop',
+    usage: toUsage(reply.usageMetadata, hasContent),
   };
-}
-
-const finishReasons: Readonly<Record<string, FinishReason>> = { STOP: 'stop', MAX_TOKENS: 'length' };
-
-const toReason = (word: string): FinishReason | undefined =>
-  policyReasons.has(word) ? 'content_filter' : finishReasons[word];
-
-/** Gemini says STOP for an answer that calls a tool. Undefined for a word without meaning here. */
-function toFinish(word: string, hasCalls: boolean): FinishReason | undefined {
-  const reason = toReason(word);
-  return hasCalls && (reason ?? 'stop') === 'stop' ? 'tool_calls' : reason;
 }
 
 /** The prompt count includes cached tokens. Thinking is counted apart from the candidates and billed as output. */

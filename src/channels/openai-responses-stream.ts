@@ -11,7 +11,9 @@ import { toResponsesReply, toSignedThought } from './openai-responses.ts';
 export const responsesEvents = (): EventReader => {
   /** The items of the answer that are function calls, and our numbers of them. */
   const calls = new Map<number, number>();
+  let isOver = false;
   return {
+    isOver: () => isOver,
     read(json) {
       const event = fieldsIn(json);
       switch (event?.type) {
@@ -33,6 +35,7 @@ export const responsesEvents = (): EventReader => {
         case 'response.completed':
         case 'response.incomplete':
         case 'response.failed':
+          isOver = true;
           return endOfResponse(event);
         default:
           return typeof event?.type === 'string' ? [] : null;
@@ -51,10 +54,9 @@ function startOfCall(event: EventFields, calls: Map<number, number>): ChatDelta[
   return [{ kind: 'tool_call', index, id: textIn(item.call_id) ?? `call_${index}`, name, arguments: '' }];
 }
 
-function endOfResponse(event: EventFields): ChatDelta[] | 'blocked' | null {
+function endOfResponse(event: EventFields): ChatDelta[] | 'blocked' | FailedAnswer | null {
   const reply = toResponsesReply(event.response);
-  if (reply === 'blocked') return 'blocked';
-  if (reply === null || reply instanceof FailedAnswer) return null;
+  if (reply === null || reply === 'blocked' || reply instanceof FailedAnswer) return reply;
   const { usage, finishReason } = reply;
   return [...(usage ? [{ kind: 'usage' as const, usage }] : []), { kind: 'finish', reason: finishReason }];
 }

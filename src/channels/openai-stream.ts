@@ -1,12 +1,12 @@
-import type { ChatUsage, FinishReason } from '../domain/chat.ts';
+import type { ChatUsage } from '../domain/chat.ts';
 import type { ChatDelta } from '../domain/chat-stream.ts';
 import type { EventReader } from './chat-events.ts';
+import { FailedAnswer } from './classify-outcome.ts';
+import { finishMeaning, openaiFinishWords } from './finish-words.ts';
 import { fieldsIn, fieldsInEach, firstFieldsIn, indexIn, textIn, type EventFields } from './event-fields.ts';
 
 /** How the family reads what streams share with whole answers. */
 interface OpenaiWords {
-  /** `broken`: the provider marks an incomplete answer. */
-  finishReasons: Readonly<Record<string, FinishReason | 'broken'>>;
   toUsage: (json: unknown) => ChatUsage | null;
 }
 
@@ -34,10 +34,11 @@ export const openaiEvents = (words: OpenaiWords): EventReader => {
         else if (piece.name !== undefined) names.add(piece.index);
         deltas.push(piece);
       }
-      if (typeof choice.finish_reason !== 'string') return deltas;
-      const reason = words.finishReasons[choice.finish_reason] ?? 'stop';
-      if (reason === 'broken') return null;
-      deltas.push({ kind: 'finish', reason });
+      const reason = finishMeaning(openaiFinishWords, choice.finish_reason);
+      if (reason === null) return deltas;
+      if (reason === 'failed') return null;
+      if (reason === 'malformed') return new FailedAnswer(String(choice.finish_reason));
+      deltas.push({ kind: 'finish', reason: reason ?? 'stop' });
       return deltas;
     },
   };

@@ -4,7 +4,6 @@ import type {
   ChatMessage,
   ChatReply,
   ChatUsage,
-  FinishReason,
   ResponseFormat,
   ToolCall,
   UpstreamChat,
@@ -13,7 +12,9 @@ import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter } from './channel.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './call-upstream.ts';
 import { ModelList, count, resultText } from './chat-call.ts';
+import { FailedAnswer } from './classify-outcome.ts';
 import { familyCalls } from './family-calls.ts';
+import { finishMeaning, openaiFinishWords } from './finish-words.ts';
 import { readOpenaiError } from './openai-error.ts';
 import { openaiMedia } from './openai-media.ts';
 import { responsesSupports, toResponsesBody, toResponsesReply } from './openai-responses.ts';
@@ -53,7 +54,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
     ...openaiMedia(caller),
     chat: chatBy(pathOf, (request) => (usesResponses(request) ? toResponsesBody(request) : toBody(request)), replyOf),
     chatStream: chatStreamBy(pathOf, toStreamBody, {
-      events: (request) => (usesResponses(request) ? responsesEvents() : openaiEvents({ finishReasons, toUsage })),
+      events: (request) => (usesResponses(request) ? responsesEvents() : openaiEvents({ toUsage })),
       reply: replyOf,
     }),
     probe: probeBy('/models', ModelList),
@@ -185,14 +186,14 @@ const Usage = z.object({
   completion_tokens_details: z.object({ reasoning_tokens: count }).nullish().catch(null),
 });
 
-function toReply(json: unknown): ChatReply | null {
+function toReply(json: unknown): ChatReply | FailedAnswer | null {
   const completion = Completion.safeParse(json).data;
   const choice = completion?.choices[0];
   if (!choice) return null;
   const { message } = choice;
-  const finishReason = finishReasons[choice.finish_reason ?? 'stop'] ?? 'stop';
-  // OpenRouter and DeepSeek mark an incomplete answer so. It is not an answer.
-  if (finishReason === 'broken') return null;
+  const finishReason = finishMeaning(openaiFinishWords, choice.finish_reason) ?? 'stop';
+  if (finishReason === 'failed') return null;
+  if (finishReason === 'malformed') return new FailedAnswer(choice.finish_reason ?? '');
   const text = Array.isArray(message.content)
     ? message.content.map((part) => part.text ?? '').join('')
     : (message.content ?? null);
@@ -211,16 +212,6 @@ function toReply(json: unknown): ChatReply | null {
     usage: toUsage(completion.usage),
   };
 }
-
-const finishReasons: Readonly<Record<string, FinishReason | 'broken'>> = {
-  stop: 'stop',
-  length: 'length',
-  tool_calls: 'tool_calls',
-  function_call: 'tool_calls',
-  content_filter: 'content_filter',
-  error: 'broken',
-  insufficient_system_resource: 'broken',
-};
 
 function toUsage(json: unknown): ChatUsage | null {
   const usage = Usage.safeParse(json).data;

@@ -10,7 +10,7 @@ export interface WireUsage {
 }
 
 /** Why a provider's answer ends. */
-export type WireFinish = 'stop' | 'length' | 'filter';
+export type WireFinish = 'stop' | 'length' | 'filter' | 'failed';
 
 /** How a provider of one family writes a streamed answer and a whole one, for tests that script each event of it. */
 export interface FamilyWire {
@@ -43,7 +43,7 @@ const openaiUsage = ({ input, output, thoughts }: WireUsage): JsonObject => ({
   total_tokens: input + output,
   ...(thoughts !== undefined && { completion_tokens_details: { reasoning_tokens: thoughts } }),
 });
-const openaiFinish = { stop: 'stop', length: 'length', filter: 'content_filter' };
+const openaiFinish = { stop: 'stop', length: 'length', filter: 'content_filter', failed: 'network_error' };
 
 const openai: FamilyWire = {
   adapter: 'openai',
@@ -73,11 +73,15 @@ const openai: FamilyWire = {
   }),
 };
 
+const responsesStatus = { stop: 'completed', length: 'incomplete', filter: 'incomplete', failed: 'failed' };
 const responsesWhole = (text: string, finish: WireFinish, usage: WireUsage | null): JsonObject => ({
   object: 'response',
-  status: finish === 'stop' ? 'completed' : 'incomplete',
+  status: responsesStatus[finish],
+  error: finish === 'failed' ? { code: 'server_error', message: 'It failed.' } : null,
   incomplete_details:
-    finish === 'stop' ? null : { reason: finish === 'length' ? 'max_output_tokens' : 'content_filter' },
+    finish === 'stop' || finish === 'failed'
+      ? null
+      : { reason: finish === 'length' ? 'max_output_tokens' : 'content_filter' },
   output: text === '' ? [] : [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }],
   ...(usage && {
     usage: {
@@ -102,10 +106,7 @@ const responses: FamilyWire = {
     );
   },
   interim: null,
-  end: (finish, usage) =>
-    typed(finish === 'stop' ? 'response.completed' : 'response.incomplete', {
-      response: responsesWhole('', finish, usage),
-    }),
+  end: (finish, usage) => typed(`response.${responsesStatus[finish]}`, { response: responsesWhole('', finish, usage) }),
   whole: responsesWhole,
 };
 
@@ -114,7 +115,7 @@ const anthropicUsage = ({ input, output, thoughts }: WireUsage): JsonObject => (
   output_tokens: output,
   ...(thoughts !== undefined && { output_tokens_details: { thinking_tokens: thoughts } }),
 });
-const anthropicStop = { stop: 'end_turn', length: 'max_tokens', filter: 'refusal' };
+const anthropicStop = { stop: 'end_turn', length: 'max_tokens', filter: 'refusal', failed: 'network_error' };
 
 const anthropic: FamilyWire = {
   adapter: 'anthropic',
@@ -155,7 +156,7 @@ const geminiUsage = ({ input, output, thoughts = 0 }: WireUsage): JsonObject => 
   candidatesTokenCount: output - thoughts,
   thoughtsTokenCount: thoughts,
 });
-const geminiFinish = { stop: 'STOP', length: 'MAX_TOKENS', filter: 'SAFETY' };
+const geminiFinish = { stop: 'STOP', length: 'MAX_TOKENS', filter: 'SAFETY', failed: 'MALFORMED_FUNCTION_CALL' };
 const geminiParts = (parts: JsonObject[], candidate: JsonObject = {}, more: JsonObject = {}): JsonObject => ({
   candidates: [{ content: { role: 'model', parts }, ...candidate }],
   ...more,

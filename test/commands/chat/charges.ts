@@ -32,10 +32,14 @@ const overlong = 'the gate is open and '.repeat(12_000);
 interface Ending {
   name: string;
   /** Sends what comes after the first half of the words. `finish` sends the reason and the counts of the end. */
-  send(response: ServerResponse, wire: FamilyWire, finish: (how: 'stop' | 'filter') => void): void;
+  send(response: ServerResponse, wire: FamilyWire, finish: (how: 'stop' | 'filter' | 'failed') => void): void;
   /** Whether the provider comes to report its counts. */
   hasEnd: boolean;
   leaves?: true;
+  /** The provider does not close the connection. */
+  staysOpen?: true;
+  /** The families that cannot end so. */
+  notOf?: FamilyName[];
 }
 
 const endings: Ending[] = [
@@ -44,6 +48,23 @@ const endings: Ending[] = [
   // The kernel must have handed over what came before.
   { name: 'is cut', hasEnd: false, send: (response) => response.end() },
   { name: 'is malformed', hasEnd: false, send: (response) => response.write('data: {"this is no\n\n') },
+  { name: 'is marked as failed', hasEnd: false, send: (_response, _wire, finish) => finish('failed') },
+  {
+    name: 'is complete but for its cut call',
+    hasEnd: false,
+    // Gemini sends each call whole.
+    notOf: ['gemini'],
+    send: (response, wire, finish) => {
+      response.write(wire.call(0, '{"path":"/data/a', true));
+      finish('stop');
+    },
+  },
+  {
+    name: 'is whole on a connection that stays open',
+    hasEnd: true,
+    staysOpen: true,
+    send: (_response, _wire, finish) => finish('stop'),
+  },
   { name: 'is overlong', hasEnd: false, send: (response, wire) => response.write(wire.text(overlong)) },
   { name: 'is left at its end', hasEnd: true, leaves: true, send: (_response, _wire, finish) => finish('stop') },
 ];
@@ -82,8 +103,9 @@ export function describeCharges(scene: () => ChargeScene): void {
   describe.each(Object.keys(familyWires) as FamilyName[])('an answer of %s', (family) => {
     const wire = familyWires[family];
 
-    for (const ending of endings) {
-      for (const counted of counts) {
+    for (const ending of endings.filter(({ notOf }) => !notOf?.includes(family))) {
+      // Without its last event an answer ends only after a wait.
+      for (const counted of counts.filter(({ final }) => !ending.staysOpen || final?.output === 700)) {
         it(`that ${ending.name} with ${counted.name} is charged ${chargeOf(ending, counted)}`, async () => {
           const facts = await factsAfter(scene(), wire, ending, counted);
           const { interim, told } = counted;
@@ -161,7 +183,11 @@ async function factsAfter(
       wire.open(null) + wire.text(words.slice(0, 100)) + (interim && wire.interim ? wire.interim(interim) : ''),
     );
     response.write(wire.text(words.slice(100) + mark));
-    const finish = (how: 'stop' | 'filter'): void => void response.end(wire.end(how, final));
+    const finish = (how: 'stop' | 'filter' | 'failed'): void => {
+      const end = wire.end(how, final);
+      if (ending.staysOpen) response.write(end.replace('data: [DONE]\n\n', ''));
+      else response.end(end);
+    };
     if (ending.leaves) void left.promise.then(() => ending.send(response, wire, finish));
     else ending.send(response, wire, finish);
   });
