@@ -49,7 +49,7 @@ export async function createSandbox({
       if (second === 'odd')
         return json(
           200,
-          oddForms.map(({ form, families: of, ends, about }) => ({ form, families: of, ends, about })),
+          oddForms.map(({ form, families: of, types, ends, about }) => ({ form, families: of, types, ends, about })),
         );
       if (second === 'hits') return json(200, hits.list(url.searchParams));
       if (second === 'inbox') return inbox.answer(names.slice(2), url.searchParams, { method, headers, body });
@@ -126,7 +126,9 @@ function send(response: ServerResponse, reply: Reply): void {
       return;
     }
     case 'bytes':
-      response.writeHead(200, { 'content-type': reply.type, 'content-length': reply.bytes.length }).end(reply.bytes);
+      response.writeHead(200, { 'content-type': reply.type, 'content-length': reply.bytes.length });
+      if (!reply.cut) response.end(reply.bytes);
+      else response.write(reply.bytes.subarray(0, reply.bytes.length / 2), () => response.destroy());
       return;
     case 'stream':
       sendStream(response, reply);

@@ -35,7 +35,8 @@ export type WireFault = Extract<FailKind, 'forbidden' | 'hang' | 'stall' | 'rese
 
 export type Reply =
   | { kind: 'json'; status: number; json: unknown; headers?: Record<string, string> }
-  | { kind: 'bytes'; type: string; bytes: Buffer }
+  /** A file. `cut`: the connection is closed after half of it. */
+  | { kind: 'bytes'; type: string; bytes: Buffer; cut?: true }
   | { kind: 'fault'; fault: WireFault }
   | ({ kind: 'stream' } & StreamedAnswer)
   /** A function is called when the delay is over. */

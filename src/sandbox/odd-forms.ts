@@ -1,7 +1,8 @@
 import { BoundedMap } from '../platform/bounded-map.ts';
-import type { FamilyCall, Reply } from './family.ts';
+import { json, type FamilyCall, type Reply } from './family.ts';
+import type { OddForm, ServedFile } from './odd-form.ts';
 import { isObject } from './odd-fields.ts';
-import { numberMark, oddForms, type OddForm } from './odd-table.ts';
+import { numberMark, oddForms } from './odd-table.ts';
 
 /** What a family's reply is changed to by the word `odd=FORM` in a prompt, and the ids that such replies gave jobs. */
 export interface OddForms {
@@ -19,19 +20,29 @@ export function createOddForms(): OddForms {
   /** How often each job was polled. */
   const polls = new BoundedMap<number>(aliasesMax);
 
+  /** How often the result of each job was requested. */
+  const downloads = new BoundedMap<number>(aliasesMax);
+
+  const download = (call: FamilyCall, form: OddForm, file: ServedFile): Reply => {
+    if (form.hasOwnAddress && !call.path.startsWith('/files/')) return json(404, { error: 'not found' });
+    const id = idIn(call.path);
+    const count = (downloads.get(id) ?? 0) + 1;
+    downloads.set(id, count);
+    return form.download?.(file, { count, url: `${call.baseUrl}${call.path}` }) ?? file;
+  };
+
   const change = (call: FamilyCall, reply: Reply): Reply => {
     const form = oddFormOf(call.heard?.prompt ?? '', call.channel);
-    if (!form?.families.includes(call.family) || reply.kind !== 'json') return reply;
+    if (!form?.families.includes(call.family)) return reply;
+    if (reply.kind === 'bytes') return download(call, form, reply);
+    if (reply.kind !== 'json') return reply;
     const kind = call.heard?.kind ?? 'poll';
     const id = idIn(`${call.path} ${JSON.stringify(reply.json)}`);
     const count = (polls.get(id) ?? 0) + 1;
     if (kind === 'poll') polls.set(id, count);
-    const changed = form.change(structuredClone(reply.json), {
-      family: call.family,
-      kind,
-      count,
-      status: reply.status,
-    });
+    const fileUrl = `${call.baseUrl}/files/${id}/0.${id.startsWith('sbx-v') ? 'mp4' : 'png'}`;
+    const facts = { family: call.family, kind, count, status: reply.status, fileUrl };
+    const changed = form.change?.(structuredClone(reply.json), facts) ?? {};
     if (form.toId === undefined || id === '') return { ...reply, ...changed };
     const alias = form.toId(id);
     aliases.set(alias.replace(numberMark, ''), id);

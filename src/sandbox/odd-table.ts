@@ -1,81 +1,13 @@
-import type { Hit } from './hits.ts';
-import { addressIn, isObject, setAt, valueAt, type Fields } from './odd-fields.ts';
-
-/** A call whose reply is changed. */
-export interface OddCall {
-  family: string;
-  kind: Hit['kind'];
-  /** Which poll of the job this is, from 1. */
-  count: number;
-  status: number;
-}
-
-/** One form in which a provider, or a gateway before it, is known to answer. */
-export interface OddForm {
-  form: string;
-  /** The families that can answer so. */
-  families: readonly string[];
-  /** How a task ends that meets it. `next_channel`: nothing was bought, another channel serves it. */
-  ends: 'succeeded' | 'upstream_failed' | 'upstream_invalid_response' | 'next_channel';
-  about: string;
-  /** The form's id of a job, from the sandbox's. */
-  toId?: (id: string) => string;
-  change: (json: unknown, call: OddCall) => { json?: unknown; status?: number };
-}
+import { oddDownloads } from './odd-downloads.ts';
+import type { OddForm } from './odd-form.ts';
+import { isObject, setAt } from './odd-fields.ts';
+import { base64In, mediaFamilies, progressUnit, prose, result, state } from './odd-results.ts';
 
 /** Marks digits that are sent as a JSON number (`create-sandbox.ts`). */
 export const numberMark = '#number#';
 
-/** Where each family has the state, the result, and the prose of a failure. */
-const places: Readonly<Record<string, { state: string; result: string; prose: string; progress?: number }>> = {
-  fal: { state: 'status', result: '', prose: 'error' },
-  replicate: { state: 'status', result: 'output', prose: 'error' },
-  kling: { state: 'data.task_status', result: 'data.task_result', prose: 'data.task_status_msg' },
-  runway: { state: 'status', result: 'output', prose: 'failure', progress: 0.01 },
-  seedance: { state: 'status', result: 'content', prose: 'error.message' },
-  minimax: { state: 'task.status', result: 'task.content', prose: 'task.error.message' },
-  dashscope: { state: 'output.task_status', result: 'output.video_url', prose: 'output.message' },
-  xai: { state: 'status', result: 'video', prose: 'error.message', progress: 1 },
-  tollgate: { state: 'status', result: 'output', prose: 'error.message', progress: 1 },
-  openai: { state: 'status', result: 'video_url', prose: 'error.message', progress: 1 },
-  gemini: { state: 'status', result: 'steps', prose: 'errors' },
-};
-const all = Object.keys(places);
+const all = mediaFamilies;
 const without = (...names: string[]): string[] => all.filter((family) => !names.includes(family));
-const placesOf = (family: string) => places[family] ?? { state: 'status', result: 'output', prose: 'error' };
-
-/** Puts another form of the result where the family has it. Replies without a result stay. */
-const result =
-  (toForm: (url: string, extension: string) => unknown): OddForm['change'] =>
-  (json, { family }) => {
-    const url = addressIn(json) ?? base64In(json);
-    if (url === undefined) return { json };
-    const value = toForm(url, /\.mp4/.test(url) ? 'mp4' : 'png');
-    if (isObject(json) && 'data' in json && family !== 'kling') return { json: { ...json, data: value } };
-    const { result: path } = placesOf(family);
-    if (path === '') return { json: fileOfApp(json, value) };
-    setAt(json, path, value);
-    return { json };
-  };
-
-/** A picture in base64, in a synchronous answer. */
-const base64In = (json: unknown): string | undefined => /"b64_json":"([^"]+)"/.exec(JSON.stringify(json))?.[1];
-
-/** fal's result has its file in a member named after its type. */
-const fileOfApp = (json: unknown, value: unknown): Fields => {
-  const fields = isObject(json) ? json : {};
-  const key = ['video', 'videos', 'images'].find((each) => each in fields) ?? 'images';
-  return { ...fields, [key]: value };
-};
-
-const state =
-  (toWord: (word: string, call: OddCall) => string): OddForm['change'] =>
-  (json, call) => {
-    const { state: path } = placesOf(call.family);
-    const word = valueAt(json, path);
-    if (typeof word === 'string' && call.kind === 'poll') setAt(json, path, toWord(word, call));
-    return { json };
-  };
 
 const id = (toId: (id: string) => string) => ({
   families: all,
@@ -124,23 +56,24 @@ export const oddForms: readonly OddForm[] = [
   },
   {
     form: 'result_text',
-    families: without('gemini'),
+    families: all,
     ends: 'succeeded',
+    hasOwnAddress: true,
     about: 'the result is a text',
     change: result((url) => url),
   },
   {
-    ...{ form: 'result_object', families: without('gemini'), ends: 'succeeded' as const },
+    ...{ form: 'result_object', families: all, ends: 'succeeded' as const, hasOwnAddress: true as const },
     about: 'the result is an object with its address',
     change: result((url) => (url.startsWith('http') ? { url } : { b64_json: url })),
   },
   {
-    ...{ form: 'result_list', families: without('gemini'), ends: 'succeeded' as const },
+    ...{ form: 'result_list', families: all, ends: 'succeeded' as const, hasOwnAddress: true as const },
     about: 'the result is a list of one',
     change: result((url) => [url.startsWith('http') ? { url } : { b64_json: url }]),
   },
   {
-    ...{ form: 'result_beside', families: without('gemini', 'openai'), ends: 'succeeded' as const },
+    ...{ form: 'result_beside', families: all, ends: 'succeeded' as const, hasOwnAddress: true as const },
     about: 'a thumbnail and a file of another type stand beside the result',
     change: result((url, extension) =>
       extension === 'mp4'
@@ -151,7 +84,14 @@ export const oddForms: readonly OddForm[] = [
     ),
   },
   {
-    ...{ form: 'details', families: without('gemini'), ends: 'succeeded' as const },
+    ...{ form: 'result_watermark', families: ['kling'], ends: 'succeeded' as const },
+    about: 'the address of the result is empty, and a copy with a watermark stands beside it',
+    change: result((url, extension) => ({
+      [extension === 'mp4' ? 'videos' : 'images']: [{ id: 'sbx', url: '', watermark_url: url }],
+    })),
+  },
+  {
+    ...{ form: 'details', families: all, ends: 'succeeded' as const, hasOwnAddress: true as const },
     about: 'sizes, durations and flags have the wrong types',
     change(json, call) {
       const changed = result((url) => [
@@ -172,12 +112,12 @@ export const oddForms: readonly OddForm[] = [
     },
   },
   {
-    ...{ form: 'no_files', families: without('gemini', 'openai'), ends: 'upstream_failed' as const },
+    ...{ form: 'no_files', families: all, ends: 'upstream_failed' as const },
     about: 'the job is finished and has no files',
     change: result(() => []),
   },
   {
-    ...{ form: 'unreadable', families: without('gemini', 'openai', 'fal'), ends: 'upstream_invalid_response' as const },
+    ...{ form: 'unreadable', families: without('openai'), ends: 'upstream_invalid_response' as const },
     about: 'the job is finished and its result cannot be read',
     change: (json, call) => (base64In(json) === undefined ? result(() => 7)(json, call) : { json }),
   },
@@ -211,27 +151,23 @@ export const oddForms: readonly OddForm[] = [
     change: (json, { family, kind }) => ({ json: kind === 'submit' ? (emptyAccounts[family] ?? json) : json }),
   },
   {
-    ...{ form: 'failed_prose', families: without('openai', 'fal', 'gemini'), ends: 'upstream_failed' as const },
+    ...{ form: 'failed_prose', families: all, ends: 'upstream_failed' as const },
     about: 'with fail=late_fail: the reason names the safety checker, which is no policy',
-    change(json, { family }) {
-      const { prose } = placesOf(family);
-      if (typeof valueAt(json, prose) === 'string')
-        setAt(json, prose, 'CUDA out of memory while loading the safety checker');
-      return { json };
-    },
+    change: prose('CUDA out of memory while loading the safety checker'),
   },
   {
     ...{
       form: 'progress_back',
-      families: all.filter((family) => places[family]?.progress),
+      families: all.filter((family) => progressUnit(family) !== undefined),
       ends: 'succeeded' as const,
     },
     about: 'the progress falls from 80 to 15',
     change(json, { family, kind, count }) {
-      if (kind === 'poll') setAt(json, 'progress', (count === 1 ? 80 : 15) * (places[family]?.progress ?? 1));
+      if (kind === 'poll') setAt(json, 'progress', (count === 1 ? 80 : 15) * (progressUnit(family) ?? 1));
       return { json };
     },
   },
+  ...oddDownloads,
 ];
 
 /** Upper case for words in lower case, and the other way round. */

@@ -2,45 +2,63 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { oddForms, type OddForm } from '../../src/sandbox/odd-table.ts';
+import type { OddForm } from '../../src/sandbox/odd-form.ts';
+import { oddForms } from '../../src/sandbox/odd-table.ts';
 import { mediaRoutes, type Task } from '../support/api-client.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { projectFolder } from '../support/program.ts';
 import { accountOf } from '../support/rows.ts';
 
-/** What each family makes, with a name of a model that its sandbox takes. */
-const makes: Record<string, { image?: string; video?: string }> = {
-  fal: { image: 'fal-ai/odd', video: 'fal-ai/odd-video' },
-  replicate: { image: 'odd/picture', video: 'odd/video' },
-  kling: { image: 'kling-v2-1', video: 'kling-v2-5-turbo/pro' },
-  runway: { image: 'gen4_image', video: 'gen4.5' },
-  seedance: { video: 'odd-seedance' },
-  minimax: { video: 'MiniMax-H3' },
-  dashscope: { video: 'odd-wan' },
-  xai: { image: 'odd-imagine', video: 'odd-imagine-video' },
-  tollgate: { image: 'odd-1', video: 'odd-2' },
-  openai: { image: 'gpt-image-1', video: 'sora-2' },
-  gemini: { image: 'odd-image', video: 'gemini-omni-odd' },
-};
-/** The submit returns the picture, so there is no job whose id, state or progress could be odd. */
-const answersAtOnce = new Set(['xai image', 'openai image', 'gemini image']);
-const formsAtOnce = /^(?:result_(?!beside)|details|error_200|account_200)/;
-
 type MediaType = 'image' | 'video';
-interface Row {
-  form: OddForm;
+interface Maker {
   family: string;
   type: MediaType;
+  /** A name of a model that the family's sandbox takes. */
+  model: string;
+  /** Apart from the other ways in which the family makes this type. */
+  way?: string;
+}
+/** What each family makes. */
+const makers: readonly Maker[] = [
+  ...both('fal', 'fal-ai/odd', 'fal-ai/odd-video'),
+  ...both('replicate', 'odd/picture', 'odd/video'),
+  ...both('kling', 'kling-v2-1', 'kling-v2-5-turbo/pro'),
+  ...both('runway', 'gen4_image', 'gen4.5'),
+  { family: 'seedance', type: 'video', model: 'odd-seedance' },
+  { family: 'minimax', type: 'video', model: 'MiniMax-H3' },
+  { family: 'dashscope', type: 'video', model: 'odd-wan' },
+  ...both('xai', 'odd-imagine', 'odd-imagine-video'),
+  ...both('tollgate', 'odd-1', 'odd-2'),
+  ...both('openai', 'gpt-image-1', 'sora-2'),
+  ...both('gemini', 'odd-image', 'gemini-omni-odd'),
+  { family: 'gemini', type: 'video', model: 'veo-odd', way: 'veo' },
+];
+function both(family: string, image: string, video: string): Maker[] {
+  return [
+    { family, type: 'image', model: image },
+    { family, type: 'video', model: video },
+  ];
+}
+const nameOfMaker = ({ family, type, way }: Maker): string => [family, way, type].filter(Boolean).join('-');
+
+/** The submit returns the picture, so there is no job or address whose id, state, progress or download could be odd. */
+const answersAtOnce = new Set(['xai-image', 'openai-image', 'gemini-image']);
+const formsAtOnce = /^(?:result_(?!beside)|details|no_files|error_200|account_200)/;
+/** OpenAI's clip is at `/content`, whatever the status of its job says. */
+const isImpossible = ({ form, family, type }: Row): boolean =>
+  family === 'openai' && type === 'video' && form.form === 'no_files';
+
+interface Row extends Maker {
+  form: OddForm;
 }
 const rows: Row[] = oddForms.flatMap((form) =>
-  form.families.flatMap((family) =>
-    (['image', 'video'] as const)
-      .filter((type) => makes[family]?.[type] !== undefined)
-      .filter((type) => !answersAtOnce.has(`${family} ${type}`) || formsAtOnce.test(form.form))
-      .map((type) => ({ form, family, type })),
-  ),
+  makers
+    .filter(({ family, type }) => form.families.includes(family) && (form.types?.includes(type) ?? true))
+    .filter((maker) => !answersAtOnce.has(nameOfMaker(maker)) || formsAtOnce.test(form.form))
+    .map((maker) => ({ form, ...maker }))
+    .filter((row) => !isImpossible(row)),
 );
-const nameOf = ({ form, family, type }: Row): string => `${form.form} ${family} ${type}`;
+const nameOf = (row: Row): string => `${row.form.form} ${nameOfMaker(row)}`;
 
 let gateway: Gateway;
 let apiKey: string;
@@ -50,9 +68,7 @@ const ended = new Map<string, Task>();
 const price = 3;
 
 beforeAll(async () => {
-  const models = Object.entries(makes).flatMap(([family, names]) =>
-    Object.entries(names).map(([type, model]) => modelYaml(family, type, String(model))),
-  );
+  const models = makers.map(modelYaml);
   mkdirSync(join(folder, 'catalog'));
   writeFileSync(join(folder, 'catalog', 'odd.yaml'), `models:\n${models.join('')}`);
   gateway = await startGateway({
@@ -74,15 +90,16 @@ afterAll(async () => {
 
 const atOnce = 24;
 const rests = ({ form }: Row): boolean => form.ends === 'next_channel';
-const promptOf = ({ form, ...row }: Row): string => {
-  const name = `${nameOf({ form, ...row })} [[latency=60]]`;
+const promptOf = (row: Row): string => {
+  const { form } = row;
+  const name = `${nameOf(row)} [[latency=60]]`;
   if (form.form === 'failed_prose') return `${name} [[odd=failed_prose fail=late_fail]]`;
   if (form.form === 'error_200') return `${name} [[odd=error_200 fail=transient on=sandbox-a]]`;
   return form.ends === 'next_channel' ? `${name} [[odd=${form.form} on=sandbox-a]]` : `${name} [[odd=${form.form}]]`;
 };
 
 async function run(row: Row): Promise<void> {
-  const body = { model: `odd-${row.family}-${row.type}`, prompt: promptOf(row) };
+  const body = { model: `odd-${nameOfMaker(row)}`, prompt: promptOf(row) };
   const taskId = await gateway.accept(apiKey, mediaRoutes[row.type], body);
   ended.set(nameOf(row), await gateway.poll(apiKey, taskId, { secondsMax: 100 }));
 }
@@ -97,6 +114,12 @@ describe('an answer in an odd form', () => {
       expect(await gateway.hits(`${name} `, 'submit')).toHaveLength(1);
     },
   );
+
+  it.each(
+    rows.filter(({ form }) => form.requests !== undefined).map((row) => [nameOf(row), row.form.requests] as const),
+  )('at the download of a result is met by as many requests as it needs: %s', async (name, requests) => {
+    expect(await gateway.hits(`${name} `, 'fetch')).toHaveLength(requests ?? 0);
+  });
 
   it.each(rows.filter(rests).map((row) => [nameOf(row), row] as const))(
     'that tells an error in a 200 buys nothing, and the next channel serves the task: %s',
@@ -140,7 +163,13 @@ describe('an answer in an odd form', () => {
 
   it('is listed by the sandbox with the families that send it', async () => {
     const listed: unknown = await (await fetch(`${gateway.sandboxUrl}/_sandbox/odd`)).json();
-    expect(listed).toEqual(oddForms.map(({ form, families, ends, about }) => ({ form, families, ends, about })));
+    expect(listed).toEqual(
+      JSON.parse(
+        JSON.stringify(
+          oddForms.map(({ form, families, types, ends, about }) => ({ form, families, types, ends, about })),
+        ),
+      ),
+    );
   });
 });
 
@@ -170,12 +199,13 @@ const ratios: Record<string, string> = {
   openai: 'parameters: { aspect_ratio: null }',
   gemini: 'parameters: { aspect_ratio: null }',
 };
-const modelYaml = (family: string, type: string, model: string): string => `
-  - id: odd-${family}-${type}
+const modelYaml = (maker: Maker): string => modelOf(maker, nameOfMaker(maker));
+const modelOf = ({ family, type, model }: Maker, name: string): string => `
+  - id: odd-${name}
     object: model
     type: ${type}
     owned_by: test
-    display_name: odd-${family}-${type}
+    display_name: odd-${name}
     group: Test
     capability: ${type}
     description: null

@@ -6,7 +6,13 @@ import { firstFiles } from './media-answers.ts';
 export function clips(results: readonly unknown[], duration?: unknown): UpstreamOutput[] {
   const seconds = lengthOf(duration, 86_400);
   return firstFiles(results).map((file) => {
-    if (file.kind === 'other' || file.kind === 'image' || file.mimeType !== undefined) return file;
-    return { ...file, mimeType: 'video/mp4', ...(seconds !== undefined && { duration: seconds }) };
+    const clip = asClip(file);
+    return clip === file ? file : { ...clip, ...(seconds !== undefined && { duration: seconds }) };
   });
 }
+
+/** A file is a clip unless the answer says otherwise: a picture beside the clip, such as its last frame, stays a picture. */
+export const asClip = (file: UpstreamOutput): UpstreamOutput =>
+  file.kind === 'other' || file.kind === 'image' || file.mimeType !== undefined
+    ? file
+    : { ...file, mimeType: 'video/mp4' };

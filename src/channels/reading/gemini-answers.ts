@@ -2,6 +2,7 @@ import type { UpstreamOutput } from '../../domain/upstream.ts';
 import { FailedAnswer, plainWord } from '../classify-outcome.ts';
 import { failureReasons, policyReasons, readGeminiError } from '../gemini-error.ts';
 import type { ResultReader } from '../media-calls.ts';
+import { asClip } from './clips.ts';
 import { errorReader, meaningsOf, type WordTable } from './error-words.ts';
 import { fieldsOf, flagOf, isEmpty, isFields, listOf, numberOf, textOf } from './fields.ts';
 import { filesIn } from './files.ts';
@@ -67,7 +68,7 @@ const veo = mediaAnswers({
     return {
       state: !isDone ? 'running' : isEmpty(failure) ? 'succeeded' : 'failed',
       results: isFiltered ? [] : results.slice(0, 4),
-      outputs: outputs.map((file) => ({ mimeType: 'video/mp4', ...file })),
+      outputs: outputs.map(asClip),
       withheld: isFiltered ? 'every clip was filtered' : undefined,
       failure: {
         // google.rpc.Code 3 is INVALID_ARGUMENT.
@@ -116,7 +117,7 @@ const omni = mediaAnswers({
     return {
       state: status ?? state,
       results,
-      outputs: outputs.map((file) => ({ mimeType: 'video/mp4', ...file })),
+      outputs: outputs.map(asClip),
       failure: {
         codes: told.flatMap(({ code }) => textOf(code) ?? []),
         prose: told.flatMap(({ message }) => textOf(message) ?? []),

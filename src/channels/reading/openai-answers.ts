@@ -1,6 +1,7 @@
 import type { UpstreamOutput } from '../../domain/upstream.ts';
 import type { ReadError } from '../classify-outcome.ts';
 import { readOpenaiError } from '../openai-error.ts';
+import { asClip } from './clips.ts';
 import { errorReader, meaningsOf, type WordTable } from './error-words.ts';
 import { fieldsOf, isFields, percentOf, textOf, type Fields } from './fields.ts';
 import { filesIn } from './files.ts';
@@ -64,7 +65,7 @@ const answers = mediaAnswers({
       state: video['status'],
       progress: percentOf(video['progress']),
       results,
-      outputs: filesIn(results[0], 'video').map((file) => ({ mimeType: 'video/mp4', ...file })),
+      outputs: filesIn(results[0], 'video').map(asClip),
       failure: { codes: [textOf(fieldsOf(error)['code']) ?? '', textOf(fieldsOf(error)['type']) ?? ''], prose: [] },
     };
   },

@@ -15,6 +15,7 @@ import {
 import type { StreamWords } from '../chat-stream.ts';
 import {
   countOf,
+  fetchFile,
   fetchOutput,
   fieldsOf,
   findJob,
@@ -33,6 +34,9 @@ import { mediaSize } from '../media-size.ts';
  * and …/guides/error-codes describe them (read on 2026-11-21), and the model list.
  */
 export const openai: Family = async (call) => {
+  // Gateways that answer in this form give addresses of their own.
+  const file = await fetchFile(call);
+  if (file) return file;
   if (!/^bearer \S/i.test(call.headers.authorization ?? '')) return authRefused;
   if (call.path === '/models' && call.method === 'GET') return openaiModels(call);
   if (call.path === '/images/generations' || call.path === '/images/edits') return image(call);
