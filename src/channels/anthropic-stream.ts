@@ -1,5 +1,6 @@
 import type { ChatUsage } from '../domain/chat.ts';
 import type { ChatDelta } from '../domain/chat-stream.ts';
+import { callIdOr } from './chat-call.ts';
 import type { EventReader } from './chat-events.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 import { anthropicFinishWords, finishMeaning } from './finish-words.ts';
@@ -78,7 +79,7 @@ function startOfBlock(event: EventFields, { calls, thoughts }: OpenBlocks): Chat
       if (name === undefined || place === undefined) return null;
       const index = calls.size;
       calls.set(place, index);
-      return [{ kind: 'tool_call', index, id: id ?? `call_${index}`, name, arguments: '' }];
+      return [{ kind: 'tool_call', index, id: callIdOr(id), name, arguments: '' }];
     }
     default:
       return [];

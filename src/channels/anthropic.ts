@@ -16,7 +16,7 @@ import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import { FailedAnswer, type ReadError } from './classify-outcome.ts';
 import { toAnthropicSchema } from './anthropic-schema.ts';
 import { sampling, samplingWarnings, thinkingOf } from './anthropic-thinking.ts';
-import { ModelList, count, objectIn, ownObject, splitSystem, toTurns } from './chat-call.ts';
+import { callIdOr, ModelList, count, objectIn, ownObject, splitSystem, toTurns } from './chat-call.ts';
 import { anthropicEvents } from './anthropic-stream.ts';
 import { familyCalls } from './family-calls.ts';
 import { anthropicFinishWords, finishMeaning } from './finish-words.ts';
@@ -188,6 +188,8 @@ function toThinking({ kind, text, signature }: SignedThought): JsonObject[] {
 }
 
 function toBlock(part: ChatPart): JsonObject {
+  if (part.type === 'text' && part.toolReference !== undefined)
+    return { type: 'tool_reference', tool_name: part.toolReference, ...cached(part.cacheControl) };
   if (part.type === 'text') return { type: 'text', text: part.text, ...cached(part.cacheControl) };
   const inline = splitDataUri(part.url);
   return {
@@ -244,8 +246,8 @@ function toReply(json: unknown): ChatReply | FailedAnswer | null {
     ...(thoughts.length > 0 && { reasoning: thoughts.join('\n\n') }),
     ...(signed.length > 0 && { thoughts: signed }),
     refusal: null,
-    toolCalls: uses.map(({ id, name, input }, index) => ({
-      id: id || `call_${index}`,
+    toolCalls: uses.map(({ id, name, input }) => ({
+      id: callIdOr(id),
       name: name ?? '',
       arguments: JSON.stringify(input ?? {}),
     })),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import {
   partsOf,
@@ -60,6 +61,12 @@ interface Turn {
   /** The fields of its messages that only the family of their vendor is sent. */
   vendor: JsonObject;
 }
+
+/**
+ * The provider's id of a tool call, or one of ours. Ours are unique, because a client keeps calls and results by their ids over a whole
+ * conversation. OpenAI takes at most 40 characters.
+ */
+export const callIdOr = (id: string | null | undefined): string => id || `call_${randomUUID().replaceAll('-', '')}`;
 
 /** The result of a tool as text. A family without a mark for a failed tool is told of the failure in words. */
 export function resultText({ content, isError }: ToolMessage): string {

@@ -1,5 +1,6 @@
 import type { ChatReply, ToolCall } from '../domain/chat.ts';
 import type { ChatDelta } from '../domain/chat-stream.ts';
+import { callIdOr } from './chat-call.ts';
 import type { EventReader } from './chat-events.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 import { finishMeaning, geminiFinishWords, type FinishMeaning } from './finish-words.ts';
@@ -50,16 +51,16 @@ export const isFailedAnswer = (
 function toDelta(part: EventFields, calls: number): ChatDelta | null {
   const called = fieldsIn(part.functionCall);
   const name = textIn(called?.name);
-  if (called && name !== undefined) return { kind: 'tool_call', index: calls, ...toCall(called, name, part, calls) };
+  if (called && name !== undefined) return { kind: 'tool_call', index: calls, ...toCall(called, name, part) };
   const text = textIn(part.text);
   if (text === undefined) return null;
   return { kind: part.thought === true ? 'reasoning' : 'text', text };
 }
 
-function toCall(called: EventFields, name: string, part: EventFields, calls: number): ToolCall {
+function toCall(called: EventFields, name: string, part: EventFields): ToolCall {
   const signature = textIn(part.thoughtSignature);
   return {
-    id: textIn(called.id) ?? `call_${calls}`,
+    id: callIdOr(textIn(called.id)),
     name,
     arguments: JSON.stringify(fieldsIn(called.args) ?? {}),
     ...(signature !== undefined && { signature }),

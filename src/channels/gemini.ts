@@ -13,7 +13,7 @@ import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { isEffort, thinkingBudget, type Effort } from '../domain/reasoning.ts';
 import type { Adapter } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
-import { count, objectIn, ownObject, splitSystem, toTurns } from './chat-call.ts';
+import { callIdOr, count, objectIn, ownObject, splitSystem, toTurns } from './chat-call.ts';
 import { familyCalls } from './family-calls.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 import { finishMeaning, geminiFinishWords } from './finish-words.ts';
@@ -236,11 +236,11 @@ function toReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
   const parts = said.filter(({ thought }) => thought !== true);
   const thoughts = said.flatMap(({ thought, text }) => (thought === true && text ? [text] : []));
   const texts = parts.flatMap(({ text }) => (text === undefined ? [] : [text]));
-  const toolCalls = parts.flatMap(({ functionCall: call, thoughtSignature }, index) =>
+  const toolCalls = parts.flatMap(({ functionCall: call, thoughtSignature }) =>
     call
       ? [
           {
-            id: call.id || `call_${index}`,
+            id: callIdOr(call.id),
             name: call.name,
             arguments: JSON.stringify(call.args ?? {}),
             ...(thoughtSignature && { signature: thoughtSignature }),

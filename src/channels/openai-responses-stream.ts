@@ -1,5 +1,6 @@
 import type { ChatDelta } from '../domain/chat-stream.ts';
 import type { EventReader } from './chat-events.ts';
+import { callIdOr } from './chat-call.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 import { indexIn, fieldsIn, textIn, type EventFields } from './event-fields.ts';
 import { toResponsesReply, toSignedThought } from './openai-responses.ts';
@@ -12,6 +13,7 @@ export const responsesEvents = (): EventReader => {
   /** The items of the answer that are function calls, and our numbers of them. */
   const calls = new Map<number, number>();
   let isOver = false;
+  const custom = new CustomInputs();
   return {
     isOver: () => isOver,
     read(json) {
@@ -27,7 +29,9 @@ export const responsesEvents = (): EventReader => {
         case 'response.output_item.added':
           return startOfCall(event, calls);
         case 'response.output_item.done':
-          return endOfThought(event);
+          return [...endOfThought(event), ...custom.end(event, calls)];
+        case 'response.custom_tool_call_input.delta':
+          return custom.piece(event, calls);
         case 'response.function_call_arguments.delta': {
           const index = calls.get(indexIn(event.output_index) ?? -1);
           return index === undefined ? [] : [{ kind: 'tool_call', index, arguments: textIn(event.delta) ?? '' }];
@@ -46,12 +50,33 @@ export const responsesEvents = (): EventReader => {
 
 function startOfCall(event: EventFields, calls: Map<number, number>): ChatDelta[] | null {
   const item = fieldsIn(event.item);
-  if (item?.type !== 'function_call') return [];
+  if (item?.type !== 'function_call' && item?.type !== 'custom_tool_call') return [];
   const [name, place] = [textIn(item.name), indexIn(event.output_index)];
   if (name === undefined || place === undefined) return null;
   const index = calls.size;
   calls.set(place, index);
-  return [{ kind: 'tool_call', index, id: textIn(item.call_id) ?? `call_${index}`, name, arguments: '' }];
+  return [{ kind: 'tool_call', index, id: callIdOr(textIn(item.call_id)), name, arguments: '' }];
+}
+
+/** The free texts of custom tools as the JSON of a function's arguments. */
+class CustomInputs {
+  readonly #begun = new Set<number>();
+
+  piece({ output_index: place, delta }: EventFields, calls: ReadonlyMap<number, number>): ChatDelta[] {
+    const index = calls.get(indexIn(place) ?? -1);
+    if (index === undefined) return [];
+    const opening = this.#begun.has(index) ? '' : '{"input":"';
+    this.#begun.add(index);
+    return [{ kind: 'tool_call', index, arguments: opening + JSON.stringify(textIn(delta) ?? '').slice(1, -1) }];
+  }
+
+  end({ output_index: place, item }: EventFields, calls: ReadonlyMap<number, number>): ChatDelta[] {
+    const done = fieldsIn(item);
+    const index = calls.get(indexIn(place) ?? -1);
+    if (done?.type !== 'custom_tool_call' || index === undefined) return [];
+    const text = this.#begun.has(index) ? '"}' : JSON.stringify({ input: textIn(done.input) ?? '' });
+    return [{ kind: 'tool_call', index, arguments: text }];
+  }
 }
 
 function endOfResponse(event: EventFields): ChatDelta[] | 'blocked' | FailedAnswer | null {

@@ -5,8 +5,10 @@ import {
   type ChatMessage,
   type ChatPart,
   type ChatReply,
+  type ChatTool,
   type ChatUsage,
   type ResponseFormat,
+  type ToolCall,
   type ToolMessage,
   type UpstreamChat,
 } from '../domain/chat.ts';
@@ -14,7 +16,7 @@ import type { ChatSupports } from '../domain/chat-supports.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { asksForThoughts, type SignedThought, type Thinking } from '../domain/thoughts.ts';
 import type { RequestBody } from './call-upstream.ts';
-import { count, ownObject, resultText } from './chat-call.ts';
+import { callIdOr, count, objectIn, ownObject, resultText } from './chat-call.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 
 /**
@@ -57,7 +59,7 @@ export function toResponsesBody(request: UpstreamChat): RequestBody {
     ...extra,
     ...own,
     model: request.model,
-    input: request.messages.flatMap(toItems),
+    input: toInput(request.messages),
     max_output_tokens: request.maxTokens,
     temperature: request.temperature,
     top_p: request.topP,
@@ -68,7 +70,7 @@ export function toResponsesBody(request: UpstreamChat): RequestBody {
     ...(request.tools.length > 0 && {
       tools: request.tools.map(toTool),
       parallel_tool_calls: request.parallelToolCalls,
-      tool_choice: typeof choice === 'object' ? { type: 'function', name: choice.name } : choice,
+      tool_choice: typeof choice === 'object' ? toChoice(choice, request.tools) : choice,
     }),
     store: false,
     stream: false,
@@ -88,26 +90,56 @@ function toFormat({ type, ...schema }: ResponseFormat): JsonObject {
   return { type, ...schema };
 }
 
-const toTool = ({ name, description, parameters, strict }: UpstreamChat['tools'][number]): RequestBody => ({
-  type: 'function',
+function toTool({ name, description, parameters, strict, custom }: ChatTool): RequestBody {
+  if (custom) return { type: 'custom', name, ...custom };
+  return {
+    type: 'function',
+    name,
+    description,
+    parameters: parameters ?? { type: 'object', properties: {} },
+    // This API checks arguments strictly unless told otherwise, and chat completions do not.
+    strict: strict ?? false,
+  };
+}
+
+const toChoice = ({ name }: { name: string }, tools: readonly ChatTool[]): RequestBody => ({
+  type: tools.some((tool) => tool.name === name && tool.custom) ? 'custom' : 'function',
   name,
-  description,
-  parameters: parameters ?? { type: 'object', properties: {} },
-  // This API checks arguments strictly unless told otherwise, and chat completions do not.
-  strict: strict ?? false,
 });
 
-function toItems(message: ChatMessage): RequestBody[] {
+/** A result has the type of its call. */
+function toInput(messages: readonly ChatMessage[]): RequestBody[] {
+  const customIds = new Set<string>();
+  return messages.flatMap((message) => {
+    if (message.role === 'assistant')
+      for (const { id, isCustom } of message.toolCalls) {
+        if (isCustom) customIds.add(id);
+        else customIds.delete(id);
+      }
+    return toItems(message, customIds);
+  });
+}
+
+function toItems(message: ChatMessage, customIds: ReadonlySet<string>): RequestBody[] {
   if (message.role === 'tool') {
-    return [{ type: 'function_call_output', call_id: message.toolCallId, output: toOutput(message) }];
+    const type = customIds.has(message.toolCallId) ? 'custom_tool_call_output' : 'function_call_output';
+    return [{ type, call_id: message.toolCallId, output: toOutput(message) }];
   }
   if (message.role !== 'assistant') return [{ role: message.role, content: toContent(message) }];
   const text = textOf(message.content);
-  const calls = message.toolCalls.map(({ id, name, arguments: given }) => ({
-    ...{ type: 'function_call', call_id: id, name, arguments: given },
-  }));
   const thoughts = (message.thoughts ?? []).filter(({ kind }) => kind === 'openai').map(toReasoning);
-  return [...thoughts, ...(text === '' ? [] : [{ role: 'assistant', content: text, ...message.vendor }]), ...calls];
+  return [
+    ...thoughts,
+    ...(text === '' ? [] : [{ role: 'assistant', content: text, ...message.vendor }]),
+    ...message.toolCalls.map(toCallItem),
+  ];
+}
+
+function toCallItem({ id, name, arguments: given, isCustom }: ToolCall): RequestBody {
+  const input = isCustom ? objectIn(given)?.input : undefined;
+  return typeof input === 'string'
+    ? { type: 'custom_tool_call', call_id: id, name, input }
+    : { type: 'function_call', call_id: id, name, arguments: given };
 }
 
 /** Text, or parts if there are images among them. */
@@ -143,6 +175,7 @@ const Item = z.object({
   call_id: z.string().nullish(),
   name: z.string().nullish(),
   arguments: z.string().nullish(),
+  input: z.string().nullish(),
   encrypted_content: z.string().nullish().catch(null),
 });
 const Response = z.object({
@@ -177,7 +210,7 @@ export function toResponsesReply(json: unknown): ChatReply | 'blocked' | FailedA
   const refusals = parts.flatMap(({ type, refusal }) => (type === 'refusal' && refusal ? [refusal] : []));
   const thoughts = output.flatMap(({ type, summary }) => (type === 'reasoning' ? (summary ?? []) : []));
   const signed = output.flatMap((item) => toSignedThought(item) ?? []);
-  const calls = output.filter(({ type }) => type === 'function_call');
+  const calls = output.filter(({ type }) => type === 'function_call' || type === 'custom_tool_call');
   if (calls.some(({ name }) => !name)) return null;
   const cut = incomplete?.reason === 'content_filter' ? 'content_filter' : 'length';
   return {
@@ -185,10 +218,10 @@ export function toResponsesReply(json: unknown): ChatReply | 'blocked' | FailedA
     ...(thoughts.length > 0 && { reasoning: thoughts.map(({ text }) => text).join('\n\n') }),
     ...(signed.length > 0 && { thoughts: signed }),
     refusal: refusals.length > 0 ? refusals.join('') : null,
-    toolCalls: calls.map(({ call_id: id, name, arguments: given }, index) => ({
-      id: id || `call_${index}`,
+    toolCalls: calls.map(({ type, call_id: id, name, arguments: given, input }) => ({
+      id: callIdOr(id),
       name: name ?? '',
-      arguments: given || '{}',
+      arguments: type === 'custom_tool_call' ? JSON.stringify({ input: input ?? '' }) : given || '{}',
     })),
     finishReason: status === 'incomplete' ? cut : calls.length > 0 ? 'tool_calls' : 'stop',
     usage: toUsage(response.usage),

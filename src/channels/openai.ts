@@ -11,7 +11,7 @@ import type {
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter } from './channel.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './call-upstream.ts';
-import { ModelList, count, resultText } from './chat-call.ts';
+import { callIdOr, ModelList, count, resultText } from './chat-call.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 import { familyCalls } from './family-calls.ts';
 import { finishMeaning, openaiFinishWords } from './finish-words.ts';
@@ -82,7 +82,10 @@ function toBody(request: UpstreamChat): RequestBody {
     seed: request.seed,
     user: request.user,
     ...(request.tools.length > 0 && {
-      tools: request.tools.map(({ cacheControl: _, vendor: __, ...tool }) => ({ type: 'function', function: tool })),
+      tools: request.tools.map(({ name, description, parameters, strict }) => ({
+        type: 'function',
+        function: { name, description, parameters, strict },
+      })),
       parallel_tool_calls: request.parallelToolCalls,
       tool_choice: typeof choice === 'object' ? { type: 'function', function: { name: choice.name } } : choice,
     }),
@@ -202,8 +205,8 @@ function toReply(json: unknown): ChatReply | FailedAnswer | null {
     content: text,
     ...(thoughts && { reasoning: thoughts }),
     refusal: message.refusal ?? null,
-    toolCalls: (message.tool_calls ?? []).map(({ id, function: called }, index) => ({
-      id: id || `call_${index}`,
+    toolCalls: (message.tool_calls ?? []).map(({ id, function: called }) => ({
+      id: callIdOr(id),
       name: called.name,
       arguments:
         typeof called.arguments === 'string' ? called.arguments || '{}' : JSON.stringify(called.arguments ?? {}),

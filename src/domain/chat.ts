@@ -90,11 +90,13 @@ export interface ToolMessage {
 }
 
 export type ChatContent = string | ChatPart[];
-export type ChatPart = (
-  | { type: 'text'; text: string }
-  /** `url` is an https URL or a base64 `data:` URI. Only user and tool messages have images. */
-  | { type: 'image'; url: string; detail?: string }
-) & { cacheControl?: CacheControl };
+export type ChatPart =
+  /** `toolReference`: the text says that this tool was found. Anthropic is sent the name in its own words. */
+  (
+    | { type: 'text'; text: string; toolReference?: string }
+    /** `url` is an https URL or a base64 `data:` URI. Only user and tool messages have images. */
+    | { type: 'image'; url: string; detail?: string }
+  ) & { cacheControl?: CacheControl };
 
 /** Asks Anthropic to cache the prompt up to this place. Other families cache by themselves and are not sent it. */
 export type CacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h'; scope?: string };
@@ -107,6 +109,8 @@ export interface ToolCall {
   /** Opaque reasoning state that the provider expects back with the call (Gemini: `thoughtSignature`). */
   signature?: string;
   cacheControl?: CacheControl;
+  /** The call of a tool with free text (`ChatTool.custom`). The text is `input` of the arguments. */
+  isCustom?: true;
 }
 
 export interface ChatTool {
@@ -116,6 +120,13 @@ export interface ChatTool {
   parameters?: JsonObject;
   strict?: boolean;
   cacheControl?: CacheControl;
+  /**
+   * The input is free text. A family that knows such tools is sent these fields, any other one a function with the one string `input`, which
+   * `description` and `parameters` describe.
+   */
+  custom?: { description?: string; format?: JsonObject };
+  /** The client's namespace of the tool, and its name there. Families are sent `name` alone. */
+  group?: { namespace: string; name: string };
   /** Fields of the tool that only the family of `ChatRequest.vendor` is sent. */
   vendor?: JsonObject;
 }

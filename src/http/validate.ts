@@ -44,11 +44,15 @@ export const itemOf = (list: z.core.$ZodType): z.ZodType | undefined => items.ge
 
 /**
  * A value that one of several schemas describes, which `choose` finds by looking at the value. Only that schema is asked, so that the error names a
- * field of the kind of value that the client meant.
+ * field of the kind of value that the client meant. `documented` are those that a description of the body lists.
  */
-export function chosenBy<Chosen extends z.ZodType>(choose: (value: unknown) => Chosen) {
+export function chosenBy<Chosen extends z.ZodType>(
+  choose: (value: unknown) => Chosen,
+  documented: readonly z.ZodType[] = [],
+) {
   const any = z.unknown();
   choices.set(any, choose);
+  documentedChoices.set(any, documented);
   return any.transform((value, context): z.output<Chosen> => {
     const parsed = choose(value).safeParse(value);
     if (parsed.success) return parsed.data;
@@ -60,9 +64,18 @@ export function chosenBy<Chosen extends z.ZodType>(choose: (value: unknown) => C
 
 const choices = new WeakMap<z.core.$ZodType, (value: unknown) => z.ZodType>();
 
+const documentedChoices = new WeakMap<z.core.$ZodType, readonly z.ZodType[]>();
+
+/** The schemas that a description of a `chosenBy` lists; none for any other schema. */
+export const documentedOf = (schema: z.core.$ZodType): readonly z.ZodType[] => documentedChoices.get(schema) ?? [];
+
 /** The schema that `chosenBy` would ask about this value; undefined for any other schema. */
 export const variantOf = (schema: z.core.$ZodType, value: unknown): z.ZodType | undefined =>
   choices.get(schema)?.(value);
+
+/** The `type` of an object, by which `chosenBy` can choose; undefined for any other value. */
+export const typeIn = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined;
 
 /** Any JSON. A body was parsed from JSON, so a second check of each of its values would only cost time. */
 export const anyJson = z.custom<JsonValue>((value) => value !== undefined);

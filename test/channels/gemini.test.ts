@@ -54,7 +54,12 @@ chatAdapterSuite({
         content: null,
         finishReason: 'tool_calls',
         toolCalls: [
-          { id: 'call_0', name: 'get_weather', arguments: '{"city":"Oslo"}', signature: 'Ct4B' },
+          {
+            id: expect.stringMatching(/^call_\w{32}$/) as never,
+            name: 'get_weather',
+            arguments: '{"city":"Oslo"}',
+            signature: 'Ct4B',
+          },
           { id: 'fc_2', name: 'get_time', arguments: '{}' },
         ],
       },

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { isDataUri } from '../../domain/chat.ts';
-import { anyJson, listOf } from '../validate.ts';
+import { anyJson, chosenBy, listOf, typeIn } from '../validate.ts';
 import type { FieldRules } from '../unknown-fields.ts';
-import { FunctionName, itemsMax, JsonRecord, V1MaxTokens } from './chat-fields.ts';
+import { FunctionName, itemsMax, JsonRecord, v1ToolsMax, V1MaxTokens } from './chat-fields.ts';
 
 /**
  * The fields of a Messages request (https://platform.claude.com/docs/en/api/messages and the types of `@anthropic-ai/sdk` 1.12.0, read
@@ -15,9 +15,10 @@ export const CacheControl = z.strictObject({
 });
 const cache_control = CacheControl.nullish();
 /** What the SDKs send back from an answer of ours, and what is without effect here. */
-const nothing = z.union([z.null(), z.array(z.never())]).optional();
+// The sources of an earlier answer, too. The model needs the text alone.
+const unread = z.union([z.null(), z.array(anyJson), z.strictObject({ enabled: z.boolean().nullish() })]).optional();
 
-const Text = z.strictObject({ type: z.literal('text'), text: z.string(), cache_control, citations: nothing });
+const Text = z.strictObject({ type: z.literal('text'), text: z.string(), cache_control, citations: unread });
 export type TextBlock = z.infer<typeof Text>;
 
 const ImageUrl = z
@@ -38,13 +39,41 @@ const Image = z.strictObject({
 });
 export type ImageBlock = z.infer<typeof Image>;
 
+/** A result of the client's own search (https://platform.claude.com/docs/en/build-with-claude/search-results, read 2026-11-26). */
+const SearchResult = z.strictObject({
+  type: z.literal('search_result'),
+  source: z.string(),
+  title: z.string(),
+  content: listOf(Text, { max: itemsMax }),
+  citations: unread,
+  cache_control,
+});
+export type SearchResultBlock = z.infer<typeof SearchResult>;
+
+/** A tool with `defer_loading` that a search of the client found. */
+const ToolReference = z.strictObject({
+  type: z.literal('tool_reference'),
+  tool_name: FunctionName,
+  cache_control,
+});
+export type ToolReferenceBlock = z.infer<typeof ToolReference>;
+
+/** Calls and results of tools that the provider ran in an earlier answer. */
+const providerBlocks = [
+  ...['server_tool_use', 'web_search_tool_result', 'web_fetch_tool_result', 'code_execution_tool_result'],
+  ...['bash_code_execution_tool_result', 'text_editor_code_execution_tool_result', 'tool_search_tool_result'],
+  ...['mcp_tool_use', 'mcp_tool_result', 'container_upload'],
+] as const;
+const ProviderBlock = z.object({ type: z.enum(providerBlocks) }).catchall(anyJson);
+export type ProviderBlock = z.infer<typeof ProviderBlock>;
+
 const contentOf = <Block extends z.ZodType>(block: Block) => z.union([z.string(), listOf(block, { max: itemsMax })]);
 const callId = z.string().min(1).max(512);
 
 const ToolResult = z.strictObject({
   type: z.literal('tool_result'),
   tool_use_id: callId,
-  content: contentOf(z.discriminatedUnion('type', [Text, Image])).nullish(),
+  content: contentOf(z.discriminatedUnion('type', [Text, Image, SearchResult, ToolReference])).nullish(),
   is_error: z.boolean().nullish(),
   cache_control,
   toolset_name: z.null().optional(),
@@ -61,9 +90,9 @@ const ToolUse = z.strictObject({
 const Thinking = z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().nullish() });
 const RedactedThinking = z.strictObject({ type: z.literal('redacted_thinking'), data: z.string().min(1) });
 
-const AssistantBlock = z.discriminatedUnion('type', [Text, ToolUse, Thinking, RedactedThinking]);
+const AssistantBlock = z.discriminatedUnion('type', [Text, ToolUse, Thinking, RedactedThinking, ProviderBlock]);
 export type AssistantBlock = z.infer<typeof AssistantBlock>;
-const UserBlock = z.discriminatedUnion('type', [Text, Image, ToolResult]);
+const UserBlock = z.discriminatedUnion('type', [Text, Image, ToolResult, SearchResult, ProviderBlock]);
 export type UserBlock = z.infer<typeof UserBlock>;
 
 /** What Anthropic alone knows of a message: the effort of one turn. */
@@ -75,7 +104,7 @@ const Message = z.discriminatedUnion('role', [
 ]);
 export type Message = z.infer<typeof Message>;
 
-const Tool = z.strictObject({
+const CustomTool = z.strictObject({
   type: z.literal('custom').nullish(),
   name: FunctionName,
   description: z.string().nullish(),
@@ -89,7 +118,20 @@ const Tool = z.strictObject({
   // Only the pace of a stream depends on it.
   eager_input_streaming: z.boolean().nullish(),
 });
-export type Tool = z.infer<typeof Tool>;
+export type CustomTool = z.infer<typeof CustomTool>;
+/** A tool of Anthropic's own, such as `web_search_20250305` or `bash_20250124`. It is not offered. */
+const ProviderTool = z
+  .object({ type: z.string().min(1).max(200), name: z.string().max(200).nullish() })
+  .catchall(anyJson)
+  .transform(({ type, name }) => ({ type: 'provider' as const, kind: type, name }));
+export type Tool = CustomTool | z.output<typeof ProviderTool>;
+const Tool = chosenBy(
+  (value): z.ZodType<Tool> => {
+    const type = typeIn(value);
+    return typeof type === 'string' && type !== 'custom' ? ProviderTool : CustomTool;
+  },
+  [CustomTool],
+);
 
 const serial = { disable_parallel_tool_use: z.boolean().nullish() };
 const ToolChoice = z.discriminatedUnion('type', [
@@ -117,7 +159,7 @@ const counted = {
   model: z.string().min(1).max(200),
   messages: listOf(Message, { min: 1, max: itemsMax }),
   system: contentOf(Text).nullish(),
-  tools: z.array(Tool).max(128).nullish(),
+  tools: z.array(Tool).max(v1ToolsMax).nullish(),
   tool_choice: ToolChoice.nullish(),
   thinking: ThinkingConfig.nullish(),
   output_config: z

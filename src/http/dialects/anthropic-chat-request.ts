@@ -17,14 +17,20 @@ import {
   MessagesBody,
   messagesRules,
   type AssistantBlock,
+  type CustomTool,
   type ImageBlock,
   type Message,
+  type ProviderBlock,
+  type SearchResultBlock,
   type TextBlock,
   type Tool,
+  type ToolReferenceBlock,
   type UserBlock,
 } from './anthropic-chat-fields.ts';
 import { given, isGiven } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
+import type { OfferedTools } from './offered-tools.ts';
+import { forcedProviderTool, leftOutHistory, leftOutTools, type ProviderPart } from './provider-tools.ts';
 import { readBody, strictly, VendorFieldCollector, type Reading } from './reading.ts';
 import { fromToken, withSignatures } from './thought-token.ts';
 
@@ -34,7 +40,7 @@ import { fromToken, withSignatures } from './thought-token.ts';
  */
 export function readMessages(body: JsonObject, reading: Reading = strictly): ChatRequest {
   const { asked, leftOut } = readBody(MessagesBody, withoutNulls(body), messagesRules, reading);
-  const request = toRequest(asked, asked.max_tokens, reading);
+  const { unoffered, ...request } = toRequest(asked, asked.max_tokens, reading);
   const stop = asked.stop_sequences;
   return {
     ...request,
@@ -44,7 +50,7 @@ export function readMessages(body: JsonObject, reading: Reading = strictly): Cha
       topK: asked.top_k,
       stop: stop?.length ? stop : null,
       user: asked.metadata?.user_id,
-      leftOut,
+      leftOut: leftOut && [...leftOut, ...unoffered],
     }),
   };
 }
@@ -52,7 +58,8 @@ export function readMessages(body: JsonObject, reading: Reading = strictly): Cha
 /** Reads what a request to count tokens would send to the model. */
 export function readTokenCount(body: JsonObject, reading: Reading = strictly): ChatRequest {
   const { asked, leftOut } = readBody(CountBody, withoutNulls(body), messagesRules, reading);
-  return { ...toRequest(asked, 1, reading), ...given({ leftOut }) };
+  const { unoffered, ...request } = toRequest(asked, 1, reading);
+  return { ...request, ...given({ leftOut: leftOut && [...leftOut, ...unoffered] }) };
 }
 
 /** Refusals of the shared checks in Anthropic's words. */
@@ -72,19 +79,23 @@ const withoutNulls = (body: JsonObject): JsonObject =>
 
 type Asked = z.infer<typeof CountBody>;
 
-function toRequest(asked: Asked, maxTokens: number, { betas }: Reading): ChatRequest {
+/** The request, and what is left out of it because it belongs to a tool that the provider runs. */
+function toRequest(asked: Asked, maxTokens: number, reading: Reading): ChatRequest & { unoffered: string[] } {
   const { model, system, tool_choice: choice, output_config: output } = asked;
   const own = new VendorFieldCollector();
   own.add(given({ context_management: asked.context_management }));
   if (asked.thinking && asked.thinking.type !== 'disabled')
     own.add(given({ block_binding: asked.thinking.block_binding }), 'thinking');
+  const history: ProviderPart[] = [];
   const messages: ChatMessage[] = [
     ...(isGiven(system) ? [{ role: 'system' as const, content: toContent(system) }] : []),
-    ...toMessages(asked.messages, own),
+    ...toMessages(asked.messages, own, history),
   ];
   checkConversation(messages, 'messages');
-  const tools = (asked.tools ?? []).map((tool, index) => toTool(tool, own.of(`tools.${index}`, ownToolFields(tool))));
-  const toolChoice = readToolChoice(choice, tools);
+  const { tools, providerRun } = offered(asked.tools ?? [], own);
+  const toolChoice = readToolChoice(choice, { tools, asked: asked.tools ?? [] });
+  const isForced = toolChoice === 'required';
+  const unoffered = [...leftOutTools(providerRun, { ...reading, isForced }), ...leftOutHistory(history, reading)];
   checkThinking(asked, maxTokens);
   const effort = output?.effort ?? budgetEffort(asked.thinking);
   const format = output?.format ?? asked.output_format;
@@ -99,28 +110,55 @@ function toRequest(asked: Asked, maxTokens: number, { betas }: Reading): ChatReq
       parallelToolCalls: choice && choice.type !== 'none' && choice.disable_parallel_tool_use === true ? false : null,
       responseFormat: format && { type: 'json_schema' as const, name: 'response', schema: format.schema },
       thinking: toThinking(asked),
-      vendor: own.toVendor('anthropic', betas),
+      vendor: own.toVendor('anthropic', reading.betas),
     }),
     ...(last?.role === 'assistant' && last.toolCalls.length === 0 && { isPrefilled: true }),
     extra: isGiven(effort) ? { reasoning_effort: effort } : {},
+    unoffered,
+  };
+}
+
+/** Without the provider's search for tools, one that waits to be found would never be offered. */
+function offered(tools: readonly Tool[], own: VendorFieldCollector): OfferedTools {
+  const providerRun = tools.flatMap((tool, index) =>
+    tool.type === 'provider' ? [{ path: `tools.${index}`, kind: tool.kind }] : [],
+  );
+  const isSearchable = !providerRun.some(({ kind }) => kind.startsWith('tool_search_tool'));
+  return {
+    providerRun,
+    tools: tools.flatMap((tool, index) =>
+      tool.type === 'provider' ? [] : [toTool(tool, own.of(`tools.${index}`, ownToolFields(tool, isSearchable)))],
+    ),
   };
 }
 
 const toTool = (
-  { name, description, input_schema: parameters, strict, cache_control: cacheControl }: Tool,
+  { name, description, input_schema: parameters, strict, cache_control: cacheControl }: CustomTool,
   vendor: JsonObject | undefined,
 ) => ({ name, parameters, ...given({ description, strict, cacheControl, vendor }) });
 
 /** Tools that wait until the model searches for them, and examples of their input. */
-const ownToolFields = ({ defer_loading, input_examples }: Tool): JsonObject =>
-  given({ defer_loading: defer_loading || null, input_examples: input_examples?.length ? input_examples : null });
+const ownToolFields = ({ defer_loading, input_examples }: CustomTool, isSearchable: boolean): JsonObject =>
+  given({
+    defer_loading: (isSearchable && defer_loading) || null,
+    input_examples: input_examples?.length ? input_examples : null,
+  });
 
-function readToolChoice(choice: Asked['tool_choice'], tools: readonly { name: string }[]): ChatRequest['toolChoice'] {
+function readToolChoice(
+  choice: Asked['tool_choice'],
+  { tools, asked }: { tools: readonly { name: string }[]; asked: readonly Tool[] },
+): ChatRequest['toolChoice'] {
   if (!isGiven(choice)) return undefined;
   const { type } = choice;
   if (tools.length === 0 && (type === 'none' || type === 'auto')) return undefined;
   if (type === 'tool' && tools.some(({ name }) => name === choice.name)) return { name: choice.name };
-  if (type === 'tool' || tools.length === 0) throw refused('tool_choice', 'must name a tool of this request');
+  const forced = asked.flatMap((tool) =>
+    tool.type === 'provider' && (type !== 'tool' || tool.name === choice.name) ? [tool.kind] : [],
+  );
+  if (type === 'tool' || tools.length === 0)
+    throw forced[0] === undefined
+      ? refused('tool_choice', 'must name a tool of this request')
+      : forcedProviderTool(forced[0]);
   return type === 'any' ? 'required' : type;
 }
 
@@ -145,7 +183,8 @@ function toThinking({ thinking, output_config: output }: Asked): Thinking | unde
     : { mode: 'budget', budgetTokens: thinking.budget_tokens, ...shared };
 }
 
-function toMessages(messages: readonly Message[], own: VendorFieldCollector): ChatMessage[] {
+/** The messages. Blocks of tools that the provider ran are left out and added to `history`. */
+function toMessages(messages: readonly Message[], own: VendorFieldCollector, history: ProviderPart[]): ChatMessage[] {
   const called = new Set<string>();
   return messages.flatMap((message, index): ChatMessage[] => {
     const vendor = given({ vendor: own.of(`messages.${index}`, given({ output_config: message.output_config })) });
@@ -154,14 +193,24 @@ function toMessages(messages: readonly Message[], own: VendorFieldCollector): Ch
       if (message.role === 'user') return [{ role: 'user', content: message.content, ...vendor }];
       return [{ role: 'assistant', content: message.content, toolCalls: [], ...vendor }];
     }
+    const at = `messages.${index}.content`;
+    const ofProvider = message.content.flatMap((block, position) =>
+      isOfProvider(block) ? [{ path: `${at}.${position}`, kind: block.type }] : [],
+    );
+    history.push(...ofProvider);
+    // A turn of which nothing is left is none: some providers refuse an empty message.
+    if (ofProvider.length > 0 && ofProvider.length === message.content.length) return [];
     if (message.role === 'user') {
-      return toUserMessages(message.content, called, `messages.${index}.content`).map((one) => ({ ...one, ...vendor }));
+      return toUserMessages(message.content, called, at).map((one) => ({ ...one, ...vendor }));
     }
     const turn = toAssistant(message.content);
     for (const { id } of turn.toolCalls) called.add(id);
     return [{ ...turn, ...vendor }];
   });
 }
+
+const isOfProvider = (block: UserBlock | AssistantBlock): block is ProviderBlock =>
+  !['text', 'image', 'tool_use', 'tool_result', 'search_result', 'thinking', 'redacted_thinking'].includes(block.type);
 
 /** The results of tools come before what else the user says. */
 function toUserMessages(blocks: readonly UserBlock[], called: ReadonlySet<string>, at: string): ChatMessage[] {
@@ -180,7 +229,7 @@ function toUserMessages(blocks: readonly UserBlock[], called: ReadonlySet<string
       },
     ];
   });
-  const parts = blocks.flatMap((block) => (block.type === 'tool_result' ? [] : [toPart(block)]));
+  const parts = blocks.flatMap((block) => (block.type === 'tool_result' || isOfProvider(block) ? [] : [toPart(block)]));
   return parts.length > 0 || results.length === 0 ? [...results, { role: 'user', content: parts }] : results;
 }
 
@@ -221,12 +270,22 @@ const toToolCall = (block: AssistantBlock): ToolCall[] =>
       ]
     : [];
 
-const toContent = (content: string | readonly (TextBlock | ImageBlock)[]): ChatContent =>
+type ContentBlock = TextBlock | ImageBlock | SearchResultBlock | ToolReferenceBlock;
+
+const toContent = (content: string | readonly ContentBlock[]): ChatContent =>
   typeof content === 'string' ? content : content.map(toPart);
 
-function toPart(block: TextBlock | ImageBlock): ChatPart {
+function toPart(block: ContentBlock): ChatPart {
   const cached = given({ cacheControl: block.cache_control });
   if (block.type === 'text') return { type: 'text', text: block.text, ...cached };
+  if (block.type === 'search_result') {
+    const text = [block.title, block.source, ...block.content.map((part) => part.text)].join('\n');
+    return { type: 'text', text, ...cached };
+  }
+  if (block.type === 'tool_reference') {
+    const { tool_name: name } = block;
+    return { type: 'text', text: `The tool ${name} is available.`, toolReference: name, ...cached };
+  }
   const { source } = block;
   const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`;
   return { type: 'image', url, ...cached };

@@ -11,6 +11,8 @@ export const V1MaxTokens = z.int().min(1);
 export const itemsMax = 1_000;
 /** OpenAI's own limit. */
 export const toolsMax = 128;
+/** The most tools under `/v1`. How many a model takes, its family says. */
+export const v1ToolsMax = 1_000;
 export const FunctionName = z
   .string()
   .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 letters, digits, "_", "-", "." or ":"');
@@ -52,3 +54,6 @@ export const withoutHarmless = <Value>(
       return !values?.some((one) => JSON.stringify(one) === JSON.stringify(value));
     }),
   );
+
+/** Anthropic's mark for its prompt cache, in the place where LiteLLM and OpenRouter accept it too. */
+export const cache_control = z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() }).nullish();

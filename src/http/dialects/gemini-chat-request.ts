@@ -4,9 +4,8 @@ import {
   toLength,
   toTemperature,
   type ChatMessage,
-  type ChatPart,
   type ChatRequest,
-  type ToolCall,
+  type ChatTool,
 } from '../../domain/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { fromGeminiSchema } from '../../domain/gemini-schema.ts';
@@ -22,11 +21,16 @@ import {
   MaxTokens,
   Temperature,
   toolsMax,
+  v1ToolsMax,
   V1MaxTokens,
   withoutHarmless,
   type HarmlessValues,
 } from './chat-fields.ts';
-import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
+import { Content, toMessages } from './gemini-chat-contents.ts';
+import { aliased, refused } from './gemini-fields.ts';
+import { allowedTools, type ChosenTools } from './offered-tools.ts';
+import { takeProviderTools } from './gemini-provider-tools.ts';
+import { leftOutHistory, leftOutTools } from './provider-tools.ts';
 import { readBody, strictly, VendorFieldCollector, type Reading } from './reading.ts';
 
 /**
@@ -39,6 +43,7 @@ export const readGeminiChat = (model: string, body: unknown): ChatRequest =>
 
 /** The same under `/v1`, with any `maxOutputTokens` of at least 1 and, unless the reading is strict, without fields that are not known. */
 export function readV1GeminiChat(model: string, body: JsonObject, reading: Reading = strictly): ChatRequest {
+  const taken = reading.isStrict ? { tools: [], history: [] } : takeProviderTools(body);
   const { asked, leftOut } = readBody(V1GeminiChatBody, withoutHarmless({ ...body }, harmless), geminiRules, reading);
   const own = new VendorFieldCollector();
   own.add(given(ownSettings(asked.generationConfig)), 'generationConfig');
@@ -46,7 +51,35 @@ export function readV1GeminiChat(model: string, body: JsonObject, reading: Readi
     const vendor = own.of(`tools.${index}`, given(ownToolFields(tool)), { isWithoutEffect: true });
     return { ...toTool(tool), ...given({ vendor }) };
   });
-  return { ...toRequest(model, asked), tools, ...given({ leftOut, vendor: own.toVendor('gemini') }) };
+  const calling = asked.toolConfig?.functionCallingConfig;
+  const names = calling?.mode === 'NONE' ? [] : (calling?.allowedFunctionNames ?? []);
+  const isForced = calling?.mode === 'ANY';
+  const unoffered = [...leftOutTools(taken.tools, { ...reading, isForced }), ...leftOutHistory(taken.history, reading)];
+  const chosen = chosenFunctions(names, calling?.mode, tools);
+  const single = {
+    ...asked,
+    toolConfig: { functionCallingConfig: calling && { ...calling, allowedFunctionNames: [] } },
+  };
+  return {
+    ...toRequest(model, chosen ? single : asked, v1ToolsMax),
+    tools,
+    ...chosen,
+    ...given({ leftOut: leftOut && [...leftOut, ...unoffered], vendor: own.toVendor('gemini') }),
+  };
+}
+
+/** The allowed functions alone. Undefined if all are allowed, or if the one that must be called is named. */
+function chosenFunctions(
+  names: readonly string[],
+  mode: string | null | undefined,
+  tools: ChatTool[],
+): Pick<ChosenTools, 'tools' | 'toolChoice'> | undefined {
+  const isForced = mode === 'ANY';
+  if (names.length === 0 || (isForced && names.length === 1)) return undefined;
+  const allowed = new Set(tools.filter(({ name }) => names.includes(name)));
+  if (names.some((name) => !tools.some((tool) => tool.name === name)))
+    throw refused('toolConfig.functionCallingConfig.allowedFunctionNames', 'must name functions of this request');
+  return allowedTools(tools, allowed, isForced ? 'required' : 'auto');
 }
 
 const withoutHarmlessFields = (body: unknown): unknown =>
@@ -54,10 +87,10 @@ const withoutHarmlessFields = (body: unknown): unknown =>
 
 type Asked = z.output<typeof V1GeminiChatBody>;
 
-function toRequest(model: string, asked: Asked): ChatRequest {
+function toRequest(model: string, asked: Asked, functionsMax = toolsMax): ChatRequest {
   const config = asked.generationConfig ?? {};
   const tools = declarationsOf(asked).map(toTool);
-  if (tools.length > toolsMax) throw refused('tools', `at most ${toolsMax} functions`);
+  if (tools.length > functionsMax) throw refused('tools', `at most ${functionsMax} functions`);
   const toolChoice = readToolChoice(asked.toolConfig?.functionCallingConfig, tools);
   const system = (asked.systemInstruction?.parts ?? []).map(({ text }) => text).join('\n');
   const messages: ChatMessage[] = [
@@ -89,39 +122,6 @@ const declarationsOf = ({ tools }: Asked): Declared[] =>
 
 const standardTier = ['auto', 'unspecified', 'standard'];
 const harmless: HarmlessValues = { store: [false], serviceTier: standardTier, service_tier: standardTier };
-
-const Part = aliased({
-  text: z.string().optional(),
-  inlineData: InlineData.optional(),
-  functionCall: aliased({
-    id: z.string().max(512).optional(),
-    name: FunctionName,
-    args: JsonRecord.nullish(),
-  }).optional(),
-  functionResponse: aliased({
-    id: z.string().max(512).optional(),
-    name: FunctionName,
-    response: JsonRecord,
-  }).optional(),
-  thought: z.boolean().optional(),
-  thoughtSignature: z.string().optional(),
-}).superRefine((part, context) => {
-  const given = [part.text, part.inlineData, part.functionCall, part.functionResponse].filter(
-    (one) => one !== undefined,
-  );
-  if (given.length === 1) return;
-  context.addIssue({
-    code: 'custom',
-    message: 'must have exactly one of text, inlineData, functionCall and functionResponse',
-  });
-});
-type Part = z.output<typeof Part>;
-
-const Content = aliased({
-  // `function` is an older role of answers to function calls.
-  role: z.enum(['user', 'model', 'function']).nullish(),
-  parts: listOf(Part, { min: 1, max: itemsMax }),
-});
 
 const SystemParts = z.union([
   z.string().transform((text) => ({ parts: [{ text }] })),
@@ -210,7 +210,12 @@ const V1CallingConfig = aliased({
   mode: z.enum(['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED']).nullish(),
 });
 
-const bodyWith = <C extends z.ZodType, D extends z.ZodType, F extends z.ZodType>(config: C, tool: D, choice: F) =>
+const bodyWith = <C extends z.ZodType, D extends z.ZodType, F extends z.ZodType>(
+  config: C,
+  tool: D,
+  choice: F,
+  functionsMax = toolsMax,
+) =>
   aliased({
     // Some SDKs repeat the path's model.
     model: z.string().optional(),
@@ -218,14 +223,14 @@ const bodyWith = <C extends z.ZodType, D extends z.ZodType, F extends z.ZodType>
     systemInstruction: SystemParts.nullish(),
     generationConfig: config.nullish(),
     tools: z
-      .array(aliased({ functionDeclarations: z.array(tool).max(toolsMax).nullish() }))
+      .array(aliased({ functionDeclarations: z.array(tool).max(functionsMax).nullish() }))
       .max(toolsMax)
       .nullish(),
     safetySettings: z.array(SafetySetting).max(20).nullish(),
     toolConfig: aliased({ functionCallingConfig: choice.nullish() }).nullish(),
   });
 export const GeminiChatBody = bodyWith(GenerationConfig, Declaration, CallingConfig);
-export const V1GeminiChatBody = bodyWith(V1GenerationConfig, V1Declaration, V1CallingConfig);
+export const V1GeminiChatBody = bodyWith(V1GenerationConfig, V1Declaration, V1CallingConfig, v1ToolsMax);
 
 /** What must not be ignored in silence. */
 const geminiRules: FieldRules = {
@@ -286,49 +291,4 @@ function readFormat(config: GenerationConfig): ChatRequest['responseFormat'] {
     return undefined;
   }
   return schema ? { type: 'json_schema', name: 'response', schema } : { type: 'json_object' };
-}
-
-/**
- * A call without an id gets one from its position, so that the same conversation has the same ids each time it is sent. An
- * answer without an id belongs to the first unanswered call of its name.
- */
-function toMessages(contents: z.output<typeof Content>[]): ChatMessage[] {
-  const unanswered: { id: string; name: string }[] = [];
-  return contents.flatMap(({ role, parts }, index): ChatMessage[] => {
-    const at = `contents.${index}`;
-    // The model's thoughts belong to its own turn only, so they are not sent again.
-    const said = parts.filter(({ thought }) => thought !== true);
-    if (role === 'model') {
-      if (said.some(({ functionResponse }) => functionResponse))
-        throw refused(at, 'a message with role model must not have a functionResponse');
-      if (said.some(({ inlineData }) => inlineData))
-        throw refused(at, 'a message with role model must not have inlineData');
-      const toolCalls = said.flatMap((part, place) => toToolCall(part, `call_${index}_${place}`));
-      unanswered.push(...toolCalls);
-      const content = said.flatMap(toPart);
-      return [{ role: 'assistant', content: content.length > 0 ? content : null, toolCalls }];
-    }
-    if (said.some(({ functionCall }) => functionCall))
-      throw refused(at, 'only a message with role model may have a functionCall');
-    const answers = said.flatMap(({ functionResponse: answer }): ChatMessage[] => {
-      if (!answer) return [];
-      const place = unanswered.findIndex(({ id, name }) => (answer.id ? id === answer.id : name === answer.name));
-      const [call] = place < 0 ? [] : unanswered.splice(place, 1);
-      if (!call) throw refused(at, 'no earlier functionCall matches this functionResponse');
-      return [{ role: 'tool', toolCallId: call.id, content: JSON.stringify(answer.response) }];
-    });
-    const content = said.flatMap(toPart);
-    return content.length > 0 ? [...answers, { role: 'user', content }] : answers;
-  });
-}
-
-const toToolCall = ({ functionCall: call, thoughtSignature: signature }: Part, ownId: string): ToolCall[] =>
-  call
-    ? [{ id: call.id || ownId, name: call.name, arguments: JSON.stringify(call.args ?? {}), ...given({ signature }) }]
-    : [];
-
-function toPart({ text, inlineData }: Part): ChatPart[] {
-  if (text !== undefined) return [{ type: 'text', text }];
-  if (!inlineData) return [];
-  return [{ type: 'image', url: dataUriOf(inlineData) }];
 }

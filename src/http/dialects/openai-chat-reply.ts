@@ -1,9 +1,13 @@
-import type { ToolCall } from '../../domain/chat.ts';
+import type { ChatTool, ToolCall } from '../../domain/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
+import { customInput, isCustomTool } from './custom-tool.ts';
 import { within, type ChatAnswer } from './chat-answer.ts';
 
-/** Writes the chat completion object (https://platform.openai.com/docs/api-reference/chat/object). */
-export function openaiCompletion({ id, created, model, reply, usage, warning }: ChatAnswer): JsonObject {
+/** Writes the chat completion object (https://platform.openai.com/docs/api-reference/chat/object). `tools` are those of the request. */
+export function openaiCompletion(
+  { id, created, model, reply, usage, warning }: ChatAnswer,
+  tools: readonly ChatTool[] = [],
+): JsonObject {
   return {
     id,
     object: 'chat.completion',
@@ -18,7 +22,7 @@ export function openaiCompletion({ id, created, model, reply, usage, warning }: 
           // DeepSeek's name for the thoughts, which OpenAI-compatible servers and clients share.
           ...(reply.reasoning !== undefined && { reasoning_content: reply.reasoning }),
           refusal: reply.refusal,
-          ...(reply.toolCalls.length > 0 && { tool_calls: reply.toolCalls.map(toToolCall) }),
+          ...(reply.toolCalls.length > 0 && { tool_calls: reply.toolCalls.map((call) => toToolCall(call, tools)) }),
         },
         logprobs: null,
         finish_reason: reply.finishReason,
@@ -41,10 +45,16 @@ export function openaiUsage({ reply, usage }: Pick<ChatAnswer, 'reply' | 'usage'
   };
 }
 
-const toToolCall = ({ id, name: called, arguments: text, signature }: ToolCall): JsonObject => ({
-  id,
-  type: 'function',
-  function: { name: called, arguments: text },
-  // Where Google's own OpenAI dialect puts it (https://ai.google.dev/gemini-api/docs/thought-signatures).
-  ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
-});
+function toToolCall(
+  { id, name: called, arguments: text, signature }: ToolCall,
+  tools: readonly ChatTool[],
+): JsonObject {
+  if (isCustomTool(tools, called)) return { id, type: 'custom', custom: { name: called, input: customInput(text) } };
+  return {
+    id,
+    type: 'function',
+    function: { name: called, arguments: text },
+    // Where Google's own OpenAI dialect puts it (https://ai.google.dev/gemini-api/docs/thought-signatures).
+    ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
+  };
+}

@@ -11,8 +11,9 @@ import {
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { neverPassedThrough } from '../../domain/pass-through.ts';
-import { anyJson, listOf, validate } from '../validate.ts';
+import { anyJson, chosenBy, listOf, typeIn, validate } from '../validate.ts';
 import {
+  cache_control,
   FunctionName,
   given,
   ImageUrl,
@@ -22,10 +23,22 @@ import {
   MaxTokens,
   Temperature,
   toolsMax,
+  v1ToolsMax,
   V1MaxTokens,
   withoutHarmless,
   type HarmlessValues,
 } from './chat-fields.ts';
+import { customArguments } from './custom-tool.ts';
+import {
+  ChatFunction,
+  FunctionChoice,
+  offeredChatTools,
+  toChosen,
+  V1ChatTool,
+  V1ToolChoice,
+} from './openai-chat-tools.ts';
+import { leftOutTools } from './provider-tools.ts';
+import { chosenTools, type OfferedTools } from './offered-tools.ts';
 import { readBody, strictly, type Reading } from './reading.ts';
 
 /**
@@ -33,15 +46,20 @@ import { readBody, strictly, type Reading } from './reading.ts';
  * limits of spec §4.2). Throws `missing_parameter`, `invalid_value` or `unsupported_parameter` with `param`. Null in an
  * optional field means absent. Whether the model exists and accepts the request is checked later.
  */
-export const readOpenaiChat = (body: unknown): ChatRequest => toRequest(validate(Body, body));
+export function readOpenaiChat(body: unknown): ChatRequest {
+  const { providerRun: _, ...request } = toRequest(validate(Body, body));
+  return request;
+}
 
 /** The same under `/v1`, with any `max_tokens` of at least 1 and, unless the reading is strict, without fields that are not known. */
 export function readV1OpenaiChat(body: JsonObject, reading: Reading = strictly): ChatRequest {
   const { asked, leftOut } = readBody(V1Body, body, { refused: {} }, reading);
-  return { ...toRequest(asked), ...given({ leftOut }) };
+  const { providerRun, ...request } = toRequest(asked);
+  const unoffered = leftOutTools(providerRun, { ...reading, isForced: request.toolChoice === 'required' });
+  return { ...request, ...given({ leftOut: leftOut && [...leftOut, ...unoffered] }) };
 }
 
-function toRequest(asked: z.infer<typeof V1Body>): ChatRequest {
+function toRequest(asked: z.infer<typeof V1Body>): ChatRequest & Pick<OfferedTools, 'providerRun'> {
   const extra = furtherFields(asked);
   const { model, messages, max_tokens, max_completion_tokens, temperature, top_p, top_k, stop, seed, user } = asked;
   if (isGiven(max_tokens) && isGiven(max_completion_tokens) && max_tokens !== max_completion_tokens) {
@@ -54,11 +72,10 @@ function toRequest(asked: z.infer<typeof V1Body>): ChatRequest {
     const message = 'stream_options needs stream: true.';
     throw new GatewayError('invalid_value', { param: 'stream_options', message });
   }
-  const tools = (asked.tools ?? []).map(({ function: { name: toolName, ...rest }, cache_control: cacheControl }) => ({
-    name: toolName,
-    ...given({ ...rest, cacheControl }),
-  }));
-  const toolChoice = readToolChoice(asked.tool_choice, tools);
+  const { tools, toolChoice, providerRun } = chosenTools(
+    toChosen(asked.tool_choice),
+    offeredChatTools(asked.tools ?? []),
+  );
   const canonical = messages.map(toMessage);
   checkConversation(canonical, 'messages');
   return {
@@ -78,6 +95,7 @@ function toRequest(asked: z.infer<typeof V1Body>): ChatRequest {
       user,
     }),
     extra,
+    providerRun,
   };
 }
 
@@ -85,8 +103,6 @@ function toRequest(asked: z.infer<typeof V1Body>): ChatRequest {
 export const wantsUsage = (body: JsonObject): boolean =>
   JsonRecord.safeParse(body['stream_options']).data?.['include_usage'] === true;
 
-/** Anthropic's mark for its prompt cache, in the place where LiteLLM and OpenRouter accept it too. */
-const cache_control = z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() }).nullish();
 const TextPart = z.object({ type: z.literal('text'), text: z.string(), cache_control });
 const ImagePart = z.object({
   type: z.literal('image_url'),
@@ -109,45 +125,43 @@ const ToolCallIn = z.object({
   extra_content: z.object({ google: z.object({ thought_signature: z.string().optional() }).optional() }).nullish(),
 });
 
-const Message = z.discriminatedUnion('role', [
-  z.object({ role: z.literal('system'), content: textContent, name }),
-  z.object({ role: z.literal('developer'), content: textContent, name }),
-  z.object({ role: z.literal('user'), content: userContent, name }),
-  z
-    .object({
-      role: z.literal('assistant'),
-      content: assistantContent.nullish(),
-      refusal: z.string().nullish(),
-      tool_calls: listOf(ToolCallIn, { max: toolsMax }).nullish(),
-      reasoning_content: z.string().nullish(),
-      // Retired fields, which SDKs send back as null with an earlier answer.
-      function_call: z.null().optional(),
-      audio: z.null().optional(),
-      name,
-    })
-    .superRefine((message, context) => {
-      const isEmpty = !isGiven(message.content) && !isGiven(message.refusal) && (message.tool_calls?.length ?? 0) === 0;
-      if (isEmpty) {
-        context.addIssue({ code: 'custom', path: ['content'], message: 'is required where there are no tool_calls' });
-      }
-    }),
-  z.object({ role: z.literal('tool'), content: textContent, tool_call_id: z.string().min(1).max(512) }),
-]);
-
-const Tool = z.object({
-  type: z.literal('function'),
-  function: z.object({
-    name: FunctionName,
-    description: z.string().nullish(),
-    parameters: JsonRecord.nullish(),
-    strict: z.boolean().nullish(),
-  }),
-  cache_control,
+const CustomCallIn = z.object({
+  id: z.string().min(1).max(512),
+  type: z.literal('custom'),
+  custom: z.object({ name: FunctionName, input: z.string() }),
 });
-const ToolChoiceIn = z.union([
-  z.enum(['auto', 'none', 'required']),
-  z.object({ type: z.literal('function'), function: z.object({ name: FunctionName }) }),
-]);
+type CallIn = z.infer<typeof ToolCallIn> | z.infer<typeof CustomCallIn>;
+const V1ToolCallIn = chosenBy((value): z.ZodType<CallIn> => (typeIn(value) === 'custom' ? CustomCallIn : ToolCallIn));
+
+const messageWith = <Call extends z.ZodType<CallIn>>(call: Call) =>
+  z.discriminatedUnion('role', [
+    z.object({ role: z.literal('system'), content: textContent, name }),
+    z.object({ role: z.literal('developer'), content: textContent, name }),
+    z.object({ role: z.literal('user'), content: userContent, name }),
+    z
+      .object({
+        role: z.literal('assistant'),
+        content: assistantContent.nullish(),
+        refusal: z.string().nullish(),
+        tool_calls: listOf(call, { max: toolsMax }).nullish(),
+        reasoning_content: z.string().nullish(),
+        // Retired fields, which SDKs send back as null with an earlier answer.
+        function_call: z.null().optional(),
+        audio: z.null().optional(),
+        name,
+      })
+      .superRefine((message, context) => {
+        const isEmpty =
+          !isGiven(message.content) && !isGiven(message.refusal) && (message.tool_calls?.length ?? 0) === 0;
+        if (isEmpty) {
+          context.addIssue({ code: 'custom', path: ['content'], message: 'is required where there are no tool_calls' });
+        }
+      }),
+    z.object({ role: z.literal('tool'), content: textContent, tool_call_id: z.string().min(1).max(512) }),
+  ]);
+const Message = messageWith(ToolCallIn);
+const V1Message = messageWith(V1ToolCallIn);
+
 const Format = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text') }),
   z.object({ type: z.literal('json_object') }),
@@ -174,8 +188,8 @@ export const openaiChatFields = {
   stop: z.union([z.string().min(1).max(500), z.array(z.string().min(1).max(500)).max(4)]).nullish(),
   seed: z.int().nullish(),
   user: z.string().max(512).nullish(),
-  tools: z.array(Tool).max(toolsMax).nullish(),
-  tool_choice: ToolChoiceIn.nullish(),
+  tools: z.array(ChatFunction).max(toolsMax).nullish(),
+  tool_choice: FunctionChoice.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   response_format: Format.nullish(),
   stream: z.boolean().nullish(),
@@ -190,6 +204,9 @@ const fixed = {
 };
 const Body = z.object({ ...openaiChatFields, ...fixed }).catchall(anyJson);
 const V1Body = Body.extend({
+  messages: listOf(V1Message, { min: 1, max: itemsMax }),
+  tools: z.array(V1ChatTool).max(v1ToolsMax).nullish(),
+  tool_choice: V1ToolChoice.nullish(),
   max_tokens: V1MaxTokens.nullish(),
   max_completion_tokens: V1MaxTokens.nullish(),
   stream_options: z
@@ -227,20 +244,6 @@ function furtherFields(asked: z.infer<typeof V1Body>): JsonObject {
   });
 }
 
-function readToolChoice(
-  choice: z.infer<typeof ToolChoiceIn> | null | undefined,
-  tools: readonly { name: string }[],
-): ChatRequest['toolChoice'] {
-  if (!isGiven(choice) || (choice === 'none' && tools.length === 0)) return undefined;
-  const wanted = typeof choice === 'string' ? choice : { name: choice.function.name };
-  const isOffered = typeof wanted === 'string' ? tools.length > 0 : tools.some((tool) => tool.name === wanted.name);
-  if (isOffered) return wanted;
-  throw new GatewayError('invalid_value', {
-    param: 'tool_choice',
-    message: 'tool_choice: must name a tool of this request',
-  });
-}
-
 function toFormat(format: z.infer<typeof Format>): NonNullable<ChatRequest['responseFormat']> {
   if (format.type !== 'json_schema') return format;
   const { name: schemaName, description, schema, strict } = format.json_schema;
@@ -252,7 +255,7 @@ function toFormat(format: z.infer<typeof Format>): NonNullable<ChatRequest['resp
   };
 }
 
-function toMessage(message: z.infer<typeof Message>): ChatMessage {
+function toMessage(message: z.infer<typeof V1Message>): ChatMessage {
   if (message.role === 'tool') {
     return { role: 'tool', toolCallId: message.tool_call_id, content: toContent(message.content) };
   }
@@ -280,7 +283,12 @@ const toContent = (content: ContentIn): ChatContent =>
         return { type: 'image', url, ...given({ detail, cacheControl }) };
       });
 
-function toToolCall({ id, function: called, extra_content }: z.infer<typeof ToolCallIn>): ToolCall {
+function toToolCall(call: CallIn): ToolCall {
+  if (call.type === 'custom') {
+    const { name: called, input } = call.custom;
+    return { id: call.id, name: called, arguments: customArguments(input), isCustom: true };
+  }
+  const { id, function: called, extra_content } = call;
   const signature = extra_content?.google?.thought_signature;
   return { id, name: called.name, arguments: called.arguments, ...given({ signature }) };
 }

@@ -1,6 +1,8 @@
+import type { ChatTool } from '../../domain/chat.ts';
 import type { ChatDelta } from '../../domain/chat-stream.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { dataEvent, type ChatStreamWriter, type StreamAbout, type StreamEnd } from './chat-stream-writer.ts';
+import { customInput, isCustomTool } from './custom-tool.ts';
 import { openaiError } from './openai.ts';
 import { openaiUsage } from './openai-chat-reply.ts';
 
@@ -9,7 +11,12 @@ import { openaiUsage } from './openai-chat-reply.ts';
  * in a chunk of their own if the client asked for them. What the answer cost is in that chunk, or else in the one with the finish reason.
  * An error is an event with `error` and the finish reason `error`, as OpenRouter sends it.
  */
-export function openaiStream({ id, created, model, includeUsage }: StreamAbout): ChatStreamWriter {
+export function openaiStream(
+  { id, created, model, includeUsage }: StreamAbout,
+  tools: readonly ChatTool[] = [],
+): ChatStreamWriter {
+  /** Calls with free text, which can be read from whole arguments only. They are written at the end. */
+  const customCalls = new Map<number, CustomCall>();
   const head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1);
   const tail = includeUsage ? ',"usage":null}' : '}';
   const beforeDelta = `${head},"choices":[{"index":0,"delta":`;
@@ -27,12 +34,17 @@ export function openaiStream({ id, created, model, includeUsage }: StreamAbout):
   return {
     pieces(deltas) {
       let events = '';
-      for (const delta of joined(deltas)) events += piece(toDelta(delta));
+      for (const delta of joined(deltas)) {
+        if (delta.kind !== 'tool_call' || !keepCustom(customCalls, delta, tools)) events += piece(toDelta(delta));
+      }
       return events;
     },
 
     end(answer) {
-      const opening = isFirst ? piece('{"content":""}') : '';
+      const custom = [...customCalls.values()].map((call) =>
+        piece(`{"tool_calls":[${JSON.stringify(toCustom(call))}]}`),
+      );
+      const opening = custom.join('') + (isFirst ? piece('{"content":""}') : '');
       const last = includeUsage ? '' : `,"tollgate":${cost(answer)}`;
       const reason = JSON.stringify(answer.reply.finishReason);
       const finish = opening + dataEvent(`${beforeDelta}{},"logprobs":null,"finish_reason":${reason}}]${last}${tail}`);
@@ -89,4 +101,31 @@ const toCall = ({
   ...(id !== undefined && { id, type: 'function' }),
   function: { ...(name !== undefined && { name }), arguments: text },
   ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
+});
+
+interface CustomCall {
+  index: number;
+  id: string;
+  name: string;
+  text: string;
+}
+
+/** Adds a piece to the call with free text that it belongs to; false if there is none. */
+function keepCustom(
+  calls: Map<number, CustomCall>,
+  { index, id = '', name = '', arguments: text }: Extract<ChatDelta, { kind: 'tool_call' }>,
+  tools: readonly ChatTool[],
+): boolean {
+  const call = calls.get(index);
+  if (call) call.text += text;
+  else if (isCustomTool(tools, name)) calls.set(index, { index, id, name, text });
+  else return false;
+  return true;
+}
+
+const toCustom = ({ index, id, name, text }: CustomCall): JsonObject => ({
+  index,
+  id,
+  type: 'custom',
+  custom: { name, input: customInput(text) },
 });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { anyJson, chosenBy, listOf } from '../validate.ts';
 import type { FieldRules } from '../unknown-fields.ts';
-import { FunctionName, ImageUrl, itemsMax, JsonRecord, Temperature, toolsMax, V1MaxTokens } from './chat-fields.ts';
+import { FunctionName, ImageUrl, itemsMax, JsonRecord, Temperature, v1ToolsMax, V1MaxTokens } from './chat-fields.ts';
+import { Tool, ToolChoice } from './responses-tools.ts';
 
 /**
  * The fields of a Responses request (https://platform.openai.com/docs/api-reference/responses/create and the types of `openai` 7.57.0, read
@@ -17,9 +18,9 @@ const InputImage = z.strictObject({
 const OutputText = z.strictObject({
   type: z.literal('output_text'),
   text: z.string(),
-  // What the SDKs send back from an answer of ours.
-  annotations: z.array(z.never()).nullish(),
-  logprobs: z.array(z.never()).nullish(),
+  // What the SDKs send back from an earlier answer. The model needs the text alone.
+  annotations: z.array(anyJson).nullish(),
+  logprobs: z.array(anyJson).nullish(),
 });
 const Refusal = z.strictObject({ type: z.literal('refusal'), refusal: z.string() });
 
@@ -47,7 +48,22 @@ const FunctionCall = z.strictObject({
   ...{ id, status, caller },
   call_id: callId,
   name: FunctionName,
+  namespace: FunctionName.nullish(),
   arguments: z.string(),
+});
+const CustomToolCall = z.strictObject({
+  type: z.literal('custom_tool_call'),
+  ...{ id, status, caller },
+  call_id: callId,
+  name: FunctionName,
+  namespace: FunctionName.nullish(),
+  input: z.string(),
+});
+const CustomToolCallOutput = z.strictObject({
+  type: z.literal('custom_tool_call_output'),
+  ...{ id, status, caller },
+  call_id: callId,
+  output: contentOf(inputPart),
 });
 const FunctionCallOutput = z.strictObject({
   type: z.literal('function_call_output'),
@@ -62,32 +78,42 @@ const Reasoning = z.strictObject({
   content: listOf(z.strictObject({ type: z.literal('reasoning_text'), text: z.string() }), { max: itemsMax }).nullish(),
   encrypted_content: z.string().nullish(),
 });
-const Typed = z.discriminatedUnion('type', [FunctionCall, FunctionCallOutput, Reasoning]);
-export type InputItem = z.infer<typeof InputMessage> | z.infer<typeof Typed>;
+/** Tools that become available within the conversation, as Codex sends them. */
+const AdditionalTools = z.strictObject({
+  type: z.literal('additional_tools'),
+  id,
+  role: z.string().max(64).nullish(),
+  tools: z.array(Tool).max(v1ToolsMax),
+});
+const ItemReference = z.strictObject({ type: z.literal('item_reference'), id: z.string().max(512) });
+const Typed = z.discriminatedUnion('type', [
+  FunctionCall,
+  FunctionCallOutput,
+  CustomToolCall,
+  CustomToolCallOutput,
+  Reasoning,
+  AdditionalTools,
+  ItemReference,
+]);
+/** A call or a result of a tool that a provider runs. */
+const ProviderItem = z
+  .object({ type: z.string().max(200) })
+  .catchall(anyJson)
+  .transform(({ type }) => ({ type: 'provider' as const, kind: type }));
+export type InputItem = z.infer<typeof InputMessage> | z.infer<typeof Typed> | z.infer<typeof ProviderItem>;
+
+/** The types of such items: `web_search_call`, `local_shell_call_output`, `mcp_list_tools`, `tool_search_output`, … */
+const providerItemType = /_(call|call_output|output|list_tools|approval_request|approval_response)$/;
+const ownItemTypes = ['function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output'];
 
 /** An item without a type is a message. */
 const Item = chosenBy((value): z.ZodType<InputItem> => {
-  const isMessage = typeof value === 'object' && value !== null && (!('type' in value) || value.type === 'message');
-  return isMessage ? InputMessage : Typed;
+  const type = typeof value === 'object' && value !== null && ('type' in value ? value.type : 'message');
+  if (type === 'message') return InputMessage;
+  const isProvider = typeof type === 'string' && providerItemType.test(type) && !ownItemTypes.includes(type);
+  return isProvider ? ProviderItem : Typed;
 });
 
-const Tool = z.strictObject({
-  type: z.literal('function'),
-  name: FunctionName,
-  description: z.string().nullish(),
-  parameters: JsonRecord.nullish(),
-  strict: z.boolean().nullish(),
-  allowed_callers: z.tuple([z.literal('direct')]).nullish(),
-  async: z.literal(false).nullish(),
-  defer_loading: z.literal(false).nullish(),
-  output_schema: z.null().optional(),
-});
-export type ResponseTool = z.infer<typeof Tool>;
-
-const ToolChoice = z.union([
-  z.enum(['auto', 'none', 'required']),
-  z.strictObject({ type: z.literal('function'), name: FunctionName }),
-]);
 const Format = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text') }),
   z.strictObject({ type: z.literal('json_object') }),
@@ -109,7 +135,7 @@ export const known = {
   max_output_tokens: V1MaxTokens.nullish(),
   temperature: Temperature.nullish(),
   top_p: z.number().min(0).max(1).nullish(),
-  tools: z.array(Tool).max(toolsMax).nullish(),
+  tools: z.array(Tool).max(v1ToolsMax).nullish(),
   tool_choice: ToolChoice.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   text: z.strictObject({ format: Format.nullish(), verbosity: z.enum(['low', 'medium', 'high']).nullish() }).nullish(),

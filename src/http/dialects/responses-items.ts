@@ -1,6 +1,8 @@
 import type { ChatDelta } from '../../domain/chat-stream.ts';
+import type { ChatTool } from '../../domain/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { SignedThought } from '../../domain/thoughts.ts';
+import { customInput } from './custom-tool.ts';
 import { tokenOfCall, toToken } from './thought-token.ts';
 
 /** An event without its `sequence_number`. */
@@ -22,6 +24,8 @@ interface Call {
   callId: string;
   name: string;
   arguments: string;
+  /** The tool as the client offered it. */
+  tool: ChatTool | undefined;
 }
 
 /**
@@ -32,16 +36,18 @@ interface Call {
 export class ResponseItems {
   readonly #tail: string;
   readonly #isSigned: boolean;
+  readonly #tools: readonly ChatTool[];
   readonly #done: JsonObject[] = [];
   readonly #calls = new Map<number, Call>();
   #count = 0;
   #message: OpenMessage | null = null;
   #thought: OpenThought | null = null;
 
-  /** `tail` makes the ids of the items unique. Signatures are written if the client asked for them. */
-  constructor({ tail, isSigned }: { tail: string; isSigned: boolean }) {
+  /** `tail` makes the ids of the items unique. Signatures are written if the client asked for them. Calls are named as in `tools`. */
+  constructor({ tail, isSigned, tools }: { tail: string; isSigned: boolean; tools: readonly ChatTool[] }) {
     this.#tail = tail;
     this.#isSigned = isSigned;
+    this.#tools = tools;
   }
 
   /** The items in order. Call it after `end`. */
@@ -171,19 +177,30 @@ export class ResponseItems {
         ? tokenOfCall({ id: id ?? '', ...(signature !== undefined && { signature }) })
         : undefined;
       if (token !== undefined) events.push(...this.#hidden(token));
-      call = { ...this.#open('fc'), callId: id ?? '', name: name ?? '', arguments: '' };
+      const tool = this.#tools.find((one) => one.name === name);
+      call = { ...this.#open(tool?.custom ? 'ctc' : 'fc'), callId: id ?? '', name: name ?? '', arguments: '', tool };
       this.#calls.set(index, call);
       events.push(added(call.index, callItem(call, 'in_progress')));
     }
     call.arguments += text;
     const place = { item_id: call.id, output_index: call.index };
-    if (text !== '') events.push({ type: 'response.function_call_arguments.delta', ...place, delta: text });
+    // The free text of a custom tool can be read from whole arguments only.
+    if (text !== '' && !call.tool?.custom)
+      events.push({ type: 'response.function_call_arguments.delta', ...place, delta: text });
     return events;
   }
 
   #endCall(call: Call, status: 'completed' | 'incomplete'): ItemEvent[] {
     call.arguments ||= '{}';
     const place = { item_id: call.id, output_index: call.index };
+    if (call.tool?.custom) {
+      const input = customInput(call.arguments);
+      return [
+        { type: 'response.custom_tool_call_input.delta', ...place, delta: input },
+        { type: 'response.custom_tool_call_input.done', ...place, input },
+        this.#finish(call.index, callItem(call, status)),
+      ];
+    }
     const done = { name: call.name, arguments: call.arguments };
     return [
       { type: 'response.function_call_arguments.done', ...place, ...done },
@@ -211,14 +228,16 @@ const messageItem = ({ id, parts }: OpenMessage, status: string): JsonObject => 
   content: parts.map(toPart),
 });
 
-const callItem = ({ id, callId, name, arguments: text }: Call, status: string): JsonObject => ({
-  id,
-  type: 'function_call',
-  status,
-  call_id: callId,
-  name,
-  arguments: text,
-});
+const callItem = ({ id, callId, name, arguments: text, tool }: Call, status: string): JsonObject => {
+  const named = {
+    call_id: callId,
+    name: tool?.group?.name ?? name,
+    ...(tool?.group && { namespace: tool.group.namespace }),
+  };
+  return tool?.custom
+    ? { id, type: 'custom_tool_call', status, ...named, input: text === '' ? '' : customInput(text) }
+    : { id, type: 'function_call', status, ...named, arguments: text };
+};
 
 /** The end of the last part of a message. */
 function endOfPart({ id, index, parts }: OpenMessage): ItemEvent[] {

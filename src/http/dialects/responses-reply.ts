@@ -1,19 +1,24 @@
 import { isContent, toDeltas } from '../../domain/chat-stream.ts';
-import type { ChatReply } from '../../domain/chat.ts';
+import type { ChatReply, ChatTool } from '../../domain/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { within, type ChatAnswer } from './chat-answer.ts';
 import { ResponseItems } from './responses-items.ts';
 
-/** Writes the response object (https://platform.openai.com/docs/api-reference/responses/object). `asked` is the body of the request. */
-export function responseObject(answer: ChatAnswer, asked: JsonObject): JsonObject {
-  const items = new ResponseItems(itemsOf(answer.id, asked));
+/** Writes the response object (https://platform.openai.com/docs/api-reference/responses/object). `asked` is the body of the request, and `tools` what was read of its tools. */
+export function responseObject(answer: ChatAnswer, asked: JsonObject, tools: readonly ChatTool[] = []): JsonObject {
+  const items = new ResponseItems(itemsOf(answer.id, asked, tools));
   for (const delta of toDeltas(answer.reply).filter(isContent)) items.add(delta);
   items.end(statusOf(answer.reply));
   return finishedResponse(answer, asked, items.items);
 }
 
 /** What the items of a response need to know of its request. */
-export const itemsOf = (id: string, asked: JsonObject): ConstructorParameters<typeof ResponseItems>[0] => ({
+export const itemsOf = (
+  id: string,
+  asked: JsonObject,
+  tools: readonly ChatTool[],
+): ConstructorParameters<typeof ResponseItems>[0] => ({
+  tools,
   tail: id.replace(/^resp_/, ''),
   isSigned: Array.isArray(asked.include) && asked.include.includes('reasoning.encrypted_content'),
 });

@@ -2,27 +2,21 @@ import type { z } from 'zod';
 import {
   checkConversation,
   toLength,
-  type ChatContent,
   type ChatMessage,
-  type ChatPart,
   type ChatRequest,
   type ResponseFormat,
 } from '../../domain/chat.ts';
-import { GatewayError, quoted } from '../../domain/errors.ts';
+import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
-import type { SignedThought, Thinking } from '../../domain/thoughts.ts';
+import type { Thinking } from '../../domain/thoughts.ts';
 import { given, isGiven, withoutHarmless, type HarmlessValues } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
 import { readBody, strictly, VendorFieldCollector, type Reading } from './reading.ts';
-import {
-  known,
-  ResponsesBody,
-  responsesRules,
-  type InputItem,
-  type InputPart,
-  type ResponseTool,
-} from './responses-fields.ts';
-import { fromToken, withSignatures, type CallSignature } from './thought-token.ts';
+import { leftOutHistory, leftOutTools } from './provider-tools.ts';
+import { known, ResponsesBody, responsesRules } from './responses-fields.ts';
+import { toMessages } from './responses-input.ts';
+import { chosenTools } from './offered-tools.ts';
+import { offeredTools, type ToolList } from './responses-tools.ts';
 
 /**
  * Reads a Responses request. Throws `missing_parameter`, `invalid_value` or `unsupported_parameter` with `param`. Null in an optional
@@ -35,12 +29,15 @@ export function readResponses(body: JsonObject, reading: Reading = strictly): Ch
   const own = new VendorFieldCollector();
   own.add(given({ context: asked.reasoning?.context === 'auto' ? null : asked.reasoning?.context }), 'reasoning');
   const extra = furtherFields(asked, own);
+  const { tools, toolChoice, providerRun } = chosenTools(asked.tool_choice, offeredTools(toolLists(asked)));
+  const unoffered = leftOutTools(providerRun, { ...reading, isForced: toolChoice === 'required' });
+  const input = toMessages(asked.input, { own, tools });
+  const unsaid = leftOutHistory(input.providerRun, reading);
   const messages: ChatMessage[] = [
     ...(asked.instructions ? [{ role: 'system' as const, content: asked.instructions }] : []),
-    ...toMessages(asked.input, own),
+    ...input.messages,
   ];
   checkConversation(messages, 'input');
-  const tools = (asked.tools ?? []).map(toTool);
   const { effort } = asked.reasoning ?? {};
   const { format, verbosity } = asked.text ?? {};
   return {
@@ -49,7 +46,7 @@ export function readResponses(body: JsonObject, reading: Reading = strictly): Ch
     tools,
     ...toLength(asked.max_output_tokens),
     ...given({
-      toolChoice: readToolChoice(asked.tool_choice, tools),
+      toolChoice,
       parallelToolCalls: asked.parallel_tool_calls,
       responseFormat: format && toFormat(format),
       temperature: asked.temperature,
@@ -57,7 +54,7 @@ export function readResponses(body: JsonObject, reading: Reading = strictly): Ch
       user: asked.safety_identifier ?? asked.user,
       thinking: toThinking(asked),
       vendor: own.toVendor('responses'),
-      leftOut: leftOut && [...unread, ...leftOut],
+      leftOut: leftOut && [...unread, ...leftOut, ...unoffered, ...unsaid],
     }),
     extra: { ...extra, ...given({ reasoning_effort: effort, verbosity }) },
   };
@@ -129,20 +126,13 @@ function furtherFields(asked: z.infer<typeof ResponsesBody>, own: VendorFieldCol
   return Object.fromEntries(Object.entries(further).filter(([field]) => !taken.includes(field)));
 }
 
-const toTool = ({ name, description, parameters, strict }: ResponseTool) => ({
-  name,
-  ...given({ description, parameters, strict }),
-});
-
-function readToolChoice(
-  choice: z.infer<typeof ResponsesBody>['tool_choice'],
-  tools: readonly { name: string }[],
-): ChatRequest['toolChoice'] {
-  if (!isGiven(choice) || (tools.length === 0 && (choice === 'none' || choice === 'auto'))) return undefined;
-  const isOffered = typeof choice === 'string' ? tools.length > 0 : tools.some(({ name }) => name === choice.name);
-  if (!isOffered) throw refused('tool_choice', 'must name a tool of this request');
-  return typeof choice === 'string' ? choice : { name: choice.name };
-}
+/** Tools may also come in the conversation. */
+const toolLists = ({ tools, input }: z.infer<typeof ResponsesBody>): ToolList[] => [
+  ...(tools ? [{ path: 'tools', tools }] : []),
+  ...(typeof input === 'string' ? [] : input).flatMap((item, index) =>
+    item.type === 'additional_tools' ? [{ path: `input.${index}.tools`, tools: item.tools }] : [],
+  ),
+];
 
 function toFormat(format: NonNullable<NonNullable<z.infer<typeof ResponsesBody>['text']>['format']>): ResponseFormat {
   if (format.type !== 'json_schema') return format;
@@ -156,73 +146,3 @@ function toThinking({ reasoning, include }: z.infer<typeof ResponsesBody>): Thin
   if (!isGiven(summary) && !isSigned) return undefined;
   return { ...given({ summary }), ...(isSigned && { isSigned }) };
 }
-
-type Turn = Extract<ChatMessage, { role: 'assistant' }>;
-
-/** One turn of the model may be several items: its thoughts, its text and its calls. */
-function toMessages(input: string | readonly InputItem[], own: VendorFieldCollector): ChatMessage[] {
-  if (typeof input === 'string') return [{ role: 'user', content: input }];
-  const messages: ChatMessage[] = [];
-  /** Signatures whose call comes next. Calls of different turns may have the same id. */
-  const signatures: CallSignature[] = [];
-  const called = new Set<string>();
-  /** The model's turn, which items are still added to. */
-  const turnFor = (isNew: (turn: Turn) => boolean): Turn => {
-    const last = messages.at(-1);
-    if (last?.role === 'assistant' && !isNew(last)) return last;
-    const turn: Turn = { role: 'assistant', content: null, toolCalls: [] };
-    messages.push(turn);
-    return turn;
-  };
-  for (const [index, item] of input.entries()) {
-    if (item.type === 'reasoning') {
-      const token = tokenOf(item);
-      // The signature of a call stands between the items of its turn.
-      if (token && 'callId' in token) signatures.push(token);
-      else addThought(turnFor(hasSpoken), item, token);
-    } else if (item.type === 'function_call') {
-      called.add(item.call_id);
-      const call = { id: item.call_id, name: item.name, arguments: item.arguments };
-      turnFor(() => false).toolCalls.push(...withSignatures([call], signatures.splice(0)));
-    } else if (item.type === 'function_call_output') {
-      if (!called.has(item.call_id))
-        throw refused(`input.${index}.call_id`, `no earlier function_call has the call_id ${quoted(item.call_id)}`);
-      messages.push({ role: 'tool', toolCallId: item.call_id, content: toContent(item.output) });
-    } else if (item.role === 'assistant') {
-      const vendor = own.of(`input.${index}`, given({ phase: item.phase }), { isWithoutEffect: true });
-      Object.assign(turnFor(hasSpoken), { content: toContent(item.content), ...given({ vendor }) });
-    } else {
-      messages.push({ role: item.role, content: toContent(item.content) });
-    }
-  }
-  return messages;
-}
-
-const hasSpoken = ({ content, toolCalls }: Turn): boolean => content !== null || toolCalls.length > 0;
-
-type ReasoningItem = Extract<InputItem, { type: 'reasoning' }>;
-
-const tokenOf = ({ id, summary, encrypted_content: token }: ReasoningItem): SignedThought | CallSignature | null =>
-  token ? fromToken(token, 'openai', { text: textOf(summary), ...(isGiven(id) && { id }) }) : null;
-
-function addThought(turn: Turn, { summary, content }: ReasoningItem, signed: SignedThought | null): void {
-  if (signed) {
-    turn.thoughts = [...(turn.thoughts ?? []), signed];
-    return;
-  }
-  const text = textOf(summary) || textOf(content ?? []);
-  if (text !== '') turn.reasoning = turn.reasoning === undefined ? text : `${turn.reasoning}\n\n${text}`;
-}
-
-const textOf = (parts: readonly { text: string }[]): string => parts.map(({ text }) => text).join('\n\n');
-
-const toContent = (content: string | readonly InputPart[]): ChatContent =>
-  typeof content === 'string' ? content : content.map(toPart);
-
-function toPart(part: InputPart): ChatPart {
-  if (part.type === 'input_image') return { type: 'image', url: part.image_url, ...given({ detail: part.detail }) };
-  return { type: 'text', text: part.type === 'refusal' ? part.refusal : part.text };
-}
-
-const refused = (param: string, what: string): GatewayError =>
-  new GatewayError('invalid_value', { param, message: `${param}: ${what}` });

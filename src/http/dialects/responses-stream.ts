@@ -1,3 +1,4 @@
+import type { ChatTool } from '../../domain/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { namedEvent, type ChatStreamWriter, type StreamAbout } from './chat-stream-writer.ts';
 import { errorFields } from './openai.ts';
@@ -6,10 +7,14 @@ import { finishedResponse, itemsOf, openResponse, statusOf } from './responses-r
 
 /**
  * Writes the events of a streamed response (https://platform.openai.com/docs/api-reference/responses-streaming, read 2026-11-22). The last
- * one has the whole response, with what the answer cost. `asked` is the body of the request.
+ * one has the whole response, with what the answer cost. `asked` is the body of the request, and `tools` what was read of its tools.
  */
-export function responsesStream(about: Omit<StreamAbout, 'includeUsage'>, asked: JsonObject): ChatStreamWriter {
-  const items = new ResponseItems(itemsOf(about.id, asked));
+export function responsesStream(
+  about: Omit<StreamAbout, 'includeUsage'>,
+  asked: JsonObject,
+  tools: readonly ChatTool[] = [],
+): ChatStreamWriter {
+  const items = new ResponseItems(itemsOf(about.id, asked, tools));
   let sequence = 0;
   const write = ({ type, ...members }: ItemEvent): string =>
     namedEvent(type, { type, sequence_number: sequence++, ...members });

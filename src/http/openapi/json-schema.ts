@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
-import { itemOf } from '../validate.ts';
+import { documentedOf, itemOf } from '../validate.ts';
 
 /** Schemas by name, as `components.schemas` has them. */
 export type NamedSchemas = Map<string, JsonObject>;
@@ -31,6 +31,8 @@ function convert(
     override({ zodSchema, jsonSchema }) {
       const item = itemOf(zodSchema);
       if (item) jsonSchema.items = convert(item, named, change);
+      const variants = documentedOf(zodSchema);
+      if (variants.length > 0) jsonSchema.anyOf = variants.map((variant) => convert(variant, named, change));
       change(jsonSchema as JsonObject);
     },
   });

@@ -1,3 +1,4 @@
+import type { ChatTool } from '../../domain/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { AppMiddleware } from '../context.ts';
 import { isGiven } from '../dialects/chat-fields.ts';
@@ -27,10 +28,18 @@ const answerOpenai =
   ): AppMiddleware =>
   async (ctx) => {
     const body = ctx.request.body ?? {};
+    // Calls are written as their tools were offered.
+    let tools: readonly ChatTool[] = [];
+    const how = howToRead(body);
     const dialect: ChatDialect = {
-      ...howToRead(body),
-      write: openaiCompletion,
-      stream: (about) => openaiStream({ ...about, includeUsage: wantsUsage(body) }),
+      ...how,
+      read(sent, reading) {
+        const request = how.read(sent, reading);
+        tools = request.tools;
+        return request;
+      },
+      write: (answer) => openaiCompletion(answer, tools),
+      stream: (about) => openaiStream({ ...about, includeUsage: wantsUsage(body) }, tools),
     };
     if (body['stream'] === true) return streamAnswer(deps, ctx, dialect);
     const text = await answerChat(deps, ctx, dialect);

@@ -1,3 +1,4 @@
+import type { ChatTool } from '../../domain/chat.ts';
 import type { AppMiddleware } from '../context.ts';
 import { responseObject } from '../dialects/responses-reply.ts';
 import { readResponses, responsesWords } from '../dialects/responses-request.ts';
@@ -10,15 +11,21 @@ export const responses =
   (deps: ChatRouteDeps): AppMiddleware =>
   async (ctx) => {
     const body = ctx.request.body ?? {};
+    // Calls are named in the answer as the client named its tools.
+    let tools: readonly ChatTool[] = [];
     const dialect: ChatDialect = {
       route: '/v1/responses',
       idPrefix: 'resp_',
-      read: readResponses,
+      read(sent, reading) {
+        const request = readResponses(sent, reading);
+        tools = request.tools;
+        return request;
+      },
       clampedField: 'max_output_tokens',
       isLive: true,
       words: responsesWords,
-      write: (answer) => responseObject(answer, body),
-      stream: (about) => responsesStream(about, body),
+      write: (answer) => responseObject(answer, body, tools),
+      stream: (about) => responsesStream(about, body, tools),
     };
     if (body['stream'] === true) return streamAnswer(deps, ctx, dialect);
     const text = await answerChat(deps, ctx, dialect);

@@ -200,7 +200,6 @@ describe('a Messages request', () => {
     ['a tool of the provider', { tools: [{ type: 'web_search_20260318', name: 'web_search' }] }, 'tools.0.type'],
     ['an unknown field', { container: 'c1' }, 'container'],
     ['an unknown field of a block', saying([{ type: 'text', text: 'a', speed: 1 }]), 'messages.0.content.0.speed'],
-    ['citations', saying([{ type: 'text', text: 'a', citations: [{}] }]), 'messages.0.content.0.citations.0'],
     ['fast mode', { speed: 'fast' }, 'speed'],
     ['no length', { max_tokens: null }, 'max_tokens'],
     [

@@ -1,0 +1,368 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ChatReply, ChatRequest } from '../../../src/domain/chat.ts';
+import { isContent, toDeltas } from '../../../src/domain/chat-stream.ts';
+import { GatewayError } from '../../../src/domain/errors.ts';
+import type { JsonObject } from '../../../src/domain/json.ts';
+import { readMessages } from '../../../src/http/dialects/anthropic-chat-request.ts';
+import { readV1GeminiChat } from '../../../src/http/dialects/gemini-chat-request.ts';
+import { openaiCompletion } from '../../../src/http/dialects/openai-chat-reply.ts';
+import { readOpenaiChat, readV1OpenaiChat } from '../../../src/http/dialects/openai-chat-request.ts';
+import { openaiStream } from '../../../src/http/dialects/openai-chat-stream.ts';
+import { responseObject } from '../../../src/http/dialects/responses-reply.ts';
+import { readResponses } from '../../../src/http/dialects/responses-request.ts';
+import { responsesStream } from '../../../src/http/dialects/responses-stream.ts';
+
+const schema = { type: 'object', properties: {} };
+const tolerant = { isStrict: false };
+const readers: Record<string, (more: JsonObject, reading?: { isStrict: boolean }) => ChatRequest> = {
+  'chat completions': (more, reading = tolerant) =>
+    readV1OpenaiChat({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more }, reading),
+  responses: (more, reading = tolerant) => readResponses({ model: 'm', input: 'hi', ...more }, reading),
+  messages: (more, reading = tolerant) =>
+    readMessages({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], ...more }, reading),
+  Gemini: (more, reading = tolerant) =>
+    readV1GeminiChat('m', { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], ...more }, reading),
+};
+const fail = (dialect: string): never => {
+  throw new Error(`no reader of ${dialect}`);
+};
+/** Reading changes a body, and cases share theirs. */
+const readBy =
+  (dialect: string) =>
+  (more: JsonObject, reading?: { isStrict: boolean }): ChatRequest =>
+    (readers[dialect] ?? fail(dialect))(structuredClone(more), reading);
+const refusalOf = (run: () => unknown): Pick<GatewayError, 'code' | 'param' | 'message'> => {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof GatewayError) return { code: error.code, param: error.param, message: error.message };
+    throw error;
+  }
+  throw new Error('nothing was refused');
+};
+
+const look: Record<string, JsonObject> = {
+  'chat completions': { type: 'function', function: { name: 'look', parameters: schema } },
+  responses: { type: 'function', name: 'look', parameters: schema },
+  messages: { name: 'look', input_schema: schema },
+  Gemini: { functionDeclarations: [{ name: 'look' }] },
+};
+const required: Record<string, JsonObject> = {
+  'chat completions': { tool_choice: 'required' },
+  responses: { tool_choice: 'required' },
+  messages: { tool_choice: { type: 'any' } },
+  Gemini: { toolConfig: { functionCallingConfig: { mode: 'ANY' } } },
+};
+
+describe('a tool that the provider runs', () => {
+  const listed: [string, JsonObject, string][] = [
+    ['chat completions', { type: 'web_search' }, 'tools.1.web_search'],
+    ['chat completions', { type: 'builtin_function', function: { name: '$web_search' } }, 'tools.1.builtin_function'],
+    ...[
+      ...['web_search', 'web_search_preview', 'local_shell', 'shell', 'apply_patch', 'file_search', 'code_interpreter'],
+      ...['image_generation', 'mcp', 'computer_use_preview', 'tool_search', 'a_tool_of_next_year'],
+    ].map(
+      (type) => ['responses', { type, external_web_access: false }, `tools.1.${type}`] as [string, JsonObject, string],
+    ),
+    ...[
+      ...['web_search_20250305', 'web_fetch_20250910', 'bash_20250124', 'text_editor_20250728', 'computer_20250124'],
+      ...['code_execution_20250825', 'memory_20250818', 'tool_search_tool_regex_20251119', 'mcp_toolset'],
+    ].map((type) => ['messages', { type, name: 'of_the_vendor' }, `tools.1.${type}`] as [string, JsonObject, string]),
+    ...['googleSearch', 'codeExecution', 'urlContext', 'google_search', 'googleMaps'].map(
+      (key) => ['Gemini', { [key]: {} }, `tools.1.${key}`] as [string, JsonObject, string],
+    ),
+  ];
+  const cases = listed.map(([dialect, tool, named]) => ({ dialect, tool, named }));
+
+  it.each(cases)('$dialect: is left out and named: $named', ({ dialect, tool, named }) => {
+    const request = readBy(dialect)({ tools: [look[dialect] ?? {}, tool] });
+    expect(request.tools.map(({ name }) => name)).toEqual(['look']);
+    expect(request.leftOut).toEqual([named]);
+  });
+
+  it.each(cases)('$dialect: is refused beside a forced choice: $named', ({ dialect, tool }) => {
+    const refusal = refusalOf(() => readBy(dialect)({ tools: [look[dialect] ?? {}, tool], ...required[dialect] }));
+    expect(refusal).toMatchObject({ code: 'unsupported_parameter', message: expect.stringContaining('provider') });
+  });
+
+  it.each(cases)('$dialect: is refused by a strict reading: $named', ({ dialect, tool }) => {
+    const refusal = refusalOf(() => readBy(dialect)({ tools: [look[dialect] ?? {}, tool] }, { isStrict: true }));
+    expect(refusal.code).toBe('unsupported_parameter');
+  });
+
+  it.each([
+    ['responses', { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }],
+    ['chat completions', { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }],
+    [
+      'messages',
+      {
+        tools: [{ type: 'web_search_20250305', name: 'web_search' }],
+        tool_choice: { type: 'tool', name: 'web_search' },
+      },
+    ],
+  ])('%s: is refused if the choice names it', (dialect, more) => {
+    const refusal = refusalOf(() => readBy(dialect)(more));
+    expect(refusal).toMatchObject({ code: 'unsupported_parameter', param: 'tool_choice' });
+  });
+
+  it('leaves no tool waiting for the search of the provider', () => {
+    const request = readBy('messages')({
+      tools: [
+        { type: 'tool_search_tool_bm25_20251119', name: 'search' },
+        { name: 'look', input_schema: schema, defer_loading: true },
+      ],
+    });
+    expect(request.tools[0]).not.toHaveProperty('vendor');
+  });
+
+  it.each(
+    [
+      ...['web_search_call', 'local_shell_call', 'local_shell_call_output', 'file_search_call', 'mcp_call'],
+      ...['mcp_list_tools', 'code_interpreter_call', 'image_generation_call', 'computer_call_output'],
+      'tool_search_output',
+    ].map((type) => [type]),
+  )('leaves its item %s out of a conversation', (type) => {
+    const input: JsonObject[] = [
+      { role: 'user', content: 'a' },
+      { type, id: 'x_1', status: 'completed' },
+      { role: 'user', content: 'b' },
+    ];
+    const request = readBy('responses')({ input });
+    expect(request.messages.map(({ content }) => content)).toEqual(['a', 'b']);
+    expect(request.leftOut).toEqual([`input.1.${type}`]);
+    expect(refusalOf(() => readBy('responses')({ input }, { isStrict: true }))).toMatchObject({
+      param: 'input.1.type',
+    });
+  });
+
+  it('leaves its blocks out of a conversation of messages', () => {
+    const messages: JsonObject[] = [
+      { role: 'user', content: 'a' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'server_tool_use', id: 's1', name: 'web_search', input: {} },
+          { type: 'web_search_tool_result', tool_use_id: 's1', content: [] },
+          { type: 'text', text: 'found', citations: [{ type: 'web_search_result_location', url: 'https://a.test' }] },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'server_tool_use', id: 's2', name: 'web_search', input: {} }] },
+      { role: 'user', content: 'b' },
+    ];
+    const request = readBy('messages')({ messages });
+    expect(request.messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: [{ type: 'text', text: 'found' }] },
+      { role: 'user' },
+    ]);
+    expect(request.leftOut).toEqual([
+      'messages.1.content.0.server_tool_use',
+      'messages.1.content.1.web_search_tool_result',
+      'messages.2.content.0.server_tool_use',
+    ]);
+  });
+
+  it('leaves its parts out of a conversation of Gemini', () => {
+    const contents: JsonObject[] = [
+      { role: 'user', parts: [{ text: 'a' }] },
+      { role: 'model', parts: [{ executableCode: { code: '1' } }, { text: 'one' }] },
+      { role: 'model', parts: [{ code_execution_result: { output: '1' } }] },
+      { role: 'user', parts: [{ text: 'b' }] },
+    ];
+    const request = readBy('Gemini')({ contents });
+    expect(request.messages).toHaveLength(3);
+    expect(request.leftOut).toEqual(['contents.1.parts.0.executableCode', 'contents.2.parts.0.code_execution_result']);
+  });
+});
+
+describe('an answer with tools of namespaces and tools with free text', () => {
+  const namespace = (name: string, tools: JsonObject[]): JsonObject => ({
+    type: 'namespace',
+    name,
+    description: 'd',
+    tools,
+  });
+  const read = { type: 'function', name: 'read', parameters: schema };
+  const patch = {
+    type: 'custom',
+    name: 'patch',
+    description: 'Edits.',
+    format: { type: 'grammar', syntax: 'lark', definition: 'start: X' },
+  };
+  const body = {
+    tools: [
+      { type: 'function', name: 'files__read', parameters: schema },
+      namespace('files', [read, namespace('inner', [read])]),
+      namespace('mcp__db__', [read]),
+      patch,
+    ],
+  };
+  const request = () => readBy('responses')({ ...body });
+  const reply = (name: string, text: string): ChatReply => ({
+    content: null,
+    refusal: null,
+    toolCalls: [{ id: 'c1', name, arguments: text }],
+    finishReason: 'tool_calls',
+    usage: null,
+  });
+  const about = { id: 'resp_1', requestId: 'req_1', created: 0, model: 'm', inputTokens: 1 };
+  const usage = { input: 1, output: 1 };
+  const whole = (name: string, text: string): unknown =>
+    responseObject({ ...about, reply: reply(name, text), usage }, body, request().tools)['output'];
+  const streamed = (name: string, text: string): string => {
+    const writer = responsesStream(about, body, request().tools);
+    const answered = { reply: reply(name, text), usage, credits: 1, attempts: 1 };
+    return writer.pieces(toDeltas(answered.reply).filter(isContent)) + writer.end(answered);
+  };
+
+  it('offers each tool under a name of its own', () => {
+    expect(request().tools.map(({ name }) => name)).toEqual([
+      'files__read',
+      'files__read_2',
+      'files__inner__read',
+      'mcp__db__read',
+      'patch',
+    ]);
+  });
+
+  it.each([
+    ['files__read', undefined, 'read'],
+    ['files__read_2', 'files', 'read'],
+    ['files__inner__read', 'files__inner', 'read'],
+    ['mcp__db__read', 'mcp__db__', 'read'],
+  ])('names the call of %s as the client does', (offered, named, own) => {
+    const name = named === undefined ? offered : own;
+    const item = {
+      type: 'function_call',
+      call_id: 'c1',
+      name,
+      arguments: '{"a":1}',
+      ...(named !== undefined && { namespace: named }),
+    };
+    expect(whole(offered, '{"a":1}')).toMatchObject([item]);
+    expect(streamed(offered, '{"a":1}')).toContain(
+      `"name":"${name}"${named === undefined ? '' : `,"namespace":"${named}"`}`,
+    );
+  });
+
+  it('answers a tool with free text by its text', () => {
+    const item = { type: 'custom_tool_call', call_id: 'c1', name: 'patch', input: 'a "b"\n' };
+    expect(whole('patch', '{"input":"a \\"b\\"\\n"}')).toMatchObject([item]);
+    expect(whole('patch', 'no object')).toMatchObject([{ ...item, input: 'no object' }]);
+    const events = streamed('patch', '{"input":"a \\"b\\"\\n"}');
+    expect(events).toContain('"response.custom_tool_call_input.done"');
+    expect(events).not.toContain('function_call_arguments');
+  });
+
+  it('tells a model of the grammar, and keeps the form of the vendor', () => {
+    const tool = request().tools.at(-1);
+    expect(tool).toMatchObject({ description: expect.stringContaining('start: X'), custom: { description: 'Edits.' } });
+  });
+
+  it('reads the calls of an earlier turn under the offered names', () => {
+    const input: JsonObject[] = [
+      { role: 'user', content: 'a' },
+      { type: 'function_call', call_id: 'c1', name: 'read', namespace: 'files', arguments: '{}' },
+      { type: 'custom_tool_call', call_id: 'c2', name: 'patch', input: 'x' },
+      { type: 'function_call_output', call_id: 'c1', output: 'one' },
+      { type: 'custom_tool_call_output', call_id: 'c2', output: 'two' },
+    ];
+    const [, turn, ...results] = readBy('responses')({ ...body, input }).messages;
+    expect(turn).toMatchObject({
+      toolCalls: [
+        { id: 'c1', name: 'files__read_2' },
+        { id: 'c2', name: 'patch', arguments: '{"input":"x"}', isCustom: true },
+      ],
+    });
+    expect(results).toMatchObject([{ toolCallId: 'c1' }, { toolCallId: 'c2' }]);
+  });
+
+  it('offers tools that come in the conversation', () => {
+    const input: JsonObject[] = [
+      {
+        type: 'additional_tools',
+        role: 'developer',
+        tools: [namespace('files', [read]), patch, { type: 'web_search' }],
+      },
+      { role: 'user', content: 'a' },
+    ];
+    const asked = readBy('responses')({ input });
+    expect(asked.tools.map(({ name }) => name)).toEqual(['files__read', 'patch']);
+    expect(asked.leftOut).toEqual(['input.0.tools.2.web_search']);
+    expect(asked.messages).toEqual([{ role: 'user', content: 'a' }]);
+  });
+
+  it('answers a custom tool of chat completions in its own form', () => {
+    const custom = { type: 'custom', custom: { name: 'patch', description: 'Edits.' } };
+    const messages: JsonObject[] = [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', tool_calls: [{ id: 'c0', type: 'custom', custom: { name: 'patch', input: 'x' } }] },
+      { role: 'tool', tool_call_id: 'c0', content: 'done' },
+    ];
+    const { tools, messages: said } = readBy('chat completions')({ tools: [custom], messages });
+    expect(said[1]).toMatchObject({ toolCalls: [{ id: 'c0', name: 'patch', isCustom: true }] });
+    const call = { id: 'c1', type: 'custom', custom: { name: 'patch', input: 'y' } };
+    const answer = { ...about, reply: reply('patch', '{"input":"y"}'), usage };
+    expect(openaiCompletion(answer, tools)).toMatchObject({ choices: [{ message: { tool_calls: [call] } }] });
+    const writer = openaiStream({ ...about, includeUsage: false }, tools);
+    const events =
+      writer.pieces(toDeltas(answer.reply).filter(isContent)) + writer.end({ ...answer, credits: 1, attempts: 1 });
+    expect(events).toContain(JSON.stringify({ index: 0, ...call }));
+  });
+
+  it('stays refused on the routes of the specification', () => {
+    const asked = {
+      model: 'm',
+      messages: [{ role: 'user', content: 'a' }],
+      tools: [{ type: 'custom', custom: { name: 'p' } }],
+    };
+    expect(refusalOf(() => readOpenaiChat(asked))).toMatchObject({ code: 'invalid_value', param: 'tools.0.type' });
+  });
+});
+
+describe('the allowed tools of a choice', () => {
+  const named = (...names: string[]): Record<string, JsonObject> => ({
+    'chat completions': { tools: names.map((name) => ({ type: 'function', function: { name } })) },
+    responses: { tools: names.map((name) => ({ type: 'function', name })) },
+    Gemini: { tools: [{ functionDeclarations: names.map((name) => ({ name })) }] },
+  });
+  const allow = (mode: 'auto' | 'required', names: string[]): Record<string, JsonObject> => ({
+    'chat completions': {
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode, tools: names.map((name) => ({ type: 'function', function: { name } })) },
+      },
+    },
+    responses: {
+      tool_choice: { type: 'allowed_tools', mode, tools: names.map((name) => ({ type: 'function', name })) },
+    },
+    Gemini: {
+      toolConfig: { functionCallingConfig: { mode: mode === 'auto' ? 'AUTO' : 'ANY', allowedFunctionNames: names } },
+    },
+  });
+  const dialects = ['chat completions', 'responses', 'Gemini'];
+  const cases = dialects.flatMap((dialect) => (['auto', 'required'] as const).map((mode) => [dialect, mode] as const));
+
+  it.each(cases)('%s: are the only ones that are offered (%s)', (dialect, mode) => {
+    const request = readBy(dialect)({ ...named('a', 'b', 'c')[dialect], ...allow(mode, ['a', 'c'])[dialect] });
+    expect(request.tools.map(({ name }) => name)).toEqual(['a', 'c']);
+    expect(request.toolChoice).toBe(mode);
+  });
+
+  it.each(cases)('%s: must be tools of the request (%s)', (dialect, mode) => {
+    const run = () => readBy(dialect)({ ...named('a', 'b')[dialect], ...allow(mode, ['a', 'x'])[dialect] });
+    expect(refusalOf(run).code).toBe('invalid_value');
+  });
+});
+
+it('says how to send the items that a reference stands for', () => {
+  const input: JsonObject[] = [
+    { role: 'user', content: 'a' },
+    { type: 'item_reference', id: 'msg_1' },
+  ];
+  expect(refusalOf(() => readBy('responses')({ input }))).toMatchObject({
+    code: 'unsupported_parameter',
+    param: 'input.1.type',
+    message: expect.stringMatching(/store: false.*providerOptions\.openai\.store = false/),
+  });
+});
