@@ -34,7 +34,7 @@ export interface AttemptTask {
   cancelRequested: boolean;
   /**
    * The latest attempt on the channel that was asked for, with the time since it began. Its outcome is null while it runs. Null if there is
-   * none, or if the channel was too busy then and may be called again now.
+   * none, or if the channel was too busy or not reachable then and may be called again now.
    */
   begun: (Pick<AttemptMemory, 'outcome' | 'code'> & { ageMs: number }) | null;
 }
@@ -89,7 +89,7 @@ export async function startAttempt(
 
 /**
  * Begins the attempt of a task on a channel, or takes over the existing one with a new fencing token. A channel that was too busy for the
- * task gets another attempt from the time on that its row names. Null if no attempt may begin:
+ * task, or that it could not reach, gets another attempt from the time on that its row names. Null if no attempt may begin:
  * the task has ended or is being canceled, or the channel is not enabled, not available, or has another adapter now.
  */
 export async function beginAttempt(
@@ -182,7 +182,7 @@ export interface AttemptEnd {
   errorClass?: ErrorClass | null;
   status?: number | null;
   detail?: string | null;
-  /** The channel was too busy and bought nothing: when the task may call it again. */
+  /** The channel was too busy or could not be reached, and bought nothing: when the task may call it again. */
   retry?: BusyChannel | null;
   outputs?: TaskOutput[];
   /** Replaces the addresses of results that the task does not get. */
@@ -233,7 +233,11 @@ export interface AttemptedChannel {
   channelId: string;
   name: string;
   outcome: AttemptMemory['outcome'];
-  /** From when on the task may call the channel again, because it was too busy. Unix milliseconds; null after any other outcome. */
+  errorClass: ErrorClass | null;
+  /**
+   * From when on the task may call the channel again, because it was too busy or could not be reached. Unix milliseconds; null after any
+   * other outcome.
+   */
   retryAtMs: number | null;
   retryPromised: boolean | null;
 }
@@ -250,7 +254,7 @@ export interface TaskRouting {
 /** `TaskRouting` of the task `t`, as JSON. */
 export const routingJson = `jsonb_build_object('modelId', t.model_id, 'groups', t.snapshot -> 'groups',
   'families', array(select jsonb_object_keys(t.snapshot -> 'upstream')),
-  'attempted', array(select jsonb_build_object('channelId', channel_id, 'name', channel_name, 'outcome', outcome,
+  'attempted', array(select jsonb_build_object('channelId', channel_id, 'name', channel_name, 'outcome', outcome, 'errorClass', error_class,
                        'retryAtMs', extract(epoch from retry_at) * 1000, 'retryPromised', retry_promised)
                      from attempt where request_id = t.id order by n))`;
 

@@ -19,6 +19,8 @@ export interface ChannelRow {
   troubledModels: string[];
   /** Models whose breaker tripped and that have not succeeded since. A call for one needs a claim (`claimChannel`). */
   trippedModels: string[];
+  /** Those of `trippedModels` whose last failure was that the provider could not be reached. A worker probes their channel. */
+  unreachableModels: string[];
   /** By model id: the state of a mapping that is not drawn. */
   notDrawn: Record<string, string>;
   /** By model id (or `*`): the reason why an operator is needed. */
@@ -36,6 +38,7 @@ export async function listChannels(database: Database): Promise<{ channels: Chan
        array(select h.model_id from channel_health h
         where h.channel_id = c.id and (h.failures > 0 or h.trips > 0 or h.alarm is not null)) as troubled_models,
        array(select h.model_id from channel_health h where h.channel_id = c.id and h.trips > 0) as tripped_models,
+       array(select h.model_id from channel_health h where h.channel_id = c.id and h.trips > 0 and h.reason = 'connect') as unreachable_models,
        coalesce((select jsonb_object_agg(s.model_id, s.state) from channel_mapping_state s
         where s.channel_id = c.id and s.state is not null), '{}') as not_drawn,
        coalesce((select jsonb_object_agg(h.model_id, h.alarm) from channel_health h
@@ -154,11 +157,15 @@ export async function listTrippedChannels(database: Database): Promise<TrippedCh
   );
 }
 
-/** Makes a tripped channel available again; false if it has tripped again since it was read or is available already. */
+/**
+ * Makes a tripped channel available again; false if it has tripped again since it was read or is available already. Trips because the
+ * provider could not be reached do not lengthen the next one: a provider that comes back may fail a few more calls.
+ */
 export async function recoverChannel(database: Database, tripped: TrippedChannel): Promise<boolean> {
   return database.returnsRow(
     'recover-channel',
-    `update channel_health set unavailable_until = null, updated_at = clock_timestamp()
+    `update channel_health set unavailable_until = null, trips = case when reason = 'connect' then 1 else trips end,
+       updated_at = clock_timestamp()
      where channel_id = $1 and model_id = any ($2) and coalesce(reason, '') = $3 and updated_at <= $4::timestamptz
        and unavailable_until > clock_timestamp() returning model_id`,
     [tripped.channelId, tripped.modelIds, tripped.reason, tripped.updatedAt],

@@ -122,6 +122,18 @@ export async function claimUnstartedTasks(
   );
 }
 
+/** Lets these claimed tasks be claimed again after `seconds`, unless their workflow exists now. */
+export async function shortenClaims(database: Database, taskIds: string[], seconds: number): Promise<void> {
+  await database.query(
+    'shorten-claims',
+    `with claimed as (
+       select id from task where id = any ($1) and workflow_started_at is null order by id for no key update
+     )
+     update task t set start_claimed_until = clock_timestamp() + make_interval(secs => $2) from claimed c where t.id = c.id`,
+    [taskIds, seconds],
+  );
+}
+
 /** Records that the workflows of these tasks exist. */
 export async function markStarted(database: Database, taskIds: string[]): Promise<void> {
   await database.query(

@@ -92,6 +92,21 @@ export function busyChannel(
   return { seconds, isPromised: isLimit || status === 429 || retryAfterSeconds !== undefined };
 }
 
+/** For how long a media task leaves a channel alone that it could not reach. Nothing was sent, so the next call costs nothing there. */
+const unreachableSeconds = 3;
+
+/**
+ * When a media task may call a channel again that has bought nothing for it: the channel was too busy (`busyChannel`), or could not be
+ * reached. Null after any other outcome.
+ */
+export function mayCallAgain(
+  attempt: Attempt<unknown>,
+  busyBounds: { usualSeconds: number; maxSeconds: number },
+): BusyChannel | null {
+  const isUnreachable = attempt.kind === 'transient' && attempt.errorClass === 'connect';
+  return isUnreachable ? { seconds: unreachableSeconds, isPromised: false } : busyChannel(attempt, busyBounds);
+}
+
 /** Outcomes of one channel and model in the last minute, as one process saw them. */
 export interface OutcomeWindow {
   /** Unix milliseconds (any steady clock) and whether it failed; oldest first. */

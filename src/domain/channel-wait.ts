@@ -6,8 +6,8 @@ const roundMsMax = 60_000;
 const marginMs = 100;
 
 /**
- * How long a task waits before it draws its channels again, in milliseconds: until the first becomes available, and at least a quarter of
+ * How long a task waits before it draws its channels again, in milliseconds: until the first becomes available, and at least an eighth of
  * the time that it has waited so far, between a second and a minute. So an hour of waiting is less than a hundred rounds.
  */
 export const channelWaitMs = ({ availableInMs, waitedMs }: { availableInMs: number; waitedMs: number }): number =>
-  Math.max(availableInMs + marginMs, Math.min(Math.max(waitedMs / 4, roundMsMin), roundMsMax));
+  Math.max(availableInMs + marginMs, Math.min(Math.max(waitedMs / 8, roundMsMin), roundMsMax));

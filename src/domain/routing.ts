@@ -34,6 +34,9 @@ export interface Draw<T extends Candidate> {
   availableAtMs: number | null;
 }
 
+/** How often a worker probes the channels that could not be reached, and how soon a task that waits for one draws again. */
+export const UNREACHABLE_PROBE_SECONDS = 2;
+
 /** The channels that could serve the model at all, whatever their health: enabled, in a group, of a mapped family, weighted, and not without the model. */
 export const listServing = <T extends Candidate>(channels: readonly T[], wanted: Wanted): T[] =>
   channels.filter(
@@ -62,6 +65,24 @@ export function drawOrder<T extends Candidate>(channels: readonly T[], wanted: W
     availableAtMs: ends.length === 0 ? null : Math.min(...ends),
   };
 }
+
+/**
+ * The channels as a task that waits for one sees them. A channel that tripped because it could not be reached is probed every few
+ * seconds, so it may be available long before its trip ends.
+ */
+export const soonIfUnreachable = <T extends Candidate & { unreachableModels: readonly string[] }>(
+  channels: readonly T[],
+  nowMs: number,
+): T[] => {
+  const soonMs = nowMs + UNREACHABLE_PROBE_SECONDS * 1_000;
+  return channels.map((channel) => {
+    const ends = Object.entries(channel.unavailableUntil).map(([model, untilMs]): [string, number] => [
+      model,
+      channel.unreachableModels.includes(model) ? Math.min(untilMs, soonMs) : untilMs,
+    ]);
+    return { ...channel, unavailableUntil: Object.fromEntries(ends) };
+  });
+};
 
 /**
  * The channels as one task may draw them: a channel that was too busy for the task is unavailable until `retryAtMs` has it, unix

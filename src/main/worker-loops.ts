@@ -1,3 +1,4 @@
+import { probeUnreachableChannels } from '../commands/channels/probe-channels.ts';
 import { decideAbandonedCancels } from '../commands/tasks/decide-abandoned-cancels.ts';
 import { endStaleTasks } from '../commands/tasks/end-stale-tasks.ts';
 import { createEndFollowUp } from '../commands/tasks/follow-up-ends.ts';
@@ -9,6 +10,7 @@ import { resumeSilentTasks, STARTER_BATCH_MAX, startUnstartedTasks } from '../co
 import { EXPIRED_BATCH_MAX, expireChats } from '../db/chat-ledger.ts';
 import { foldTraffic } from '../db/overview.ts';
 import type { Deps } from '../deps.ts';
+import { UNREACHABLE_PROBE_SECONDS } from '../domain/routing.ts';
 import { pause } from '../platform/pause.ts';
 import { ensureTemporal } from './ensure-temporal.ts';
 import { createTemporalWatch } from './watch-temporal.ts';
@@ -29,10 +31,16 @@ export function startLoops(deps: Deps) {
   const followUp = createEndFollowUp(deps);
   const loops = [
     loop(deps, stopping.signal, 'starter', async () => {
-      const { claimed, started } = await startUnstartedTasks(deps);
+      const { claimed, started, isAway } = await startUnstartedTasks(deps);
+      // Starts at once when Temporal is back, and claims nothing before.
+      if (isAway) await untilReachable(deps, stopping.signal);
       // A full batch means that more tasks wait. After a failed one Temporal needs a moment.
       if (claimed > started) return 1_000;
       return claimed === STARTER_BATCH_MAX ? 0 : config.starter.intervalMs;
+    }),
+    loop(deps, stopping.signal, 'unreachable channels', async () => {
+      await probeUnreachableChannels(deps);
+      return UNREACHABLE_PROBE_SECONDS * 1_000;
     }),
     loop(deps, stopping.signal, 'poller', () => poller.claim()),
     loop(deps, stopping.signal, 'stale sweep', async () => {
@@ -68,6 +76,13 @@ export function startLoops(deps: Deps) {
       await Promise.all([poller.stop(), followUp.close(0)]);
     },
   };
+}
+
+const reachableWithinMs = 2_000;
+
+/** Returns when Temporal answers or the loops stop. */
+async function untilReachable({ workflows }: Deps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !(await workflows.isReachable(reachableWithinMs))) await pause(1_000, signal);
 }
 
 const sweeps = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { busyChannel } from '../../src/domain/channel-health.ts';
+import { busyChannel, mayCallAgain } from '../../src/domain/channel-health.ts';
 import type { Attempt } from '../../src/domain/upstream.ts';
 
 const bounds = { usualSeconds: 5, maxSeconds: 60 };
@@ -41,5 +41,31 @@ describe('busyChannel', () => {
     ['a success', { kind: 'ok', value: true } as const],
   ])('%s is not busy', (_what, attempt) => {
     expect(busyChannel(attempt, bounds)).toBeNull();
+  });
+});
+
+describe('mayCallAgain', () => {
+  it.each([
+    ['a refused connection', transient({ errorClass: 'connect', detail: 'ECONNREFUSED' })],
+    ['no connection in time', transient({ errorClass: 'connect', detail: 'UND_ERR_CONNECT_TIMEOUT' })],
+    ['an unknown host', transient({ errorClass: 'connect', detail: 'ENOTFOUND' })],
+  ])('allows another call soon after %s, and does not take that for a promise', (_what, attempt) => {
+    expect(mayCallAgain(attempt, bounds)).toEqual({ seconds: 3, isPromised: false });
+  });
+
+  it('allows another call of a channel that was too busy, when it asked for it', () => {
+    expect(mayCallAgain(transient({ errorClass: 'rate_limit', retryAfterSeconds: 7 }), bounds)).toEqual({
+      seconds: 7,
+      isPromised: true,
+    });
+  });
+
+  it.each([
+    ['a connection that broke after the request was sent', { kind: 'unknown', errorClass: 'interrupted', detail: '' }],
+    ['a 500', transient({ status: 500 })],
+    ['a redirect', transient({ errorClass: 'redirect', status: 302 })],
+    ['an error of our account', transient({ errorClass: 'account', status: 401 })],
+  ] as const)('allows none after %s', (_what, attempt) => {
+    expect(mayCallAgain(attempt, bounds)).toBeNull();
   });
 });

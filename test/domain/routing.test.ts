@@ -4,6 +4,7 @@ import {
   drawOrder,
   firstToRecover,
   listServing,
+  soonIfUnreachable,
   unavailableWhileBusy,
   type Candidate,
   type Wanted,
@@ -193,5 +194,32 @@ describe('unavailableWhileBusy', () => {
 
   it('does not shorten a cool-down of the channel', () => {
     expect(drawn([candidate('a', { unavailableUntil: { '*': nowMs + 900 } })]).availableAtMs).toBe(nowMs + 900);
+  });
+});
+
+describe('soonIfUnreachable', () => {
+  const drawn = (unavailableUntil: Record<string, number>, unreachableModels: string[]) =>
+    drawOrder(
+      soonIfUnreachable([{ ...candidate('a', { unavailableUntil }), unreachableModels }], nowMs),
+      wanted,
+      () => 0,
+    );
+
+  it.each([
+    ['the model', { 'model-a': nowMs + 300_000 }, ['model-a']],
+    ['all models', { '*': nowMs + 300_000 }, ['*']],
+  ])('has a task draw again within seconds while the trip of %s is probed', (_what, until, unreachable) => {
+    expect(drawn(until, unreachable)).toEqual({ order: [], availableAtMs: nowMs + 2_000 });
+  });
+
+  it.each([
+    ['for another reason', { 'model-a': nowMs + 300_000 }, []],
+    ['for another model only', { '*': nowMs + 300_000 }, ['model-a']],
+  ])('leaves the end of a trip as it is %s', (_what, until, unreachable) => {
+    expect(drawn(until, unreachable).availableAtMs).toBe(nowMs + 300_000);
+  });
+
+  it('does not make a trip longer', () => {
+    expect(drawn({ 'model-a': nowMs + 500 }, ['model-a']).availableAtMs).toBe(nowMs + 500);
   });
 });

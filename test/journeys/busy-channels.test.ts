@@ -159,6 +159,46 @@ describe('a task of each family whose only channel is too busy once', () => {
   }
 });
 
+describe('a task of each family whose only channel cannot be reached', () => {
+  it('waits while the provider is away, succeeds after its return, and is bought once', async () => {
+    await expectSuccessAfterReturn([falModel]);
+    await gateway.database.query('test-no-fal', `update channel set enabled = false where adapter = 'fal'`);
+    try {
+      await expectSuccessAfterReturn(Object.values(models));
+    } finally {
+      await gateway.database.query('test-fal', `update channel set enabled = true where name = 'sandbox-a'`);
+    }
+  });
+
+  it('makes few calls while it waits, and is canceled at once', async () => {
+    await upstream.leave();
+    const { taskId, mark } = await create(falModel, 'away and canceled');
+    await eventually(async () => (await attemptsOf(taskId)).length > 1);
+    expect(await attemptsOf(taskId)).toMatchObject([
+      { outcome: 'transient', error: 'connect', status: null },
+      { outcome: 'transient', error: 'connect', status: null },
+    ]);
+    const answer = await gateway.create(project.apiKey, `/api/v1/tasks/${taskId}/cancel`, '');
+    await upstream.comeBack();
+    expect(answer).toMatchObject({ status: 200, body: { status: 'canceled' } });
+    await gateway.poll(project.apiKey, (await create(falModel, 'after the return')).taskId);
+    expect(taken(mark)).toBe(0);
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ refund: 1 });
+  });
+
+  async function expectSuccessAfterReturn(models: string[]): Promise<void> {
+    await upstream.leave();
+    const waiting = await Promise.all(models.map((model) => create(model, `away ${model}`)));
+    await Promise.all(waiting.map(({ taskId }) => eventually(async () => (await attemptsOf(taskId)).length > 0)));
+    expect(await countRunning(waiting)).toBe(models.length);
+    await upstream.comeBack();
+    const ended = await endsOf(waiting);
+    expect(ended.map(({ model, status }) => [model, status])).toEqual(models.map((model) => [model, 'succeeded']));
+    expect(waiting.map(({ mark }) => taken(mark))).toEqual(models.map(() => 1));
+    for (const { taskId } of waiting) expect(await entriesOf(gateway.database, taskId)).toEqual({ settle: 1 });
+  }
+});
+
 describe('a task whose channel stays too busy', () => {
   it('ends as no_channel_available, with a refund, when a fifth of its time is left', async () => {
     const task = await gateway.poll(late.project.apiKey, late.taskId);

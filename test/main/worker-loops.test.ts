@@ -114,3 +114,31 @@ describe('while a provider answers no stop', () => {
     }
   });
 });
+
+describe('while Temporal is away', () => {
+  it('the starter claims no more tasks after the first failure, and starts those that wait on its return', async () => {
+    const taskIds: string[] = [];
+    for (let n = 0; n < 3; n++) taskIds.push((await admitted(openLedger(db), newTask(book, 1))).taskId);
+    await run(db, 'update task set workflow_started_at = null where id = any ($1)', [taskIds]);
+    let isBack = false;
+    let starts = 0;
+    let asked = 0;
+    const loops = startLoops({
+      ...built.deps,
+      workflows: {
+        ...built.deps.workflows,
+        start: () => Promise.resolve(isBack ? 'started' : (starts++, 'unreachable')),
+        isReachable: () => Promise.resolve((asked++, isBack)),
+      },
+    });
+    const started = `select 1 from task where id = any ($1) and workflow_started_at is not null`;
+    try {
+      await eventually(() => Promise.resolve(starts > 0 && asked > 4), { what: 'a start that fails' });
+      expect(starts).toBe(3);
+      isBack = true;
+      await eventually(async () => (await rowsOf(db, started, [taskIds])).length === 3, { what: 'the starts' });
+    } finally {
+      await loops.stop();
+    }
+  });
+});

@@ -1,4 +1,4 @@
-import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** What a busy provider answers to a submit. */
@@ -21,6 +21,9 @@ export interface BusyUpstream {
   submits: SeenSubmit[];
   /** Refuses each later submit for which `when` is true. Null: none. */
   refuse(answer: BusyAnswer | null, when?: (submit: Pick<SeenSubmit, 'path' | 'body'>) => boolean): void;
+  /** Ends every connection, and accepts none until \`comeBack\`. */
+  leave(): Promise<void>;
+  comeBack(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -49,7 +52,9 @@ export async function startBusyUpstream(target: string): Promise<BusyUpstream> {
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => handle(incoming, outgoing, Buffer.concat(chunks)));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const listen = (port: number): Promise<void> =>
+    new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
+  await listen(0);
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
@@ -57,10 +62,14 @@ export async function startBusyUpstream(target: string): Promise<BusyUpstream> {
     refuse(answer, when = () => true) {
       refusal = answer && { answer, when };
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    leave: () => leave(server),
+    comeBack: () => listen(port),
+    close: () => leave(server),
   };
 }
+
+const leave = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });

@@ -1,5 +1,7 @@
 import { endFreeCallFailures, listTrippedChannels, recoverChannel, type TrippedChannel } from '../../db/channels.ts';
 import type { Deps } from '../../deps.ts';
+import { freeCallNoteOf } from '../../domain/channel-health.ts';
+import type { Attempt } from '../../domain/upstream.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
 import { probeChannel } from './probe-channel.ts';
 
@@ -24,12 +26,29 @@ export async function probeChannels(deps: ProbeDeps): Promise<{ probed: number; 
 }
 
 /**
+ * Probes each enabled channel whose breaker tripped because its provider could not be reached. Nothing is sent to a provider that is away,
+ * so it may be called every few seconds, and a short outage does not last as long as the trip. Any answer that does not count
+ * as a failure makes the channel probing. Returns how many became so.
+ */
+export async function probeUnreachableChannels(deps: ProbeDeps): Promise<number> {
+  const unreachable = (await listTrippedChannels(deps.db)).filter(({ reason }) => reason === 'connect');
+  let reopened = 0;
+  await inLanes(unreachable, lanes, async (tripped) => {
+    if ((await probe(deps, tripped, (answer) => freeCallNoteOf(answer).kind !== 'failure')) === 'reopened')
+      reopened += 1;
+  });
+  if (reopened > 0) deps.channels.forget();
+  return reopened;
+}
+
+/**
  * `superseded`: the channel answered, but in the meantime it was tripped again or recovered. Never rejects, so that a failed probe
  * does not stop the others.
  */
 async function probe(
   deps: ProbeDeps,
   tripped: TrippedChannel,
+  isWell: (answer: Attempt<true>) => boolean = ({ kind }) => kind === 'ok',
 ): Promise<'reopened' | 'superseded' | 'failed' | 'not_offered'> {
   const { channelId, modelIds } = tripped;
   const about: Record<string, unknown> = { channel_id: channelId, models: modelIds };
@@ -39,8 +58,11 @@ async function probe(
     about['channel'] = channel.name;
     const answer = await probeChannel(deps, channel);
     if (!answer) return 'not_offered';
-    deps.logger.info({ ...about, answer: answer.kind }, 'a tripped channel was probed');
-    if (answer.kind !== 'ok') return 'failed';
+    const well = isWell(answer);
+    // A provider that stays away is probed every few seconds.
+    const level = !well && tripped.reason === 'connect' ? 'debug' : 'info';
+    deps.logger[level]({ ...about, answer: answer.kind }, 'a tripped channel was probed');
+    if (!well) return 'failed';
     const recovered = await recoverChannel(deps.db, tripped);
     // A trip for all models was of a free call, so a free call proves the end of its cause.
     if (recovered && modelIds.includes('*')) await endFreeCallFailures(deps.db, channelId);

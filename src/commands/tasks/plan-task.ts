@@ -1,7 +1,7 @@
 import { findPendingDelivery } from '../../db/deliveries.ts';
 import { findTaskRouting, type TaskRouting } from '../../db/attempts.ts';
 import type { Deps } from '../../deps.ts';
-import { ATTEMPTS_MAX, drawOrder, unavailableWhileBusy } from '../../domain/routing.ts';
+import { ATTEMPTS_MAX, drawOrder, soonIfUnreachable, unavailableWhileBusy } from '../../domain/routing.ts';
 import { isTerminal } from '../../domain/task.ts';
 import { usableCredential } from '../channels/unseal-credential.ts';
 import type { ChannelDraw, DeliveryLimits, TaskPlan } from '../../domain/workflow-contract.ts';
@@ -43,9 +43,9 @@ export async function drawChannels(deps: PlanDeps, taskId: string): Promise<Chan
 }
 
 /**
- * Draws the channels for a task whose channels were all tried or unavailable. A channel that was too busy for the task bought nothing: it
- * is drawn again from the time on that its attempt names, and does not count towards the limit of attempts. After a failure on three
- * channels none is drawn. A 503 without a promise is a failure too, because it may be an outage.
+ * Draws the channels for a task whose channels were all tried or unavailable. A channel that was too busy for the task, or that it could not
+ * reach, bought nothing: it is drawn again from the time on that its attempt names, and does not count towards the limit of attempts. After
+ * a failure on three channels none is drawn. A 503 without a promise is such a failure, because the provider may have a lasting trouble.
  */
 export async function drawAgain(deps: PlanDeps, taskId: string): Promise<ChannelDraw> {
   const routing = await findTaskRouting(deps.db, taskId);
@@ -58,9 +58,10 @@ export async function drawAgain(deps: PlanDeps, taskId: string): Promise<Channel
   const { channels, nowMs } = await deps.channels.list();
   // A channel without a usable credential is skipped at each attempt, so the task must not wait for it.
   const usable = channels.filter((channel) => usableCredential(deps, channel) !== null);
-  const known = { channels: unavailableWhileBusy(usable, retryAtMs), nowMs };
+  const known = { channels: unavailableWhileBusy(soonIfUnreachable(usable, nowMs), retryAtMs), nowMs };
   const failed = routing.attempted.filter(({ outcome, retryPromised }) => outcome === 'transient' && !retryPromised);
-  if (new Set(failed.map(({ channelId }) => channelId)).size >= ATTEMPTS_MAX) return { ...nothing, hasFailed: true };
+  const reached = failed.filter(({ errorClass }) => errorClass !== 'connect');
+  if (new Set(reached.map(({ channelId }) => channelId)).size >= ATTEMPTS_MAX) return { ...nothing, hasFailed: true };
   const draw = drawFor(deps, { ...routing, attempted: counted }, known);
   return { ...draw, hasFailed: failed.length > 0 };
 }

@@ -1,4 +1,4 @@
-import { claimSilentTasks, claimUnstartedTasks, markStarted, type TaskStart } from '../../db/tasks.ts';
+import { claimSilentTasks, claimUnstartedTasks, markStarted, shortenClaims, type TaskStart } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
 
@@ -9,8 +9,13 @@ export const STARTER_BATCH_MAX = 64;
 /** Workflows that are started at the same time. Temporal accepts more, but other workers start tasks too. */
 export const STARTER_CONCURRENCY = 8;
 const startTimeoutMs = 5_000;
-/** A claimed task whose start failed is offered again after this long. */
+/** A claimed task whose worker died is offered again after this long. */
 const claimSeconds = 15;
+/**
+ * A claimed task whose start did not reach Temporal is offered again after this long. It is more than the pause after a failed round, so that
+ * the next round claims other tasks.
+ */
+const unreachedSeconds = 2;
 
 interface Started {
   claimed: number;
@@ -23,8 +28,11 @@ interface Started {
 /** Starts the workflows of admitted tasks that have none yet, taking the projects in turn. */
 export async function startUnstartedTasks(deps: StartDeps): Promise<Started> {
   const tasks = await claimUnstartedTasks(deps.db, STARTER_BATCH_MAX, claimSeconds);
-  const { started, isAway } = await startAll(deps, tasks);
+  const { started, failed, isAway } = await startAll(deps, tasks);
   if (started.length > 0) await markStarted(deps.db, started);
+  const known = new Set([...started, ...failed]);
+  const unreached = tasks.map(({ taskId }) => taskId).filter((taskId) => !known.has(taskId));
+  if (unreached.length > 0) await shortenClaims(deps.db, unreached, unreachedSeconds);
   return { claimed: tasks.length, started: started.length, isAway };
 }
 
@@ -49,8 +57,9 @@ export async function resumeSilentTasks(deps: StartDeps): Promise<Started> {
 async function startAll(
   { workflows, logger, tracer }: StartDeps,
   tasks: TaskStart[],
-): Promise<{ started: string[]; isAway: boolean }> {
+): Promise<{ started: string[]; failed: string[]; isAway: boolean }> {
   const started: string[] = [];
+  const failed: string[] = [];
   let unreachable = 0;
   await inLanes(tasks, STARTER_CONCURRENCY, async (task): Promise<void | 'end_lane'> => {
     try {
@@ -62,8 +71,9 @@ async function startAll(
       }
       started.push(task.taskId);
     } catch (error) {
+      failed.push(task.taskId);
       logger.error({ err: error, task_id: task.taskId, alarm: true }, 'the workflow of a task could not be started');
     }
   });
-  return { started, isAway: unreachable > 0 && started.length === 0 };
+  return { started, failed, isAway: unreachable > 0 && started.length === 0 };
 }

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { checkChannels } from '../../../src/commands/channels/check-channels.ts';
-import { probeChannels } from '../../../src/commands/channels/probe-channels.ts';
-import { listChannels, noteChannelSuccess } from '../../../src/db/channels.ts';
+import { probeChannels, probeUnreachableChannels } from '../../../src/commands/channels/probe-channels.ts';
+import { listChannels, noteChannelFailure, noteChannelSuccess } from '../../../src/db/channels.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { channelStates } from '../../../src/domain/channel-states.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
@@ -118,5 +118,71 @@ describe('a check of every enabled channel', () => {
     await changeChannel(`enabled = true, adapter = 'unknown'`);
     expect(await check()).toEqual({ checked: 0, unhealthy: 0 });
     expect(await states()).toEqual([]);
+  });
+});
+
+describe('the frequent probe of channels that could not be reached', () => {
+  const bounds = { failuresMax: 5, trippedSeconds: 30, trippedMaxSeconds: 300 };
+  const trip = async (reason: string, modelId = 'some-model') => {
+    await noteChannelFailure(db, { channelId, modelId, ageSeconds: 0, reason, trip: true }, bounds);
+    built.deps.channels.forget();
+  };
+
+  it.each([
+    ['answers', 200],
+    ['refuses our account', 401],
+    ['forbids the free call', 403],
+    ['has no list of models', 404],
+    ['limits the free call', 429],
+    ['does not understand the free call', 400],
+  ])('ends the trip when the provider %s', async (_name, status) => {
+    await trip('connect');
+    answer = { status };
+    expect(await probeUnreachableChannels(built.deps)).toBe(1);
+    expect(await states()).toEqual(['some-model probing']);
+  });
+
+  it.each([500, 502, 503, 302])('leaves the trip while the provider answers %d', async (status) => {
+    await trip('connect');
+    answer = { status };
+    expect(await probeUnreachableChannels(built.deps)).toBe(0);
+    expect(await states()).toEqual(['some-model tripped']);
+  });
+
+  it('leaves the trip while the provider cannot be reached', async () => {
+    await changeChannel(`base_url = 'http://127.0.0.1:1/v1'`);
+    await trip('connect');
+    expect(await probeUnreachableChannels(built.deps)).toBe(0);
+    expect(await states()).toEqual(['some-model tripped']);
+  });
+
+  it.each(['provider_error', 'interrupted', 'unreadable', 'forbidden', 'redirect'])(
+    'leaves a trip because of %s to its end',
+    async (reason) => {
+      await trip(reason);
+      expect(await probeUnreachableChannels(built.deps)).toBe(0);
+      expect(await states()).toEqual(['some-model tripped']);
+    },
+  );
+
+  it('ends the trip of all models that a free call began', async () => {
+    await trip('connect', '*');
+    expect(await probeUnreachableChannels(built.deps)).toBe(1);
+    expect(await states()).toEqual([]);
+  });
+
+  it('makes the next trip as short as a second one, however long the provider was away', async () => {
+    for (let n = 0; n < 8; n++) {
+      await run(db, `update channel_health set unavailable_until = null, tripped_at = tripped_at - interval '1 hour'`);
+      await trip('connect');
+    }
+    await probeUnreachableChannels(built.deps);
+    await run(db, `update channel_health set tripped_at = tripped_at - interval '1 hour'`);
+    await trip('provider_error');
+    const [row] = await db.query<{ seconds: number }>(
+      '',
+      'select round(extract(epoch from unavailable_until - tripped_at))::int as seconds from channel_health',
+    );
+    expect(row?.seconds).toBe(60);
   });
 });

@@ -16,6 +16,7 @@ import type { StartResult, WorkflowClient } from '../../../src/platform/temporal
 import { admitted, newId, newTask, openBook, openLedger, rowsOf, run, type Book } from '../../db/books.ts';
 import { buildQuietDeps } from '../../support/built-deps.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
 
 /** More than the concurrency of any sweep. */
 const badCount = 20;
@@ -95,6 +96,17 @@ describe('tasks whose workflow cannot be started', () => {
     const start = () => Promise.resolve<StartResult>((calls++, 'unreachable'));
     expect(await startUnstartedTasks(depsWith({ start }))).toMatchObject({ claimed: 40, started: 0 });
     expect(calls).toBe(STARTER_CONCURRENCY);
+  });
+
+  it('because Temporal is unavailable may be claimed again within seconds, so that they start soon after its return', async () => {
+    const ids = await waiting(40);
+    await startUnstartedTasks(depsWith({ start: () => Promise.resolve('unreachable') }));
+    const claimedLong = `select 1 from task where id = any ($1) and start_claimed_until > clock_timestamp() + interval '3 seconds'`;
+    expect(await rowsOf(db, claimedLong, [ids])).toEqual([]);
+    await eventually(async () => {
+      await startUnstartedTasks(depsWith({ start: () => Promise.resolve('started') }));
+      return (await startedOf(ids)) === 40;
+    });
   });
 
   it('do not stop the job from resuming silent tasks and starting waiting ones', async () => {

@@ -26,7 +26,7 @@ export async function prepareInputs(
   if (!hasMediaInputs(task.input ?? {})) return { stage: 'prepared', run };
   const routing = await findTaskRouting(deps.db, task.taskId);
   const latest = routing?.attempted.findLast(({ channelId }) => channelId === channel.row.id);
-  // After a refusal because the channel was busy, nothing is under way, and the inputs are prepared again.
+  // After a call of a channel that was busy or could not be reached, nothing is under way, and the inputs are prepared again.
   if (latest && latest.retryAtMs === null) return { stage: 'prepared', run };
   const unwanted = new AbortController();
   const seen = setInterval(() => {

@@ -1,7 +1,7 @@
 import { answeredSynchronously, type Operation, type SubmitResult } from '../../../channels/channel.ts';
 import { mediaFamilies } from '../../../channels/registry.ts';
 import { renewSubmit, saveOperation } from '../../../db/attempts.ts';
-import { busyChannel } from '../../../domain/channel-health.ts';
+import { mayCallAgain } from '../../../domain/channel-health.ts';
 import { unsentInput } from '../../../domain/media-support.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { leaveToNewHolder } from './leave.ts';
@@ -104,7 +104,7 @@ async function afterAnswer(
     errorClass: attempt.errorClass,
     status: attempt.status ?? null,
     detail: attempt.detail,
-    retry: busyChannel(attempt, busyBounds(run)),
+    retry: mayCallAgain(attempt, busyBounds(run)),
   });
 }
 
