@@ -7,8 +7,14 @@ import { ReplyCollector, toDeltas, type ChatDelta } from '../domain/chat-stream.
 import type { Attempt, Trouble } from '../domain/upstream.ts';
 import type { CallOutcome } from './upstream-request.ts';
 import { ChatStreamBroken, type ChatStream, type TakePieces } from './channel.ts';
-import { classifyChat, failedAttempt, FailedAnswer, isContentPolicy, type ReadError } from './classify-outcome.ts';
-import { fieldsIn } from './event-fields.ts';
+import {
+  classifyChat,
+  failedChat,
+  FailedAnswer,
+  inBandError,
+  mayReportError,
+  type ReadError,
+} from './classify-outcome.ts';
 import { StreamCut, type UpstreamStream } from './stream-upstream.ts';
 
 /** Reads the events of one answer in the format of a family. It may keep state between them. */
@@ -189,10 +195,10 @@ class ChatEvents implements ChatStream {
       return this.#unreadable('an event is not JSON');
     }
     const words = mayReportError(json) ? this.#readError(json) : null;
-    if (words !== null) return inBandError(json, words);
+    if (words !== null) return new ChatStreamBroken(inBandError(json, words));
     const pieces = this.#reader.read(json);
     if (pieces === null) return this.#unreadable('an unexpected event');
-    if (pieces instanceof FailedAnswer) return new ChatStreamBroken(failedAttempt(pieces, this.#stream.status));
+    if (pieces instanceof FailedAnswer) return new ChatStreamBroken(failedChat(pieces, this.#stream.status));
     return pieces === 'blocked' ? blocked() : pieces;
   }
 
@@ -212,15 +218,6 @@ class ChatEvents implements ChatStream {
   }
 }
 
-/**
- * Whether an event may be an error, so that its family has to read it. Nearly all events are pieces, and the schemas of errors would cost
- * more than all other work on one.
- */
-function mayReportError(json: unknown): boolean {
-  const event = fieldsIn(json);
-  return (event?.error ?? null) !== null || event?.object === 'error';
-}
-
 const blocked = (): ChatStreamBroken =>
   new ChatStreamBroken({
     kind: 'refused',
@@ -229,23 +226,6 @@ const blocked = (): ChatStreamBroken =>
     errorClass: 'content_policy',
     detail: 'the prompt was blocked',
   });
-
-/** An error inside a stream has no status of its own. With 400 the words of moderation count, as they do not with 500. */
-function inBandError(json: unknown, words: string[]): ChatStreamBroken {
-  const outcome = {
-    kind: 'answered' as const,
-    status: isContentPolicy(words) ? 400 : 500,
-    headers: {},
-    body: { json },
-  };
-  const attempt = classifyChat(
-    outcome,
-    () => null,
-    () => words,
-  );
-  if (attempt.kind === 'ok') throw new Error('an error was read as an answer');
-  return new ChatStreamBroken(attempt);
-}
 
 const cutOff = ({ message, isSilence }: StreamCut, status: number, isAnswering: boolean): ChatStreamBroken =>
   broken({

@@ -1,6 +1,8 @@
 import type { Attempt, ChatRefusalCode, ErrorClass, Trouble } from '../domain/upstream.ts';
 import { readRetryAfter } from '../platform/retry-after.ts';
 import { isTimeout, type CallOutcome } from './call-upstream.ts';
+import { fieldsIn } from './event-fields.ts';
+import { ownStatus, statusOfWords } from './own-status.ts';
 
 /**
  * How one family reads errors: the provider's error types and codes, never its prose, which could quote the prompt. Null means
@@ -19,7 +21,7 @@ export class FailedAnswer {
 }
 
 /** Nothing was made, and the same request may succeed on the next channel. */
-export const failedAttempt = ({ reason }: FailedAnswer, status: number) => ({
+const failedAttempt = ({ reason }: FailedAnswer, status: number) => ({
   ...({ kind: 'transient', errorClass: 'job_failed' } as const),
   detail: brief(`HTTP ${status}, no answer: ${plainWord(reason)}`),
   status,
@@ -185,7 +187,7 @@ export function classifyChat<T extends object>(
   const verdict = readOutcome(outcome, read, readError);
   if (verdict.kind === 'ok') {
     const { value, status } = verdict;
-    if (value instanceof FailedAnswer) return failedAttempt(value, status);
+    if (value instanceof FailedAnswer) return failedChat(value, status);
     if (value !== 'blocked') return { kind: 'ok', value };
     return {
       ...chatRefusal('content_policy_violation'),
@@ -193,11 +195,56 @@ export function classifyChat<T extends object>(
       detail: 'the prompt was blocked',
     };
   }
+  const told = verdict.errorClass === 'unreadable' ? errorInside(outcome, readError) : null;
+  if (told) return told;
   const { kind: _, ...trouble } = verdict;
   if (trouble.errorClass === 'content_policy') return { ...chatRefusal('content_policy_violation'), ...trouble };
   if (trouble.errorClass !== 'rejected') return { kind: 'transient', ...trouble };
   const isTooLong = /\bcontext_length_exceeded\b/.test(trouble.detail);
   return { ...chatRefusal(isTooLong ? 'context_length_exceeded' : 'invalid_value'), ...trouble };
+}
+
+/** The error in the JSON of a 2xx, as if it had come with its status; null if there is none. */
+function errorInside(outcome: CallOutcome, readError: ReadError): Exclude<Attempt<never>, { kind: 'ok' }> | null {
+  if (outcome.kind !== 'answered' || outcome.status >= 300 || !('json' in outcome.body)) return null;
+  const { json } = outcome.body;
+  const words = mayReportError(json) ? readError(json) : null;
+  // Without a status or a word that tells one it says no more than an unreadable answer.
+  const isTold = words !== null && (isContentPolicy(words) || ownStatus(json, words) !== undefined);
+  return isTold ? inBandError(json, words) : null;
+}
+
+/**
+ * Whether an event or a body may be an error, so that its family has to read it. Nearly all events are pieces, and the schemas of errors would
+ * cost more than all other work on one.
+ */
+export function mayReportError(json: unknown): boolean {
+  const event = fieldsIn(json);
+  return (event?.error ?? null) !== null || event?.object === 'error' || event?.type === 'error';
+}
+
+/**
+ * An error inside a 200, by the status that it names or that its words come with; else 500. With 400 the words of moderation count, as they do
+ * not with 500.
+ */
+export const inBandError = (json: unknown, words: string[]): Exclude<Attempt<never>, { kind: 'ok' }> =>
+  errorWith(isContentPolicy(words) ? 400 : (ownStatus(json, words) ?? 500), json, words);
+
+/** A chat whose answer the provider itself calls failed, for one of the reasons for which it could have refused it with a status. */
+export function failedChat(answer: FailedAnswer, status: number): Exclude<Attempt<never>, { kind: 'ok' }> {
+  const own = statusOfWords([answer.reason]);
+  return own === undefined ? failedAttempt(answer, status) : errorWith(own, null, [answer.reason]);
+}
+
+function errorWith(status: number, json: unknown, words: string[]): Exclude<Attempt<never>, { kind: 'ok' }> {
+  const outcome = { kind: 'answered' as const, status, headers: {}, body: { json } };
+  const attempt = classifyChat(
+    outcome,
+    () => null,
+    () => words,
+  );
+  if (attempt.kind === 'ok') throw new Error('an error was read as an answer');
+  return attempt;
 }
 
 const chatRefusal = (clientCode: ChatRefusalCode) => ({

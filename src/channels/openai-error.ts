@@ -80,8 +80,10 @@ const Metadata = z.object({
   flagged_input: z.string().optional().catch(undefined),
 });
 const ErrorParts = z.object({ message: z.string(), type: word, code: word, metadata: Metadata.nullish().catch(null) });
-/** The error with OpenAI's wrapper, or without it (vLLM). */
+/** The error with OpenAI's wrapper, or without it (vLLM, events of responses). */
 const ErrorBody = z.union([
   z.object({ error: ErrorParts }).transform(({ error }) => error),
   ErrorParts.extend({ object: z.literal('error') }),
+  // An event of the Responses API.
+  ErrorParts.extend({ type: z.literal('error') }),
 ]);

@@ -18,6 +18,7 @@ import { asksForThoughts, type SignedThought, type Thinking } from '../domain/th
 import type { RequestBody } from './call-upstream.ts';
 import { callIdOr, count, objectIn, ownObject, resultText } from './chat-call.ts';
 import { FailedAnswer } from './classify-outcome.ts';
+import { wholeCounts } from './total-tokens.ts';
 
 /**
  * OpenAI's Responses API, for models whose chat completions take no function tools.
@@ -189,6 +190,7 @@ const Response = z.object({
 const Usage = z.object({
   input_tokens: count,
   output_tokens: count,
+  total_tokens: count,
   input_tokens_details: z.object({ cached_tokens: count, cache_write_tokens: count }).nullish().catch(null),
   output_tokens_details: z.object({ reasoning_tokens: count }).nullish().catch(null),
 });
@@ -239,11 +241,13 @@ export function toSignedThought(json: unknown): SignedThought | null {
 function toUsage(json: unknown): ChatUsage | null {
   const usage = Usage.safeParse(json).data;
   if (!usage || (usage.input_tokens === null && usage.output_tokens === null)) return null;
+  const cached = usage.input_tokens_details?.cached_tokens ?? undefined;
+  const reasoning = usage.output_tokens_details?.reasoning_tokens ?? undefined;
+  const { input_tokens: prompt, output_tokens: completion, total_tokens: total } = usage;
   return {
-    inputTokens: usage.input_tokens,
-    outputTokens: usage.output_tokens,
-    cachedTokens: usage.input_tokens_details?.cached_tokens ?? undefined,
+    ...wholeCounts({ prompt, completion, total, cached, reasoning }),
+    cachedTokens: cached,
     cacheWriteTokens: usage.input_tokens_details?.cache_write_tokens ?? undefined,
-    reasoningTokens: usage.output_tokens_details?.reasoning_tokens ?? undefined,
+    reasoningTokens: reasoning,
   };
 }

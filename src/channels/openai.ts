@@ -20,6 +20,7 @@ import { openaiMedia } from './openai-media.ts';
 import { responsesSupports, toResponsesBody, toResponsesReply } from './openai-responses.ts';
 import { responsesEvents } from './openai-responses-stream.ts';
 import { openaiEvents } from './openai-stream.ts';
+import { wholeCounts } from './total-tokens.ts';
 
 /**
  * Chat completions of OpenAI and of compatible providers. Base URL `https://api.openai.com/v1`.
@@ -185,6 +186,7 @@ const Usage = z.object({
   /** DeepSeek. */
   prompt_cache_hit_tokens: count,
   completion_tokens: count,
+  total_tokens: count,
   prompt_tokens_details: z.object({ cached_tokens: count, cache_write_tokens: count }).nullish().catch(null),
   completion_tokens_details: z.object({ reasoning_tokens: count }).nullish().catch(null),
 });
@@ -219,11 +221,13 @@ function toReply(json: unknown): ChatReply | FailedAnswer | null {
 function toUsage(json: unknown): ChatUsage | null {
   const usage = Usage.safeParse(json).data;
   if (!usage || (usage.prompt_tokens === null && usage.completion_tokens === null)) return null;
+  const cached = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? undefined;
+  const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? undefined;
+  const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage;
   return {
-    inputTokens: usage.prompt_tokens,
-    outputTokens: usage.completion_tokens,
-    cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? undefined,
+    ...wholeCounts({ prompt, completion, total, cached, reasoning }),
+    cachedTokens: cached,
     cacheWriteTokens: usage.prompt_tokens_details?.cache_write_tokens ?? undefined,
-    reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? undefined,
+    reasoningTokens: reasoning,
   };
 }

@@ -220,3 +220,112 @@ describe('a whole answer', () => {
     expect(await whole('openai', calling('{"a":"b', 'length'))).toMatchObject({ kind: 'ok' });
   });
 });
+
+/** An error inside a 200, as each family writes it. Fields that a family does not have are ignored by it. */
+const errorInside = (error: object) => ({ type: 'error', error: { message: 'It failed.', ...error } });
+
+describe.each(Object.keys(familyWires) as FamilyName[])('an error inside a 200 of %s', (family) => {
+  const status = { openai: 'type', responses: 'type', anthropic: 'type', gemini: 'status' }[family];
+  const cases: [string, object, Partial<Attempt<never>> & { clientCode?: string }][] = [
+    ['code 400', { code: 400, [status]: 'x' }, { kind: 'refused', clientCode: 'invalid_value' }],
+    ['code 401', { code: 401, [status]: 'x' }, { kind: 'transient', errorClass: 'account' }],
+    ['code 402', { code: 402, [status]: 'x' }, { kind: 'transient', errorClass: 'account' }],
+    ['code 403', { code: 403, [status]: 'x' }, { kind: 'transient', errorClass: 'forbidden' }],
+    ['code 404', { code: 404, [status]: 'x' }, { kind: 'transient', errorClass: 'unknown_model' }],
+    ['code 429', { code: 429, [status]: 'x' }, { kind: 'transient', errorClass: 'rate_limit' }],
+    ['code 503', { code: 503, [status]: 'x' }, { kind: 'transient', errorClass: 'provider_error' }],
+    ['code 200, which is none', { code: 200, [status]: 'x' }, { kind: 'transient', errorClass: 'provider_error' }],
+    ...(family === 'gemini'
+      ? []
+      : ([
+          ['rate_limit_error', { type: 'rate_limit_error' }, { kind: 'transient', errorClass: 'rate_limit' }],
+          ['authentication_error', { type: 'authentication_error' }, { kind: 'transient', errorClass: 'account' }],
+          ['overloaded_error', { type: 'overloaded_error' }, { kind: 'transient', errorClass: 'provider_error' }],
+          [
+            'invalid_request_error',
+            { type: 'invalid_request_error' },
+            { kind: 'refused', clientCode: 'invalid_value' },
+          ],
+        ] satisfies typeof cases)),
+    [
+      'a prompt that is too long',
+      {
+        code: 400,
+        [status]: 'x',
+        message: {
+          openai: "This model's maximum context length is 8192 tokens",
+          responses: "This model's maximum context length is 8192 tokens",
+          anthropic: 'prompt is too long: 9000 tokens',
+          gemini: 'The input token count (9000) exceeds the maximum',
+        }[family],
+      },
+      { kind: 'refused', clientCode: 'context_length_exceeded' },
+    ],
+  ];
+
+  it.each(cases)('is what it is with its own status: %s', async (_name, error, expected) => {
+    const json = errorInside(error);
+    expect(await streamed(family, (response) => response.end(event(json)))).toMatchObject(expected);
+    expect(await whole(family, json)).toMatchObject(expected);
+  });
+});
+
+describe('an error of a response', () => {
+  it.each([
+    ['rate_limit_exceeded', 'rate_limit'],
+    ['server_error', 'job_failed'],
+  ])('that failed with %s is %s', async (code, errorClass) => {
+    const response = { object: 'response', status: 'failed', output: [], error: { code, message: 'It failed.' } };
+    const failed = event({ type: 'response.failed', response });
+    expect(await streamed('responses', (answer) => answer.end(failed))).toMatchObject({
+      kind: 'transient',
+      errorClass,
+    });
+    expect(await whole('responses', response)).toMatchObject({ kind: 'transient', errorClass });
+  });
+
+  it('is read from a flat event', async () => {
+    const json = { type: 'error', code: 'rate_limit_exceeded', message: 'Later.', param: null };
+    const outcome = await streamed('responses', (response) => response.end(event(json)));
+    expect(outcome).toMatchObject({ kind: 'transient', errorClass: 'rate_limit' });
+  });
+});
+
+describe('the counts of a total', () => {
+  const counts = (prompt: number, completion: number, total: number | null, reasoning = 0, cached = 0) => ({
+    openai: {
+      prompt_tokens: prompt,
+      completion_tokens: completion,
+      total_tokens: total,
+      prompt_tokens_details: { cached_tokens: cached },
+      completion_tokens_details: { reasoning_tokens: reasoning },
+    },
+    responses: {
+      input_tokens: prompt,
+      output_tokens: completion,
+      total_tokens: total,
+      input_tokens_details: { cached_tokens: cached },
+      output_tokens_details: { reasoning_tokens: reasoning },
+    },
+  });
+  it.each<[string, ReturnType<typeof counts>, { inputTokens: number; outputTokens: number }]>([
+    ['xAI counts thoughts beside the completion', counts(32, 9, 135, 94), { inputTokens: 32, outputTokens: 103 }],
+    ['OpenAI counts them in it', counts(32, 103, 135, 94), { inputTokens: 32, outputTokens: 103 }],
+    ['a total without details is larger than its parts', counts(32, 9, 135), { inputTokens: 32, outputTokens: 103 }],
+    ['there is no total', counts(32, 9, null, 94), { inputTokens: 32, outputTokens: 103 }],
+    ['the total is smaller than its parts', counts(32, 9, 20), { inputTokens: 32, outputTokens: 9 }],
+    ['cached tokens are beside the prompt', counts(50, 5, 5_505, 0, 5_450), { inputTokens: 5_500, outputTokens: 5 }],
+    ['they are, without a total', counts(50, 5, null, 0, 5_450), { inputTokens: 5_500, outputTokens: 5 }],
+    ['a prompt of zero tokens is missing', counts(0, 9, 135), { inputTokens: 0, outputTokens: 9 }],
+  ])('are told apart where %s', async (_name, { openai, responses }, expected) => {
+    const message = { role: 'assistant', content: 'a' };
+    const body = { choices: [{ message, finish_reason: 'stop' }], usage: openai };
+    expect(await whole('openai', body)).toMatchObject({ kind: 'ok', value: { usage: expected } });
+    const output = [{ type: 'message', content: [{ type: 'output_text', text: 'a' }] }];
+    const response = { object: 'response', status: 'completed', output, usage: responses };
+    expect(await whole('responses', response)).toMatchObject({ kind: 'ok', value: { usage: expected } });
+    const end = event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage: openai });
+    const send = (answer: ServerResponse) => answer.end(familyWires.openai.text('a') + end);
+    expect(await streamed('openai', send)).toMatchObject({ kind: 'ok', value: { usage: expected } });
+  });
+});

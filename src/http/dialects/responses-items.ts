@@ -79,6 +79,12 @@ export class ResponseItems {
     return events;
   }
 
+  /** Ends what is open of an answer that broke off. The arguments of its calls stay as they are, so that no client runs half a call. */
+  breakOff(): ItemEvent[] {
+    const events = [...this.#endThought(), ...this.#endMessage('incomplete')];
+    return events.concat([...this.#calls.values()].flatMap((call) => this.#endCall(call, 'incomplete')));
+  }
+
   #open(prefix: string): { id: string; index: number } {
     const index = this.#count;
     this.#count += 1;
@@ -191,7 +197,7 @@ export class ResponseItems {
   }
 
   #endCall(call: Call, status: 'completed' | 'incomplete'): ItemEvent[] {
-    call.arguments ||= '{}';
+    if (status === 'completed') call.arguments ||= '{}';
     const place = { item_id: call.id, output_index: call.index };
     if (call.tool?.custom) {
       const input = customInput(call.arguments);

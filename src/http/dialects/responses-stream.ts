@@ -46,11 +46,15 @@ export function responsesStream(
       return opening + ending + write({ type: `response.${status}`, response: { ...response, tollgate } });
     },
 
-    // Nested as OpenAI sends it, and flat as its SDKs' types have it.
+    // The error is nested as OpenAI sends it, and flat as its SDKs' types have it. Codex reads `response.failed` only.
     error(error) {
       const fields = errorFields(error);
       const { code, message, param } = fields;
-      return write({ type: 'error', error: fields, code, message, param });
+      const opening = begin();
+      const ending = items.breakOff().map(write).join('');
+      const failed = { ...openResponse(about, asked), status: 'failed', error: { code, message }, output: items.items };
+      const told = write({ type: 'error', error: fields, code, message, param });
+      return opening + ending + told + write({ type: 'response.failed', response: failed });
     },
   };
 }

@@ -48,6 +48,12 @@ const endings: Ending[] = [
   // The kernel must have handed over what came before.
   { name: 'is cut', hasEnd: false, send: (response) => response.end() },
   { name: 'is malformed', hasEnd: false, send: (response) => response.write('data: {"this is no\n\n') },
+  {
+    name: 'reports an error',
+    hasEnd: false,
+    send: (response) =>
+      response.end('data: {"type":"error","error":{"code":500,"type":"server_error","message":"It failed."}}\n\n'),
+  },
   { name: 'is marked as failed', hasEnd: false, send: (_response, _wire, finish) => finish('failed') },
   {
     name: 'is complete but for its cut call',

@@ -307,8 +307,40 @@ describe('a streamed response', () => {
     ]);
   });
 
-  it('ends with an error that all SDKs read if it breaks off', () => {
+  it('ends with an error that all SDKs read and a failed response if it breaks off, and closes its open items', () => {
+    const writer = responsesStream(about, {});
+    const text = writer.pieces([
+      { kind: 'reasoning', text: 'I' },
+      { kind: 'text', text: 'half' },
+      { kind: 'tool_call', index: 0, id: 'call_a', name: 'read', arguments: '{"path":"/da' },
+      { kind: 'tool_call', index: 1, id: 'call_b', name: 'list', arguments: '' },
+    ]);
+    const events = eventsOf(text + writer.error(new GatewayError('upstream_error')));
+    expect(events.slice(-2)).toMatchObject([
+      { type: 'error', code: 'upstream_error', error: { code: 'upstream_error', type: 'server_error' } },
+      {
+        type: 'response.failed',
+        response: {
+          status: 'failed',
+          error: { code: 'upstream_error', message: 'The upstream provider failed.' },
+          output: [
+            { type: 'reasoning' },
+            { type: 'message', content: [{ text: 'half' }] },
+            // No client can run these.
+            { type: 'function_call', status: 'incomplete', arguments: '{"path":"/da' },
+            { type: 'function_call', status: 'incomplete', arguments: '' },
+          ],
+        },
+      },
+    ]);
+    const count = (type: string): number => events.filter((event) => event.type === type).length;
+    expect([count('response.output_item.added'), count('response.output_item.done')]).toEqual([4, 4]);
+  });
+
+  it('ends so if it breaks off before its first piece', () => {
     const events = eventsOf(responsesStream(about, {}).error(new GatewayError('upstream_error')));
-    expect(events).toMatchObject([{ code: 'upstream_error', error: { code: 'upstream_error', type: 'server_error' } }]);
+    expect(events.map(({ type }) => type)).toEqual([
+      ...['response.created', 'response.in_progress', 'error', 'response.failed'],
+    ]);
   });
 });
