@@ -146,11 +146,40 @@ export async function markStarted(database: Database, taskIds: string[]): Promis
   );
 }
 
-/**
- * How long the credits of a task without an Idempotency-Key may be decided (`reserve_tasks.sql`). Its API server answers 503 only after
- * that time, so such a task never runs later.
- */
+/** How long after its row was written the credits of a task without an Idempotency-Key may be reserved (`reserve_tasks.sql`). */
 export const UNKEYED_DECIDE_SECONDS = 6;
+
+/**
+ * Rejects a task without an Idempotency-Key whose credits are not decided. True if they are reserved, so that it runs. Waits for a
+ * reservation that is under way.
+ */
+export async function rejectUndecided(database: Database, taskId: string): Promise<boolean> {
+  await database.query(
+    'reject-undecided',
+    `update task set admission = 'rejected', refusal_code = 'service_unavailable', status = 'failed', completed_at = clock_timestamp(), input = null
+     where id = $1 and admission = 'open'`,
+    [taskId],
+  );
+  const admitted = await database.query('find-reserved', `select from task where id = $1 and admission = 'reserved'`, [
+    taskId,
+  ]);
+  return admitted.length > 0;
+}
+
+/**
+ * What will become of a task without an Idempotency-Key, also while PostgreSQL cannot write because its disk is full. `never`: its credits
+ * can no longer be reserved. A reservation that is under way holds the lock of the row, so its end is awaited.
+ */
+export async function readUndecided(database: Database, taskId: string): Promise<'reserved' | 'never' | 'undecided'> {
+  const row = await database.first<{ admission: TaskView['admission']; isOver: boolean }>(
+    'read-undecided',
+    `select admission, created_at < clock_timestamp() - make_interval(secs => $2) as is_over
+     from (select admission, created_at from task where id = $1 for no key update) t`,
+    [taskId, UNKEYED_DECIDE_SECONDS],
+  );
+  if (row?.admission === 'reserved') return 'reserved';
+  return row?.admission === 'open' && !row.isOver ? 'undecided' : 'never';
+}
 
 /**
  * Claims tasks on which no process seems to work: written but never decided (the API server died), or silent for too long (the

@@ -121,6 +121,9 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
+/** What became of a create that was answered with an error. */
+export type Accepted = 'yes' | 'no' | 'unknown';
+
 export interface ErrorDetail {
   /** The message to the client: names the field and what is accepted, quotes at most 100 characters of input. */
   message?: string | undefined;
@@ -132,8 +135,8 @@ export interface ErrorDetail {
   shouldRetry?: boolean | undefined;
   /** The task behind this refusal, if there is one that the client can poll. */
   taskId?: string | undefined;
-  /** Whether the request may still take effect: `unknown`, and its Idempotency-Key finds out; or `no`. Sent as `x-tollgate-accepted`. */
-  accepted?: 'unknown' | 'no' | undefined;
+  /** Whether the request may take effect: `yes`, `no`, or `unknown`, and its Idempotency-Key or `taskId` finds out. Sent as `x-tollgate-accepted`. */
+  accepted?: Accepted | undefined;
   /** Each error of a larger input, such as a catalog. */
   problems?: readonly object[] | undefined;
   /** Logged, never sent to the client. */
@@ -147,7 +150,7 @@ export class GatewayError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly shouldRetry: boolean | undefined;
   readonly taskId: string | undefined;
-  readonly accepted: 'unknown' | 'no' | undefined;
+  readonly accepted: Accepted | undefined;
   readonly problems: readonly object[] | undefined;
 
   constructor(code: ErrorCode, detail: ErrorDetail = {}) {
@@ -165,16 +168,18 @@ export class GatewayError extends Error {
 }
 
 /**
- * An internal failure of a create. With an Idempotency-Key the task may have been accepted, and the key finds it (`unknown`); without one it
- * was not accepted and never runs (`no`).
+ * An internal failure of a create. `no`: it was not accepted and never runs. `yes`: `taskId` was accepted. `unknown`: it may have been
+ * accepted; its Idempotency-Key finds the task, or without one `taskId` names it.
  */
 export class CreateFailed extends Error {
   override readonly name = 'CreateFailed';
-  readonly accepted: 'unknown' | 'no';
+  readonly accepted: Accepted;
+  readonly taskId: string | undefined;
 
-  constructor(accepted: 'unknown' | 'no', cause: unknown) {
-    super(accepted === 'no' ? 'a task was not accepted' : 'a task may have been accepted', { cause });
+  constructor(accepted: Accepted, { cause, taskId }: { cause: unknown; taskId?: string }) {
+    super(`whether a task was accepted: ${accepted}`, { cause });
     this.accepted = accepted;
+    this.taskId = taskId;
   }
 }
 

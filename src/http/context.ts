@@ -32,6 +32,8 @@ export interface AppState {
   rateCounted?: boolean;
   /** The id of the requested model as the catalog has it, never as the client sent it. */
   modelId?: string;
+  /** The task that the request has created or found. From then on no error says that it was not accepted. */
+  acceptedTaskId?: string;
   /** The credits that an accepted task costs if it succeeds. */
   creditsQuoted?: number;
   /** What the request holds of the limits on requests at the same time. */

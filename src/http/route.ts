@@ -58,6 +58,8 @@ interface CommonRoute {
   isList?: true;
   /** The handler counts the request against its key's rate as part of the admission. A request refused earlier is counted by middleware. */
   rate?: 'in_handler';
+  /** The route creates a task, so an error on our side says whether the request was accepted (`createFailed`). */
+  isCreate?: true;
   handler: AppMiddleware;
 }
 

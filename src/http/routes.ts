@@ -112,8 +112,22 @@ const coreRoutes = (deps: RouteDeps, downloads: Downloads): Route[] => [
     beforeBody: [demandRoom(deps)],
     handler: uploadImageRoute(deps),
   },
-  { ...postJson, ...media, path: '/api/v1/images/generate', query: ['wait'], handler: createImage(deps) },
-  { ...postJson, ...media, path: '/api/v1/video/generate', query: ['wait'], handler: createVideo(deps) },
+  {
+    ...postJson,
+    ...media,
+    path: '/api/v1/images/generate',
+    isCreate: true,
+    query: ['wait'],
+    handler: createImage(deps),
+  },
+  {
+    ...postJson,
+    ...media,
+    path: '/api/v1/video/generate',
+    isCreate: true,
+    query: ['wait'],
+    handler: createVideo(deps),
+  },
   { ...get, ...read, path: '/api/v1/tasks', isList: true, query: taskListQuery, handler: listTasksRoute(deps) },
   { ...get, ...ownTask, path: '/api/v1/tasks/:task_id', query: ['wait'], handler: showTask(deps) },
   { ...get, ...ownTask, path: '/api/v1/tasks/:task_id/events', handler: streamTaskEvents(deps) },
@@ -159,9 +173,16 @@ const v1Routes = (deps: RouteDeps, answerPictures: AnswerPictures, downloads: Do
   { ...postJson, ...chat, path: '/v1/responses', rate: 'in_handler', handler: responses(deps) },
   { ...anthropic, path: '/v1/messages', rate: 'in_handler', handler: messages(deps) },
   { ...anthropic, path: '/v1/messages/count_tokens', handler: countTokens(deps) },
-  { ...postJson, ...media, path: '/v1/images/generations', handler: generateImages(answerPictures) },
-  { ...postJson, ...media, path: '/v1/images/edits', body: 'json_or_form', handler: editImages(answerPictures) },
-  { ...postJson, ...media, path: '/v1/videos', body: 'json_or_form', handler: createVideoObject(deps) },
+  { ...postJson, ...media, path: '/v1/images/generations', isCreate: true, handler: generateImages(answerPictures) },
+  {
+    ...postJson,
+    ...media,
+    path: '/v1/images/edits',
+    body: 'json_or_form',
+    isCreate: true,
+    handler: editImages(answerPictures),
+  },
+  { ...postJson, ...media, path: '/v1/videos', body: 'json_or_form', isCreate: true, handler: createVideoObject(deps) },
   { ...get, ...read, path: '/v1/videos', isList: true, query: videoListQuery, handler: listVideosRoute(deps) },
   { ...get, ...ownTask, path: '/v1/videos/:video_id', handler: showVideo(deps) },
   { ...get, ...media, method: 'DELETE', path: '/v1/videos/:video_id', handler: deleteVideo(deps) },
@@ -200,7 +221,7 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
   const list = listModels(deps, () => geminiModels);
   const one = notAnAction(showModel(deps, () => geminiModels));
   const predict = (keyScope: string) => ({
-    ...({ ...postJson, ...media, dialect: 'gemini', query: geminiQuery } as const),
+    ...({ ...postJson, ...media, dialect: 'gemini', query: geminiQuery, isCreate: true } as const),
     handler: predictPictures(answerPictures, keyScope),
   });
   const corePredict = predict('/api/v1beta/models/{model}:predict');

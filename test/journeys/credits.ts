@@ -76,6 +76,12 @@ export const describeCredits = (started: () => Gateway): void =>
         expect(await gateway.poll(apiKey, found.taskId)).toMatchObject({ status: 'succeeded' });
         // Only the task of the key was charged.
         expect(await accountOf(gateway.database, projectId)).toEqual({ balance: imageCredits, reserved: 0 });
+        const rows = await gateway.database.query<{ admission: string }>(
+          'test-admissions',
+          'select admission from task where project_id = $1 order by admission',
+          [projectId],
+        );
+        expect(rows).toEqual([{ admission: 'rejected' }, { admission: 'reserved' }]);
       });
 
       it('are never overdrawn by parallel creates of mixed prices, and every refused create exceeds the remaining credits', async () => {

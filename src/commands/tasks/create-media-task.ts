@@ -9,17 +9,16 @@ import { taskSnapshot, type TaskSnapshot } from '../../domain/task-snapshot.ts';
 import type { FileDraft } from '../../db/files.ts';
 import type { NewTask } from '../../db/ledger.ts';
 import { findIdempotent } from '../../db/idempotency.ts';
-import { findTask, UNKEYED_DECIDE_SECONDS, type TaskView } from '../../db/tasks.ts';
+import { findTask, type TaskView } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { newId } from '../../platform/crypto/ids.ts';
-import { pause } from '../../platform/pause.ts';
-import { keepWriting } from '../keep-writing.ts';
 import type { StorageGuard } from '../files/storage-guard.ts';
 import { discardFiles } from '../files/discard-files.ts';
 import { creditRefusal } from '../projects/credit-refusal.ts';
 import { acceptedTask } from './accepted-task.ts';
+import { decideUnkeyed } from './decide-unkeyed.ts';
 import { resolveCreate, type CreateMediaRequest } from './resolve-create.ts';
 import { storeInputs } from './store-inputs.ts';
 import type { TaskAdmission, Verdict } from './task-admission.ts';
@@ -41,15 +40,15 @@ const inputsOutliveSeconds = 600;
 
 /**
  * Accepts one image or video task, or throws a `GatewayError` with the reason. When this function returns, the credits are held
- * and the task can no longer be lost (rules "Media tasks", points 1 and 2). Throws `CreateFailed` if an internal error
- * leaves the outcome unknown: with an Idempotency-Key a retry finds the task, and without one the task never runs.
+ * and the task can no longer be lost (rules "Media tasks", points 1 and 2). Throws `CreateFailed` after an
+ * internal error: with an Idempotency-Key a retry finds the task, and without one the task never runs, or is named if that is not certain.
  */
 export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequest): Promise<CreatedMediaTask> {
   const fingerprint = sha256Hex(canonicalJson({ method: 'POST', path: request.route, body: request.body }));
   // Before validation, so that a replay survives changes of the catalog.
   const earlier = await findReplay(deps, request, fingerprint).catch((error: unknown) => {
     // An earlier request with this key may have been accepted.
-    throw error instanceof GatewayError ? error : new CreateFailed('unknown', error);
+    throw error instanceof GatewayError ? error : new CreateFailed('unknown', { cause: error });
   });
   if (earlier) return earlier;
 
@@ -89,14 +88,14 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
     idempotency: key === null ? null : { route, key, fingerprint, keptSeconds: deps.config.idempotency.keptSeconds },
     traceParent: deps.tracer.traceparent(),
   };
-  const createdAt = performance.now();
   try {
     return await acceptTask(deps, task, stored.files);
   } catch (error) {
     if (error instanceof GatewayError) throw error;
-    if (request.idempotencyKey !== null) throw new CreateFailed('unknown', error);
-    withdrawTask(deps, { taskId, createdAt });
-    throw new CreateFailed('no', error);
+    if (request.idempotencyKey !== null) throw new CreateFailed('unknown', { cause: error });
+    withdrawTask(deps, taskId);
+    // Only this API server may have the credits of a row without an Idempotency-Key reserved, and it has not begun to.
+    throw error instanceof CreateFailed ? error : new CreateFailed('no', { cause: error });
   }
 }
 
@@ -116,7 +115,8 @@ async function acceptTask(deps: CreateDeps, task: NewTask, files: FileDraft[]): 
       break;
   }
   crashPoint('after_commit_before_start');
-  const admission = await decide(deps, task, () => deps.admission.admit({ taskId, projectId, type, modelId, input }));
+  const admit = () => deps.admission.admit({ taskId, projectId, type, modelId, input });
+  const admission = await (task.idempotency === null ? decideUnkeyed(deps, taskId, admit) : admit());
   if (!admission.admitted) {
     await discardFiles(deps, files);
     throw await refusal(deps, admission, task);
@@ -124,25 +124,6 @@ async function acceptTask(deps: CreateDeps, task: NewTask, files: FileDraft[]): 
   crashPoint('after_start_before_reply');
   return { task: acceptedTask(task, verdict.createdAt), replayed: false };
 }
-
-/**
- * The verdict about the credits of a written task. Without an Idempotency-Key an error is answered only when no process can reserve the
- * credits any more; until then the verdict is asked for again.
- */
-async function decide(deps: CreateDeps, task: NewTask, admit: () => Promise<Verdict>): Promise<Verdict> {
-  if (task.idempotency !== null) return admit();
-  const until = performance.now() + UNKEYED_DECIDE_SECONDS * 1_000 + decideMarginMs;
-  const leftMs = () => until - performance.now();
-  return admit().catch((error: unknown) => {
-    deps.logger.warn({ err: error, task_id: task.taskId }, 'the verdict about a task is asked for again');
-    return keepWriting(() => deps.ledger.reserveTask(task.taskId, false), { leftMs }).catch(async (last: unknown) => {
-      await pause(leftMs());
-      throw last;
-    });
-  });
-}
-
-const decideMarginMs = 200;
 
 async function findReplay(
   deps: CreateDeps,

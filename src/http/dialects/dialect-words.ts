@@ -13,9 +13,9 @@ export const wordFor = (words: DialectWords, field: string): string =>
  */
 export function inWords(words: DialectWords, error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.param === undefined) return error;
-  const { code, param, retryAfterSeconds, shouldRetry, taskId, cause } = error;
+  const { code, param, retryAfterSeconds, shouldRetry, taskId, accepted, cause } = error;
   const word = words[param] ?? (param.startsWith('messages.') ? words['messages'] : undefined);
   if (word === undefined) return error;
   const message = error.message.replaceAll(new RegExp(`\\b${param.replaceAll('.', '\\.')}\\b`, 'g'), word);
-  return new GatewayError(code, { message, param: word, retryAfterSeconds, shouldRetry, taskId, cause });
+  return new GatewayError(code, { message, param: word, retryAfterSeconds, shouldRetry, taskId, accepted, cause });
 }

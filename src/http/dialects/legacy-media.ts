@@ -38,11 +38,11 @@ export function toCoreMedia(body: JsonObject, entry: CatalogEntry, preset: JsonO
 /** Renames the field of a refusal by the shared checks to the name that this request used. */
 export function inLegacyWords(error: unknown, body: JsonObject): unknown {
   if (!(error instanceof GatewayError) || error.param === undefined) return error;
-  const { code, param, retryAfterSeconds, shouldRetry, taskId, cause } = error;
+  const { code, param, retryAfterSeconds, shouldRetry, taskId, accepted, cause } = error;
   const word = wordIn(body, param);
   if (word === param) return error;
   const message = error.message.startsWith(param) ? `${word}${error.message.slice(param.length)}` : error.message;
-  return new GatewayError(code, { message, param: word, retryAfterSeconds, shouldRetry, taskId, cause });
+  return new GatewayError(code, { message, param: word, retryAfterSeconds, shouldRetry, taskId, accepted, cause });
 }
 
 /** Two fields that differ by their name only. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import { GatewayError, CreateFailed } from '../../domain/errors.ts';
+import { CreateFailed, GatewayError, type Accepted } from '../../domain/errors.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { isDatabaseTrouble, isDatabaseUnwritable } from '../database-trouble.ts';
 import { describeError } from '../../platform/observe/describe-error.ts';
@@ -24,35 +24,56 @@ export function answerErrors({ logger }: { logger: Logger }): AppMiddleware {
         ctx.res.destroy();
         return;
       }
-      const refusal = toRefusal(error);
+      const refusal = toRefusal(ctx.state.route?.isCreate ? ofCreate(ctx, error) : error);
       logCause(logger, ctx, refusal);
       answer(ctx, refusal);
     }
   };
 }
 
-/** What the client of a failed create is told. */
-const createFailed = {
-  unknown:
-    'This request, or an earlier one with the same Idempotency-Key, may have been accepted: send it again with the same key to get its task.',
-  no: 'The request was not accepted and has no effect: send it again.',
-};
+const ofCreate = (ctx: AppContext, error: unknown): unknown =>
+  createFailed(error, { idempotencyKey: ctx.get('idempotency-key') || null, taskId: ctx.state.acceptedTaskId });
 
 /** The refusal that a client is told of an error. */
 export function toRefusal(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  if (error instanceof CreateFailed) {
-    const { code, cause, retryAfterSeconds } = toRefusal(error.cause);
-    return new GatewayError(code, {
-      message: createFailed[error.accepted],
-      cause,
-      retryAfterSeconds,
-      accepted: error.accepted,
-    });
-  }
+  if (error instanceof CreateFailed) return aboutCreate(toRefusal(error.cause), error);
   if (isDatabaseTrouble(error)) return new GatewayError('service_unavailable', { retryAfterSeconds: 1, cause: error });
   return new GatewayError('internal_error', { cause: error });
 }
+
+/**
+ * The error of a create. One on our side says whether the request was accepted: `yes` once its task is known, and before that `no`, or
+ * `unknown` with an Idempotency-Key, under which an earlier request may have been accepted.
+ */
+export function createFailed(
+  error: unknown,
+  about: { idempotencyKey: string | null; taskId?: string | undefined },
+): unknown {
+  const { idempotencyKey, taskId } = about;
+  if (error instanceof CreateFailed) return error;
+  const { code, accepted, taskId: namedTask } = toRefusal(error);
+  if (statusOf[code] < 500 || accepted !== undefined || namedTask !== undefined) return error;
+  if (taskId !== undefined) return new CreateFailed('yes', { cause: error, taskId });
+  return new CreateFailed(idempotencyKey === null ? 'no' : 'unknown', { cause: error });
+}
+
+/** The refusal with what became of the create. A task that only its id finds must be read first, because a retry buys a second one. */
+function aboutCreate(refusal: GatewayError, { accepted, taskId }: CreateFailed): GatewayError {
+  const { code, cause, retryAfterSeconds } = refusal;
+  const message = `${refusal.message} ${whetherAccepted[accepted](taskId)}`;
+  const shouldRetry = taskId === undefined ? refusal.shouldRetry : false;
+  return new GatewayError(code, { message, cause, retryAfterSeconds, shouldRetry, accepted, taskId });
+}
+
+const whetherAccepted: Record<Accepted, (taskId: string | undefined) => string> = {
+  yes: (taskId = '') => `The task ${taskId} was accepted: poll it.`,
+  no: () => 'The request was not accepted and has no effect: send it again.',
+  unknown: (taskId) =>
+    taskId === undefined
+      ? 'This request, or an earlier one with the same Idempotency-Key, may have been accepted: send it again with the same key to get its task.'
+      : `The task ${taskId} may have been accepted. It is canceled with a refund as soon as possible: read it before you send the request again.`,
+};
 
 /** Logs why a request failed, if the client is not told. */
 export function logCause(logger: Logger, ctx: AppContext, refusal: GatewayError): void {

@@ -24,9 +24,10 @@ type LegacyDeps = Parameters<typeof createTask>[0] & Parameters<typeof answerTas
  */
 export function legacyRoutes(deps: LegacyDeps): Route[] {
   const client = { auth: 'api_key', dialect: 'legacy' } as const;
+  const create = { ...client, scopes: ['media'], method: 'POST' } as const;
   const read = { ...client, scopes: ['media', 'read'], method: 'GET', body: 'none' } as const;
   return [
-    { ...client, scopes: ['media'], method: 'POST', path: createPath, body: 'json', handler: createLegacy(deps) },
+    { ...create, path: createPath, body: 'json', isCreate: true, handler: createLegacy(deps) },
     { ...read, path: '/api/v1/api/result', ...readLegacy(deps, 'id', legacyResult) },
     {
       ...read,

@@ -4,6 +4,7 @@ import { quoteMediaTask } from '../../commands/tasks/quote-media-task.ts';
 import { isTerminal, type TaskType } from '../../domain/task.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
+import { createFailed } from '../middleware/answer-errors.ts';
 import { queryWait, waitForEnd, type WaitDeps } from './task-wait.ts';
 
 type MediaDeps = CreateDeps & WaitDeps & Parameters<typeof presentTask>[0];
@@ -37,9 +38,16 @@ type CreateDeps = Parameters<typeof createMediaTask>[0];
 /** A create request as the route has read it. */
 export type CreateInput = Omit<Parameters<typeof createMediaTask>[1], 'requestId' | 'key'>;
 
-/** Creates the task of a request in any dialect. Marks a replay, and notes the model and the quoted credits for the detail row. */
+/**
+ * Creates the task of a request in any dialect. Marks a replay, and notes the model and the quoted credits for the detail row. Throws
+ * `CreateFailed` for every error on our side.
+ */
 export async function createTask(deps: CreateDeps, ctx: AppContext, input: CreateInput) {
-  const { task, replayed } = await createMediaTask(deps, { requestId: ctx.state.requestId, key: keyOf(ctx), ...input });
+  const request = { requestId: ctx.state.requestId, key: keyOf(ctx), ...input };
+  const { task, replayed } = await createMediaTask(deps, request).catch((error: unknown) => {
+    throw createFailed(error, { idempotencyKey: input.idempotencyKey });
+  });
+  ctx.state.acceptedTaskId = task.id;
   ctx.state.modelId = task.modelId;
   ctx.state.creditsQuoted = task.credits.quoted;
   if (replayed) ctx.set('Idempotent-Replayed', 'true');

@@ -118,7 +118,7 @@ async function answerPictures(
   const taskId = task.id;
   if (!isTerminal(ended.status)) {
     const message = `The image is not ready yet. The task ${taskId} continues and is charged when it succeeds. Poll the task, or send the same request with the same Idempotency-Key.`;
-    throw new GatewayError('upstream_timeout', { message, shouldRetry: false, taskId });
+    throw new GatewayError('upstream_timeout', { message, shouldRetry: false, accepted: 'yes', taskId });
   }
   if (ended.status !== 'succeeded') throw taskRefusal(ended, input.idempotencyKey === null);
 
@@ -126,9 +126,11 @@ async function answerPictures(
     bytesMax: isInline ? inlineMaxBytes : 0,
     mayHold: (bytes) => memory.mayTake(bytesOfInlined(bytes)),
   }).catch((cause: unknown) => {
-    // The task is charged. Without an Idempotency-Key a retry would buy a second one.
-    const shouldRetry = input.idempotencyKey === null ? false : undefined;
-    throw new GatewayError('service_unavailable', { cause, shouldRetry, taskId });
+    // The task is charged. Without an Idempotency-Key a retry would buy a second one, and 503 would say that it did not run.
+    const message = `The image is made and charged, but cannot be read right now. Get it from the task ${taskId}.`;
+    const accepted = { cause, message, accepted: 'yes', taskId } as const;
+    if (input.idempotencyKey !== null) throw new GatewayError('service_unavailable', accepted);
+    throw new GatewayError('upstream_timeout', { ...accepted, shouldRetry: false });
   });
   if (!pictures || pictures.length === 0) throw new GatewayError('idempotency_result_gone', { taskId });
   ctx.set('x-tollgate-credits', String(ended.credits.charged));
