@@ -55,6 +55,11 @@ export interface ChatEnd {
   inputTokens: number | null;
   outputTokens: number | null;
   usageEstimated: boolean;
+  /**
+   * The fewest tokens that may be charged for what the client received, counted where it was handed over. The ledger keeps it for invariant
+   * C10. Null if nothing was handed over.
+   */
+  deliveredTokens: number | null;
   costMicroUsd: number;
   attempt: AttemptEnding | null;
   /** The sealed answer, which is kept for replays if the request has an Idempotency-Key. */
@@ -62,7 +67,7 @@ export interface ChatEnd {
 }
 
 /**
- * Calls the SQL functions that move the credits of chats (`sql/functions/admit_chats.sql`, `next_chat_attempts.sql`, `end_chats.sql`).
+ * Calls the SQL functions that move the credits of chats (`sql/functions/admit_chats.sql`, `next_chat_attempts.sql`, `finish_chats.sql`).
  * Concurrent calls share a statement, and each call is idempotent per request.
  */
 export class ChatLedger {
@@ -101,7 +106,7 @@ export class ChatLedger {
   }
 
   /**
-   * Makes sure that a chat whose answer was not delivered costs nothing, whether its settlement `end` was committed or not. Returns
+   * Makes sure that a chat whose answer was not delivered, or not to its end, costs nothing, whether its settlement `end` was committed or not. Returns
    * the credits that were charged and are given back. Called again, it changes nothing.
    */
   async giveBack(end: ChatEnd): Promise<number> {
@@ -136,6 +141,7 @@ export const nothingCharged = (
   inputTokens: null,
   outputTokens: null,
   usageEstimated: false,
+  deliveredTokens: null,
   costMicroUsd,
   answer: null,
 });
@@ -225,13 +231,14 @@ async function nextAttempts(database: Database, members: NextChatAttempt[]): Pro
 
 function endChats(database: Database, members: ChatEnd[]): Promise<{ ended: boolean; charged: number }[]> {
   const column = <T>(value: (member: ChatEnd) => T): T[] => members.map(value);
-  return database.call('end_chats', [
+  return database.call('finish_chats', [
     column(({ requestId }) => requestId),
     column(({ settle }) => settle),
     column(({ channelId }) => channelId),
     column(({ inputTokens }) => inputTokens),
     column(({ outputTokens }) => outputTokens),
     column(({ usageEstimated }) => usageEstimated),
+    column(({ deliveredTokens }) => deliveredTokens),
     column(({ costMicroUsd }) => costMicroUsd),
     column(({ attempt }) => attempt?.attemptId),
     column(({ attempt }) => attempt?.outcome),

@@ -69,6 +69,8 @@ interface Scope {
   spent: string;
   /** Ids of the requests to check that have ended. */
   ended: string;
+  /** A condition on `ledger_entry`: the entries to check one by one. */
+  entries: string;
   /** Ids of the tasks to check. */
   tasks: string;
   /** A condition on `summary_day s`: the days whose summary is compared with the ledger. */
@@ -90,6 +92,7 @@ const sumsOfTakings = 'sum(spent) as spent, sum(day_spent) as day_spent, sum(mon
 const allOfTime: Scope = {
   spent: `select key_id, ${sumsOfTakings} from (${takings('true')}) takings group by 1`,
   ended: `select request_id as id from ledger_entry where kind in ('settle', 'refund')`,
+  entries: 'true',
   tasks: 'select id from task',
   days: 'true',
 };
@@ -103,6 +106,7 @@ const sinceCheckpoint: Scope = {
             union all
             ${takings('e.id > $3')}) takings group by 1`,
   ended: `select request_id as id from ledger_entry where id > $3 and kind in ('settle', 'refund')`,
+  entries: 'id > $3',
   tasks: `select id from task where completed_at is null and admission <> 'rejected'
             union select id from task where completed_at >= $4`,
   // A day that was frozen before the checkpoint was compared for the last time then.
@@ -245,5 +249,12 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
         select distinct to_char(day, 'YYYY-MM'), null, null, null, null from summary_day s
         where not exists (select from summary_month m where m.month = to_char(s.day, 'YYYY-MM'))
       ) wrong`,
+  },
+  C10: {
+    promise:
+      'Each chat is charged at least the fewest tokens that what its client received can have, and a refunded one delivered nothing.',
+    // A charge is given back by an entry of its own, which leaves the settlement as it is.
+    offenders: ({ entries }) => `select request_id as id from ledger_entry
+      where ${entries} and kind in ('settle', 'refund') and delivered_tokens > case when credits < 0 then coalesce(output_tokens, 0) else 0 end`,
   },
 };

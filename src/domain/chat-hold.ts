@@ -83,7 +83,7 @@ export const inputTexts = (request: ChatRequest): string[] => [...textsOf(reques
 
 /** The texts of an answer that count as output. */
 export const outputTexts = ({ content, refusal, reasoning, toolCalls }: ChatReply): string[] =>
-  [content ?? refusal, reasoning, ...toolCalls.flatMap((call) => [call.name, call.arguments])].filter(
+  [content, refusal, reasoning, ...toolCalls.flatMap((call) => [call.name, call.arguments])].filter(
     (text) => typeof text === 'string',
   );
 

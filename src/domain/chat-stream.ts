@@ -87,7 +87,8 @@ export class ReplyCollector {
         return;
       case 'usage':
         this.#usage = mergedUsage(this.#usage, delta.usage);
-        this.#hasMoreSinceUsage = false;
+        // Counts without that of the answer say nothing about its later pieces.
+        if (delta.usage.outputTokens !== null) this.#hasMoreSinceUsage = false;
         return;
     }
   }

@@ -9,6 +9,7 @@ import {
 } from '../../src/channels/call-upstream.ts';
 import { classifySubmit, readOutcome, type ReadError } from '../../src/channels/classify-outcome.ts';
 import { informational } from '../support/informational-answers.ts';
+import { StreamCut } from '../../src/channels/stream-upstream.ts';
 import { createReplyServer, type ReplyServer } from './reply-server.ts';
 
 const read = (json: unknown): string | null =>
@@ -181,6 +182,47 @@ describe('one upstream call', () => {
     expect(streamed).toMatchObject({ kind: 'answered', status: 200 });
     // Fewer than calls: at least one connection was used again.
     expect(connections).toBeLessThan(4);
+  });
+
+  it.each([
+    ['ends a stream whose events never end at its limit of bytes, and leaves the provider', Infinity],
+    ['reads a stream that has as many bytes as its limit to its end', 100],
+  ])('%s', async (_what, events) => {
+    const event = `data: ${'x'.repeat(992)}\n\n`;
+    const streamBytesMax = 100 * event.length;
+    const closed = Promise.withResolvers<void>();
+    replies.answer((_request, response) => {
+      response.on('close', () => closed.resolve());
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      let sent = 0;
+      const more = (): void => {
+        while (!response.destroyed && sent < events) if ((sent++, !response.write(event))) return;
+        if (!response.destroyed) response.end();
+      };
+      response.on('drain', more);
+      more();
+    });
+    const limits = { firstByteMs: 60_000, idleMs: 60_000, wholeMs: 60_000 };
+    const streamed = await caller.stream(
+      { channelId: 'c', baseUrl: replies.url, credential: 'x' },
+      { method: 'POST', path: '/a', body: {}, limits, bodyBytesMax: 1_000, streamBytesMax },
+    );
+    if (streamed.kind !== 'streaming') throw new Error(streamed.kind);
+    let received = 0;
+    const ended = await streamed
+      .each((bytes) => {
+        received += bytes.length;
+        return undefined;
+      })
+      .catch((error: unknown) => error);
+    if (events === Infinity) {
+      expect(ended).toEqual(new StreamCut('too_large', false));
+      expect(received).toBeLessThanOrEqual(streamBytesMax);
+    } else {
+      expect(ended).toBeUndefined();
+      expect(received).toBe(streamBytesMax);
+    }
+    await closed.promise;
   });
 
   it('returns not_sent if there is no connection', async () => {

@@ -31,6 +31,7 @@ export const settledEnd = (
   inputTokens: 1,
   outputTokens: 1,
   usageEstimated: false,
+  deliveredTokens: 1,
   costMicroUsd: 0,
   attempt: { attemptId: firstAttemptId(requestId), outcome: 'ok', errorClass: null, status: null, detail: null },
   answer: null,

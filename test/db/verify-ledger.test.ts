@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/db/database.ts';
 import { verifyLedger } from '../../src/db/verify-ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { admitted, attemptEndedOk, newTask, openBook, openLedger, run, taskEnd } from './books.ts';
+import { nothingCharged } from '../../src/db/chat-ledger.ts';
+import { admitted, attemptEndedOk, newTask, openBook, openLedger, rowsOf, run, taskEnd } from './books.ts';
+import { anAdmission, openChatLedger, settledEnd } from './chat-books.ts';
 
 /** A consistent ledger with a held, a settled, a refunded and a rejected task. */
 let sound: TestDatabase;
@@ -20,6 +22,13 @@ beforeAll(async () => {
   await ledger.finishTask(taskEnd('task_refunded', 'failed'));
   await ledger.createTask(newTask(book, 10, { taskId: 'task_rejected' }));
   await ledger.finishTask(taskEnd('task_rejected', 'failed'));
+  const chats = openChatLedger(db);
+  for (const requestId of ['req_settled', 'req_refunded']) {
+    const chat = anAdmission(book, { requestId });
+    await chats.admit(chat);
+    const end = settledEnd(chat, 1);
+    await chats.end(requestId === 'req_settled' ? end : { ...end, ...nothingCharged(requestId, null) });
+  }
   expect(await verifyLedger(db, 0)).toMatchObject({ ok: true });
 });
 afterAll(() => sound.drop());
@@ -152,6 +161,26 @@ const breaches: [invariant: string, breach: string, changes: string[]][] = [
     'a charge for a task that was never admitted',
     [`update task set admission = 'rejected' where id = 'task_settled'`],
   ],
+  [
+    'C10',
+    'a chat that is charged fewer tokens than its client received',
+    unlocked(`update ledger_entry set output_tokens = 0 where request_id = 'req_settled'`),
+  ],
+  [
+    'C10',
+    'a charge without a count for what a client received',
+    unlocked(`update ledger_entry set output_tokens = null where request_id = 'req_settled'`),
+  ],
+  [
+    'C10',
+    'an answer that a client received for nothing',
+    unlocked(`update ledger_entry set credits = 0 where request_id = 'req_settled'`),
+  ],
+  [
+    'C10',
+    'a refund of an answer that a client received',
+    unlocked(`update ledger_entry set delivered_tokens = 1 where request_id = 'req_refunded'`),
+  ],
 ];
 
 describe('verifyLedger', () => {
@@ -170,6 +199,16 @@ describe('verifyLedger', () => {
       await run(db, `update hold set expires_at = clock_timestamp() - interval '30 seconds' where id = 'task_held'`);
       expect(await verifyLedger(db, 3_600)).toMatchObject({ ok: true });
       expect(await verifyLedger(db, 5)).toMatchObject({ ok: false });
+    });
+  });
+
+  it('accepts a charge that an operator gave back, and entries of a release that did not count what it delivered', async () => {
+    await inVain(async (db) => {
+      await rowsOf(db, `select * from adjust_credits('req_settled', null, 'a complaint')`);
+      expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
+      for (const change of unlocked('update ledger_entry set delivered_tokens = null, output_tokens = null'))
+        await run(db, change);
+      expect(await verifyLedger(db, 60)).toMatchObject({ ok: true });
     });
   });
 

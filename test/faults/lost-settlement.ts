@@ -28,7 +28,9 @@ export const describeLostSettlement = (started: () => Gateway): void =>
       // The shortest time for which a settlement is repeated.
       cut = await gateway.startApi({ DATABASE_URL: url.href, CHAT_HOLD_EXTRA_SECONDS: '1' });
       patient = await gateway.startApi({ DATABASE_URL: url.href });
-      await letModelsStream(gateway, (await gateway.project()).apiKey);
+      const { apiKey } = await gateway.project();
+      // Earlier tests of this gateway have ended API servers.
+      await letModelsStream({ ...gateway, baseUrls: [cut.baseUrl, patient.baseUrl] }, apiKey);
     });
     afterAll(async () => {
       await Promise.all([cut, patient].map(({ name }) => gateway.kill(name)));
@@ -103,7 +105,7 @@ const outageMs = 8_000;
 
 /** Sends a chat that costs ten credits. Its settlement commits, and then its API server loses PostgreSQL until `resume`. */
 async function chatWithLostSettlement(apiKey: string, headers: Record<string, string> = {}) {
-  const resume = proxy.cutOffAfter('end_chats');
+  const resume = proxy.cutOffAfter('finish_chats');
   const text = `lost settlement [[usage=200,1200]]`;
   const answer = await chat(gateway, apiKey, text, { baseUrl: cut.baseUrl, fields: tenCredits, headers });
   expect(verdictOf(answer)).toBe('503 service_unavailable');

@@ -107,7 +107,9 @@ describe('a chat', () => {
     const spans = await receiver.traceWith(traceId, [`POST ${chatRoute}`]);
     const names = spans.map(({ name }) => name);
     expect(names).toEqual(
-      expect.arrayContaining([...['admit chat', 'sql admit_chats', 'upstream chat', 'settle chat', 'sql end_chats']]),
+      expect.arrayContaining([
+        ...['admit chat', 'sql admit_chats', 'upstream chat', 'settle chat', 'sql finish_chats'],
+      ]),
     );
     expect(above(spans, 'sql admit_chats')).toEqual(['admit chat', `POST ${chatRoute}`]);
     expect(named(spans, 'upstream chat').attributes).toMatchObject({
@@ -126,7 +128,7 @@ describe('a chat', () => {
     const traces = await Promise.all(clients.map(({ traceId }) => receiver.traceWith(traceId, [`POST ${chatRoute}`])));
     for (const spans of traces) {
       expect(above(spans, 'sql admit_chats')).toEqual(['admit chat', `POST ${chatRoute}`]);
-      expect(above(spans, 'sql end_chats')).toEqual(['settle chat', `POST ${chatRoute}`]);
+      expect(above(spans, 'sql finish_chats')).toEqual(['settle chat', `POST ${chatRoute}`]);
     }
     const ofBatches = traces.flat().filter(({ links }) => links.length > 0);
     const firsts = new Set(traces.flat().map(({ spanId }) => spanId));
@@ -141,7 +143,7 @@ describe('a chat', () => {
     const span = await eventually(() =>
       Promise.resolve(receiver.spans.slice(before).find(({ name }) => name === 'upstream chat stream')),
     );
-    const spans = await receiver.traceWith(span.traceId, ['settle chat', 'sql end_chats', `POST ${chatRoute}`]);
+    const spans = await receiver.traceWith(span.traceId, ['settle chat', 'sql finish_chats', `POST ${chatRoute}`]);
     expect(named(spans, 'upstream chat stream')).toMatchObject({
       failure: null,
       attributes: { 'tollgate.outcome': 'ok' },

@@ -1,6 +1,7 @@
 import { nothingCharged, type AttemptEnding, type ChatEnd } from '../../db/chat-ledger.ts';
 import { toUpstreamChat, type ChatReply } from '../../domain/chat.ts';
 import { billedTokens, isAbsurd, plausibleCounts, settledCredits, settledUsage } from '../../domain/chat-hold.ts';
+import { deliveredWhole, type DeliveredText } from '../../domain/delivered-text.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { thoughtOnly } from '../../domain/reasoning.ts';
 import { noEffect, unsentBy } from '../../domain/unsent-parameters.ts';
@@ -14,15 +15,15 @@ import type { ChatAnswered, ChatDeps, ChatInput, PreparedChat } from './prepare-
 import { endingOf, type Progress, type Tried } from './try-channels.ts';
 
 /**
- * The client's answer, the settlement to write before the answer is sent, and what it means for the metrics. `broken` is the error with which an answer ends that broke
- * off: what there is of it is charged.
+ * The client's answer, the settlement to write before the answer is sent, and what it means for the metrics. `streamed` says how far an answer got that
+ * was passed on as it came: what it had when it broke off is charged.
  */
 export async function billChat(
   deps: ChatDeps,
   input: ChatInput,
   tried: Omit<Tried<unknown>, 'attempt'>,
   reply: ChatReply,
-  broken: GatewayError | null = null,
+  streamed?: Streamed,
 ): Promise<{ body: string; answered: ChatAnswered; end: ChatEnd; sale: Sold }> {
   const { entry, request, hold, credits } = input.prepared;
   const plausible = plausibleCounts(entry, request);
@@ -61,7 +62,7 @@ export async function billChat(
     credits: settlement.credits,
     attempts: tried.attempts,
   };
-  const { body } = input.render(answered, broken);
+  const { body } = input.render(answered, streamed?.broken ?? null);
   const mapping = entry.private.upstream[tried.channel.adapter];
   const end: ChatEnd = {
     requestId: input.requestId,
@@ -70,6 +71,7 @@ export async function billChat(
     inputTokens: usage.input,
     outputTokens: usage.output,
     usageEstimated: usage.estimated,
+    deliveredTokens: (streamed?.delivered ?? deliveredWhole(answered.reply)).leastTokens(hold.outputTokens),
     costMicroUsd: mapping ? chatCost(mapping.cost, billedTokens(reply, usage)) : 0,
     attempt: { attemptId: tried.attemptId, outcome: 'ok', errorClass: null, status: null, detail: null },
     answer: input.idempotency ? { status: 200, body: input.sealAnswer(body, answered) } : null,
@@ -82,6 +84,13 @@ export async function billChat(
     tokens: answered.usage,
   };
   return { body, answered, end, sale };
+}
+
+/** An answer that was passed on as it came. */
+interface Streamed {
+  /** The error with which it ends, if it broke off. */
+  broken: GatewayError | null;
+  delivered: DeliveredText;
 }
 
 /** What the client should know about the parameters of its request at this family, in sentences. */
@@ -137,22 +146,29 @@ export async function settleChat(deps: ChatDeps, end: ChatEnd, sale?: Sold): Pro
 /** How long the client waits for its refund to be written. The write continues after that. */
 const refundWaitMs = 1_000;
 
-/** If `work` throws, refunds the chat, which also frees its place in flight and its idempotency key before the hold expires. */
+/**
+ * If `work` throws, refunds the chat, which also frees its place in flight and its idempotency key before the hold expires. What the client
+ * had received by then is written with the refund, where invariant C10 finds it.
+ */
 export async function refundOnError<T>(
   deps: ChatDeps,
-  { requestId }: ChatInput,
+  { requestId, prepared }: ChatInput,
   progress: Progress,
   work: () => T | Promise<T>,
 ): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const { attemptId, attempt } = progress;
+    const { attemptId, attempt, delivered } = progress;
     const ending: AttemptEnding = attempt
       ? endingOf(attemptId, attempt)
       : { attemptId, outcome: 'unknown', errorClass: null, status: null, detail: 'an internal error ended this call' };
     const refunded = deps.chatLedger
-      .end({ ...nothingCharged(requestId, null), attempt: ending })
+      .end({
+        ...nothingCharged(requestId, null),
+        deliveredTokens: delivered?.leastTokens(prepared.hold.outputTokens) ?? null,
+        attempt: ending,
+      })
       .catch((failure: unknown) =>
         deps.logger.warn(
           { err: failure, request_id: requestId },

@@ -1,5 +1,6 @@
 import { ChatStreamBroken, type TakePieces } from '../../channels/channel.ts';
 import { isContent, ReplyCollector } from '../../domain/chat-stream.ts';
+import { DeliveredText } from '../../domain/delivered-text.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { thinksFirst } from '../../domain/reasoning.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
@@ -59,11 +60,12 @@ export async function streamChat(
       channel: tried.channel.name,
       ms: performance.now() - startedAt,
     });
+    const delivered = (obtained.progress.delivered = new DeliveredText());
     const { end, sale, answered, broken } = await refundOnError(deps, input, obtained.progress, async () => {
-      const relayed = await relay(obtained, reader, interrupted.signal);
-      const { reply } = relayed;
-      if (relayed.broken) sayBroken(deps, input, obtained, relayed.broken);
-      return { ...(await billChat(deps, storable(deps, input), tried, reply, relayed.broken)), broken: relayed.broken };
+      const { reply, broken: error } = await relay(obtained, { reader, delivered }, interrupted.signal);
+      if (error) sayBroken(deps, input, obtained, error);
+      const billed = await billChat(deps, storable(deps, input), tried, reply, { broken: error, delivered });
+      return { ...billed, broken: error };
     });
     crashPoint('chat_after_upstream_before_settle');
     await settleChat(deps, end, sale);
@@ -74,13 +76,18 @@ export async function streamChat(
 }
 
 /** Passes the content on until the answer ends, for whatever reason. */
-async function relay({ tried, answer: stream }: Obtained<OpenedStream>, reader: ChatReader, interrupted: AbortSignal) {
+async function relay(
+  { tried, answer: stream }: Obtained<OpenedStream>,
+  { reader, delivered }: { reader: ChatReader; delivered: DeliveredText },
+  interrupted: AbortSignal,
+) {
   const collector = new ReplyCollector();
   const readOn = stream.follow(collector);
   const pass: TakePieces = (pieces) => {
     const content = pieces.filter(isContent);
     const caughtUp = content.length > 0 ? reader.take(content) : undefined;
     // After the reader has them, because what it cannot take was not delivered.
+    delivered.add(pieces, !reader.gone.aborted);
     collector.add(pieces);
     readOn.heard(pieces);
     return caughtUp;

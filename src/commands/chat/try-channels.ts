@@ -2,6 +2,7 @@ import type { AttemptEnding } from '../../db/chat-ledger.ts';
 import type { ChannelRow } from '../../db/channels.ts';
 import type { Adapter, Upstream } from '../../channels/channel.ts';
 import { toUpstreamChat, type UpstreamChat } from '../../domain/chat.ts';
+import type { DeliveredText } from '../../domain/delivered-text.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { ATTEMPTS_MAX, drawOrder, firstToRecover, listServing } from '../../domain/routing.ts';
 import type { Attempt } from '../../domain/upstream.ts';
@@ -40,6 +41,8 @@ export async function drawChannels(
 export interface Progress {
   attemptId: string;
   attempt: Attempt<unknown> | null;
+  /** What the client has received, if the answer is passed on as it comes. */
+  delivered?: DeliveredText;
 }
 
 export interface Tried<Answer> {

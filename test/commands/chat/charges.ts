@@ -13,7 +13,7 @@ import {
   type WireUsage,
 } from '../../support/family-wires.ts';
 import type { Gateway, TestProject } from '../../support/gateway.ts';
-import { chatFacts, type ChatFacts } from './chats.ts';
+import { chatFacts, deliveredTokensOf, type ChatFacts } from './chats.ts';
 
 /** A gateway whose channels all lead to one scripted provider. */
 export interface ChargeScene {
@@ -24,6 +24,8 @@ export interface ChargeScene {
 
 /** About 200 tokens, which no provider of this test reports. */
 const words = 'the gate is open and '.repeat(40);
+/** The fewest tokens that they can have. */
+const leastTokens = 13;
 const mark = 'END';
 const maxTokens = 2_000;
 /** Far above what the answer may have. */
@@ -102,6 +104,11 @@ const counts: Counts[] = [
     final: { input: 1_000, output: 0 },
     told: { input: 1_000, output: -1, isEstimated: true },
   },
+  {
+    name: 'fewer tokens than its text can have',
+    final: { input: 1_000, output: 3 },
+    told: { input: 1_000, output: 3, isEstimated: false },
+  },
 ];
 
 /** The charge of each ending with each form of counts, from each family. */
@@ -123,6 +130,9 @@ export function describeCharges(scene: () => ChargeScene): void {
           else if (ending.name === 'is overlong') expect(facts.outputTokens).toBe(maxTokens);
           else expectLikely(facts.outputTokens, 200);
           expect(facts.usageEstimated).toBe(isTold ? told.isEstimated : true);
+          const least = isTold && told.output >= 0 ? Math.min(leastTokens, told.output) : leastTokens;
+          expect(facts.deliveredTokens).toBeGreaterThanOrEqual(least);
+          expect(facts.deliveredTokens).toBeLessThanOrEqual(facts.outputTokens ?? 0);
           const credits = chatCredits(await pricingOf(wire.model), {
             input: facts.inputTokens ?? -1,
             output: facts.outputTokens ?? -1,
@@ -175,13 +185,15 @@ function expectLikely(tokens: number | null, about: number): void {
   expect(tokens).toBeLessThanOrEqual(about * 1.6);
 }
 
+type Charged = ChatFacts & { deliveredTokens: number | null | undefined };
+
 /** Sends one chat, lets it end, and reads what was written of it. */
 async function factsAfter(
   { gateway, upstream, project }: ChargeScene,
   wire: FamilyWire,
   ending: Ending,
   { interim, final }: Counts,
-): Promise<ChatFacts> {
+): Promise<Charged> {
   const left = Promise.withResolvers<void>();
   upstream.serve((_request, response) => {
     beginEvents(response);
@@ -226,11 +238,14 @@ const send = (
     signal,
   });
 
-const endOf = (gateway: Gateway, { headers }: Response): Promise<ChatFacts> =>
-  eventually(async () => {
-    const facts = await chatFacts(gateway, headers.get('x-request-id') ?? '');
-    return facts !== undefined && facts.state !== 'held' && facts;
+async function endOf(gateway: Gateway, { headers }: Response): Promise<Charged> {
+  const requestId = headers.get('x-request-id') ?? '';
+  const facts = await eventually(async () => {
+    const soFar = await chatFacts(gateway, requestId);
+    return soFar !== undefined && soFar.state !== 'held' && soFar;
   });
+  return { ...facts, deliveredTokens: await deliveredTokensOf(gateway, requestId) };
+}
 
 async function pricingOf(modelId: string) {
   const entry = (await loadCatalog('catalog')).entries.find(({ model }) => model.id === modelId);

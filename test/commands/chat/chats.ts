@@ -75,6 +75,19 @@ export async function chatFacts(
   return row;
 }
 
+/** The fewest tokens that may be charged for what the client of a chat received, as its entry says. */
+export async function deliveredTokensOf(
+  { database }: Pick<Gateway, 'database'>,
+  requestId: string,
+): Promise<number | null | undefined> {
+  const [row] = await database.query<{ deliveredTokens: number | null }>(
+    'test-delivered-tokens',
+    `select delivered_tokens from ledger_entry where request_id = $1 and kind in ('settle', 'refund')`,
+    [requestId],
+  );
+  return row?.deliveredTokens;
+}
+
 /** The use of a key's limits. */
 export async function keyFacts(
   { database }: Gateway,

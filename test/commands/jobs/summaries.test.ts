@@ -395,6 +395,18 @@ describe('the checkpoint', () => {
     expect(next.checkpoint_id).toBeNull();
   });
 
+  it('is written although a charge is too low, and only `--full` reports that charge again', async () => {
+    await run(db, 'alter table ledger_entry disable trigger ledger_entry_append_only');
+    await run(db, `update ledger_entry set delivered_tokens = 1 where request_id = 'task_failed'`);
+    const { ledger_breaches: breaches, checkpoint_id: id } = await runMaintenance(upkeep);
+    expect(breaches).toEqual(['C10']);
+    expect(id).not.toBeNull();
+    expect(await since()).toMatchObject({ ok: true });
+    expect(await verifyLedger(db, 60)).toMatchObject({
+      invariants: { C10: { breaches: 1, examples: ['task_failed'] } },
+    });
+  });
+
   it('makes verification trust the entries before it, except with `--full`', async () => {
     await runMaintenance(upkeep);
     await run(db, 'alter table ledger_entry disable trigger ledger_entry_append_only');

@@ -202,7 +202,14 @@ describe('tollgate channels set', () => {
     expect(await refused('channels', 'set', 'three', '--adapter', 'gemini')).toContain('calls that run');
     expect((await ledger.finishTask({ ...taskEnd(taskId, 'failed'), errorCode: 'task_timeout' })).finished).toBe(true);
     expect(await refused('channels', 'set', 'three', '--adapter', 'gemini')).toContain('calls that run');
-    const nothing = { channelId: null, inputTokens: null, outputTokens: null, usageEstimated: false, costMicroUsd: 0 };
+    const nothing = {
+      channelId: null,
+      inputTokens: null,
+      outputTokens: null,
+      usageEstimated: false,
+      deliveredTokens: null,
+      costMicroUsd: 0,
+    };
     await chats.end({ requestId: 'req_chat', settle: null, ...nothing, attempt: null, answer: null });
     await done('channels', 'set', 'three', '--adapter', 'gemini');
   });
