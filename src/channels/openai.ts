@@ -72,16 +72,16 @@ function toBody(request: UpstreamChat): RequestBody {
   const { responseFormat: format, toolChoice: choice } = request;
   return {
     // First, so that a further field cannot replace a priced one.
-    ...request.extra,
+    ...taken(request, request.extra),
     model: request.model,
-    messages: toMessages(request),
+    messages: toMessages(request).map((message) => taken(request, message)),
     ...named(request, 'max_tokens', request.maxTokens),
     ...named(request, 'temperature', request.temperature),
     top_p: request.topP,
     top_k: request.topK,
     stop: request.stop,
-    seed: request.seed,
-    user: request.user,
+    ...named(request, 'seed', request.seed),
+    ...taken(request, { user: request.user }),
     ...(request.tools.length > 0 && {
       tools: request.tools.map(({ name, description, parameters, strict }) => ({
         type: 'function',
@@ -101,11 +101,15 @@ function toBody(request: UpstreamChat): RequestBody {
 const toStreamBody = (request: UpstreamChat): RequestBody =>
   usesResponses(request)
     ? { ...toResponsesBody(request), stream: true }
-    : { ...toBody(request), stream: true, stream_options: { include_usage: true } };
+    : { ...toBody(request), stream: true, ...taken(request, { stream_options: { include_usage: true } }) };
 
 function toFormat({ type, ...schema }: ResponseFormat): RequestBody {
   return type === 'json_schema' ? { type, json_schema: schema } : { type };
 }
+
+/** The fields without those that the catalog maps to null for the vendor: some refuse a field that they do not know (Mistral). */
+const taken = ({ parameters }: UpstreamChat, fields: RequestBody): RequestBody =>
+  Object.fromEntries(Object.entries(fields).filter(([key]) => parameters?.[key] !== null));
 
 function named(request: UpstreamChat, key: string, value: JsonValue | undefined): JsonObject {
   const rule = request.parameters?.[key];

@@ -203,6 +203,12 @@ export function withoutUnsent(request: ChatRequest, parameters: UpstreamMapping[
 /** The parameters of a chat that a mapping may leave out. `max_tokens` is always sent, because credits are held for it. */
 export const unsentMembers = { temperature: 'temperature', top_p: 'topP', top_k: 'topK', stop: 'stop' } as const;
 
+/**
+ * Further fields of a chat that some OpenAI-compatible vendors lack or name otherwise. `name` is that of a message. They do not change the
+ * answer, or a family that has them under no name keeps them: only `seed` can be renamed.
+ */
+export const vendorFields: readonly string[] = ['seed', 'user', 'name', 'stream_options', 'prompt_cache_key'];
+
 /** The output limit if the client sends none (spec §2.3). */
 const maxTokensDefault = 1_024;
 /** The length of a request that names `maxTokens` or nothing. */

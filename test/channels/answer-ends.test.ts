@@ -234,7 +234,7 @@ describe.each(Object.keys(familyWires) as FamilyName[])('an error inside a 200 o
     ['code 404', { code: 404, [status]: 'x' }, { kind: 'transient', errorClass: 'unknown_model' }],
     ['code 429', { code: 429, [status]: 'x' }, { kind: 'transient', errorClass: 'rate_limit' }],
     ['code 503', { code: 503, [status]: 'x' }, { kind: 'transient', errorClass: 'provider_error' }],
-    ['code 200, which is none', { code: 200, [status]: 'x' }, { kind: 'transient', errorClass: 'provider_error' }],
+    ['code 200, which is none', { code: 200, [status]: 'x' }, { kind: 'transient' }],
     ...(family === 'gemini'
       ? []
       : ([

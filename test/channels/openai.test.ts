@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 import { createOpenai } from '../../src/channels/openai.ts';
 import { createUpstreamCaller, type UpstreamCaller } from '../../src/channels/call-upstream.ts';
-import type { UpstreamChat } from '../../src/domain/chat.ts';
+import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
+import { toUpstreamChat, type UpstreamChat } from '../../src/domain/chat.ts';
 import { unsupportedBy } from '../../src/domain/chat-supports.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import { chatAdapterSuite, fullRequest } from './chat-adapter-suite.ts';
+import { createReplyServer } from './reply-server.ts';
 import { openWire, type Wire } from './open-wire.ts';
 import { savedJson } from './saved-replies.ts';
 
@@ -525,5 +527,41 @@ describe('the Responses API of the sandbox', () => {
       { role: 'tool', toolCallId: first.toolCalls[0]?.id ?? '', content: 'seen' },
     ]);
     expect(second).toMatchObject({ finishReason: 'stop', toolCalls: [], content: expect.stringContaining('see') });
+  });
+});
+
+describe('what a mapping leaves out for its vendor', () => {
+  it('is not sent to a Mistral model, whole or streamed', async () => {
+    const entry = (await loadCatalog('catalog')).entries.find(({ model }) => model.id === 'mistral-large-4');
+    const mapping = entry?.private.upstream.openai;
+    if (!mapping) throw new Error('no mapping');
+    const asked: UpstreamChat = {
+      ...fullRequest,
+      messages: [{ role: 'user', content: 'hello', name: 'ann' }],
+      ...{ seed: 5, topK: 3, user: 'ann' },
+      extra: { prompt_cache_key: 'a', metadata: { a: 'b' }, frequency_penalty: 0.5 },
+    };
+    const replies = await createReplyServer();
+    const caller = createUpstreamCaller();
+    try {
+      const adapter = createOpenai(caller);
+      const upstream = { channelId: 'c', baseUrl: replies.url, credential: 'x' };
+      const sent = toUpstreamChat(asked, mapping);
+      replies.answer({ status: 500 });
+      await adapter.chat?.(upstream, sent, {});
+      const limits = { firstByteMs: 60_000, idleMs: 60_000, wholeMs: 60_000 };
+      await adapter.chatStream?.(upstream, sent, { limits, signal: new AbortController().signal });
+      expect(replies.received).toHaveLength(2);
+      for (const { body } of replies.received) {
+        const fields: unknown = JSON.parse(body);
+        expect(fields).toMatchObject({ random_seed: 5, metadata: { a: 'b' }, frequency_penalty: 0.5 });
+        for (const left of ['seed', 'user', 'top_k', 'stream_options', 'prompt_cache_key', 'messages.0.name']) {
+          expect(fields).not.toHaveProperty(left);
+        }
+      }
+    } finally {
+      await caller.close();
+      await replies.close();
+    }
   });
 });

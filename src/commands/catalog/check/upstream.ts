@@ -1,6 +1,6 @@
 import { adapterFamilies, passingFamilies } from '../../../channels/registry.ts';
 import type { CatalogEntry, UpstreamMapping } from '../../../domain/catalog.ts';
-import { unsentMembers } from '../../../domain/chat.ts';
+import { unsentMembers, vendorFields } from '../../../domain/chat.ts';
 import { combinationsMax, describeCombination, offeredCombinations } from '../../../domain/offered-combinations.ts';
 import { canMake } from '../../../domain/offered-requests.ts';
 import { acceptedParameters, accepts, listValues, type AcceptedParameter } from '../../../domain/parameters.ts';
@@ -68,7 +68,9 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
   const { problem } = findings;
   const isChat = entry.model.type === 'chat';
   const taken = isChat ? new Map<string, AcceptedParameter>() : acceptedParameters(entry);
-  const known = new Set(isChat ? [...Object.keys(chatDescriptors), ...Object.keys(unsentMembers)] : taken.keys());
+  const known = new Set(
+    isChat ? [...Object.keys(chatDescriptors), ...Object.keys(unsentMembers), ...vendorFields] : taken.keys(),
+  );
   if (entry.model.parameters.negative_prompt === true) known.add('negative_prompt');
 
   const checkValues = (parameter: string, values: Record<string, unknown>, at: string): void => {
@@ -82,7 +84,8 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
   };
   for (const [parameter, rule] of Object.entries(mapping.parameters)) {
     const at = `${path}.parameters.${parameter}`;
-    if (!known.has(parameter)) problem(at, 'is not a tuning parameter of this model');
+    if (!known.has(parameter) || (isChat && parameter === 'seed' && rule === null))
+      problem(at, 'is not a tuning parameter of this model');
     else if (isChat) checkChatParameter(parameter, rule, at, findings);
     for (const { values = {} } of [rule ?? []].flat()) checkValues(parameter, values, at);
   }
@@ -134,7 +137,8 @@ function checkChatParameter(
   { problem }: Findings,
 ): void {
   const isNamed = Object.hasOwn(chatDescriptors, parameter);
-  if (rule === null ? parameter === 'max_tokens' : !isNamed) {
+  // Mistral has another name for `seed`.
+  if (rule === null ? parameter === 'max_tokens' : !isNamed && parameter !== 'seed') {
     problem(at, isNamed ? 'must be sent, because credits are held for it' : 'can only be null for "not sent"');
   }
 }
