@@ -3,6 +3,7 @@ import { readRetryAfter } from '../platform/retry-after.ts';
 import { isTimeout, type CallOutcome } from './call-upstream.ts';
 import { fieldsIn } from './event-fields.ts';
 import { ownStatus, statusOfWords } from './own-status.ts';
+import { toldRefusal } from './told-refusal.ts';
 
 /**
  * How one family reads errors: the provider's error types and codes, never its prose, which could quote the prompt. Null means
@@ -195,13 +196,15 @@ export function classifyChat<T extends object>(
       detail: 'the prompt was blocked',
     };
   }
-  const told = verdict.errorClass === 'unreadable' ? errorInside(outcome, readError) : null;
-  if (told) return told;
+  const inside = verdict.errorClass === 'unreadable' ? errorInside(outcome, readError) : null;
+  if (inside) return inside;
   const { kind: _, ...trouble } = verdict;
   if (trouble.errorClass === 'content_policy') return { ...chatRefusal('content_policy_violation'), ...trouble };
   if (trouble.errorClass !== 'rejected') return { kind: 'transient', ...trouble };
   const isTooLong = /\bcontext_length_exceeded\b/.test(trouble.detail);
-  return { ...chatRefusal(isTooLong ? 'context_length_exceeded' : 'invalid_value'), ...trouble };
+  if (isTooLong) return { ...chatRefusal('context_length_exceeded'), ...trouble };
+  const told = outcome.kind === 'answered' && 'json' in outcome.body ? toldRefusal(outcome.body.json) : null;
+  return { ...chatRefusal('invalid_value'), ...trouble, ...(told && { told }) };
 }
 
 /** The error in the JSON of a 2xx, as if it had come with its status; null if there is none. */

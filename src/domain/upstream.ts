@@ -1,5 +1,6 @@
 import type { ErrorCode } from './errors.ts';
 import type { TaskErrorCode } from './task.ts';
+import type { ToldRefusal } from './told-refusal.ts';
 
 /**
  * The class of a failed call, as recorded on the attempt row (rules "Routing").
@@ -53,6 +54,8 @@ export type Attempt<T> =
       code: TaskErrorCode;
       /** The error code for the client of a chat. */
       clientCode?: ChatRefusalCode;
+      /** What the provider says about the request. Never stored or logged, because it may quote the prompt. */
+      told?: ToldRefusal;
     } & Trouble)
   | ({ kind: 'transient'; retryAfterSeconds?: number } & Trouble)
   | ({ kind: 'unknown' } & Trouble);

@@ -3,6 +3,7 @@ import type { ChannelRow } from '../../db/channels.ts';
 import type { ChatReply } from '../../domain/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { thinksFirst } from '../../domain/reasoning.ts';
+import { cleanedSentence, sharedParam } from '../../domain/told-refusal.ts';
 import type { Attempt } from '../../domain/upstream.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { askForLong, askForWhole } from './ask-channel.ts';
@@ -78,7 +79,7 @@ export async function obtainAnswer<Answer>(
     ...nothingCharged(input.requestId, tried.channel.id),
     attempt: endingOf(tried.attemptId, tried.attempt),
   });
-  throw refusalOf(tried.attempt);
+  throw refusalOf(tried.attempt, namesOf(input, tried.channel));
 }
 
 /** Holds the credits and begins the first attempt. If that fails or is refused, the claimed channel is released. */
@@ -118,9 +119,22 @@ async function admit(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promi
 const retryAfterOf = (code: string): number | undefined =>
   code === 'idempotency_in_progress' ? 1 : code === 'concurrency_limit_exceeded' ? 5 : undefined;
 
+/** What must not stand in a message to the client, and our name of the model. */
+const namesOf = ({ prepared: { entry } }: ChatInput, { adapter, baseUrl }: ChannelRow): UpstreamNames => ({
+  model: entry.model.id,
+  upstreamModel: entry.private.upstream[adapter]?.model ?? entry.model.id,
+  host: URL.parse(baseUrl)?.host ?? '',
+});
+type UpstreamNames = Parameters<typeof cleanedSentence>[1];
+
 /** The client's error for the last failed attempt. It never shows an upstream's name, or its 401, 402 or 404. */
-export function refusalOf(attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>): GatewayError {
-  if (attempt.kind === 'refused') return new GatewayError(attempt.clientCode ?? 'invalid_value');
+export function refusalOf(attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>, names?: UpstreamNames): GatewayError {
+  if (attempt.kind === 'refused') {
+    const { told, clientCode = 'invalid_value' } = attempt;
+    if (!told || !names) return new GatewayError(clientCode);
+    const message = cleanedSentence(told.message, names) ?? undefined;
+    return new GatewayError(clientCode, { message, param: sharedParam(told) });
+  }
   if (attempt.errorClass === 'rate_limit') {
     const retryAfterSeconds = attempt.kind === 'transient' ? attempt.retryAfterSeconds : undefined;
     return new GatewayError('no_channel_available', { retryAfterSeconds: retryAfterSeconds ?? 5 });

@@ -71,6 +71,7 @@ export const anthropicWords = {
   parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
   stop: 'stop_sequences',
   messages: 'messages',
+  'tools.*.function.parameters': 'tools.*.input_schema',
 };
 
 /** The SDKs have many fields for services beside the model, which may be null. */

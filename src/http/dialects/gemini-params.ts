@@ -18,5 +18,7 @@ export const geminiWords = {
   thinking: 'generationConfig.thinkingConfig',
   reasoning_effort: 'generationConfig.thinkingConfig',
   aspect_ratio: 'generationConfig.imageConfig.aspectRatio',
+  'tools.*': 'tools.0.functionDeclarations.*',
+  'tools.*.function.parameters': 'tools.0.functionDeclarations.*.parameters',
   img_size: 'generationConfig.imageConfig.imageSize',
 };

@@ -82,6 +82,7 @@ export const responsesWords = {
   response_format: 'text.format',
   reasoning_effort: 'reasoning.effort',
   verbosity: 'text.verbosity',
+  'tools.*.function.parameters': 'tools.*.parameters',
 };
 
 /** Values that change nothing. A field with such a value is accepted and not sent. */

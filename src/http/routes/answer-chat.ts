@@ -129,6 +129,8 @@ export async function answerChat(deps: ChatRouteDeps, ctx: AppContext, dialect: 
     render: (answer) => ({
       body: JSON.stringify(dialect.write({ ...withWarning(answer, dialect.words), ...about })),
     }),
+  }).catch((error: unknown) => {
+    throw inWords(dialect.words ?? {}, error);
   });
   if (completed === 'replay') return asReplay(ctx, await storedNow(begun));
   tellCost(ctx, completed.answered);

@@ -6,6 +6,7 @@ import { isContent, toDeltas } from '../../domain/chat-stream.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import { ignoredFields, tellIgnored, withWarning } from '../ignored-fields.ts';
+import { inWords } from '../dialects/dialect-words.ts';
 import { dataEvent } from '../dialects/chat-stream-writer.ts';
 import { EventStream } from '../event-stream.ts';
 import { logCause, toRefusal } from '../middleware/answer-errors.ts';
@@ -33,7 +34,8 @@ export async function streamAnswer(deps: ChatRouteDeps, ctx: AppContext, dialect
     const isLive = dialect.isLive === true || begun.input.prepared.entry.model.parameters.stream === true;
     ctx.set('x-tollgate-stream', isLive ? 'live' : 'buffered');
     await (isLive ? sendLive(deps, ctx, dialect, begun, events) : sendBuffered(deps, ctx, dialect, begun, events));
-  } catch (error) {
+  } catch (thrown) {
+    const error = inWords(dialect.words ?? {}, thrown);
     ctx.remove('x-tollgate-stream');
     if (!events.isOpen || 'stored' in begun) throw error;
     const refusal = toRefusal(error);
