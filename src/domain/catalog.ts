@@ -143,6 +143,8 @@ export interface ModelPrivate {
   max_tokens?: { min: number; default: number };
   /** For chat models: the most tokens of output that a request under `/v1` may ask for. */
   max_output_tokens?: number;
+  /** For chat models: false spreads the turns of a conversation over the channels. Otherwise they go to the same one. */
+  session_affinity?: boolean;
   /** Why the model is no longer sold. Its entry stays for the tasks that used it, and another model may have its id as an alias. */
   retired?: string;
   /** Why the model may cost more than the client pays, whatever family makes it. */

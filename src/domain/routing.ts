@@ -51,9 +51,14 @@ export const listServing = <T extends Candidate>(channels: readonly T[], wanted:
 
 /**
  * The order in which a request tries its channels: a lower priority number first, inside one priority a draw by weight
- * without replacement, weight 0 never. `random` gives numbers in [0, 1).
+ * without replacement, weight 0 never. `random` gives numbers in [0, 1) for a channel: drawn anew for each call, or the same in every turn of
+ * a conversation, which then has the same order.
  */
-export function drawOrder<T extends Candidate>(channels: readonly T[], wanted: Wanted, random: () => number): Draw<T> {
+export function drawOrder<T extends Candidate>(
+  channels: readonly T[],
+  wanted: Wanted,
+  random: (channel: T) => number,
+): Draw<T> {
   const serving = listServing(channels, wanted);
   const available = serving.filter((channel) => unavailableUntilMs(channel, wanted.modelId) <= wanted.nowMs);
   const unavailable = serving.filter((channel) => unavailableUntilMs(channel, wanted.modelId) > wanted.nowMs);
@@ -112,15 +117,12 @@ export function firstToRecover<T extends Candidate>(channels: readonly T[], want
 export const unavailableUntilMs = (channel: Pick<Candidate, 'unavailableUntil'>, modelId: string): number =>
   Math.max(channel.unavailableUntil[modelId] ?? 0, channel.unavailableUntil['*'] ?? 0);
 
-function drawByWeight<T extends Candidate>(channels: readonly T[], random: () => number): T[] {
-  const left = [...channels];
-  const drawn: T[] = [];
-  while (left.length > 0) {
-    let mark = random() * left.reduce((sum, { weight }) => sum + weight, 0);
-    let index = left.findIndex(({ weight }) => (mark -= weight) < 0);
-    // Rounding can leave the mark at the very end of the last weight.
-    if (index < 0) index = left.length - 1;
-    drawn.push(...left.splice(index, 1));
-  }
-  return drawn;
-}
+/**
+ * Sorts by exponential times with the weights as rates, which is the draw by weight without replacement (Efraimidis and Spirakis 2006).
+ * With the numbers of a conversation it is weighted rendezvous hashing: a channel that comes or goes moves only its own conversations.
+ */
+const drawByWeight = <T extends Candidate>(channels: readonly T[], random: (channel: T) => number): T[] =>
+  channels
+    .map((channel) => ({ channel, time: -Math.log1p(-random(channel)) / channel.weight }))
+    .sort((one, other) => one.time - other.time)
+    .map(({ channel }) => channel);

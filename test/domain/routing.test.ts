@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { unitHash } from '../../src/platform/crypto/hash.ts';
 import {
   drawOrder,
   firstToRecover,
@@ -159,6 +160,46 @@ describe('drawOrder', () => {
         .sort(),
     ).toEqual(['a', 'c']);
     expect(drawOrder(channels, wanted, () => 0).order.map(({ id }) => id)).toEqual(['a', 'c']);
+  });
+
+  describe('with the numbers of a conversation', () => {
+    const numbersOf = (conversation: string) => (channel: Candidate) => unitHash(`${conversation} ${channel.id}`);
+    const firstOf = (channels: readonly Candidate[], conversation: string) =>
+      drawOrder(channels, wanted, numbersOf(conversation)).order[0]?.id;
+    const conversations = Array.from({ length: 1_000 }, (_, index) => `conversation ${index}`);
+
+    it('draws the same order in every turn, however the channels are listed', () => {
+      fc.assert(
+        fc.property(anyCandidates, fc.string(), (channels, conversation) => {
+          const { order } = drawOrder(channels, wanted, numbersOf(conversation));
+          expect(drawOrder(channels.toReversed(), wanted, numbersOf(conversation)).order).toEqual(order);
+        }),
+      );
+    });
+
+    it.each([[[1, 1]], [[5, 3, 2]], [[1, 9]], [[1, 1, 1, 1]]])(
+      'gives channels of the weights %j their share of 1,000 conversations within five percentage points',
+      (weights) => {
+        const channels = weights.map((weight, index) => candidate(`channel-${index}`, { weight }));
+        const sum = weights.reduce((left, right) => left + right);
+        for (const { id, weight } of channels) {
+          const own = conversations.filter((conversation) => firstOf(channels, conversation) === id).length;
+          expect(Math.abs(own / 1_000 - weight / sum)).toBeLessThan(0.05);
+        }
+      },
+    );
+
+    it('moves only the conversations of the channel that becomes unavailable, and back again when it recovers', () => {
+      const channels = ['a', 'b', 'c'].map((id) => candidate(id));
+      const withoutB = channels.map((channel) =>
+        channel.id === 'b' ? { ...channel, unavailableUntil: { '*': nowMs + 1 } } : channel,
+      );
+      for (const conversation of conversations) {
+        const { order } = drawOrder(channels, wanted, numbersOf(conversation));
+        const left = order.filter(({ id }) => id !== 'b').map(({ id }) => id);
+        expect(drawOrder(withoutB, wanted, numbersOf(conversation)).order.map(({ id }) => id)).toEqual(left);
+      }
+    });
   });
 
   it('returns an empty order if no channel serves the model', () => {

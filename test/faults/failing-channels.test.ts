@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { readChannelHistory, type HistoryPoint } from '../../src/commands/channels/read-channel-history.ts';
 import { claimChannel, noteChannelFailure, coolDownChannel } from '../../src/db/channels.ts';
+import { sessionHeaders } from '../../src/http/session-header.ts';
 import { cli } from '../../src/main/cli.ts';
 import { all, chat, chatModel, countVerdicts, requestIdOf, verdictOf } from '../commands/chat/chats.ts';
 import { runByCall } from '../commands/jobs/scheduler.ts';
@@ -61,8 +62,12 @@ beforeEach(async () => {
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-const ask = ({ baseUrl = gateway.baseUrl, apiKey = project.apiKey, model = chatModel } = {}): Promise<Answer> =>
-  chat(gateway, apiKey, 'hello', { baseUrl, fields: { model } });
+const ask = ({
+  baseUrl = gateway.baseUrl,
+  apiKey = project.apiKey,
+  model = chatModel,
+  text = 'hello',
+} = {}): Promise<Answer> => chat(gateway, apiKey, text, { baseUrl, fields: { model } });
 const setWeights = async (...weights: [number, number]): Promise<void> => {
   for (const [index, name] of ['sandbox-a-openai', 'sandbox-b-openai'].entries())
     await gateway.database.query('test-weigh', 'update channel set weight = $2 where name = $1', [
@@ -166,6 +171,77 @@ describe('the history of a channel', () => {
   });
 });
 
+describe('the turns of a conversation over two equal channels', () => {
+  const talk = (n: number) =>
+    Array.from({ length: 2 * n + 1 }, (_, at) => ({
+      role: at % 2 === 0 ? 'user' : 'assistant',
+      content: `message ${at}`,
+    }));
+  /** Sends ten turns in turn to both API servers. Returns how many chats each upstream received. */
+  const tenTurns = async (turn: (n: number) => { fields?: object; headers?: Record<string, string> }) => {
+    for (const upstream of [a, b]) upstream.chats.length = 0;
+    for (let n = 0; n < 10; n++) {
+      const { fields, headers } = turn(n);
+      const body = { model: chatModel, messages: talk(n), ...fields };
+      const baseUrl = gateway.baseUrls[n % 2];
+      const answer = await gateway.create(project.apiKey, '/v1/chat/completions', body, { baseUrl, headers });
+      expect(answer.status).toBe(200);
+    }
+    return [a.chats.length, b.chats.length];
+  };
+  const aloneInMessages = (n: number) => ({ messages: [{ role: 'user', content: `turn ${n}` }] });
+  beforeEach(async () => {
+    await setWeights(1, 1);
+    // Both API servers draw the second channel too.
+    await eventually(async () => {
+      for (const upstream of [a, b]) upstream.chats.length = 0;
+      await all(20, (n) => ask({ baseUrl: gateway.baseUrls[0], text: `first ${n}` }));
+      const once = b.chats.length;
+      await all(20, (n) => ask({ baseUrl: gateway.baseUrls[1], text: `second ${n}` }));
+      return once > 0 && b.chats.length > once;
+    });
+  });
+
+  it.each<[string, Parameters<typeof tenTurns>[0]]>([
+    ['its opening', () => ({})],
+    ['prompt_cache_key', (n) => ({ fields: { ...aloneInMessages(n), prompt_cache_key: 'talk' } })],
+    // test/http/session-header.test.ts has the others.
+    ...sessionHeaders
+      .slice(0, 1)
+      .map((name): [string, Parameters<typeof tenTurns>[0]] => [
+        name,
+        (n) => ({ fields: aloneInMessages(n), headers: { [name]: 'talk' } }),
+      ]),
+  ])('go to one channel if the conversation is known by %s', async (_, turn) => {
+    expect((await tenTurns(turn)).sort((left, right) => left - right)).toEqual([0, 10]);
+  });
+
+  it('fail over within the turn when the channel of the conversation fails, and return to it', async () => {
+    const [first, other] = (await tenTurns(() => ({})))[0] === 10 ? [a, b] : [b, a];
+    first.serve(ownError(503, 'overloaded'));
+    expect(await ask({ text: 'message 0' })).toMatchObject({ status: 200 });
+    first.serve();
+    other.chats.length = 0;
+    await gateway.database.query('test-all-available', 'delete from channel_health');
+    await eventually(async () => (await tenTurns(() => ({})))[first === a ? 0 : 1] === 10);
+  });
+
+  it('are spread over both if session_affinity of the model is false', async () => {
+    const set = (value: boolean) =>
+      gateway.database.query(
+        'test-affinity',
+        `update model set private = private || jsonb_build_object('session_affinity', $2::boolean) where id = $1`,
+        [chatModel, value],
+      );
+    await set(false);
+    try {
+      await eventually(async () => (await tenTurns(() => ({}))).every((received) => received > 0));
+    } finally {
+      await set(true);
+    }
+  });
+});
+
 describe('a channel that fails under a hundred chats a second', () => {
   it('causes no failed chat, gets no further chats, and is available again after the job has probed it', async () => {
     await setWeights(3, 1);
@@ -177,7 +253,8 @@ describe('a channel that fails under a hundred chats a second', () => {
     const load = Promise.allSettled(
       Array.from({ length: 12 }, async (_, index) => {
         while (going) {
-          const answer = ask({ baseUrl: gateway.baseUrls[index % 2] });
+          // Each chat is a conversation of its own, so that both channels are drawn.
+          const answer = ask({ baseUrl: gateway.baseUrls[index % 2], text: `hello ${answers.length}` });
           answers.push(answer);
           await answer;
         }
@@ -194,7 +271,7 @@ describe('a channel that fails under a hundred chats a second', () => {
       });
       // Each process caches the channels and may still call the dead channel until it reads them again.
       await eventually(async () => {
-        const drawn = await all(40, (n) => ask({ baseUrl: gateway.baseUrls[n % 2] }));
+        const drawn = await all(40, (n) => ask({ baseUrl: gateway.baseUrls[n % 2], text: `hello ${n}` }));
         return drawn.every(({ headers }) => headers.get('x-tollgate-attempts') === '1');
       });
       afterwards = answers.length;

@@ -1464,6 +1464,7 @@ export interface components {
           default: number;
         };
         max_output_tokens?: number;
+        session_affinity?: boolean;
         aliases: {
           [key: string]: {
             [key: string]: unknown;

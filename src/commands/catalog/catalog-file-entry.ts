@@ -132,6 +132,7 @@ const Private = z.strictObject({
     .refine(({ min, default: usual }) => min <= usual, { path: ['default'], message: 'must not be below min' })
     .optional(),
   max_output_tokens: z.int().min(16).max(1_000_000).optional(),
+  session_affinity: flag,
   // A list where the aliases preset nothing.
   aliases: z
     .union([

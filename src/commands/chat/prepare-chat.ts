@@ -81,6 +81,8 @@ export interface ChatInput {
   requestId: string;
   key: { keyId: string; projectId: string; rpm: number | null };
   prepared: PreparedChat;
+  /** The session that the client says the request belongs to. */
+  sessionId?: string | undefined;
   /** Whether the request was already counted against its key's rate. */
   rateCounted: boolean;
   idempotency: { route: string; key: string; fingerprint: string } | null;

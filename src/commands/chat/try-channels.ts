@@ -3,9 +3,11 @@ import type { ChannelRow } from '../../db/channels.ts';
 import type { Adapter, Upstream } from '../../channels/channel.ts';
 import { toUpstreamChat, type UpstreamChat } from '../../domain/chat.ts';
 import type { DeliveredText } from '../../domain/delivered-text.ts';
+import { conversationOf } from '../../domain/conversation.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { ATTEMPTS_MAX, drawOrder, firstToRecover, listServing } from '../../domain/routing.ts';
 import type { Attempt } from '../../domain/upstream.ts';
+import { nameOfText, unitHash } from '../../platform/crypto/hash.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { carriedTo } from './carried-to.ts';
 import { usableCredential } from '../channels/unseal-credential.ts';
@@ -15,18 +17,26 @@ import type { ChatDeps, ChatInput } from './prepare-chat.ts';
 export type ChannelOrder = [ChannelRow, ...ChannelRow[]];
 
 /**
- * Draws the channels and claims the first. If the circuit breakers of all are tripped, the one that recovers first is tried
+ * Draws the channels and claims the first. The turns of one conversation draw the same order, so that they find the caches of their
+ * provider warm, unless the model's `session_affinity` is false (rules "Routing"). If the circuit breakers of all are tripped, the one that recovers first is tried
  * anyway. If all cool down, the answer is 503 with the time until the first is available (rules "Routing"). A channel whose
  * credential cannot be decrypted is left out, so that it costs no attempt.
  */
 export async function drawChannels(
   deps: ChatDeps,
-  { prepared: { entry, families }, key: { projectId } }: Pick<ChatInput, 'prepared' | 'key'>,
+  {
+    prepared: { entry, families, request },
+    key: { projectId },
+    sessionId,
+  }: Pick<ChatInput, 'prepared' | 'key' | 'sessionId'>,
 ): Promise<ChannelOrder> {
   const { channels: known, nowMs } = await deps.channels.list();
   const wanted = { modelId: entry.model.id, groups: entry.private.groups, families, tried: new Set<string>(), nowMs };
   const channels = listServing(known, wanted).filter((channel) => usableCredential(deps, channel) !== null);
-  const { order, availableAtMs } = drawOrder(channels, wanted, Math.random);
+  const conversation = () => [projectId, entry.model.id, conversationOf(request, { sessionId })].join('\n');
+  const isSpread = entry.private.session_affinity === false || channels.length < 2;
+  const random = isSpread ? Math.random : numbersOf(conversation());
+  const { order, availableAtMs } = drawOrder(channels, wanted, random);
   for (const [index, channel] of order.entries()) {
     const claimed = await deps.channels.claim(channel, { modelId: entry.model.id, projectId });
     if (claimed) return [claimed, ...order.slice(index + 1)];
@@ -35,6 +45,13 @@ export async function drawChannels(
   if (lastResort) return [lastResort];
   const retryAfterSeconds = availableAtMs === null ? 30 : Math.max(1, Math.ceil((availableAtMs - nowMs) / 1000));
   throw new GatewayError('no_channel_available', { retryAfterSeconds });
+}
+
+/** For each channel a number in [0, 1) that is the same in every turn of a conversation, and on every process. */
+function numbersOf(conversation: string): (channel: ChannelRow) => number {
+  // Hashed once, so that each further channel hashes a short text.
+  const name = nameOfText(conversation);
+  return ({ id }) => unitHash(`${name} ${id}`);
 }
 
 /** The latest attempt, and its outcome once it has ended. */

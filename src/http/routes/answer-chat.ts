@@ -18,6 +18,7 @@ import type { ChatStreamWriter, StreamAbout } from '../dialects/chat-stream-writ
 import type { Framing } from '../framing.ts';
 import type { FairBudget } from '../../platform/fair-budget.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
+import { sessionIdOf } from '../session-header.ts';
 import { countRate, setRateHeaders, type RateDeps } from '../rate-limits/count-rate.ts';
 
 type Stored = Parameters<typeof findStoredAnswer>[0];
@@ -106,6 +107,7 @@ export async function beginChat(
       requestId,
       key,
       prepared,
+      sessionId: sessionIdOf(ctx.req.headers),
       rateCounted: ctx.state.rateCounted === true,
       idempotency,
       onRate: (rate) => {

@@ -8,3 +8,6 @@ export const etagOf = (body: Buffer): string => `"${hash('sha256', body, 'base64
 
 /** A short in-memory name of a text that itself must not be kept. */
 export const nameOfText = (text: string): string => hash('sha256', text, 'base64');
+
+/** A number in [0, 1) that belongs to the text, evenly spread over texts. */
+export const unitHash = (text: string): number => hash('sha256', text, 'buffer').readUIntBE(0, 6) / 2 ** 48;
