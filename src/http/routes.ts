@@ -198,7 +198,7 @@ const v1Routes = (deps: RouteDeps, answerPictures: AnswerPictures, downloads: Do
 const byVendor = { dialectBy: vendorOf } as const;
 const formOfVendor = ({ req }: AppContext): ModelForm => vendorForms[vendorOf(req)];
 const vendorForms = { openai: openaiModels, anthropic: anthropicModels, gemini: geminiModels };
-const vendorQuery = Object.values(vendorForms).flatMap(({ query }) => query);
+const vendorQuery = [...new Set(Object.values(vendorForms).flatMap(({ query }) => query))];
 
 /**
  * What Google's clients send (https://cloud.google.com/apis/docs/system-parameters): the format of the answer, and whether it is

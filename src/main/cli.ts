@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { version } from '../http/version.ts';
 import { explainError } from './cli/explain-error.ts';
 import { addEntry, type Invocation } from './cli/verb-commands.ts';
 import { verbTable } from '../verbs/table.ts';
@@ -34,6 +35,7 @@ export function createProgram(invocation: Invocation, json: boolean): Command {
       'after',
       '\nWithout DATABASE_URL, commands use the installation that `npm start` runs on this machine.',
     )
+    .version(version, '--version', 'show the version')
     // Every subcommand inherits these settings: errors are thrown, and `cli` alone prints them.
     .exitOverride()
     .configureOutput({ outputError: () => undefined, ...(json && { writeErr: () => undefined }) });

@@ -72,6 +72,7 @@ export const describeMcp = (started: () => Gateway): void =>
       async (mode) => {
         const client = await connect(project.apiKey, mode);
         expect(client.getProtocolEra()).toBe(mode === 'auto' ? 'modern' : 'legacy');
+        expect(client.getServerCapabilities()).toMatchObject({ tools: { listChanged: false } });
         const { tools } = await client.listTools();
         expect(tools.map(({ name }) => name).sort()).toEqual([
           ...['generate_image', 'generate_video', 'get_task', 'list_models', 'quote'],

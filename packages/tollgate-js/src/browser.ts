@@ -4,4 +4,14 @@ export type { CreateOptions, ReadOptions, TollgateOptions, WaitOptions } from '.
 export { TollgateConnectionError, TollgateError } from './errors.ts';
 export type { EventOptions, TaskEvent } from './task-events.ts';
 export { isEnded } from './types.ts';
-export type { CreateRequest, Quote, Task, TaskType } from './types.ts';
+export type {
+  CreateRequest,
+  EndedTask,
+  Quote,
+  SucceededTask,
+  Task,
+  TaskFailure,
+  TaskOutput,
+  TaskType,
+  UnsuccessfulTask,
+} from './types.ts';

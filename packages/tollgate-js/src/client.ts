@@ -2,7 +2,7 @@ import { readRetryAfter } from './errors.ts';
 import { pause, spread } from './pause.ts';
 import { sendJson, type Call, type Connection } from './send.ts';
 import { taskEvents, type EventOptions, type TaskEvent } from './task-events.ts';
-import { isEnded, type CreateRequest, type Quote, type Task, type TaskType } from './types.ts';
+import { isEnded, type CreateRequest, type Quote, type EndedTask, type Task, type TaskType } from './types.ts';
 
 export interface TollgateOptions {
   /** Where the gateway is, such as `https://gateway.example.com`. */
@@ -71,8 +71,10 @@ export class Tollgate {
     type: TaskType,
     request: CreateRequest,
     { waitSeconds = WAIT_SECONDS, ...options }: CreateOptions & WaitOptions = {},
-  ): Promise<Task> {
-    return this.#untilEnded(await this.#create(type, request, options, waitSeconds), waitSeconds, options.signal);
+  ): Promise<EndedTask> {
+    const created = await this.#create(type, request, options, waitSeconds);
+    // A task that has just ended was not erased, so a succeeded one has its output.
+    return (await this.#untilEnded(created, waitSeconds, options.signal)) as EndedTask;
   }
 
   /** The task when it has ended. */

@@ -1,12 +1,27 @@
 import type { components, paths } from './api-types.ts';
 
-/** A task as the gateway shows it. */
-export type Task = components['schemas']['Task'];
+type AnyTask = components['schemas']['Task'];
+type In<Status extends AnyTask['status'], Ending> = Omit<AnyTask, 'status' | keyof Ending> & {
+  status: Status;
+} & Ending;
+
+export type TaskOutput = components['schemas']['TaskOutput'];
+export type TaskFailure = NonNullable<AnyTask['error']>;
+
+/** A task that has a result. */
+export type SucceededTask = In<'succeeded', { output: [TaskOutput, ...TaskOutput[]]; error: null }>;
+/** A task that ended without a result. */
+export type UnsuccessfulTask = In<'failed' | 'canceled', { error: TaskFailure }>;
+/** A task as it ends. */
+export type EndedTask = SucceededTask | UnsuccessfulTask;
+
+/** A task as the gateway shows it. The `output` of an old one is null once its content was erased. */
+export type Task = In<'queued' | 'processing', { error: null }> | In<'succeeded', { error: null }> | UnsuccessfulTask;
 
 /** What a task would cost. */
 export type Quote = components['schemas']['Quote'];
 
-export type TaskType = Task['type'];
+export type TaskType = AnyTask['type'];
 
 type Body = paths['/api/v1/images/generate']['post']['requestBody']['content']['application/json'];
 

@@ -111,7 +111,7 @@ const CustomTool = z.strictObject({
   input_schema: JsonRecord,
   strict: z.boolean().nullish(),
   cache_control,
-  allowed_callers: z.tuple([z.literal('direct')]).nullish(),
+  allowed_callers: z.array(z.literal('direct')).length(1).nullish(),
   // Anthropic alone knows these two.
   defer_loading: z.boolean().nullish(),
   input_examples: z.array(anyJson).max(100).nullish(),

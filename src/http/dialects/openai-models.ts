@@ -1,12 +1,15 @@
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import type { ModelForm } from './model-form.ts';
 
-/** OpenAI's models (https://platform.openai.com/docs/api-reference/models, read 2026-11-22). Its list has no pages. */
+/** OpenAI's models (https://platform.openai.com/docs/api-reference/models, read 2026-11-22). Its list has no pages: `limit` takes its first models. */
 export const openaiModels: ModelForm = {
   name: 'openai',
-  query: [],
+  query: ['limit'],
   shows: () => true,
-  list: (entries) => ({ object: 'list', data: entries.map(toModel) }),
+  list: (entries, asked) => ({
+    object: 'list',
+    data: entries.slice(0, asked.limit('limit', { fallback: entries.length, max: 1_000 })).map(toModel),
+  }),
   one: toModel,
 };
 

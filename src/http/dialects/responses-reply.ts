@@ -1,6 +1,6 @@
 import { isContent, toDeltas } from '../../domain/chat-stream.ts';
 import type { ChatReply, ChatTool } from '../../domain/chat.ts';
-import type { JsonObject } from '../../domain/json.ts';
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { within, type ChatAnswer } from './chat-answer.ts';
 import { ResponseItems } from './responses-items.ts';
 
@@ -43,7 +43,10 @@ export function finishedResponse(answer: ChatAnswer, asked: JsonObject, output: 
   };
 }
 
-/** The response before its first item. Fields of the request are repeated, as OpenAI does. */
+/**
+ * The response before its first item. Fields of the request are repeated, as OpenAI does. Those that the schema of Open Responses
+ * (https://www.openresponses.org) wants as numbers have OpenAI's defaults if the request has none.
+ */
 export function openResponse(
   { id, created, model }: Omit<ChatAnswer, 'reply' | 'usage'>,
   asked: JsonObject,
@@ -65,24 +68,30 @@ export function openResponse(
     metadata: asked.metadata ?? {},
     model,
     output: [],
+    frequency_penalty: asked.frequency_penalty ?? 0,
     parallel_tool_calls: asked.parallel_tool_calls ?? true,
+    presence_penalty: asked.presence_penalty ?? 0,
     previous_response_id: null,
     prompt_cache_key: asked.prompt_cache_key ?? null,
     reasoning: { effort: effort ?? null, summary: summary ?? null },
     safety_identifier: asked.safety_identifier ?? null,
     service_tier: 'default',
     store: false,
-    temperature: asked.temperature ?? null,
+    temperature: asked.temperature ?? 1,
     text: { format: format ?? { type: 'text' }, verbosity: verbosity ?? 'medium' },
     tool_choice: asked.tool_choice ?? 'auto',
-    tools: asked.tools ?? [],
+    tools: Array.isArray(asked.tools) ? asked.tools.map(toShownTool) : [],
     top_logprobs: 0,
-    top_p: asked.top_p ?? null,
+    top_p: asked.top_p ?? 1,
     truncation: 'disabled',
     usage: null,
     user: asked.user ?? null,
   };
 }
+
+/** A function with every member that the schema requires. */
+const toShownTool = (tool: JsonValue): JsonValue =>
+  objectOf(tool).type === 'function' ? { description: null, parameters: null, strict: null, ...objectOf(tool) } : tool;
 
 const objectOf = (value: JsonObject[string] | undefined): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};

@@ -9,7 +9,9 @@ const instructions =
 /** Answers one message of the protocol, in every revision that the SDK knows, by a server that exists for this message only. */
 export async function answerMcp(deps: McpDeps, ctx: AppContext): Promise<void> {
   const server = (): McpServer => {
-    const made = new McpServer({ name: 'tollgate', title: 'Tollgate', version }, { instructions });
+    // The tools never change, so no client needs to subscribe to their list.
+    const capabilities = { tools: { listChanged: false } };
+    const made = new McpServer({ name: 'tollgate', title: 'Tollgate', version }, { instructions, capabilities });
     registerTools(made, deps, ctx);
     return made;
   };

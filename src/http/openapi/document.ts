@@ -17,7 +17,7 @@ export function openapiDocument(routes: readonly DescribedRoute[], catalog: Cata
   });
   return {
     openapi: '3.1.0',
-    info: { title: 'Tollgate', version, description: introduction },
+    info: { title: 'Tollgate', version, description: introduction, license },
     // Where the document was read: the same gateway may have several names.
     servers: [{ url: '/' }],
     tags: Object.entries(tags).map(([tag, description]) => ({ name: tag, description })),
@@ -26,6 +26,8 @@ export function openapiDocument(routes: readonly DescribedRoute[], catalog: Cata
     components: { securitySchemes, schemas },
   };
 }
+
+const license = { name: 'Apache 2.0', identifier: 'Apache-2.0' };
 
 const introduction = [
   'Chat, pictures and videos of several providers, billed in credits.',

@@ -7,6 +7,7 @@ import { etagOf } from '../../platform/crypto/hash.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { docAssets } from '../docs/assets.ts';
 import { errorPage, errorsPage, isErrorCode } from '../docs/error-pages.ts';
+import { homeFacts, homePage } from '../docs/home-page.ts';
 import { llmsText } from '../docs/llms-text.ts';
 import { pagePolicy } from '../docs/page.ts';
 import { referencePage } from '../docs/reference-page.ts';
@@ -14,6 +15,7 @@ import { answerRepresentation, type Representation } from '../etag.ts';
 import type { DescribedRoute } from '../openapi/describe-routes.ts';
 import { openapiDocument } from '../openapi/document.ts';
 import type { TaskLimits } from '../openapi/operation.ts';
+import { preferredType } from '../preferred-type.ts';
 import { answerCoded, perCatalog, renderCoded, renderJson } from '../representations.ts';
 import type { Route } from '../route.ts';
 
@@ -29,6 +31,8 @@ interface DocumentationDeps {
 export function documentationRoutes(deps: DocumentationDeps, described: readonly DescribedRoute[]): Route[] {
   const open = { method: 'GET', auth: 'none', dialect: 'openai', body: 'none' } as const;
   const routes: Route[] = [
+    // Whoever shares the base URL may add parameters to it.
+    { ...open, path: '/', anyQuery: true, handler: showHome(deps) },
     { ...open, path: '/api/v1/openapi.json', handler: showDocument(deps, () => [...described, ...routes]) },
     { ...open, path: '/llms.txt', handler: showGuide(deps) },
     { ...open, path: '/docs', handler: showPage(() => referencePage, referencePolicy) },
@@ -59,9 +63,31 @@ function showGuide({ catalog, config }: DocumentationDeps): AppMiddleware {
       );
   });
   return async (ctx) => {
-    const baseUrl = config.http.publicBaseUrl.replace(/\/+$/, '') || ctx.origin;
-    answerRepresentation(ctx, guides(await catalog.entries())(baseUrl));
+    answerRepresentation(ctx, guides(await catalog.entries())(baseUrlOf(config, ctx)));
   };
+}
+
+const baseUrlOf = ({ http }: DocumentationDeps['config'], ctx: AppContext): string =>
+  http.publicBaseUrl.replace(/\/+$/, '') || ctx.origin;
+
+/** A page for a browser, and one line of JSON for a program. */
+function showHome({ config }: DocumentationDeps): AppMiddleware {
+  return (ctx) => {
+    const baseUrl = baseUrlOf(config, ctx);
+    const type = preferredType(ctx, ['application/json', 'text/html']);
+    if (type === 'text/html') {
+      denyOthers(ctx, pagePolicy);
+      answerRepresentation(ctx, kept(homePage(baseUrl), 'text/html; charset=utf-8'));
+    } else
+      answerRepresentation(ctx, kept(`${JSON.stringify(homeFacts(baseUrl))}\n`, 'application/json; charset=utf-8'));
+    return Promise.resolve();
+  };
+}
+
+/** The headers of a page: it loads what the policy names, and tells no other host where its reader was. */
+function denyOthers(ctx: AppContext, policy: string): void {
+  ctx.set('Content-Security-Policy', policy);
+  ctx.set('Referrer-Policy', 'no-referrer');
 }
 
 /** One body for all answers. */
@@ -81,8 +107,7 @@ function showPage(html: (ctx: AppContext) => string, policy: string): AppMiddlew
     const name = ctx.params['code'] ?? '';
     const page = pages.get(name) ?? kept(html(ctx), 'text/html; charset=utf-8');
     pages.set(name, page);
-    ctx.set('Content-Security-Policy', policy);
-    ctx.set('Referrer-Policy', 'no-referrer');
+    denyOthers(ctx, policy);
     answerRepresentation(ctx, page);
     return Promise.resolve();
   };

@@ -210,6 +210,19 @@ describe('a response', () => {
     });
   });
 
+  it('has every value that the schema of Open Responses requires, whether the request named it or not', () => {
+    const tools = [{ type: 'function', name: 'look' }];
+    expect(write({}, { tools })).toMatchObject({
+      ...{ temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 },
+      tools: [{ type: 'function', name: 'look', description: null, parameters: null, strict: null }],
+    });
+    const asked = { temperature: 0.2, top_p: 0.5, presence_penalty: 1, frequency_penalty: -1 };
+    const given = [{ type: 'function', name: 'look', description: 'Looks.', parameters: {}, strict: true }];
+    expect(write({}, { ...asked, tools: given })).toMatchObject({ ...asked, tools: given });
+    const nothing = { temperature: null, top_p: null, presence_penalty: null, frequency_penalty: null, tools: null };
+    expect(write({}, nothing)).toMatchObject({ temperature: 1, top_p: 1, presence_penalty: 0, tools: [] });
+  });
+
   it.each([
     ['length', 'max_output_tokens'],
     ['content_filter', 'content_filter'],

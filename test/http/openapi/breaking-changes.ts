@@ -88,6 +88,8 @@ function schemaChanges(
   old: Document,
   now: Document,
 ): string[] {
+  // The schema `false` accepted nothing, so that nothing is lost.
+  if (direction === 'request' && before === false) return [];
   const left = resolved(before, old);
   const right = asAlternatives(resolved(after, now), left);
   const deeper = (part: string, one: unknown, other: unknown): string[] =>

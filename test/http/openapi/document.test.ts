@@ -57,6 +57,13 @@ describe('the OpenAPI document', () => {
     expect(referred.filter((name) => !(name in document.components.schemas))).toEqual([]);
   });
 
+  it('names its licence, and describes the items of every list by a schema that generators of clients read', () => {
+    expect(JSON.parse(text)).toMatchObject({ info: { license: { identifier: 'Apache-2.0' } } });
+    const lists = listsIn(JSON.parse(text));
+    expect(lists.length).toBeGreaterThan(50);
+    expect(lists.filter(({ items }) => typeof items !== 'object' || items === null)).toEqual([]);
+  });
+
   it('names every error code that a client can meet', () => {
     // Routes of jobs and operators have tokens of their own; a wrong method belongs to no route.
     const operators = [
@@ -87,3 +94,12 @@ describe('the documents of both APIs', () => {
     expect(breakingChanges(lastVersion, committedDocuments()[name])).toEqual([]);
   });
 });
+
+/** Every schema of a list in a document. */
+function listsIn(value: unknown): { items: unknown }[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const inner = Object.values(value).flatMap(listsIn);
+  return 'type' in value && value.type === 'array'
+    ? [{ items: 'items' in value ? value.items : undefined }, ...inner]
+    : inner;
+}

@@ -104,7 +104,36 @@ describe('the pages', () => {
   );
 });
 
+describe('GET /', () => {
+  const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+  it('is a page for a browser, under the policy of the other pages', async () => {
+    const answer = await get('/?utm_source=mail', { accept: browser });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(await answer.text()).toContain('<code>https://gateway.example/v1</code>');
+  });
+
+  it.each(['*/*', 'application/json', 'text/plain'])(
+    'is one line of JSON for a program that accepts %s',
+    async (accept) => {
+      const answer = await get('/', { accept });
+      expect(answer.status).toBe(200);
+      const text = await answer.text();
+      expect(text.trimEnd()).not.toContain('\n');
+      expect(JSON.parse(text)).toMatchObject({ name: 'tollgate', openai_base_url: 'https://gateway.example/v1' });
+    },
+  );
+});
+
 describe('GET /llms.txt', () => {
+  it('names the base URL of each SDK', async () => {
+    const text = await (await get('/llms.txt')).text();
+    expect(text).toContain('`base_url` = https://gateway.example/v1.');
+    expect(text).not.toContain('base URL + `/api/v1`');
+  });
+
   it('names the base URL, every model, every route and every error code', async () => {
     const text = await (await get('/llms.txt')).text();
     expect(text).toContain('https://gateway.example/api/v1/openapi.json');

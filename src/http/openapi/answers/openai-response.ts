@@ -14,6 +14,10 @@ export const OpenaiResponse = z
     output: z
       .array(z.looseObject({ type: z.enum(['message', 'reasoning', 'function_call']), id: z.string() }))
       .describe('Messages, thoughts and calls of functions.'),
+    temperature: z.number(),
+    top_p: z.number(),
+    presence_penalty: z.number(),
+    frequency_penalty: z.number(),
     usage: z.object({
       input_tokens: z.int(),
       input_tokens_details: z.object({ cached_tokens: z.int(), cache_write_tokens: z.int() }),

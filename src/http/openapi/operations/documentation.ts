@@ -9,6 +9,22 @@ const page = (type: string, description = 'The page.'): Operation['answers'] => 
 });
 
 export const documentationOperations: Record<string, Operation> = {
+  'GET /': {
+    summary: 'What this is and where clients go on',
+    description: 'A page for a browser (`Accept: text/html`), one line of JSON for a program.',
+    tag: 'Documentation',
+    answers: {
+      200: {
+        description: 'The addresses of the gateway.',
+        content: {
+          ...json(z.looseObject({ name: z.literal('tollgate'), version: z.string(), openai_base_url: z.string() })),
+          'text/html': z.string(),
+        },
+        headers: validated,
+      },
+      304: notModified,
+    },
+  },
   'GET /api/v1/openapi.json': {
     summary: 'This document',
     description: 'OpenAPI 3.1. It names the models of the catalog, whatever a key may use.',

@@ -59,7 +59,7 @@ export const v1MediaOperations: Record<string, Operation> = {
     description: "OpenAI's shape; Anthropic's with an `anthropic-version` header, Google's with `x-goog-api-key`.",
     tag: 'Models',
     parameters: [
-      query('limit', 'Anthropic: the most models; 20 if absent.', count),
+      query('limit', 'The most models. If absent: all for OpenAI, 20 for Anthropic.', count),
       query('after_id', 'Anthropic: the `last_id` of the page before.', z.string()),
       query('before_id', 'Anthropic: the `first_id` of the page after.', z.string()),
       query('pageSize', 'Google: the most models; 50 if absent.', count),
