@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { JsonValue } from '../domain/json.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
+import { requestPath } from '../platform/egress/request-path.ts';
 import type { Upstream } from './channel.ts';
 import { multipart, type FormPart } from './multipart.ts';
 import { parseExactly } from './reading/exact-json.ts';
@@ -61,10 +62,7 @@ export function addressOf(text: string): Address | null {
   if (known) return known;
   const url = URL.parse(text);
   if (!url) return null;
-  // The URL parser takes a segment of encoded dots for a step in the path (https://url.spec.whatwg.org/#double-dot-path-segment). Here
-  // it is an id, so the text counts.
-  const hasDots = /\/(?:%2E)+(?=[/?]|$)/i.test(text);
-  const path = hasDots ? text.replace(/^[^/]*\/\/[^/]*/, '') : `${url.pathname}${url.search}`;
+  const path = requestPath(url, text);
   const address = { origin: url.origin, path };
   addresses.set(text, address);
   return address;

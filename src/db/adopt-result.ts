@@ -1,3 +1,4 @@
+import type { JsonObject } from '../domain/json.ts';
 import type { TaskOutput } from '../domain/task.ts';
 import type { UpstreamOutput } from '../domain/upstream.ts';
 import type { Database, Statements } from './database.ts';
@@ -52,6 +53,18 @@ export async function listKeptResults(database: Database, taskId: string): Promi
     'operator-kept-results',
     `select id as attempt_id, n, channel_id, result from attempt
      where request_id = $1 and result is not null and outcome is distinct from 'ok' order by n desc limit 100`,
+    [taskId],
+  );
+}
+
+/** The task's latest job that a provider accepted; null if there is none. */
+export async function lastJobOf(
+  database: Database,
+  taskId: string,
+): Promise<{ channelId: string; operation: JsonObject } | null> {
+  return database.first(
+    'operator-last-job',
+    'select channel_id, operation from attempt where request_id = $1 and operation is not null order by n desc limit 1',
     [taskId],
   );
 }

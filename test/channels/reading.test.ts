@@ -15,6 +15,8 @@ import { shapeOf } from '../../src/channels/reading/shape.ts';
 import { tollgateWords } from '../../src/channels/reading/tollgate-answers.ts';
 import { xaiWords } from '../../src/channels/reading/xai-answers.ts';
 import { createAdapters, type Adapters } from '../../src/channels/registry.ts';
+import { downloadResult } from '../../src/commands/tasks/download-result.ts';
+import { createEgress } from '../../src/platform/egress/egress.ts';
 import { createReplyServer, type ReplyServer } from './reply-server.ts';
 
 describe('JSON of a provider', () => {
@@ -86,6 +88,26 @@ describe('an id that tries to choose another path', () => {
       expect([decodeURIComponent(segment), rest]).toEqual([id, family === 'fal' ? ['status'] : []]);
       expect(segment).not.toMatch(/^\.+$|[?#]/);
     }
+  });
+});
+
+describe('an id of dots alone', () => {
+  it.each(['.', '..'])('stays one segment of the address from which its clip is downloaded: %j', async (id) => {
+    const replies = await createReplyServer();
+    const caller = createUpstreamCaller();
+    const egress = createEgress({ allowCidrs: [], callbackPorts: [] });
+    const upstream = { channelId: 'c', baseUrl: `${replies.url}/v1`, credential: 'a:b' };
+    replies.answer({ status: 200, body: { id, status: 'completed' } });
+    const call = { signal: AbortSignal.timeout(10_000) };
+    const polled = await createAdapters(caller)['openai']?.pollMedia?.(upstream, { video_id: id }, call);
+    const url = polled?.kind === 'done' ? (polled.outputs[0]?.url ?? '') : '';
+    const source = { url, channelBaseUrl: upstream.baseUrl, channelHeaders: {} };
+    await downloadResult({ egress }, source, { timeoutMs: 10_000, maxBytes: 1_000 }, () => Promise.resolve(null));
+    expect(replies.received.map(({ path }) => path)).toEqual([
+      `/v1/videos/${id.replaceAll('.', '%2E')}`,
+      `/v1/videos/${id.replaceAll('.', '%2E')}/content`,
+    ]);
+    await Promise.all([egress.close(), caller.close(), replies.close()]);
   });
 });
 

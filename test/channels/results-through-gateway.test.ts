@@ -18,6 +18,7 @@ let gateway: Gateway;
 let baseUrl = '';
 let store: Store = (response) => void response.writeHead(500).end();
 let submits = 0;
+let jobStatus = 'SUCCEEDED';
 let downloads = 0;
 const mp4 = clip({ width: 64, height: 48, seconds: 1, seed: 1 });
 
@@ -28,7 +29,7 @@ const provider = createServer((request, response) => {
   if (request.method === 'POST') submits += 1;
   const output = [`${baseUrl}/store/clip.mp4`];
   response.writeHead(200, { 'content-type': 'application/json' });
-  response.end(JSON.stringify({ id: 'job1', status: 'SUCCEEDED', output }));
+  response.end(JSON.stringify({ id: 'job1', status: jobStatus, output }));
 });
 
 beforeAll(async () => {
@@ -129,5 +130,28 @@ describe('a clip that was made', () => {
     });
     expect((await fetch(polled.output?.[0]?.url ?? '')).status).toBe(200);
     expect(account.balance).toBe(10_000);
+  });
+
+  it('is asked for once more and adopted if its job ended after its task, and its charge counts for the channel', async () => {
+    store = (response) => void response.end(mp4);
+    jobStatus = 'RUNNING';
+    submits = 0;
+    const { apiKey } = await gateway.project({ credits: 10_000 });
+    const body = { model: 'runway-gen-4.5', prompt: 'a late fox', duration: 8 };
+    const taskId = await gateway.accept(apiKey, mediaRoutes.video, body);
+    const { done, refused } = commandLine(() => gateway.env);
+    await gateway.poll(apiKey, taskId, { until: () => submits === 1 });
+    await done('tasks', 'cancel', taskId);
+    expect(await refused('tasks', 'adopt', taskId)).toContain('it has not ended');
+    jobStatus = 'SUCCEEDED';
+    expect(await done('tasks', 'adopt', taskId, '--charge')).toMatchObject({ output: [{ width: 64, height: 48 }] });
+    expect(submits).toBe(1);
+    const entries = await gateway.database.query<{ channel: string }>(
+      '',
+      `select c.name as channel from ledger_entry e join channel c on c.id = e.channel_id
+       where e.request_id = $1 and e.kind = 'adjust'`,
+      [taskId],
+    );
+    expect(entries).toEqual([{ channel: 'scripted' }]);
   });
 });

@@ -3940,11 +3940,11 @@ export interface operations {
       };
       cookie?: never;
     };
-    requestBody: {
+    requestBody?: {
       content: {
         'application/json': {
-          /** @description address of the result, such as one of "tasks show", or a file of this machine */
-          result: string;
+          /** @description address of the result, such as one of "tasks show", or a file of this machine; default: ask the provider once more */
+          result?: string;
           /** @description charge the task's quoted credits, once; without it nothing is charged */
           charge?: boolean | ('true' | 'false');
         };

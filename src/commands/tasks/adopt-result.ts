@@ -5,18 +5,20 @@ import type { CopiedFile } from '../../db/ledger.ts';
 import { findTask, type TaskView } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { isTerminal } from '../../domain/task.ts';
+import type { UpstreamOutput } from '../../domain/upstream.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { usableCredential } from '../channels/unseal-credential.ts';
 import { discardFiles } from '../files/discard-files.ts';
 import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 import { copyOutputs } from './copy-outputs.ts';
+import { lateResult } from './late-result.ts';
 
 type AdoptDeps = Pick<Deps, 'adapters' | 'channels' | 'config' | 'db' | 'egress' | 'files' | 'logger' | 'sealer'>;
 
 interface AdoptInput {
   taskId: string;
-  /** A URL, or a `data:` URI. */
-  result: string;
+  /** A URL, or a `data:` URI. Absent: the provider is asked once more for the result of the task's last job. */
+  result?: string | undefined;
   charge: boolean;
   actor: string;
 }
@@ -34,7 +36,10 @@ export async function adoptResult(
   { taskId, result, charge, actor }: AdoptInput,
 ): Promise<{ changed: boolean; charged: number; chargedInAll: number; task: TaskView }> {
   const before = await endedTask(deps, taskId);
-  const file = before.output === null ? await storeResult(deps, before, result) : null;
+  const file =
+    before.output === null
+      ? await storeResult(deps, before, result === undefined ? await lateResult(deps, before) : { url: result })
+      : null;
   const adopted = await adopt(deps, { before, file, charge, actor }).catch(async (error: unknown) => {
     if (file) await discardFiles(deps, [file]);
     throw error;
@@ -54,7 +59,7 @@ async function endedTask({ db }: AdoptDeps, taskId: string): Promise<TaskView> {
   return task;
 }
 
-async function storeResult(deps: AdoptDeps, task: TaskView, url: string): Promise<CopiedFile> {
+async function storeResult(deps: AdoptDeps, task: TaskView, result: UpstreamOutput): Promise<CopiedFile> {
   const id = newId('file');
   const draft = { id, storageKey: `outputs/adopted-${id}` };
   await draftFiles(deps.db, {
@@ -63,7 +68,7 @@ async function storeResult(deps: AdoptDeps, task: TaskView, url: string): Promis
   });
   const endsAt = performance.now() + patienceMs;
   const report = await copyOutputs(deps, {
-    ...{ taskId: task.id, type: task.type, copies: [{ result: { url }, draft }] },
+    ...{ taskId: task.id, type: task.type, copies: [{ result, draft }] },
     ...(await ownOrigin(deps, task.id)),
     remainingMs: () => endsAt - performance.now(),
     signal: AbortSignal.timeout(patienceMs),

@@ -105,7 +105,7 @@ export function createEgress(settings: EgressSettings): Egress {
       const trusted = origin !== null && trustedOrigins.some((url) => originOf(url) === origin);
       return exchange(
         () => (trusted ? new URL(text) : check(text, 'output')),
-        { timeoutMs, signal, headers: trusted ? trustedHeaders : {}, trusted },
+        { timeoutMs, signal, headers: trusted ? trustedHeaders : {}, trusted, ...(trusted && { text }) },
         (response) => pourInto(sink, response, maxBytes),
       );
     },

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { Agent, Client, errors, type Dispatcher } from 'undici';
 import { EgressRefusal, type EgressReason } from './check-url.ts';
 import { openConnection, type ConnectionSettings } from './connection.ts';
+import { requestPath } from './request-path.ts';
 import { asError, createTimeLimit, Interruption, unlessAborted, type EgressFailure } from './interruption.ts';
 
 export interface Blocked {
@@ -59,12 +60,12 @@ export function createExchanges(settings: ConnectionSettings) {
   });
 
   /**
-   * Sends one request, passes the response to `use`, and closes a connection that is not reused. An `EgressRefusal` by `urlOf`
+   * Sends one request (`text` is the trusted address as it was written), passes the response to `use`, and closes a connection that is not reused. An `EgressRefusal` by `urlOf`
    * or for the host's addresses becomes `blocked`, and a failure of the peer becomes `failed`.
    */
   async function exchange<T>(
     urlOf: () => URL,
-    request: ExchangeRequest & { trusted: boolean },
+    request: ExchangeRequest & { trusted: boolean; text?: string },
     use: (response: ExchangeResponse) => Promise<T>,
   ): Promise<T | Blocked | Failed> {
     const { timeoutMs } = request;
@@ -83,7 +84,7 @@ export function createExchanges(settings: ConnectionSettings) {
         (client ?? kept).request({
           origin: url.origin,
           method: request.method ?? 'GET',
-          path: `${url.pathname}${url.search}`,
+          path: requestPath(url, request.text ?? url.href),
           headers: { 'user-agent': 'Tollgate', ...request.headers, 'accept-encoding': 'identity' },
           body: request.body ?? null,
           headersTimeout: timeoutMs,

@@ -156,8 +156,8 @@ const adopt = verb({
   summary: 'store a result that the provider bills as the output of a task that failed or was canceled',
   input: {
     id,
-    result: readFrom('result', option('<url|file>', resultUrl)).describe(
-      'address of the result, such as one of "tasks show", or a file of this machine',
+    result: readFrom('result', option('<url|file>', resultUrl.optional())).describe(
+      'address of the result, such as one of "tasks show", or a file of this machine; default: ask the provider once more',
     ),
     charge: flag().describe("charge the task's quoted credits, once; without it nothing is charged"),
   },

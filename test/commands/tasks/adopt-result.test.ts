@@ -97,6 +97,30 @@ describe('tasks adopt', () => {
     );
   });
 
+  it('has a charge that can be given back once, in parts, and is not taken again', async () => {
+    const task = await failedTask();
+    const before = await balance();
+    await done('tasks', 'adopt', task, '--result', png, '--charge');
+    const adjust = ['credits', 'adjust', '--task', task];
+    expect(await done(...adjust, '--amount', '4', '--reason', 'adopted by mistake')).toMatchObject({ given: 4 });
+    expect(await done(...adjust, '--amount', '4', '--reason', 'adopted by mistake')).toMatchObject({ given: 0 });
+    expect(await refused(...adjust, '--reason', 'adopted result')).toContain('Another amount');
+    expect(await done(...adjust, '--reason', 'the rest')).toMatchObject({ given: 6 });
+    expect(await refused(...adjust, '--reason', 'once more')).toContain('have been given back already');
+    expect(await done('tasks', 'adopt', task, '--result', png, '--charge')).toMatchObject({
+      changed: false,
+      charged: 0,
+    });
+    expect(await balance()).toBe(before);
+    expect(await refused('credits', 'adjust', '--task', await failedTask(), '--reason', 'x')).toContain(
+      'not been charged',
+    );
+  });
+
+  it('says how to give a result that no provider can be asked for', async () => {
+    expect(await refused('tasks', 'adopt', await failedTask())).toContain('--result');
+  });
+
   it('may be charged later', async () => {
     const task = await failedTask();
     await done('tasks', 'adopt', task, '--result', png);

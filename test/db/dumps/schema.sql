@@ -969,6 +969,7 @@ declare
   r reservation;
   before bigint;
   began_on date;
+  charged_on text;
 begin
   given := 0;
   select * into r from reservation where id = p_request_id;
@@ -980,21 +981,22 @@ begin
   perform lock_accounts(array[r.project_id]);
   select * into r from reservation where id = p_request_id;
   project_id := r.project_id;
-  charged := r.settled_amount;
-  select coalesce(sum(e.credits), 0) into given_in_all from ledger_entry e
+  select coalesce(r.settled_amount, 0) - coalesce(sum(e.credits) filter (where e.credits < 0), 0),
+    coalesce(sum(e.credits) filter (where e.credits > 0), 0), coalesce(r.channel_id, max(e.channel_id))
+  into charged, given_in_all, charged_on from ledger_entry e
   where e.request_id = r.id and e.kind = 'adjust';
   select e.credits into before from ledger_entry e
   where e.request_id = r.id and e.kind = 'adjust' and e.reason = p_reason;
   verdict := case
-    when r.state <> 'settled' then 'not_settled'
-    when before = coalesce(p_amount, before) then 'given_before'
+    when r.state = 'held' or charged = 0 and r.state <> 'settled' then 'not_settled'
+    when before > 0 and before = coalesce(p_amount, before) then 'given_before'
     when before is not null then 'reason_reused'
-    when given_in_all >= r.settled_amount then 'nothing_left'
-    when p_amount > r.settled_amount - given_in_all then 'too_many'
+    when given_in_all >= charged then 'nothing_left'
+    when p_amount > charged - given_in_all then 'too_many'
     else 'given'
   end;
   if verdict = 'given' then
-    given := coalesce(p_amount, r.settled_amount - given_in_all);
+    given := coalesce(p_amount, charged - given_in_all);
     if given <= 0 then raise exception 'credits are given back, never taken' using errcode = '22023'; end if;
     began_on := (r.created_at at time zone 'UTC')::date;
     update api_key k set spent = k.spent - given,
@@ -1006,7 +1008,7 @@ begin
       returning a.balance + a.reserved as total
     )
     insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, reason, began_at)
-    select r.project_id, 'adjust', given, account.total, r.key_id, r.id, r.model_id, r.channel_id, p_reason, r.created_at from account;
+    select r.project_id, 'adjust', given, account.total, r.key_id, r.id, r.model_id, charged_on, p_reason, r.created_at from account;
     given_in_all := given_in_all + given;
   end if;
   select a.balance into balance from credit_account a where a.project_id = r.project_id;
@@ -1212,6 +1214,7 @@ declare
   t task;
   r reservation;
   kept_until timestamptz;
+  made_by text;
 begin
   charged := 0;
   select x.project_id into project_id from task x where x.id = p_task_id;
@@ -1241,6 +1244,8 @@ begin
       return;
     end if;
     charged := t.credits_quoted;
+    -- A refund names no channel. The result is from the last one that took the job.
+    select x.channel_id into made_by from attempt x where x.request_id = t.id order by (x.operation is not null) desc, x.n desc limit 1;
     charged_in_all := charged;
     update api_key k set spent = k.spent + charged,
       day_spent = k.day_spent + case when (r.created_at at time zone 'UTC')::date >= k.used_on then charged else 0 end,
@@ -1252,7 +1257,7 @@ begin
       returning a.balance, a.balance + a.reserved as total
     ), entered as (
       insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, reason, began_at)
-      select t.project_id, 'adjust', -charged, account.total, r.key_id, t.id, r.model_id, r.channel_id, p_reason, r.created_at from account
+      select t.project_id, 'adjust', -charged, account.total, r.key_id, t.id, r.model_id, coalesce(r.channel_id, made_by), p_reason, r.created_at from account
     )
     select account.balance into balance from account;
   end if;

@@ -25,6 +25,7 @@ import { admitted, newTask, openLedger, rowsOf, taskEnd } from '../../db/books.t
 import { commandLine } from '../../support/command-line.ts';
 import { aRunningTask, succeed } from '../../support/ended-task.ts';
 import { eventually } from '../../support/eventually.ts';
+import { informational } from '../../support/informational-answers.ts';
 import { quickSettings } from '../../support/gateway-settings.ts';
 import type { Operator, TestProject } from '../../support/operator.ts';
 import type { Frame } from '../support.ts';
@@ -351,6 +352,14 @@ describe('tollgate webhooks send-test', () => {
       const [event] = await calls(type, 1);
       expect(event).toMatchObject({ id: said['event_id'], type, data: { metadata: { sample: 'true' } } });
     }
+  });
+
+  it.each(informational)('accepts the answer of a receiver that sends %s before it', async (name, bytes) => {
+    const url = receiver.at(`informed-${name.replaceAll(/\W/g, '-')}`, (response) => {
+      response.socket?.write(bytes);
+      response.writeHead(204).end();
+    });
+    expect(await sendTest(url)).toMatchObject({ code: 0, said: { status: 204, ok: true } });
   });
 
   it('exits 1 if the sample is not accepted', async () => {

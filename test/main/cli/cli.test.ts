@@ -162,6 +162,7 @@ describe('tollgate keys', () => {
           key_id: made.key_id,
           project_id: project,
           name: 'ci',
+          playground: false,
           metadata: {},
           state: 'active',
           prefix: made.api_key.slice(0, 8),

@@ -1,9 +1,10 @@
 import { isAnsweredSynchronously } from '../../../channels/channel.ts';
-import { markSeen, type AttemptEnd } from '../../../db/attempts.ts';
+import { markSeen } from '../../../db/attempts.ts';
 import { markMissing, parkJob, readAcceptedJob } from '../../../db/parked-jobs.ts';
 import type { PollResult } from '../../../domain/upstream.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { parkedPollBounds } from '../parked-poll-bounds.ts';
+import { jobEnd, lostJob, unreadableJob } from './job-end.ts';
 import { giveUp, leaveToNewHolder } from './leave.ts';
 import { alarmUnknownWord, alarmUnreadable, unreadablePollsMax } from './odd-answers.ts';
 import { patiently } from './patiently.ts';
@@ -42,28 +43,14 @@ export async function pollJob(run: AttemptRun, job: AcceptedJob): Promise<Finish
   let seenAt = performance.now();
   let shownProgress = -1;
   let unreadable = 0;
-  const where = { attemptId: holder.attemptId, taskId: task.taskId, channel: channel.row.name };
   // Bounded by the deadline: each turn but the first waits for at least one interval.
   while (remainingMs() > 0) {
     await waitUnlessShutdown(run, Math.min(waitMs, remainingMs()));
     if (signals.canceled.aborted) return giveUp(run, holder);
-    const polledAt = performance.now();
-    const polled = await channel.adapter.pollMedia(channel.upstream, operation, { signal: callSignal(run) });
-    deps.metrics.upstreamCalled({
-      channel: channel.row.name,
-      operation: 'poll',
-      outcome: polled.kind,
-      ms: performance.now() - polledAt,
-    });
-    if (polled.kind === 'done') return { stage: 'finished', holder, results: polled.outputs };
-    if (polled.kind === 'failed' || polled.kind === 'refused') return decided(holder, jobEnd(polled));
-    crashPoint('mid_poll');
-    alarmUnknownWord(deps, where, polled);
-    if (polled.kind === 'unclear' && polled.finishedShape !== undefined && ++unreadable >= unreadablePollsMax) {
-      alarmUnreadable(deps, where, polled.finishedShape);
-      return decided(holder, unreadableJob(polled.finishedShape));
-    }
-
+    const polled = await poll(run, channel.adapter.pollMedia.bind(channel.adapter), operation);
+    if (isUnreadable(polled)) unreadable += 1;
+    const end = endOf(run, holder, polled, unreadable);
+    if (end) return end;
     if (await absence.isLost(polled)) {
       return decided(holder, { ...lostJob('the upstream no longer has the job'), status: 404 });
     }
@@ -80,6 +67,45 @@ export async function pollJob(run: AttemptRun, job: AcceptedJob): Promise<Finish
     if (parks) return park(run, holder);
   }
   return reported({ kind: 'deadline' });
+}
+
+/** Asks the provider once. */
+async function poll(
+  run: AttemptRun,
+  pollMedia: NonNullable<AttemptRun['channel']['adapter']['pollMedia']>,
+  operation: AcceptedJob['operation'],
+): Promise<PollResult> {
+  const { deps, channel } = run;
+  const polledAt = performance.now();
+  const polled = await pollMedia(channel.upstream, operation, { signal: callSignal(run) });
+  deps.metrics.upstreamCalled({
+    channel: channel.row.name,
+    operation: 'poll',
+    outcome: polled.kind,
+    ms: performance.now() - polledAt,
+  });
+  return polled;
+}
+
+type Unreadable = Extract<PollResult, { kind: 'unclear' }> & { finishedShape: string };
+const isUnreadable = (polled: PollResult): polled is Unreadable =>
+  polled.kind === 'unclear' && polled.finishedShape !== undefined;
+
+/** The end of a job that a poll tells, with the alarms about odd answers. Null for a job that goes on being polled. */
+function endOf(
+  { deps, task, channel }: AttemptRun,
+  holder: AttemptHolder,
+  polled: PollResult,
+  unreadable: number,
+): FinishedJob | Ending | null {
+  if (polled.kind === 'done') return { stage: 'finished', holder, results: polled.outputs };
+  if (polled.kind === 'failed' || polled.kind === 'refused') return decided(holder, jobEnd(polled));
+  crashPoint('mid_poll');
+  const where = { attemptId: holder.attemptId, taskId: task.taskId, channel: channel.row.name };
+  alarmUnknownWord(deps, where, polled);
+  if (!isUnreadable(polled) || unreadable < unreadablePollsMax) return null;
+  alarmUnreadable(deps, where, polled.finishedShape);
+  return decided(holder, unreadableJob(polled.finishedShape));
 }
 
 /** Leaves the job to the poller (`poll-parked-jobs.ts`). From then on this run must not write to the row. */
@@ -104,25 +130,3 @@ function trackAbsence(run: AttemptRun, { attemptId }: AttemptHolder, missingMs: 
     },
   };
 }
-
-const jobEnd = (polled: Extract<PollResult, { kind: 'failed' | 'refused' }>): AttemptEnd => ({
-  ...(polled.kind === 'failed'
-    ? { outcome: 'transient', code: 'upstream_failed', errorClass: 'job_failed' }
-    : { outcome: 'refused', code: polled.code, errorClass: 'content_policy' }),
-  status: polled.status ?? null,
-  detail: polled.detail,
-});
-
-const unreadableJob = (shape: string): AttemptEnd => ({
-  outcome: 'refused',
-  code: 'upstream_invalid_response',
-  errorClass: 'output',
-  detail: `finished, and unreadable: ${shape}`,
-});
-
-const lostJob = (detail: string): AttemptEnd => ({
-  outcome: 'unknown',
-  code: 'upstream_outcome_unknown',
-  errorClass: 'job_lost',
-  detail,
-});

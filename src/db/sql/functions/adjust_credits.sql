@@ -1,5 +1,5 @@
--- Gives back p_amount of what a settled request was charged, or all that is left if p_amount is null, as a ledger entry of its
--- own. The entry that settled the request does not change.
+-- Gives back p_amount of what a request was charged, or all that is left if p_amount is null, as a ledger entry of its
+-- own. It was charged by its settlement, or by the charge of a result that was adopted after its refund. That entry does not change.
 -- Verdicts: given, given_before (same reason, same amount), reason_reused (same reason, other amount), nothing_left, too_many,
 -- not_settled, not_found.
 create or replace function adjust_credits(p_request_id text, p_amount bigint, p_reason text)
@@ -11,6 +11,7 @@ declare
   r reservation;
   before bigint;
   began_on date;
+  charged_on text;
 begin
   given := 0;
   select * into r from reservation where id = p_request_id;
@@ -22,21 +23,22 @@ begin
   perform lock_accounts(array[r.project_id]);
   select * into r from reservation where id = p_request_id;
   project_id := r.project_id;
-  charged := r.settled_amount;
-  select coalesce(sum(e.credits), 0) into given_in_all from ledger_entry e
+  select coalesce(r.settled_amount, 0) - coalesce(sum(e.credits) filter (where e.credits < 0), 0),
+    coalesce(sum(e.credits) filter (where e.credits > 0), 0), coalesce(r.channel_id, max(e.channel_id))
+  into charged, given_in_all, charged_on from ledger_entry e
   where e.request_id = r.id and e.kind = 'adjust';
   select e.credits into before from ledger_entry e
   where e.request_id = r.id and e.kind = 'adjust' and e.reason = p_reason;
   verdict := case
-    when r.state <> 'settled' then 'not_settled'
-    when before = coalesce(p_amount, before) then 'given_before'
+    when r.state = 'held' or charged = 0 and r.state <> 'settled' then 'not_settled'
+    when before > 0 and before = coalesce(p_amount, before) then 'given_before'
     when before is not null then 'reason_reused'
-    when given_in_all >= r.settled_amount then 'nothing_left'
-    when p_amount > r.settled_amount - given_in_all then 'too_many'
+    when given_in_all >= charged then 'nothing_left'
+    when p_amount > charged - given_in_all then 'too_many'
     else 'given'
   end;
   if verdict = 'given' then
-    given := coalesce(p_amount, r.settled_amount - given_in_all);
+    given := coalesce(p_amount, charged - given_in_all);
     if given <= 0 then raise exception 'credits are given back, never taken' using errcode = '22023'; end if;
     began_on := (r.created_at at time zone 'UTC')::date;
     update api_key k set spent = k.spent - given,
@@ -48,7 +50,7 @@ begin
       returning a.balance + a.reserved as total
     )
     insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, reason, began_at)
-    select r.project_id, 'adjust', given, account.total, r.key_id, r.id, r.model_id, r.channel_id, p_reason, r.created_at from account;
+    select r.project_id, 'adjust', given, account.total, r.key_id, r.id, r.model_id, charged_on, p_reason, r.created_at from account;
     given_in_all := given_in_all + given;
   end if;
   select a.balance into balance from credit_account a where a.project_id = r.project_id;

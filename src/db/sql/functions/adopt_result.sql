@@ -11,6 +11,7 @@ declare
   t task;
   r reservation;
   kept_until timestamptz;
+  made_by text;
 begin
   charged := 0;
   select x.project_id into project_id from task x where x.id = p_task_id;
@@ -40,6 +41,8 @@ begin
       return;
     end if;
     charged := t.credits_quoted;
+    -- A refund names no channel. The result is from the last one that took the job.
+    select x.channel_id into made_by from attempt x where x.request_id = t.id order by (x.operation is not null) desc, x.n desc limit 1;
     charged_in_all := charged;
     update api_key k set spent = k.spent + charged,
       day_spent = k.day_spent + case when (r.created_at at time zone 'UTC')::date >= k.used_on then charged else 0 end,
@@ -51,7 +54,7 @@ begin
       returning a.balance, a.balance + a.reserved as total
     ), entered as (
       insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, reason, began_at)
-      select t.project_id, 'adjust', -charged, account.total, r.key_id, t.id, r.model_id, r.channel_id, p_reason, r.created_at from account
+      select t.project_id, 'adjust', -charged, account.total, r.key_id, t.id, r.model_id, coalesce(r.channel_id, made_by), p_reason, r.created_at from account
     )
     select account.balance into balance from account;
   end if;
