@@ -1,7 +1,7 @@
 import type { Page, PageRequest } from '../domain/page.ts';
 import type { Role } from '../domain/role.ts';
 import type { Statements } from './database.ts';
-import { byTime, pageOfRows, type ListOrder } from './time-order.ts';
+import { byTime, operatorPageText, pageOfRows, type ListOrder, type Positioned } from './time-order.ts';
 import { positionOf } from './time-position-sql.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
@@ -55,12 +55,12 @@ export async function listAdminTokens(
   { limit, after }: PageRequest,
 ): Promise<Page<AdminTokenRow>> {
   const { from, order, values } = byTime('t', sort, after);
-  const rows = await database.query<AdminTokenRow & { position: string }>(
+  const rows = await database.query<AdminTokenRow & Positioned>(
     `admin-tokens-${sort}`,
-    `select id as token_id, name, role, ${stateOfToken} as state, prefix, last4, created_by,
+    operatorPageText(`select id as token_id, name, role, ${stateOfToken} as state, prefix, last4, created_by,
        ${unixSeconds('created_at')} as created_at, ${unixSeconds('expires_at')} as expires_at,
        ${unixSeconds('revoked_at')} as revoked_at, ${unixSeconds('last_used_at')} as last_used_at, ${positionOf('t')} as position
-     from admin_token t where ${from} order by ${order} limit $3`,
+     from admin_token t where ${from} order by ${order} limit $3`),
     [...values, limit + 1],
   );
   return pageOfRows(rows, limit);

@@ -2,7 +2,7 @@ import { jobNames, type JobName, type JobState, type JobSummary, type JobTrigger
 import type { Page, PageRequest } from '../domain/page.ts';
 import { newestPosition, readTimePosition } from '../domain/time-position.ts';
 import type { Database, Statements } from './database.ts';
-import { pageOfRows } from './time-order.ts';
+import { operatorPageText, pageOfRows, type Positioned } from './time-order.ts';
 import { timeOfPosition } from './time-position-sql.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
@@ -78,13 +78,15 @@ export async function listAllJobRuns(
   { limit, after }: PageRequest,
 ): Promise<Page<JobRun>> {
   const before = after === null ? newestPosition : readTimePosition(after);
-  const rows = await database.query<JobRun & { position: string }>(
+  const rows = await database.query<JobRun & Positioned>(
     'list-all-job-runs',
-    `select ${runColumns}, (extract(epoch from run.requested_at) * 1000000)::bigint::text || '.' || id as position
+    operatorPageText(
+      `select ${runColumns}, (extract(epoch from run.requested_at) * 1000000)::bigint::text || '.' || id as position
      from unnest($1::text[]) asked (of_name) cross join lateral (
        select * from job_run where name = of_name and (requested_at, id) < (${timeOfPosition('$2')}, $3::text)
        order by requested_at desc, id desc limit $4) run
      order by run.requested_at desc, run.id desc limit $4`,
+    ),
     [name === undefined ? jobNames : [name], before.microseconds, before.id, limit + 1],
   );
   return pageOfRows(rows, limit);

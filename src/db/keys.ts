@@ -4,7 +4,7 @@ import type { Page, PageRequest } from '../domain/page.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Database } from './database.ts';
 import { ApiKey } from './entities/api-key.ts';
-import { byTime, pageOfRows, type ListOrder } from './time-order.ts';
+import { byTime, operatorPageText, pageOfRows, type ListOrder, type Positioned } from './time-order.ts';
 import { isOfPlayground } from './playground-keys.ts';
 import { positionOf } from './time-position-sql.ts';
 import { unixSeconds } from './unix-seconds.ts';
@@ -56,9 +56,9 @@ export async function listKeys(
   { limit, after }: PageRequest,
 ): Promise<Page<KeyRow>> {
   const { from, order, values } = byTime('k', sort, after);
-  const rows = await database.query<KeyRow & { position: string }>(
+  const rows = await database.query<KeyRow & Positioned>(
     `operator-keys-${sort}`,
-    `select ${positionOf('k')} as position, k.id as key_id, k.project_id, k.name, k.metadata,
+    operatorPageText(`select ${positionOf('k')} as position, k.id as key_id, k.project_id, k.name, k.metadata,
        ${isOfPlayground} as playground, ${stateOfKey} as state,
        s.prefix, s.last4, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max, k.in_flight, k.budget, k.spent, k.reserved,
        k.budget_daily, in_period(k.day_spent + k.day_reserved, k.used_on, now.day) as used_today,
@@ -71,7 +71,7 @@ export async function listKeys(
      cross join (select day, date_trunc('month', day::timestamp)::date as month
                  from (select (clock_timestamp() at time zone 'UTC')::date as day) today) now
      where ${from} and ($3::text is null or k.project_id = $3) and ($4::text is null or ${stateOfKey} = $4)
-     order by ${order} limit $5`,
+     order by ${order} limit $5`),
     [...values, projectId ?? null, state ?? null, limit + 1],
   );
   return pageOfRows(rows, limit);

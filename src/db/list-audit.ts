@@ -1,5 +1,6 @@
 import type { JsonObject } from '../domain/json.ts';
-import { pageOf, type Page, type PageRequest } from '../domain/page.ts';
+import type { Page, PageRequest } from '../domain/page.ts';
+import { boundedPageOf, boundedText, OPERATOR_PAGE_BYTES_MAX, type Bounded } from './bounded-page.ts';
 import type { Database } from './database.ts';
 
 export interface AuditRow {
@@ -34,13 +35,16 @@ export async function listAudit(
     others.length === 0
       ? `${ofFirst} ${inOrder}`
       : `(select * from ${ofFirst} offset 0) e where ${others.join(' and ')} ${inOrder}`;
-  const rows = await database.query<AuditRow>(
+  const rows = await database.query<AuditRow & Bounded>(
     ['list-audit', ...filters.map(([column]) => column)].join('-'),
-    `select id, at, actor, action, subject, before, after, detail
+    boundedText(
+      `select id, at, actor, action, subject, before, after, detail
      from ${first === undefined ? 'audit_entry where id < $1::bigint order by id desc' : ofFilters} limit $2`,
+      OPERATOR_PAGE_BYTES_MAX,
+    ),
     [after === null ? Number.MAX_SAFE_INTEGER : Number(after), limit + 1, ...filters.map(([, value]) => value)],
   );
-  return pageOf(rows, limit, ({ id }) => String(id));
+  return boundedPageOf(rows, limit, ({ id }) => String(id));
 }
 
 /** Matches the position of an entry. */

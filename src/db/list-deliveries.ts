@@ -1,6 +1,13 @@
 import { deliveryStates, type DeliveryState } from '../domain/delivery-state.ts';
-import { pageOf, type Page, type PageRequest } from '../domain/page.ts';
+import type { Page, PageRequest } from '../domain/page.ts';
 import { newestPosition, readTimePosition } from '../domain/time-position.ts';
+import {
+  boundedPageOf,
+  boundedText,
+  CLIENT_PAGE_BYTES_MAX,
+  OPERATOR_PAGE_BYTES_MAX,
+  type Bounded,
+} from './bounded-page.ts';
 import type { Database } from './database.ts';
 import { positionOf, timeOfPosition } from './time-position-sql.ts';
 import { unixSeconds } from './unix-seconds.ts';
@@ -58,15 +65,18 @@ export async function listAllDeliveries(
          (select ended.created_at, ended.id from unnest($1::text[]) of_state cross join lateral (
             select created_at, id from delivery where ended_at is not null and state = of_state and ${inOrder}) ended)`
       : `select created_at, id from delivery where task_id = ${ofTask} and state = any ($1::text[]) and ${inOrder}`;
-  const rows = await database.query<ListedDelivery & { taskId: string; projectId: string }>(
+  const rows = await database.query<ListedDelivery & Bounded & { taskId: string; projectId: string }>(
     `list-deliveries${projectId === undefined ? '' : '-of-project'}${taskId === undefined ? '' : '-of-task'}`,
-    `select d.task_id, d.project_id, ${deliveryColumns}
+    boundedText(
+      `select d.task_id, d.project_id, ${deliveryColumns}
      from (select id from (${found}) found order by created_at desc, id desc limit $4) page
      cross join lateral (select * from delivery where delivery.id = page.id limit 1) d
      order by d.created_at desc, d.id desc`,
+      OPERATOR_PAGE_BYTES_MAX,
+    ),
     values,
   );
-  return pageOf(rows, limit, ({ position }) => position);
+  return boundedPageOf(rows, limit, ({ position }) => position);
 }
 
 /** One page of the callbacks of a task by the time of their creation (`timePosition`). A callback has at most as many tries as the retry schedule. */
@@ -76,14 +86,17 @@ export async function listTaskDeliveries(
   { limit, after }: PageRequest,
 ): Promise<Page<ListedDelivery>> {
   const before = after === null ? newestPosition : readTimePosition(after);
-  const rows = await database.query<ListedDelivery>(
+  const rows = await database.query<ListedDelivery & Bounded>(
     'list-task-deliveries',
-    `select ${deliveryColumns} from delivery d
+    boundedText(
+      `select ${deliveryColumns} from delivery d
      where d.task_id = $1 and (d.created_at, d.id) < (${timeOfPosition('$2')}, $3::text)
      order by d.created_at desc, d.id desc limit $4`,
+      CLIENT_PAGE_BYTES_MAX,
+    ),
     [taskId, before.microseconds, before.id, limit + 1],
   );
-  return pageOf(rows, limit, ({ position }) => position);
+  return boundedPageOf(rows, limit, ({ position }) => position);
 }
 
 const deliveryColumns = `d.id, d.event_id, d.state, d.attempts, d.last_status, ${unixSeconds('d.created_at')} as created_at,

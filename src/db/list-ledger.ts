@@ -1,5 +1,6 @@
-import { pageOf, type Page, type PageRequest } from '../domain/page.ts';
+import type { Page, PageRequest } from '../domain/page.ts';
 import { newestPosition, readTimePosition } from '../domain/time-position.ts';
+import { boundedPageOf, boundedText, CLIENT_PAGE_BYTES_MAX, type Bounded } from './bounded-page.ts';
 import type { Database } from './database.ts';
 import { positionOf, timeOfPosition } from './time-position-sql.ts';
 import { unixSeconds } from './unix-seconds.ts';
@@ -40,16 +41,19 @@ export async function listLedger(
     keyId === undefined
       ? ''
       : `and key_id = (select k.id from api_key k where k.id = $${values.push(keyId)} and k.project_id = $1)`;
-  const rows = await database.query<LedgerEntry & { position: string }>(
+  const rows = await database.query<LedgerEntry & Bounded & { position: string }>(
     `list-ledger${requestId === undefined ? '' : '-of-request'}${keyId === undefined ? '' : '-of-key'}`,
-    `select id, ${unixSeconds('created_at')} as at, kind, credits, balance_after, request_id, key_id, coalesce(reference, reason) as reference,
+    boundedText(
+      `select id, ${unixSeconds('created_at')} as at, kind, credits, balance_after, request_id, key_id, coalesce(reference, reason) as reference,
        ${positionOf('entry')} as position
      from ${source} entry
      where project_id = $1 and (created_at, id) < (${timeOfPosition('$2')}, $3::bigint) ${ofKey}
      order by created_at desc, id desc limit $4`,
+      CLIENT_PAGE_BYTES_MAX,
+    ),
     values,
   );
-  return pageOf(rows, limit, ({ position }) => position);
+  return boundedPageOf(rows, limit, ({ position }) => position);
 }
 
 /** The end of a request and its adjustments have an index each. */

@@ -1,6 +1,14 @@
 import { pageOf, type Page, type PageRequest } from '../domain/page.ts';
 import { endedStatuses, runningStatuses, taskTypes, type TaskStatus, type TaskType } from '../domain/task.ts';
 import { earlierPosition, newestPosition, oldestPosition, readTimePosition } from '../domain/time-position.ts';
+import {
+  boundedPageOf,
+  boundedText,
+  CLIENT_PAGE_BYTES_MAX,
+  OPERATOR_PAGE_BYTES_MAX,
+  withoutBounds,
+  type Bounded,
+} from './bounded-page.ts';
 import type { Database } from './database.ts';
 import { positionOf, timeOfPosition } from './time-position-sql.ts';
 import { viewColumns, withDelivery, type TaskView } from './tasks.ts';
@@ -33,7 +41,7 @@ interface TasksFilter {
  *
  * With metadata, the tasks of one name and value are read in their order, and compared with the rest of the filter. If the page is not full after
  * `scannedMax` of them, the next name and value is tried, and at last the order of all tasks with the filter's other values. If none fills the page,
- * it has fewer tasks than `limit`, and a further page. So has a page whose tasks would be larger than `pageBytesMax` together.
+ * it has fewer tasks than `limit`, and a further page. So has a page whose tasks would be larger than `CLIENT_PAGE_BYTES_MAX` together.
  */
 export async function listProjectTasks(
   database: Database,
@@ -53,11 +61,6 @@ export async function listProjectTasks(
   return best?.page ?? { items: [], next: null };
 }
 
-/**
- * The most bytes of JSON on a page, unless it has one task only. To parse a megabyte and write it again takes 57 ms of the event loop, and a task may
- * have 100 kB.
- */
-const pageBytesMax = 128_000;
 /** The second of `newestPosition`. */
 const newestSecond = Math.floor(newestPosition.microseconds / 1_000_000);
 /** Tasks that are compared with a filter for one page. */
@@ -92,9 +95,9 @@ async function readPage(
     oldestFirst,
     isBounded,
   };
-  const rows = await database.query<TaskView & { position: string; scannedTo: string | null; found: number }>(
+  const rows = await database.query<TaskView & Bounded & { position: string; scannedTo: string | null; found: number }>(
     `list-${ofProject ? 'project-' : ''}tasks${isBounded ? '' : '-whole'}${shape.ofPair ? '-of-pair' : ''}${shape.ofKey ? '-of-key' : ''}${shape.ofModel ? '-of-model' : ''}${oldestFirst ? '-oldest-first' : ''}`,
-    shape.ofPair ? pairText : pageText(shape),
+    isBounded ? pageTextOf(shape) : boundedText(pageTextOf(shape), OPERATOR_PAGE_BYTES_MAX),
     [
       projectId ?? null,
       type === undefined ? taskTypes : [type],
@@ -112,7 +115,7 @@ async function readPage(
     ],
   );
   const found = pageOf(
-    rows.filter(({ id }) => id !== null),
+    rows.filter(({ id }) => id !== null).map(withoutBounds),
     limit,
     ({ position }) => position,
     rows[0]?.found,
@@ -153,13 +156,15 @@ const fitting = `fitting as (
     union all
     select page.n, before.bytes + size.bytes, t.*
     from fitting before join page on page.n = before.n + 1 ${taskOfPage} ${sizeOfTask()}
-    where before.bytes + size.bytes <= ${pageBytesMax}),`;
+    where before.bytes + size.bytes <= ${CLIENT_PAGE_BYTES_MAX}),`;
 
 /** About as many bytes as the task has as JSON. */
 function sizeOfTask(): string {
   const columns = ['input', 'output', 'metadata'].map((name) => `coalesce(octet_length(t.${name}::text), 0)`);
   return `cross join lateral (select ${columns.join(' + ')} + 800 as bytes) size`;
 }
+
+const pageTextOf = (shape: Shape): string => (shape.ofPair ? pairText : pageText(shape));
 
 /** Each type and status is read by a probe of its own, because one probe over several of them would not be in the order of time. */
 function pageText({ ofProject, ofKey, ofModel, oldestFirst, isBounded }: Shape): string {
@@ -190,7 +195,7 @@ function pageText({ ofProject, ofKey, ofModel, oldestFirst, isBounded }: Shape):
     : text;
 }
 
-type Shape = Record<'ofProject' | 'ofKey' | 'ofModel' | 'oldestFirst' | 'isBounded', boolean>;
+type Shape = Record<'ofPair' | 'ofProject' | 'ofKey' | 'ofModel' | 'oldestFirst' | 'isBounded', boolean>;
 
 const pairText = pageOfScanned(
   `select created_at, task_id as id from task_metadata
@@ -239,9 +244,10 @@ async function listUnknownTasks(
   page: PageRequest,
 ): Promise<Page<TaskView>> {
   const { projectId, status, type, modelId, keyId, createdFrom, createdBefore } = filter;
-  const rows = await database.query<TaskView & { position: string }>(
+  const rows = await database.query<TaskView & Bounded & { position: string }>(
     'list-unknown-tasks',
-    `select ${viewColumns}, ${positionOf('t')} as position from (
+    boundedText(
+      `select ${viewColumns}, ${positionOf('t')} as position from (
        select * from task t
        where admission = 'reserved' and outcome_unknown and not exists (select from task_resolution r where r.task_id = t.id)
          and ($1::text is null or project_id = $1) and ($2::text is null or status = $2)
@@ -249,10 +255,12 @@ async function listUnknownTasks(
          and ($7::float8 is null or created_at >= to_timestamp($7)) and ($8::float8 is null or created_at < to_timestamp($8))
          and ($9::text is null or id < $9)
        order by id desc limit $3) t ${withDelivery} order by t.id desc`,
+      OPERATOR_PAGE_BYTES_MAX,
+    ),
     [
       ...[projectId ?? null, status ?? null, page.limit + 1, type ?? null, modelId ?? null, keyId ?? null],
       ...[createdFrom ?? null, createdBefore ?? null, page.after === null ? null : readTimePosition(page.after).id],
     ],
   );
-  return pageOf(rows, page.limit, ({ position }) => position);
+  return boundedPageOf(rows, page.limit, ({ position }) => position);
 }

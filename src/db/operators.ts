@@ -2,7 +2,7 @@ import type { AdminAccess, OidcIdentity } from '../domain/admin-access.ts';
 import type { Page, PageRequest } from '../domain/page.ts';
 import type { Role } from '../domain/role.ts';
 import type { Statements } from './database.ts';
-import { byTime, pageOfRows, type ListOrder } from './time-order.ts';
+import { byTime, operatorPageText, pageOfRows, type ListOrder, type Positioned } from './time-order.ts';
 import { positionOf } from './time-position-sql.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
@@ -44,11 +44,11 @@ export async function listOperators(
   { limit, after }: PageRequest,
 ): Promise<Page<OperatorRow>> {
   const { from, order, values } = byTime('o', sort, after);
-  const rows = await database.query<OperatorRow & { position: string }>(
+  const rows = await database.query<OperatorRow & Positioned>(
     `operators-${sort}`,
-    `select id as operator_id, issuer, subject, name, role, created_by, ${unixSeconds('created_at')} as created_at,
+    operatorPageText(`select id as operator_id, issuer, subject, name, role, created_by, ${unixSeconds('created_at')} as created_at,
        ${unixSeconds('last_used_at')} as last_used_at, ${positionOf('o')} as position
-     from admin_operator o where ${from} order by ${order} limit $3`,
+     from admin_operator o where ${from} order by ${order} limit $3`),
     [...values, limit + 1],
   );
   return pageOfRows(rows, limit);

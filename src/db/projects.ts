@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Page, PageRequest } from '../domain/page.ts';
 import type { Database } from './database.ts';
 import { Project } from './entities/project.ts';
-import { byTime, pageOfRows, type ListOrder } from './time-order.ts';
+import { byTime, operatorPageText, pageOfRows, type ListOrder, type Positioned } from './time-order.ts';
 import { positionOf } from './time-position-sql.ts';
 
 export interface ProjectRow {
@@ -23,11 +23,11 @@ export async function listProjects(
   { limit, after }: PageRequest,
 ): Promise<Page<ProjectRow>> {
   const { from, order, values } = byTime('p', filter.sort, after);
-  const rows = await database.query<ProjectRow & { position: string }>(
+  const rows = await database.query<ProjectRow & Positioned>(
     `operator-projects-${filter.sort}`,
-    `select p.id as project_id, p.name, p.status, a.balance, a.reserved, p.created_at, ${positionOf('p')} as position
+    operatorPageText(`select p.id as project_id, p.name, p.status, a.balance, a.reserved, p.created_at, ${positionOf('p')} as position
      from project p join credit_account a on a.project_id = p.id
-     where ${from} and ($3::text is null or p.status = $3) order by ${order} limit $4`,
+     where ${from} and ($3::text is null or p.status = $3) order by ${order} limit $4`),
     [...values, filter.status ?? null, limit + 1],
   );
   return pageOfRows(rows, limit);

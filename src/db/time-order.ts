@@ -1,5 +1,6 @@
-import { pageOf, type Page } from '../domain/page.ts';
+import type { Page } from '../domain/page.ts';
 import { newestPosition, oldestPosition, readTimePosition } from '../domain/time-position.ts';
+import { boundedPageOf, boundedText, OPERATOR_PAGE_BYTES_MAX, type Bounded } from './bounded-page.ts';
 import { timeOfPosition } from './time-position-sql.ts';
 
 export type ListOrder = 'newest' | 'oldest';
@@ -16,11 +17,16 @@ export function byTime(row: string, order: ListOrder, after: string | null) {
   };
 }
 
-/** The page of the rows, of which there is one more than `limit` if another page follows. Their positions are left out. */
+/** A statement for a page of an operators' list. */
+export const operatorPageText = (text: string): string => boundedText(text, OPERATOR_PAGE_BYTES_MAX);
+
+export type Positioned = Bounded & { position: string };
+
+/** The page of the rows of such a statement, of which there is one more than `limit` if another page follows. Their positions are left out. */
 export function pageOfRows<Row extends object>(
-  rows: readonly (Row & { position: string })[],
+  rows: readonly (Row & Positioned)[],
   limit: number,
 ): Page<Omit<Row & { position: string }, 'position'>> {
-  const { items, next } = pageOf(rows, limit, ({ position }) => position);
+  const { items, next } = boundedPageOf<Row & { position: string }>(rows, limit, ({ position }) => position);
   return { items: items.map(({ position: _, ...row }) => row), next };
 }

@@ -4,7 +4,7 @@ import { GatewayError, quoted } from '../domain/errors.ts';
 import type { AppContext, AppMiddleware, AppState } from './context.ts';
 import { headerValues } from './credentials.ts';
 import { createClientAddress } from './client-address.ts';
-import { createFairBudget } from '../platform/fair-budget.ts';
+import { createFairBudget, type FairBudget } from '../platform/fair-budget.ts';
 import { describeError } from '../platform/observe/describe-error.ts';
 import { createFailureThrottle } from './rate-limits/failure-throttle.ts';
 import type { HttpDeps } from './http-deps.ts';
@@ -15,7 +15,7 @@ import { demandPlainTexts } from './middleware/demand-plain-texts.ts';
 import { demandIpRange, demandRouteScope } from './middleware/key-permissions.ts';
 import { health } from './middleware/health.ts';
 import { limitRate } from './rate-limits/limit-rate.ts';
-import { holdAnswers } from './middleware/hold-answers.ts';
+import { createAnswerMemory, holdAnswers } from './middleware/hold-answers.ts';
 import { holdPlace } from './middleware/hold-place.ts';
 import { demandAdmin } from './middleware/demand-admin.ts';
 import { readJson, readJsonIfAny } from './middleware/read-json.ts';
@@ -36,6 +36,13 @@ const UPLOAD_MAX_BYTES = 10_000_000;
 /** Uploads that one process holds in memory while they arrive and are decoded: twelve of the largest. */
 const UPLOADS_BUFFERED_MAX_BYTES = 128_000_000;
 
+interface AppOptions {
+  probes?: boolean;
+  later?: LaterRoutes | undefined;
+  /** Shared with the other listeners of the process. */
+  answerMemory?: FairBudget;
+}
+
 /**
  * The Koa application for a table of routes. A request passes, in this order: request id and log line, error answers, health
  * probes, and then per route the check of the transfer coding, authentication, the body, the in-flight limit and the handler. Emit
@@ -45,7 +52,7 @@ const UPLOADS_BUFFERED_MAX_BYTES = 128_000_000;
 export function createApp(
   deps: Omit<HttpDeps, 'signedFiles'>,
   routes: readonly Route[],
-  { probes = true, later }: { probes?: boolean; later?: LaterRoutes | undefined } = {},
+  { probes = true, later, answerMemory = createAnswerMemory() }: AppOptions = {},
 ): Koa<AppState> {
   const { config, logger } = deps;
   const app = new Koa<AppState>();
@@ -62,7 +69,7 @@ export function createApp(
   const table = guardedTable(deps, routes);
   app.use(requestContext({ ...deps, clientAddress }));
   app.use(answerErrors({ logger }));
-  app.use(holdAnswers());
+  app.use(holdAnswers(answerMemory));
   app.use(letGoWhen(() => stopping));
   app.use(demandTarget);
   app.use(demandHost);

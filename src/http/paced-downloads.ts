@@ -3,7 +3,7 @@ import { createMemoryBudget } from '../platform/memory-budget.ts';
 import type { AppContext } from './context.ts';
 
 /**
- * What all downloads together send in one turn of the event loop: four reads of a file. Hundreds of readers that begin at the same
+ * What all downloads together send in one turn of the event loop: eight reads of a file. Hundreds of readers that begin at the same
  * time would else fill each turn with hundreds of writes, and every other request takes several turns.
  */
 const TURN_BYTES = 262_144;
@@ -14,6 +14,8 @@ export function createPacer(): (source: Readable, owner: string) => Readable {
   return (source, owner) => {
     const gone = new AbortController();
     const paced = new Transform({
+      // It keeps the chunk that waits for its turn, and none before or behind it.
+      highWaterMark: 1,
       transform(chunk: Buffer, _encoding, done) {
         const bytes = Math.min(chunk.length, TURN_BYTES);
         void turns.take(bytes, { owner, signal: gone.signal }).then((release) => {

@@ -3,8 +3,8 @@ import type { Duplex } from 'node:stream';
 
 /** Requests that wait behind another one of their connection. */
 const QUEUED_PER_CONNECTION_MAX = 100;
-/** The same in the whole process. Each takes about 3 kB. */
-const QUEUED_MAX = 10_000;
+/** The same in the whole process. Each takes about 3 kB, and several times as much until the heap is collected. */
+const QUEUED_MAX = 4_000;
 const LISTENERS_MAX = 30;
 
 export interface InOrder {

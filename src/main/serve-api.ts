@@ -10,7 +10,9 @@ import { createSignedFiles } from '../commands/files/open-signed-file.ts';
 import { ensureDetailPartitions } from '../db/detail-rows.ts';
 import { assertSchemaVersion } from '../db/migrate.ts';
 import { createApp } from '../http/app.ts';
+
 import { consoleRoutes } from '../http/console/console-routes.ts';
+import { createAnswerMemory } from '../http/middleware/hold-answers.ts';
 import { createRoutes } from '../http/routes.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { startHttpServer } from '../http/server.ts';
@@ -74,6 +76,7 @@ const httpDeps = {
   signedFiles: createSignedFiles(deps),
 };
 const routes = createRoutes(httpDeps);
+const answerMemory = createAnswerMemory();
 /** The longest time that the caller of a job waits. The run itself continues in a worker. */
 const adminDrainSeconds = 10;
 const isInternal = ({ path }: { path: string }): boolean => path.startsWith('/api/internal/');
@@ -85,6 +88,7 @@ const isAdminPublic = admin === null && config.development.sandboxUrl !== '';
 const app = createApp(httpDeps, [...publicRoutes, ...(isAdminPublic ? consoleRoutes() : [])], {
   probes: admin === null,
   later: isAdminPublic ? adminApi.routes : undefined,
+  answerMemory,
 });
 const server = await startHttpServer(app, { host: config.http.host, port: config.http.port, config: config.http });
 logger.info({ url: server.url }, 'the API server is ready');
@@ -122,6 +126,7 @@ async function startAdminListener(): Promise<{ stopping(): void; close(): Promis
   const page = async (): Promise<string> => (await Promise.all([processes(), installation.page()])).join('\n');
   const adminApp = createApp(httpDeps, [...routes, ...consoleRoutes(), metricsRoute({ page })], {
     later: adminApi.routes,
+    answerMemory,
   });
   const listener = await startHttpServer(adminApp, {
     host: config.http.adminHost || config.http.host,

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { hasEnded, mediaRoutes } from '../support/api-client.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
 import { nodeBinary, projectFolder } from '../support/program.ts';
+import type { GreedyRequest, GreedySeen } from './greedy-callers.ts';
 import type { Kind, Plan, Seen } from './slow-clients.ts';
 
 export interface Attackers<Seen> {
@@ -22,6 +23,10 @@ export const startSlowClients = (plan: Plan): Attackers<Record<Kind, Seen>> =>
 /** Sends so many requests a second, each with another key that does not exist. Shows the number of answers of each status. */
 export const startKeyGuesses = (baseUrl: string, perSecond: number): Attackers<Record<number, number>> =>
   startAttackers('key-guesses', [baseUrl, String(perSecond)], {});
+
+/** Starts so many callers of each request, which repeat it. */
+export const startGreedyCallers = (requests: readonly GreedyRequest[], callers: number): Attackers<GreedySeen> =>
+  startAttackers('greedy-callers', [JSON.stringify({ requests, callers })], {});
 
 /** Starts a program of this folder, in a process of its own, so that its work does not delay this one. */
 function startAttackers<Seen>(name: string, given: string[], nothing: Seen): Attackers<Seen> {

@@ -21,3 +21,29 @@ export async function recordMeasurements(attack: string, measured: readonly Meas
   const text = [...kept, ...measured.map(row), ''].join('\n');
   await writeFile(file, await format(text, { parser: 'markdown', printWidth: 120 }));
 }
+
+export interface Peak {
+  route: string;
+  /** Of one answer. */
+  answerBytes: number;
+  /** Of the whole process, while nobody reads the answers. */
+  peakBytes: number;
+}
+
+/** Replaces the table of the section about unread answers in `docs/ISOLATION.md`. */
+export async function recordPeaks(peaks: readonly Peak[]): Promise<void> {
+  const lines = peaks.map(
+    ({ route, answerBytes, peakBytes }) =>
+      `| ${route} | ${Math.ceil(answerBytes / 1_000)} | ${Math.round(peakBytes / 1_000_000)} |`,
+  );
+  const [before = '', rest = ''] = (await readFile(file, 'utf8')).split(/(?=^## Unread answers$)/m);
+  const [section = '', after = ''] = rest.split(/(?=^## Measurements$)/m);
+  const prose = section
+    .split('\n')
+    .filter((line) => !line.startsWith('|'))
+    .join('\n')
+    .trimEnd();
+  const table = ['| Route | Answer in kB | Peak in MB |', '| --- | --- | --- |', ...lines].join('\n');
+  const text = `${before}${prose}\n\n${table}\n\n${after}`;
+  await writeFile(file, await format(text, { parser: 'markdown', printWidth: 120 }));
+}

@@ -24,6 +24,8 @@ export interface GatewayOptions {
   workers?: number;
   /** False: the channels lead to a port where nobody listens. */
   sandbox?: boolean;
+  /** True: the processes run with the options of Node in production, for a test of their memory. */
+  asInProduction?: boolean;
   /** True: `temporal` has a client. */
   temporalClient?: boolean;
   /** A migrated database instead of a new one. `stop` drops it. */
@@ -69,7 +71,7 @@ export interface Gateway extends Operator, ApiClient {
  * Rejects with nothing left running.
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
-  const { apis = 1, workers = 1, sandbox = true } = options;
+  const { apis = 1, workers = 1, sandbox = true, asInProduction = false } = options;
   const undo: (() => Promise<unknown>)[] = [];
   /** Last in, first out, each of them whatever became of the others. */
   const undoAll = async (): Promise<void> => {
@@ -115,7 +117,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       return program;
     };
     const start = async (name: string, program: string, own: Record<string, string>): Promise<Program> => {
-      const running = await startProgram({ name: program, env: own, logFile: join(folder, `${name}.log`) });
+      const logFile = join(folder, `${name}.log`);
+      const running = await startProgram({ name: program, env: own, logFile, asInProduction });
       programs.set(name, running);
       undo.push(() => running.stop());
       return running;

@@ -1,10 +1,17 @@
-import { createFairBudget } from '../../platform/fair-budget.ts';
+import { createFairBudget, type FairBudget } from '../../platform/fair-budget.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { cutOffSlowReader } from '../slow-reader.ts';
 import { LARGE_BYTES, writeBody } from '../write-body.ts';
 
 /** Large answers that wait for their readers, together. Those of an event loop that keeps up are gone within milliseconds. */
 const HELD_MAX_BYTES = 64_000_000;
+
+/** The memory of unread answers. All listeners of a process share one. */
+export const createAnswerMemory = (): FairBudget =>
+  createFairBudget({
+    total: HELD_MAX_BYTES,
+    message: 'Too many answers wait for clients that do not read them. Try again in a few seconds.',
+  });
 
 /**
  * Bounds the memory of answers that clients do not read. Every large one counts, until it has left or its connection has closed, for
@@ -13,11 +20,7 @@ const HELD_MAX_BYTES = 64_000_000;
  *
  * Streams are bounded by those who make them: files, events.
  */
-export function holdAnswers(): AppMiddleware {
-  const memory = createFairBudget({
-    total: HELD_MAX_BYTES,
-    message: 'Too many answers wait for clients that do not read them. Try again in a few seconds.',
-  });
+export function holdAnswers(memory: FairBudget): AppMiddleware {
   return async (ctx, next) => {
     await next();
     const bytes = await writeBody(ctx);

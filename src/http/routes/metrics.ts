@@ -10,6 +10,8 @@ export const metricsRoute = ({ page }: { page: () => Promise<string> }): Route =
   auth: 'metrics_token',
   dialect: 'openai',
   body: 'none',
+  // Pages that are made at the same time would take megabytes each.
+  isList: true,
   handler: async (ctx) => {
     ctx.set('content-type', 'text/plain; version=0.0.4; charset=utf-8');
     ctx.body = await page();

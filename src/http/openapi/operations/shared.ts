@@ -30,7 +30,8 @@ export const pageParameters: readonly Parameter[] = [
   {
     name: 'limit',
     in: 'query',
-    description: 'The most items of a page; 20 if absent.',
+    description:
+      'The most items of a page; 20 if absent. A page of large items has fewer: `has_more` tells whether there are others.',
     schema: z.int().min(1).max(100),
   },
   { name: 'after', in: 'query', description: 'The `next_cursor` of the page before.', schema: z.string() },

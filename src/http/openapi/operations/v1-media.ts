@@ -128,7 +128,11 @@ export const v1MediaOperations: Record<string, Operation> = {
     summary: 'List videos, for SDKs of OpenAI',
     tag: 'Videos',
     parameters: [
-      query('limit', 'The most videos; 20 if absent.', z.int().min(1).max(100)),
+      query(
+        'limit',
+        'The most videos; 20 if absent. A page of large videos has fewer: `has_more` tells whether there are others.',
+        z.int().min(1).max(100),
+      ),
       query('after', 'The `last_id` of the page before.', z.string()),
       query('order', '`desc`, the newest first, if absent.', z.enum(['asc', 'desc'])),
     ],
