@@ -25,6 +25,8 @@ export interface BodyLimits {
   timeoutMs: number;
   /** The memory that the body takes as it arrives. */
   share: Share;
+  /** Called before a JSON body that has arrived is parsed, with its length. */
+  beforeParse?: (bytes: number) => Promise<void>;
 }
 
 /**
@@ -46,6 +48,7 @@ export async function readJsonBody(ctx: AppContext, limits: BodyLimits): Promise
   await receiveBody(ctx, limits, { what: 'body', take });
   const [first] = chunks;
   const bytes = chunks.length === 1 && first ? first : Buffer.concat(chunks);
+  await limits.beforeParse?.(bytes.length);
   if (bytes.length === 0) throw invalid('The body is empty; a JSON object is expected.');
   if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8.');
   const text = bytes.toString('utf8');

@@ -2,13 +2,11 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { noise } from '../support/pictures.ts';
 import { upload } from '../support/upload.ts';
-import { makeLargeTasks } from './large-answers.ts';
 import { callbacksUnderAttack, slowCallbacks } from './callbacks-under-attack.ts';
 import { picturesBesideEndlessVideos } from './endless-videos.ts';
-import { greedyBodies, greedyLists } from './greedy-requests.ts';
-import { startGreedyCallers, startKeyGuesses, workUntil } from './other-tenant.ts';
+import { startKeyGuesses, workUntil } from './other-tenant.ts';
 
-/** One gateway for four attacks, one after another. The endless videos come last, because they stay. */
+/** One gateway for three attacks, one after another. The endless videos come last, because they stay. */
 let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({ env: { ...slowCallbacks, POLL_INLINE_SECONDS: '1', POLL_INTERVAL_MAX_MS: '5000' } });
@@ -27,32 +25,6 @@ it('a flood of requests with random keys is refused, while every request of a pr
     expect(Object.keys(guesses.seen()).filter((status) => status !== '401' && status !== '429')).toEqual([]);
   } finally {
     await guesses.stop();
-  }
-});
-
-it('callers of every list and array of one key are answered, while every request of another project succeeds', async () => {
-  const [greedy, project] = [
-    await gateway.project({ credits: 100_000_000 }),
-    await gateway.project({ credits: 100_000 }),
-  ];
-  const { url } = await upload({ baseUrl: gateway.baseUrl, apiKey: project.apiKey }, await noise(200));
-  const [taskId = ''] = await makeLargeTasks(gateway, greedy, 10);
-  const lists = greedyLists(gateway, { project: greedy, taskId, adminToken: null });
-  const allowed = greedyBodies(gateway, greedy, 9_900);
-  const refused = greedyBodies(gateway, greedy, 300_000);
-  const callers = startGreedyCallers([...lists, ...allowed, ...refused], 2);
-  try {
-    const isAnswered = ({ name }: { name: string }): boolean => Object.keys(callers.seen()[name] ?? {}).length > 0;
-    const isOver = (): boolean => [...lists, ...allowed, ...refused].every(isAnswered);
-    const times = await workUntil(gateway, { project, fileUrl: url, clients: 2, isOver });
-    expect(times.chat.length).toBeGreaterThanOrEqual(2);
-    const statusesOf = ({ name }: { name: string }): string[] => Object.keys(callers.seen()[name] ?? {});
-    // The budget for bodies and the places of one project may be used up, but no list is refused.
-    expect(lists.flatMap(statusesOf).filter((status) => status !== '200')).toEqual([]);
-    expect(refused.flatMap(statusesOf).filter((status) => !/^(400|503)$/.test(status))).toEqual([]);
-    expect(allowed.flatMap(statusesOf).filter((status) => !/^(200|202|400|429|503)$/.test(status))).toEqual([]);
-  } finally {
-    await callers.stop();
   }
 });
 

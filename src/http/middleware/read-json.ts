@@ -1,8 +1,10 @@
 import type { FairBudget } from '../../platform/fair-budget.ts';
+import { createBodyTurns } from '../body-turns.ts';
 import { ownerOf, type AppMiddleware } from '../context.ts';
 import { readJsonBody, type BodyLimits } from '../read-body.ts';
+import { LARGE_BYTES } from '../write-body.ts';
 
-interface JsonLimits extends Omit<BodyLimits, 'share'> {
+interface JsonLimits extends Omit<BodyLimits, 'share' | 'beforeParse'> {
   /** Shared by the whole process. A body counts until its request has been answered. */
   memory: FairBudget;
 }
@@ -17,14 +19,25 @@ export const readJsonIfAny =
     await next();
   };
 
-/** Puts the request's JSON object into `ctx.request.body`. Throws what `readJsonBody` throws. */
+/**
+ * Puts the request's JSON object into `ctx.request.body`. Large ones of one owner take turns (`createBodyTurns`). Throws what
+ * `readJsonBody` throws.
+ */
 export function readJson({ memory, ...limits }: JsonLimits): AppMiddleware {
+  const turns = createBodyTurns();
   return async (ctx, next) => {
     const share = memory.open(ownerOf(ctx));
+    let endTurn = (): void => undefined;
+    const beforeParse = async (bytes: number): Promise<void> => {
+      if (bytes >= LARGE_BYTES) endTurn = await turns.begin(ctx, ownerOf(ctx));
+    };
     try {
-      ctx.request.body = await readJsonBody(ctx, { ...limits, share });
-      await next();
+      ctx.request.body = await readJsonBody(ctx, { ...limits, share, beforeParse });
+      const answering = next();
+      endTurn();
+      await answering;
     } finally {
+      endTurn();
       // A slow client may take long to read the answer. The request's body must not stay in memory until then.
       delete ctx.request.body;
       share.release();
