@@ -82,7 +82,12 @@ type List = (database: Database, page: PageRequest) => Promise<Page<object>>;
 
 const lists: [name: string, bytesMax: number, total: string, list: List][] = [
   ['audit entries', OPERATOR_PAGE_BYTES_MAX, 'audit_entry', (on, page) => listAudit(on, {}, page)],
-  ['ledger entries', CLIENT_PAGE_BYTES_MAX, 'ledger_entry', (on, page) => listLedger(on, { projectId: book.projectId }, page)],
+  [
+    'ledger entries',
+    CLIENT_PAGE_BYTES_MAX,
+    'ledger_entry',
+    (on, page) => listLedger(on, { projectId: book.projectId }, page),
+  ],
   ['the callbacks of a task', CLIENT_PAGE_BYTES_MAX, 'delivery', (on, page) => listTaskDeliveries(on, 'task_b1', page)],
   ['all callbacks', OPERATOR_PAGE_BYTES_MAX, 'delivery', (on, page) => listAllDeliveries(on, {}, page)],
   ['tasks of operators', OPERATOR_PAGE_BYTES_MAX, 'task', (on, page) => listTasks(on, {}, page)],
