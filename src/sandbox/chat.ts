@@ -51,8 +51,9 @@ export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, stream,
   if (asked.signed > 0) hit.signed = asked.signed;
 
   const { fail, ...behaviour } = call.scripting.next([...system, prompt].join('\n'), call.channel);
-  // A tool that was called and answered is not called again, else an agent loop would never end.
-  const isAnswered = asked.messages.slice(lastUser + 1).some(({ role }) => role === 'tool');
+  // A tool that was called and answered as often as the script says is not called again, else an agent loop would never end.
+  const results = asked.messages.slice(lastUser + 1).filter(({ role }) => role === 'tool').length;
+  const isAnswered = results >= (behaviour.calls ?? 1);
   const forced = asked.forced === 'any' ? asked.tools[0] : asked.forced?.name;
   const name = forced ?? (isAnswered ? undefined : behaviour.tool);
   const tool = name === undefined ? null : { name, arguments: objectOf(behaviour.toolArguments) ?? {} };
@@ -60,7 +61,10 @@ export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, stream,
   const written =
     thoughtTokens > 0 && thoughtTokens === asked.maxTokens
       ? ({ text: '', tool: null, finish: 'length' } as const)
-      : write(asked, prompt, { tool, isEmpty: fail === 'no_output', tokens: behaviour.tokens, thoughtTokens });
+      : write(asked, prompt, {
+          ...{ tool, results, isEmpty: fail === 'no_output' },
+          ...{ tokens: behaviour.tokens, thoughtTokens },
+        });
   const usage = behaviour.usage ?? usageOf(asked, written, thoughtTokens, behaviour.tokens);
   const parts = { cached: behaviour.cached ?? 0, thoughts: thoughtTokens };
   const thoughts = tokensOfText(thoughtTokens).join('');
@@ -95,16 +99,20 @@ function write(
     tool,
     isEmpty,
     tokens,
+    results,
     thoughtTokens,
   }: {
     tool: { name: string; arguments: Fields } | null;
+    /** The results of earlier calls, which the id of the next call differs by. */
+    results: number;
     isEmpty: boolean;
     tokens: number | undefined;
     thoughtTokens: number;
   },
 ): Written {
   if (isEmpty) return { text: '', tool: null, finish: 'empty' };
-  if (tool) return { text: '', tool: { id: `call_${hashOf(prompt + tool.name)}`, ...tool }, finish: 'tool' };
+  if (tool)
+    return { text: '', tool: { id: `call_${hashOf(prompt + tool.name + (results || ''))}`, ...tool }, finish: 'tool' };
   if (asked.schema) {
     const sample = 'type' in asked.schema || 'properties' in asked.schema ? sampleOf(asked.schema, 0) : null;
     return { text: JSON.stringify(sample ?? { answer: echoOf(prompt) }), tool: null, finish: 'stop' };

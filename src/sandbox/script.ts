@@ -2,7 +2,7 @@ import { BoundedMap } from '../platform/bounded-map.ts';
 
 /**
  * The script of one call, given by words in double square brackets anywhere in its prompt or message:
- * `latency=MS`, `fail=KIND`, `on=CHANNEL`, `times=N`, `outputs=N`, `tool=NAME`, `args={…}`, `usage=IN,OUT` or `usage=none`,
+ * `latency=MS`, `fail=KIND`, `on=CHANNEL`, `times=N`, `outputs=N`, `tool=NAME`, `args={…}`, `calls=N`, `usage=IN,OUT` or `usage=none`,
  * `cached=N`, `thoughts=N` or `reasoning=N`, `tokens=N`, and for streamed chats `rate=PER_SECOND`, `cut=AFTER_N`, `silent=AFTER_N`, `garble=AFTER_N`,
  * `break=AFTER_N`.
  * Each group is a rule of its own: `a red fox [[fail=transient on=sandbox-a]] [[latency=50]]`.
@@ -13,6 +13,8 @@ export interface Behaviour {
   outputs?: number | undefined;
   /** Chat: answer with a call of this tool. */
   tool?: string | undefined;
+  /** Chat: how often the tool is called, once after each result. 1 by default. */
+  calls?: number | undefined;
   /** Chat: the JSON text of that call's arguments. */
   toolArguments: string;
   /** Chat: the tokens to report, or `none` to leave usage out. */
@@ -91,6 +93,7 @@ export function createScripting() {
         behaviour.outputs = wholeNumber(words.get('outputs')) ?? behaviour.outputs;
         behaviour.tool = words.get('tool') ?? behaviour.tool;
         behaviour.toolArguments = words.get('args') ?? behaviour.toolArguments;
+        behaviour.calls = wholeNumber(words.get('calls')) ?? behaviour.calls;
         behaviour.cached = wholeNumber(words.get('cached')) ?? behaviour.cached;
         behaviour.thoughts = wholeNumber(words.get('thoughts') ?? words.get('reasoning')) ?? behaviour.thoughts;
         for (const word of streamWords) behaviour[word] = wholeNumber(words.get(word)) ?? behaviour[word];

@@ -1,0 +1,28 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Program } from './programs.ts';
+
+/** Installs a program into the cache, unless it is there, and returns the path of its command; null if its registry does not answer. */
+export async function install(
+  { package: { registry, name, version, bin } }: Program,
+  { cache, isLatest }: { cache: string; isLatest: boolean },
+): Promise<string | null> {
+  const folder = join(cache, `${name.replaceAll(/\W/g, '-')}-${isLatest ? 'latest' : version}`);
+  const command = registry === 'npm' ? join(folder, 'node_modules', '.bin', bin) : join(folder, 'bin', bin);
+  if (existsSync(command) && !isLatest) return command;
+  mkdirSync(folder, { recursive: true });
+  process.stdout.write(`installing ${name} …\n`);
+  const wanted = isLatest ? name : `${name}${registry === 'npm' ? '@' : '=='}${version}`;
+  const steps =
+    registry === 'npm'
+      ? [['npm', 'install', '--prefix', folder, '--no-audit', '--no-fund', isLatest ? `${name}@latest` : wanted]]
+      : [
+          ['python3', '-m', 'venv', folder],
+          [join(folder, 'bin', 'pip'), 'install', '--quiet', ...(isLatest ? ['--upgrade'] : []), wanted],
+        ];
+  for (const [file = '', ...args] of steps) {
+    if (spawnSync(file, args, { stdio: 'ignore', timeout: 600_000 }).status !== 0) return null;
+  }
+  return Promise.resolve(existsSync(command) ? command : null);
+}
