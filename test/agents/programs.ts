@@ -16,9 +16,8 @@ export interface Program {
   package: { registry: 'npm' | 'pypi'; name: string; version: string; bin: string };
   /** The program's tool that runs a command of the shell, and its arguments. Null: the program offers no tools. */
   tool: { name: string; args: object } | null;
-  /** How it is set up and called, and the lines of docs/CLIENTS.md that say so. */
+  /** How it is set up and called; docs/CLIENTS.md says the same to people. */
   setUp(place: Place): { env: Record<string, string>; args: string[] };
-  lines: readonly string[];
   /** The model that it asks for by itself; null if it has none. */
   defaultModel: string | null;
 }
@@ -39,44 +38,6 @@ export const programs: readonly Program[] = [
       env: { ANTHROPIC_BASE_URL: baseUrl, ANTHROPIC_API_KEY: apiKey, DISABLE_AUTOUPDATER: '1' },
       args: ['-p', prompt, '--allowedTools', 'Bash', ...(model === '' ? [] : ['--model', model])],
     }),
-    lines: ['export ANTHROPIC_BASE_URL=BASE', 'export ANTHROPIC_API_KEY=KEY', 'claude --model claude-sonnet-5.5'],
-    defaultModel: 'claude-opus-5-5',
-  },
-  {
-    name: 'Codex CLI',
-    package: { registry: 'npm', name: '@openai/codex', version: '0.169.0', bin: 'codex' },
-    tool: { name: 'exec_command', args: { cmd: 'echo from-the-tool' } },
-    setUp: ({ baseUrl, apiKey, model, prompt, home }) => {
-      write(
-        join(home, '.codex'),
-        'config.toml',
-        [
-          'model_provider = "tollgate"',
-          '[model_providers.tollgate]',
-          'name = "Tollgate"',
-          `base_url = "${baseUrl}/v1"`,
-          'env_key = "TOLLGATE_KEY"',
-          'wire_api = "responses"',
-        ].join('\n'),
-      );
-      return {
-        env: { TOLLGATE_KEY: apiKey },
-        args: [
-          ...['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'],
-          ...(model === '' ? [] : ['-m', model]),
-          prompt,
-        ],
-      };
-    },
-    lines: [
-      '# ~/.codex/config.toml',
-      'model_provider = "tollgate"',
-      '[model_providers.tollgate]',
-      'name = "Tollgate"',
-      'base_url = "BASE/v1"',
-      'env_key = "TOLLGATE_KEY"',
-      'wire_api = "responses"',
-    ],
     defaultModel: '',
   },
   {
@@ -93,11 +54,6 @@ export const programs: readonly Program[] = [
         args: ['run', '-m', `tollgate/${model}`, ...prompt.split(' ')],
       };
     },
-    lines: [
-      '// opencode.json',
-      '{ "provider": { "tollgate": { "npm": "@ai-sdk/openai-compatible", "name": "Tollgate",',
-      '  "options": { "baseURL": "BASE/v1", "apiKey": "KEY" }, "models": { "claude-sonnet-5.5": {} } } } }',
-    ],
     defaultModel: null,
   },
   {
@@ -112,43 +68,6 @@ export const programs: readonly Program[] = [
         args: ['--skip-trust', '-m', model, '-p', prompt, '--yolo'],
       };
     },
-    lines: ['export GOOGLE_GEMINI_BASE_URL=BASE', 'export GEMINI_API_KEY=KEY', 'gemini -m gemini-3.5-flash-lite'],
-    defaultModel: null,
-  },
-  {
-    name: 'Qwen Code',
-    package: { registry: 'npm', name: '@qwen-code/qwen-code', version: '0.15.10', bin: 'qwen' },
-    tool: { name: 'run_shell_command', args: { ...shell, is_background: false } },
-    setUp: ({ baseUrl, apiKey, model, prompt }) => ({
-      env: { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: `${baseUrl}/v1`, OPENAI_MODEL: model },
-      args: ['--auth-type', 'openai', '-p', prompt, '--yolo'],
-    }),
-    lines: ['export OPENAI_BASE_URL=BASE/v1', 'export OPENAI_API_KEY=KEY', 'export OPENAI_MODEL=qwen3.8-flash', 'qwen'],
-    defaultModel: null,
-  },
-  {
-    name: 'llm',
-    package: { registry: 'pypi', name: 'llm', version: '0.36', bin: 'llm' },
-    tool: { name: 'say', args: { text: 'from-the-tool' } },
-    setUp: ({ baseUrl, apiKey, model, prompt, home }) => {
-      const entry = {
-        model_id: model,
-        model_name: model,
-        api_base: `${baseUrl}/v1`,
-        api_key_name: 'tollgate',
-        supports_tools: true,
-      };
-      write(join(home, 'llm'), 'extra-openai-models.yaml', JSON.stringify([entry]));
-      const say = 'def say(text: str) -> str:\n    """Says a text."""\n    return text\n';
-      return {
-        env: { LLM_USER_PATH: join(home, 'llm'), OPENAI_API_KEY: apiKey },
-        args: ['-m', model, '--key', apiKey, '--functions', say, prompt],
-      };
-    },
-    lines: [
-      '# extra-openai-models.yaml in the folder that `llm logs path` names',
-      '- { model_id: tollgate, model_name: gpt-5-mini, api_base: BASE/v1, api_key_name: tollgate, supports_tools: true }',
-    ],
     defaultModel: null,
   },
   {
@@ -162,7 +81,6 @@ export const programs: readonly Program[] = [
         ...['--no-show-model-warnings', '--no-analytics'],
       ],
     }),
-    lines: ['export OPENAI_API_BASE=BASE/v1', 'export OPENAI_API_KEY=KEY', 'aider --model openai/claude-sonnet-5.5'],
     defaultModel: null,
   },
 ];
