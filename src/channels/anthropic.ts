@@ -34,6 +34,14 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
   const { chatBy, chatStreamBy, probeBy, modelListBy } = familyCalls(caller, {
     headers: headersFor,
     chatHeaders: betaHeader,
+    // A conversation started with another family may have other ids, and ids that repeat.
+    toolRules: () => ({
+      nameRefused: /[^\w-]/g,
+      nameMax: 64,
+      idRefused: /[^\w-]/g,
+      hasUniqueIds: true,
+      hasPlainSchemas: true,
+    }),
     readError,
   });
   return {
@@ -48,7 +56,6 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       // "stop_sequences: each stop sequence must contain non-whitespace"
       blankStops: false,
       extra: false,
-      toolImages: true,
       prefill: true,
       thoughts: ['anthropic', 'anthropic_redacted'],
       vendorApi: 'anthropic',
@@ -163,17 +170,22 @@ function toBlocks(message: ChatMessage): JsonValue[] {
     // A result is cached as a whole, so the mark moves from its parts to the block around them.
     const mark = parts.findLast(({ cacheControl }) => cacheControl)?.cacheControl;
     const content = parts.map(({ cacheControl: _, ...part }) => toBlock(part));
-    const id = plainId(message.toolCallId);
     const failed = message.isError && { is_error: true };
     return [
-      { type: 'tool_result', tool_use_id: id, ...(content.length > 0 && { content }), ...failed, ...cached(mark) },
+      {
+        type: 'tool_result',
+        tool_use_id: message.toolCallId,
+        ...(content.length > 0 && { content }),
+        ...failed,
+        ...cached(mark),
+      },
     ];
   }
   const blocks: JsonValue[] = partsOf(message.content).map(toBlock);
   if (message.role !== 'assistant') return blocks;
   const calls = message.toolCalls.map((call) => ({
     type: 'tool_use',
-    id: plainId(call.id),
+    id: call.id,
     name: call.name,
     input: objectIn(call.arguments) ?? {},
     ...cached(call.cacheControl),
@@ -200,9 +212,6 @@ function toBlock(part: ChatPart): JsonObject {
     ...cached(part.cacheControl),
   };
 }
-
-/** Anthropic's ids have letters, digits, `_` and `-` only. A conversation started with another family may have other ids. */
-const plainId = (id: string): string => id.replace(/[^\w-]/g, '_');
 
 const Block = z.object({
   type: z.string(),

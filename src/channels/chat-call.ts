@@ -63,6 +63,31 @@ interface Turn {
 }
 
 /**
+ * The messages for a family whose results of tools are text: the pictures of results follow them in a message of the user. Results of parallel
+ * calls stay together.
+ */
+export function picturesAfterResults(messages: readonly ChatMessage[]): ChatMessage[] {
+  const all: ChatMessage[] = [];
+  let pictures: ChatPart[] = [];
+  const flush = (): void => {
+    if (pictures.length > 0) all.push({ role: 'user', content: pictures });
+    pictures = [];
+  };
+  for (const message of messages) {
+    const found = message.role === 'tool' ? partsOf(message.content).filter(({ type }) => type === 'image') : [];
+    if (message.role !== 'tool') flush();
+    if (found.length === 0) all.push(message);
+    else {
+      const text = textOf(message.content);
+      all.push({ ...message, content: text === '' ? 'The result is the picture in the next message.' : text });
+      pictures.push({ type: 'text', text: 'The picture that the tool returned:' }, ...found);
+    }
+  }
+  flush();
+  return all;
+}
+
+/**
  * The provider's id of a tool call, or one of ours. Ours are unique, because a client keeps calls and results by their ids over a whole
  * conversation. OpenAI takes at most 40 characters.
  */

@@ -13,7 +13,7 @@ import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { isEffort, thinkingBudget, type Effort } from '../domain/reasoning.ts';
 import type { Adapter } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
-import { callIdOr, count, objectIn, ownObject, splitSystem, toTurns } from './chat-call.ts';
+import { callIdOr, count, objectIn, ownObject, splitSystem, toTurns, picturesAfterResults } from './chat-call.ts';
 import { familyCalls } from './family-calls.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 import { finishMeaning, geminiFinishWords } from './finish-words.ts';
@@ -34,6 +34,7 @@ import { authorization, geminiMedia } from './gemini-media.ts';
 export function createGemini(caller: UpstreamCaller): Adapter {
   const { chatBy, chatStreamBy, probeBy, modelListBy } = familyCalls(caller, {
     headers: authorization,
+    toolRules: () => ({ nameRefused: /[^\w.:-]/g, nameMax: 64, beginsWithLetter: true }),
     readError: readGeminiError,
   });
   return {
@@ -46,6 +47,7 @@ export function createGemini(caller: UpstreamCaller): Adapter {
       serialToolCalls: false,
       stopMax: 5,
       blankStops: true,
+      toolsMax: 512,
       extra: false,
       gemini: true,
       vendorApi: 'gemini',
@@ -71,7 +73,7 @@ const ModelList = z.object({ models: z.array(z.object({ name: z.string() })), ne
 
 function toBody(request: UpstreamChat): RequestBody {
   const { system, conversation } = splitSystem(request.messages);
-  const contents = toContents(conversation, request.traits);
+  const contents = toContents(picturesAfterResults(conversation), request.traits);
   // A conversation must have a user turn.
   const isAlone = contents.length === 0;
   return {

@@ -38,7 +38,7 @@ export const responsesSupports: ChatSupports = {
   stopMax: 0,
   blankStops: false,
   extra: true,
-  toolImages: true,
+  toolsMax: 128,
   thoughts: ['openai'],
   vendorApi: 'responses',
 };

@@ -3,7 +3,8 @@ import type { ChatDelta } from '../domain/chat-stream.ts';
 import type { EventReader } from './chat-events.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 import { finishMeaning, openaiFinishWords } from './finish-words.ts';
-import { fieldsIn, fieldsInEach, firstFieldsIn, indexIn, textIn, type EventFields } from './event-fields.ts';
+import { OpenaiCallPieces } from './openai-call-pieces.ts';
+import { fieldsIn, fieldsInEach, firstFieldsIn, textIn, type EventFields } from './event-fields.ts';
 
 /** How the family reads what streams share with whole answers. */
 interface OpenaiWords {
@@ -15,7 +16,7 @@ interface OpenaiWords {
  * thoughts of compatible providers come as `reasoning_content` (DeepSeek, Qwen, Kimi, GLM, xAI) or `reasoning` (OpenRouter).
  */
 export const openaiEvents = (words: OpenaiWords): EventReader => {
-  const names = new Set<number>();
+  const calls = new OpenaiCallPieces();
   return {
     read(json) {
       const chunk = fieldsIn(json);
@@ -28,16 +29,14 @@ export const openaiEvents = (words: OpenaiWords): EventReader => {
       const delta = fieldsIn(choice.delta) ?? {};
       addTexts(deltas, delta);
       for (const call of fieldsInEach(delta.tool_calls)) {
-        const piece = toCallDelta(call);
-        // A name in every piece, as some servers send it, belongs to the first one only.
-        if (names.has(piece.index)) delete piece.name;
-        else if (piece.name !== undefined) names.add(piece.index);
-        deltas.push(piece);
+        const piece = calls.add(call);
+        if (piece) deltas.push(piece);
       }
       const reason = finishMeaning(openaiFinishWords, choice.finish_reason);
       if (reason === null) return deltas;
       if (reason === 'failed') return null;
       if (reason === 'malformed') return new FailedAnswer(String(choice.finish_reason));
+      if (calls.hasNameless) return null;
       deltas.push({ kind: 'finish', reason: reason ?? 'stop' });
       return deltas;
     },
@@ -59,20 +58,3 @@ const textOfParts = (content: unknown): string | undefined =>
       .map((part) => textIn(part.text) ?? '')
       .join(''),
   );
-
-function toCallDelta(call: EventFields): Extract<ChatDelta, { kind: 'tool_call' }> {
-  const called = fieldsIn(call.function) ?? {};
-  const index = indexIn(call.index) ?? 0;
-  const [id, name] = [textIn(call.id), textIn(called.name)];
-  const signature = textIn(fieldsIn(fieldsIn(call.extra_content)?.google)?.thought_signature);
-  // Some compatible servers send the arguments as an object.
-  const given = called.arguments ?? '';
-  return {
-    kind: 'tool_call',
-    index,
-    ...(id !== undefined && { id }),
-    ...(name !== undefined && { name }),
-    arguments: typeof given === 'string' ? given : JSON.stringify(given),
-    ...(signature !== undefined && { signature }),
-  };
-}

@@ -11,7 +11,7 @@ import type {
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter } from './channel.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './call-upstream.ts';
-import { callIdOr, ModelList, count, resultText } from './chat-call.ts';
+import { callIdOr, ModelList, count, resultText, picturesAfterResults } from './chat-call.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 import { familyCalls } from './family-calls.ts';
 import { finishMeaning, openaiFinishWords } from './finish-words.ts';
@@ -19,6 +19,7 @@ import { readOpenaiError } from './openai-error.ts';
 import { openaiMedia } from './openai-media.ts';
 import { responsesSupports, toResponsesBody, toResponsesReply } from './openai-responses.ts';
 import { responsesEvents } from './openai-responses-stream.ts';
+import { openaiToolRules } from './tool-words.ts';
 import { openaiEvents } from './openai-stream.ts';
 import { wholeCounts } from './total-tokens.ts';
 
@@ -35,6 +36,7 @@ import { wholeCounts } from './total-tokens.ts';
 export function createOpenai(caller: UpstreamCaller): Adapter {
   const { chatBy, chatStreamBy, probeBy, modelListBy } = familyCalls(caller, {
     headers: bearerAuthorization,
+    toolRules: (request) => openaiToolRules(usesResponses(request) ? 64 : 40),
     readError: readOpenaiError,
   });
   return {
@@ -47,6 +49,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
       serialToolCalls: true,
       stopMax: 4,
       blankStops: true,
+      toolsMax: 128,
       extra: true,
     },
     responsesSupports,
@@ -123,7 +126,7 @@ function named(request: UpstreamChat, key: string, value: JsonValue | undefined)
  */
 function toMessages({ messages, traits }: UpstreamChat): RequestBody[] {
   const keeps = traits?.keeps_reasoning === true && messages.some(({ role }) => role === 'tool');
-  return messages.map((message) => ({
+  return picturesAfterResults(messages).map((message) => ({
     ...toMessage(message),
     ...(keeps && message.role === 'assistant' && { reasoning_content: message.reasoning || ' ' }),
   }));

@@ -1,6 +1,6 @@
 import { asksForNothing } from './asks-for-nothing.ts';
 import type { UpstreamMapping } from './catalog.ts';
-import { isDataUri, listImages, withoutUnsent, type ChatMessage, type ChatRequest, type VendorApi } from './chat.ts';
+import { isDataUri, listImages, withoutUnsent, type ChatRequest, type VendorApi } from './chat.ts';
 import { GatewayError } from './errors.ts';
 import type { JsonValue } from './json.ts';
 import { fromThinkingConfig, isEffort } from './reasoning.ts';
@@ -23,8 +23,8 @@ export interface ChatSupports {
   blankStops: boolean;
   /** Whether listed further fields are passed through. */
   extra: boolean;
-  /** Images in the results of tools. */
-  toolImages?: true;
+  /** The most tools; absent if the family has no limit of its own. */
+  toolsMax?: number;
   /** Continues an answer whose beginning is the last message. */
   prefill?: true;
   /** The kinds of signed thoughts that the family takes back. */
@@ -48,7 +48,7 @@ export function unsupportedBy(
 ): string | null {
   const fields: [field: string, isSupported: boolean][] = [
     ['messages', supports.httpsImages || listImages(request).every(({ url }) => isDataUri(url))],
-    ['messages', supports.toolImages === true || !request.messages.some(hasToolImage)],
+    ['tools', request.tools.length <= (supports.toolsMax ?? Infinity)],
     ['messages', supports.prefill === true || request.isPrefilled !== true],
     ['response_format', supports.jsonObject || request.responseFormat?.type !== 'json_object'],
     ['response_format', supports.jsonSchema || request.responseFormat?.type !== 'json_schema'],
@@ -67,9 +67,6 @@ export function unsupportedBy(
   ];
   return fields.find(([, isSupported]) => !isSupported)?.[0] ?? null;
 }
-
-const hasToolImage = ({ role, content }: ChatMessage): boolean =>
-  role === 'tool' && typeof content !== 'string' && content.some(({ type }) => type === 'image');
 
 /** A family that translates `parallel_tool_calls` takes it without a list. */
 const furtherFields = ({ extra }: ChatSupports, request: ChatRequest): string[] =>
@@ -133,6 +130,7 @@ function withoutGemini({ gemini, ...request }: ChatRequest): ChatRequest {
 }
 
 function refusalOf(param: string): string {
+  if (param === 'tools') return 'tools: this model does not take so many tools.';
   const advice = Object.hasOwn(neverLeftOut, param) ? neverLeftOut[param] : undefined;
   const refusal = `This model does not support the field ${param}, or not with this value`;
   return advice === undefined ? `${refusal}.` : `${refusal}: ${advice}`;

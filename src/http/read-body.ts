@@ -31,7 +31,7 @@ export interface BodyLimits {
 
 /**
  * Reads a request body: one JSON object in UTF-8, at most `maxBytes` long, with at most what `createJsonCounter` lets pass and 10,000
- * fields in each object. The result is safe to store and to merge: no NUL, no lone surrogate, no infinite number, no key `__proto__`, `constructor` or `prototype`. Of equal keys the last
+ * fields in each object. The result is safe to store and to merge: no NUL, no lone surrogate, no infinite number, no key `__proto__`. Of equal keys the last
  * wins.
  *
  * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `request_timeout`, `overloaded` or `invalid_json`, and
@@ -65,8 +65,10 @@ export async function readJsonBody(ctx: AppContext, limits: BodyLimits): Promise
   return value;
 }
 
-/** Keys that could change a prototype. */
-export const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
+/** The key that could change a prototype when objects are merged. `constructor` and `prototype` are keys like any other: JSON has them as own ones. */
+const FORBIDDEN_KEY = '__proto__';
+/** The names that a form, whose fields become keys of nested objects, must not have. */
+export const forbiddenKeys = new Set([FORBIDDEN_KEY, 'constructor', 'prototype']);
 
 function walk(value: JsonValue, checkStrings: boolean): void {
   if (typeof value === 'string') {
@@ -81,7 +83,7 @@ function walk(value: JsonValue, checkStrings: boolean): void {
     const keys = Object.keys(value);
     if (keys.length > FIELDS_MAX) throw invalid(`A JSON object may have at most ${FIELDS_MAX} fields.`);
     for (const key of keys) {
-      if (forbiddenKeys.has(key)) {
+      if (key === FORBIDDEN_KEY) {
         throw new GatewayError('invalid_json', { message: `The key ${key} is not accepted.`, param: key });
       }
       if (checkStrings) demandStorable(key);

@@ -275,8 +275,6 @@ describe('a request body', () => {
     ['400,000 unclosed levels', `{"a":${'['.repeat(400_000)}`],
     ['400,000 closed levels', `{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}`],
     ['__proto__', '{"a":{"__proto__":{"polluted":1}}}'],
-    ['constructor', '{"constructor":{}}'],
-    ['prototype by escape', '{"protot\\u0079pe":{}}'],
     ['an escaped NUL', '{"a":"x\\u0000"}'],
     ['a lone surrogate', '{"a":["\\ud800"]}'],
     ['a lone surrogate in a key', '{"\\udc00":1}'],
@@ -287,9 +285,15 @@ describe('a request body', () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
   });
 
-  it.each(['__proto__', 'constructor', 'prototype'])('with the key %s is refused by its name', async (key) => {
-    const answer = await post('/echo', `{"a":[{"${key}":1}]}`);
-    expect(await answer.json()).toMatchObject({ error: { code: 'invalid_json', param: key } });
+  it('with the key __proto__ is refused by its name', async () => {
+    const answer = await post('/echo', '{"a":[{"__proto__":1}]}');
+    expect(await answer.json()).toMatchObject({ error: { code: 'invalid_json', param: '__proto__' } });
+  });
+
+  it.each(['constructor', 'prototype'])('may have the key %s, which changes no prototype', async (key) => {
+    const answer = await post('/echo', `{"a":[{"${key}":{"prototype":{"polluted":1}}}]}`);
+    expect(answer.status).toBe(200);
+    expect(Reflect.get({}, 'polluted')).toBeUndefined();
   });
 
   it('may have 32 levels', async () => {

@@ -20,8 +20,8 @@ function wordInTools(words: DialectWords, param: string): string | undefined {
 export function inWords(words: DialectWords, error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.param === undefined) return error;
   const { code, param, retryAfterSeconds, shouldRetry, taskId, accepted, cause } = error;
-  const word =
-    words[param] ?? wordInTools(words, param) ?? (param.startsWith('messages.') ? words['messages'] : undefined);
+  const own = Object.hasOwn(words, param) ? words[param] : undefined;
+  const word = own ?? wordInTools(words, param) ?? (param.startsWith('messages.') ? words['messages'] : undefined);
   if (word === undefined) return error;
   const message = error.message.replaceAll(new RegExp(`\\b${param.replaceAll('.', '\\.')}\\b`, 'g'), word);
   return new GatewayError(code, { message, param: word, retryAfterSeconds, shouldRetry, taskId, accepted, cause });

@@ -13,7 +13,7 @@ export const errorHelp = {
   invalid_json: {
     when: 'The body is not a JSON object',
     remedy:
-      'Send one JSON object in UTF-8, at most 32 levels deep and with at most 10,000 objects in its lists, without NUL characters and without the keys `__proto__`, `constructor` and `prototype`.',
+      'Send one JSON object in UTF-8, at most 32 levels deep and with at most 10,000 objects in its lists, without NUL characters and without the key `__proto__`.',
   },
   invalid_value: {
     when: 'A field or header has a value that is not accepted',

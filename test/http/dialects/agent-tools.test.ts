@@ -366,3 +366,23 @@ it('says how to send the items that a reference stands for', () => {
     message: expect.stringMatching(/store: false.*providerOptions\.openai\.store = false/),
   });
 });
+
+describe('properties named constructor and prototype', () => {
+  const properties = { constructor: { type: 'string' }, prototype: { type: 'string' } };
+  const tools: Record<string, JsonObject> = {
+    'chat completions': { type: 'function', function: { name: 'look', parameters: { type: 'object', properties } } },
+    responses: { type: 'function', name: 'look', parameters: { type: 'object', properties } },
+    messages: { name: 'look', input_schema: { type: 'object', properties } },
+    Gemini: { functionDeclarations: [{ name: 'look', parametersJsonSchema: { type: 'object', properties } }] },
+  };
+
+  it.each(Object.entries(tools))('%s: reach the model as properties of a tool', (dialect, tool) => {
+    const [read] = readBy(dialect)({ tools: [tool] }).tools;
+    expect(Object.entries(read?.parameters?.properties ?? {})).toEqual(Object.entries(properties));
+  });
+
+  it.each(Object.keys(tools))('%s: are unknown fields like others at the top', (dialect) => {
+    const request = readBy(dialect)({ constructor: { a: 1 }, prototype: 1 });
+    expect([...Object.keys(request.extra), ...(request.leftOut ?? [])].sort()).toEqual(['constructor', 'prototype']);
+  });
+});

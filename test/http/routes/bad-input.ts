@@ -208,7 +208,6 @@ export const describeBadInput = (started: () => Gateway): void =>
         ['a string', '"aurora-image-1"'],
         ['null', 'null'],
         ['__proto__', '{"__proto__":{"model":"x"},"model":"aurora-image-1","prompt":"a fox"}'],
-        ['constructor', '{"constructor":1,"model":"aurora-image-1","prompt":"a fox"}'],
         ['a NUL character', '{"model":"aurora-image-1","prompt":"a\\u0000fox"}'],
         ['a lone surrogate', '{"model":"aurora-image-1","prompt":"a\\ud800fox"}'],
         ['invalid UTF-8', Buffer.concat([Buffer.from('{"model":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')])],
