@@ -31,7 +31,8 @@ export const settledEnd = (
   inputTokens: 1,
   outputTokens: 1,
   usageEstimated: false,
-  deliveredTokens: 1,
+  // An answer that cost nothing was empty.
+  deliveredTokens: credits > 0 ? 1 : 0,
   costMicroUsd: 0,
   attempt: { attemptId: firstAttemptId(requestId), outcome: 'ok', errorClass: null, status: null, detail: null },
   answer: null,

@@ -155,7 +155,8 @@ describe('a misbehaving upstream', () => {
     ['no usage', undefined, 1, true],
     ['a negative usage', { prompt_tokens: -5_000, completion_tokens: -1, total_tokens: -5_001 }, 1, false],
     ['a usage without numbers', { prompt_tokens: 'many', completion_tokens: null }, 1, true],
-    ['a usage above the hold', { prompt_tokens: 1e9, completion_tokens: 1e9, total_tokens: 2e9 }, 10, false],
+    ['a usage above the hold', { prompt_tokens: 90_000, completion_tokens: 10_000, total_tokens: 100_000 }, 10, false],
+    ['a usage above what any model has', { prompt_tokens: 1e9, completion_tokens: 1e9, total_tokens: 2e9 }, 1, true],
   ])(
     'that reports %s is charged once, with at least one credit and at most the hold',
     async (_case, usage, credits, estimated) => {

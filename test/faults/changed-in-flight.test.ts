@@ -152,7 +152,8 @@ describe('an API server whose database connections are all in use', () => {
       await query('', 'lock table task in access exclusive mode');
       const answers = await Promise.all(Array.from({ length: 20 }, read));
       for (const { status, headers, body } of answers) {
-        expect([status, codeOf(body)]).toEqual([503, 'service_unavailable']);
+        // A list of the same project whose turn does not come in time is `overloaded`.
+        expect([503, ['service_unavailable', 'overloaded'].includes(codeOf(body))]).toEqual([status, true]);
         expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
       }
     });

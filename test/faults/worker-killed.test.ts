@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../src/domain/json.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import {
@@ -81,9 +82,11 @@ describe('a worker that is killed', () => {
 });
 
 describe('creates while no worker runs', () => {
-  it('are accepted until the oldest task has waited too long, and then get 503 overloaded until a worker runs', async () => {
+  it('get 503 overloaded once the oldest task has waited for as long as the new one may take, until a worker runs', async () => {
     const { projectId, apiKey } = await gateway.project({ credits: 100 });
-    const ask = () => gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'no worker runs' });
+    const ask = (more: JsonObject = {}) =>
+      gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'no worker runs', ...more });
+    const askInAHurry = () => ask({ deadline_seconds: 60 });
     await gateway.kill('worker-2', 'SIGSTOP');
     try {
       const waiting = await ask();
@@ -96,18 +99,20 @@ describe('creates while no worker runs', () => {
       );
       expect(late).toHaveLength(1);
       await eventually(30, async () => {
-        const { status, headers, body } = await ask();
+        const { status, headers, body } = await askInAHurry();
         if (status !== 503) return `still ${status}`;
         expect(body).toMatchObject({ error: { code: 'overloaded' } });
         expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
         return true;
       });
+      // A task that may take longer is still started in time.
+      expect((await ask()).status).toBe(202);
     } finally {
       await gateway.kill('worker-2', 'SIGCONT');
     }
     const ends = await endsOf(gateway, projectId);
     expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['succeeded']));
-    await eventually(30, async () => (await ask()).status === 202 || 'still overloaded');
+    await eventually(30, async () => (await askInAHurry()).status === 202 || 'still overloaded');
     await endsOf(gateway, projectId);
     await expectBooksInOrder(gateway, { projectId, credits: 100 });
   });

@@ -621,7 +621,7 @@ const badCallbacks = [
   'https://localhost./hook',
   'https://a.localhost/hook',
   'https://router.home.arpa/hook',
-  'https://example.com:8443/hook',
+  'https://example.com:444/hook',
   'https://example.com\\@127.0.0.1/hook',
   ' https://example.com/hook',
   'https://user@example.com/hook',

@@ -16,7 +16,7 @@ const image = { model: picture, prompt: 'a fox' };
 const google = '/v1beta/models';
 
 const refused: readonly Refused[] = [
-  ['POST /v1/images/generations', { ...image, size: '256x256' }, ['size', '256x256', '1k, 2k, 4k']],
+  ['POST /v1/images/generations', { ...image, size: '128x128' }, ['size', '128x128', '1k, 2k, 4k']],
   ['POST /v1/images/generations', { ...image, response_format: 'png' }, ['response_format', '"png"', 'b64_json']],
   ['POST /v1/images/edits', { ...image, images: [] }, ['image', 'required']],
   ['POST /v1/videos', { model: 'veo-3.1', prompt: 'a boat', seconds: '12' }, ['seconds', '12', '8']],

@@ -548,7 +548,7 @@ describe('tollgate ledger verify', () => {
     ok: z.boolean(),
     since: z.null(),
     invariants: z.record(
-      z.string().regex(/^C\d$/),
+      z.string().regex(/^C\d+$/),
       z.strictObject({ breaches: z.number(), promise: z.string().min(1), examples: z.array(z.string()) }),
     ),
   });
