@@ -88,8 +88,10 @@ export const describeOpenaiV1 = (started: () => Gateway): void =>
           });
         for (const more of [{}, { stream: true }]) {
           const first = await post(more);
+          // A live stream has not ended with its headers.
+          const text = await first.text();
           const again = await post(more);
-          const [text, textAgain] = [await first.text(), await again.text()];
+          const textAgain = await again.text();
           if (!('stream' in more)) expect(textAgain).toBe(text);
           expect(again.headers.get('idempotent-replayed')).toBe('true');
           for (const answer of [first, again])
