@@ -1,5 +1,5 @@
-import type { Result } from './index.ts';
 import { programs } from './programs.ts';
+import type { Result } from './run-program.ts';
 
 const marks = { begin: '<!-- begin: npm run test:agents -->', end: '<!-- end: npm run test:agents -->' };
 

@@ -12,7 +12,7 @@ export interface Dev {
   baseUrl: string;
   apiKey: string;
   sandboxUrl: string;
-  /** The requests that the API server has logged since the call before: path, status and what was left out. */
+  /** The requests that the API server has logged since the call before. */
   requests(): { path: string; status: number }[];
   stop(): Promise<void>;
 }

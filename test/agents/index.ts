@@ -5,20 +5,18 @@ import { fileURLToPath } from 'node:url';
 import { startDev, type Dev } from './dev.ts';
 import { install } from './install.ts';
 import { programs, type Program } from './programs.ts';
-import { runProgram } from './run-program.ts';
+import { runProgram, type Result } from './run-program.ts';
 import { clientsPage } from './clients-page.ts';
 
 /**
  * `npm run test:agents [-- --latest] [-- NAME…]`: installs programs that people use into a cache folder and lets each do a task with tools
  * against a gateway with the sandbox as its provider, on a model of three families and with its default model. Writes the table of docs/CLIENTS.md and
- * ends with `N passed, N failed`. With `--latest` the newest versions are installed, and the fields that the gateway left out are listed.
+ * ends with `N passed, N failed`. With `--latest` it installs the newest versions instead of the pinned ones, and leaves the table as it is.
  */
 const families = { Anthropic: 'claude-haiku-5.5', OpenAI: 'gpt-5-mini', Gemini: 'gemini-3.5-flash-lite' };
 const isLatest = process.argv.includes('--latest');
 const wanted = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'tollgate', 'agents');
-
-export type Result = { program: string; family: string; outcome: string };
 
 async function tryProgram(program: Program, dev: Dev, bin: string): Promise<Result[]> {
   const results: Result[] = [];
@@ -42,9 +40,9 @@ const results: Result[] = [];
 try {
   for (const program of programs) {
     if (wanted.length > 0 && !wanted.some((word) => program.name.toLowerCase().includes(word.toLowerCase()))) continue;
-    const bin = await install(program, { cache, isLatest });
+    const bin = install(program, { cache, isLatest });
     if (bin === null) {
-      process.stdout.write(`${program.name}: not installed, because its registry does not answer\n`);
+      process.stdout.write(`${program.name}: not tried, because it could not be installed\n`);
       continue;
     }
     results.push(...(await tryProgram(program, dev, bin)));

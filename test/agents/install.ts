@@ -3,26 +3,30 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Program } from './programs.ts';
 
-/** Installs a program into the cache, unless it is there, and returns the path of its command; null if its registry does not answer. */
-export async function install(
+/** Installs a program into the cache, unless it is there, and returns the path of its command; null if it cannot be installed. */
+export function install(
   { package: { registry, name, version, bin } }: Program,
   { cache, isLatest }: { cache: string; isLatest: boolean },
-): Promise<string | null> {
+): string | null {
   const folder = join(cache, `${name.replaceAll(/\W/g, '-')}-${isLatest ? 'latest' : version}`);
   const command = registry === 'npm' ? join(folder, 'node_modules', '.bin', bin) : join(folder, 'bin', bin);
   if (existsSync(command) && !isLatest) return command;
   mkdirSync(folder, { recursive: true });
   process.stdout.write(`installing ${name} …\n`);
-  const wanted = isLatest ? name : `${name}${registry === 'npm' ? '@' : '=='}${version}`;
   const steps =
     registry === 'npm'
-      ? [['npm', 'install', '--prefix', folder, '--no-audit', '--no-fund', isLatest ? `${name}@latest` : wanted]]
+      ? [['npm', 'install', '--prefix', folder, '--no-audit', '--no-fund', `${name}@${isLatest ? 'latest' : version}`]]
       : [
           ['python3', '-m', 'venv', folder],
-          [join(folder, 'bin', 'pip'), 'install', '--quiet', ...(isLatest ? ['--upgrade'] : []), wanted],
+          [
+            join(folder, 'bin', 'pip'),
+            'install',
+            '--quiet',
+            ...(isLatest ? ['--upgrade', name] : [`${name}==${version}`]),
+          ],
         ];
   for (const [file = '', ...args] of steps) {
     if (spawnSync(file, args, { stdio: 'ignore', timeout: 600_000 }).status !== 0) return null;
   }
-  return Promise.resolve(existsSync(command) ? command : null);
+  return existsSync(command) ? command : null;
 }

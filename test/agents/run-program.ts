@@ -3,6 +3,14 @@ import { join } from 'node:path';
 import type { Dev } from './dev.ts';
 import type { Program } from './programs.ts';
 
+/** What became of one program with one model. */
+export interface Result {
+  program: string;
+  family: string;
+  /** `works`, or why it does not. */
+  outcome: string;
+}
+
 const TASK_SECONDS = 120;
 /** Two calls of a tool, with a turn of the model before, between and after them. */
 const TURNS = 3;

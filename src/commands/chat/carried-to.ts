@@ -2,6 +2,7 @@ import type { Deps } from '../../deps.ts';
 import type { ChatRequest } from '../../domain/chat.ts';
 import { carriedBy } from '../../domain/chat-supports.ts';
 import type { PreparedChat } from './prepare-chat.ts';
+import { supportsOf } from './supports-of.ts';
 
 /** The request as one family is sent it, and all fields of the client that are left out there, by the names of the shared checks. */
 export function carriedTo(
@@ -10,8 +11,7 @@ export function carriedTo(
   family: string,
 ): { request: ChatRequest; leftOut: string[] } {
   const mapping = entry.private.upstream[family];
-  const adapter = adapters[family];
-  const supports = mapping?.api === 'responses' ? adapter?.responsesSupports : adapter?.chatSupports;
+  const supports = mapping && supportsOf(adapters, family, mapping.api);
   if (!mapping || !supports) throw new Error(`the family ${family} has no chat or no mapping of the model`);
   const carried = carriedBy(mapping, supports, request);
   return { request: carried.request, leftOut: [...(request.leftOut ?? []), ...carried.leftOut] };

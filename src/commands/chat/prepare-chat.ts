@@ -10,6 +10,7 @@ import { checkInputUrl } from '../files/check-input-url.ts';
 import type { EarlyHangUps } from './early-hang-ups.ts';
 import type { LiveChats } from './live-chats.ts';
 import type { RetryBudget } from './retry-budget.ts';
+import { supportsOf } from './supports-of.ts';
 import type { UndeliveredChats } from './undelivered-chats.ts';
 
 export interface PreparedChat {
@@ -30,18 +31,17 @@ export function prepareChat(
 ): PreparedChat {
   checkChatModel(entry.model, asked);
   checkImageUrls({ egress }, asked);
-  const supportsOf = (family: string, api: UpstreamMapping['api']) =>
-    api === 'responses' ? adapters[family]?.responsesSupports : adapters[family]?.chatSupports;
+  const supports = (family: string, api: UpstreamMapping['api']) => supportsOf(adapters, family, api);
   const upstream = Object.entries(entry.private.upstream);
   // Thoughts that no provider is sent must not be paid for.
   const sent = withThoughts(asked, {
     isReasoningKept: upstream.some(([, { keeps_reasoning: keeps }]) => keeps === true),
-    kinds: upstream.flatMap(([family, { api }]) => supportsOf(family, api)?.thoughts ?? []),
+    kinds: upstream.flatMap(([family, { api }]) => supports(family, api)?.thoughts ?? []),
   });
   const request = withRoomToThink(sent, entry.private.max_tokens);
   const hold = chatHold(request, entry.private.image_tokens);
   checkContext(entry, hold);
-  const families = familiesTaking(entry.private.upstream, supportsOf, request);
+  const families = familiesTaking(entry.private.upstream, supports, request);
   const credits = heldCredits(entry.model.pricing, hold);
   return { entry, request, hold, credits, families };
 }
