@@ -7,20 +7,24 @@ import { readerOf } from './hold-answers.ts';
 const LISTS_PER_OWNER = 2;
 /** As long as a request waits for a connection of the database. Where those before it wait for one too, more waiting helps nobody. */
 const TURN_WAIT_MS = 3_000;
+/** The longest pause after a list. One that took longer waited itself. */
+const PAUSE_MAX_MS = 250;
 
 /**
- * Lets a list wait until its project, or its operator, has less than two others in work: until it is read, presented and written. A
- * page takes milliseconds of the event loop, which a crowd of them would take from everybody.
+ * Lets a list wait until its project, or its operator, has less than two others in work: until it is read, presented and written, and for as
+ * long again. A page takes milliseconds of the event loop and of the database, which a crowd of them would take from everybody. Who reads
+ * page after page does not wait, because the other lane is free.
  */
 export function takeListTurn(): AppMiddleware {
   const lanes = createOwnerLanes(LISTS_PER_OWNER, TURN_WAIT_MS);
   return async (ctx, next) => {
     const leave = await lanes.enter(ctx, readerOf(ctx));
+    const begunAt = performance.now();
     try {
       await next();
       await writeBody(ctx);
     } finally {
-      leave();
+      setTimeout(leave, Math.min(performance.now() - begunAt, PAUSE_MAX_MS));
     }
   };
 }
