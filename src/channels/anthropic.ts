@@ -16,7 +16,8 @@ import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import { FailedAnswer, type ReadError } from './classify-outcome.ts';
 import { toAnthropicSchema } from './anthropic-schema.ts';
 import { sampling, samplingWarnings, thinkingOf } from './anthropic-thinking.ts';
-import { callIdOr, ModelList, count, objectIn, ownObject, splitSystem, toTurns } from './chat-call.ts';
+import { toAnthropicTurns } from './anthropic-turns.ts';
+import { callIdOr, ModelList, count, objectIn, ownObject, splitSystem } from './chat-call.ts';
 import { anthropicEvents } from './anthropic-stream.ts';
 import { familyCalls } from './family-calls.ts';
 import { anthropicFinishWords, finishMeaning } from './finish-words.ts';
@@ -57,6 +58,7 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       blankStops: false,
       extra: false,
       prefill: true,
+      refusesBlankTurns: true,
       thoughts: ['anthropic', 'anthropic_redacted'],
       vendorApi: 'anthropic',
       translates: ['reasoning_effort'],
@@ -84,10 +86,7 @@ const headersFor = (upstream: Upstream) => ({
 
 function toBody(request: UpstreamChat): RequestBody {
   const { system, systemParts, conversation } = splitSystem(request.messages);
-  const turns = toTurns(conversation, 'assistant', toBlocks).map(({ role, parts, vendor }) => ({
-    ...{ role, content: parts },
-    ...vendor,
-  }));
+  const turns = toAnthropicTurns(conversation, toBlocks);
   // A conversation must have a user turn.
   const isAlone = turns.length === 0;
   const isMarked = systemParts.some(({ cacheControl }) => cacheControl);

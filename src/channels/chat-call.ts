@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import {
+  isBlank,
   partsOf,
   textOf,
   type ChatMessage,
@@ -11,7 +12,8 @@ import {
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 
 /**
- * For families with one field for instructions: all system and developer messages as one text and as parts, and the other messages.
+ * For families with one field for instructions: all system and developer messages as one text and as parts, and the other messages. Blank
+ * instructions are none: Anthropic refuses them.
  */
 export function splitSystem(messages: readonly ChatMessage[]): {
   system: string;
@@ -22,11 +24,11 @@ export function splitSystem(messages: readonly ChatMessage[]): {
   const system = messages
     .filter(isSystem)
     .map(({ content }) => textOf(content))
-    .filter(Boolean)
+    .filter((text) => text.trim() !== '')
     .join('\n\n');
   return {
     system,
-    systemParts: messages.filter(isSystem).flatMap(({ content }) => partsOf(content)),
+    systemParts: messages.filter(isSystem).flatMap(({ content }) => partsOf(content).filter((part) => !isBlank(part))),
     conversation: messages.filter((message) => !isSystem(message)),
   };
 }

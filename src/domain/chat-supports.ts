@@ -1,4 +1,5 @@
 import { asksForNothing } from './asks-for-nothing.ts';
+import { blankTurn } from './blank-turn.ts';
 import type { UpstreamMapping } from './catalog.ts';
 import { isDataUri, listImages, withoutUnsent, type ChatRequest, type VendorApi } from './chat.ts';
 import { GatewayError } from './errors.ts';
@@ -27,6 +28,8 @@ export interface ChatSupports {
   toolsMax?: number;
   /** Continues an answer whose beginning is the last message. */
   prefill?: true;
+  /** Refuses a turn of the user that is only white space. */
+  refusesBlankTurns?: true;
   /** The kinds of signed thoughts that the family takes back. */
   thoughts?: readonly ThoughtKind[];
   /** Whether the family takes the fields of Gemini's own request. */
@@ -46,7 +49,9 @@ export function unsupportedBy(
   request: ChatRequest,
   passThrough: readonly string[] = passThroughDefault,
 ): string | null {
+  const blank = supports.refusesBlankTurns ? blankTurn(request.messages) : undefined;
   const fields: [field: string, isSupported: boolean][] = [
+    [`messages.${blank}.content`, blank === undefined],
     ['messages', supports.httpsImages || listImages(request).every(({ url }) => isDataUri(url))],
     ['tools', request.tools.length <= (supports.toolsMax ?? Infinity)],
     ['messages', supports.prefill === true || request.isPrefilled !== true],
@@ -130,6 +135,8 @@ function withoutGemini({ gemini, ...request }: ChatRequest): ChatRequest {
 }
 
 function refusalOf(param: string): string {
+  if (/^messages\.\d+\.content$/.test(param))
+    return `${param}: this model takes no turn of the user that is only white space.`;
   if (param === 'tools') return 'tools: this model does not take so many tools.';
   const advice = Object.hasOwn(neverLeftOut, param) ? neverLeftOut[param] : undefined;
   const refusal = `This model does not support the field ${param}, or not with this value`;

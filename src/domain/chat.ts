@@ -237,6 +237,9 @@ export const partsOf = (content: ChatContent | null): ChatPart[] =>
     (part) => part.type === 'image' || part.text !== '',
   );
 
+/** Whether a part is a text of white space alone. */
+export const isBlank = (part: ChatPart): boolean => part.type === 'text' && part.text.trim() === '';
+
 /** The request with only those thoughts of earlier answers that a provider is sent. */
 export const withThoughts = (
   request: ChatRequest,

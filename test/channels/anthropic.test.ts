@@ -2,7 +2,7 @@ import type { MessageCreateParamsNonStreaming } from '@anthropic-ai/sdk/resource
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createAnthropic } from '../../src/channels/anthropic.ts';
 import { chatAdapterSuite } from './chat-adapter-suite.ts';
-import type { UpstreamChat } from '../../src/domain/chat.ts';
+import type { ChatMessage, ToolCall, UpstreamChat } from '../../src/domain/chat.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
 import { openWire, type Wire } from './open-wire.ts';
 import { savedJson } from './saved-replies.ts';
@@ -220,6 +220,76 @@ describe('a chat for Anthropic', () => {
       top_k: 40,
     } satisfies Sent);
     expect(await sent({ topP: 0.9 })).toEqual({ ...plain, top_p: 0.9 } satisfies Sent);
+  });
+
+  const said = (text: string) => ({ role: 'user' as const, content: text });
+  const answered = (content: ChatMessage['content'], toolCalls: ToolCall[] = []) => ({
+    ...{ role: 'assistant' as const, content, toolCalls },
+  });
+  const call = { id: 'c1', name: 'f', arguments: '{}' };
+  const used = { type: 'tool_use', id: 'c1', name: 'f', input: {} };
+  const block = (...texts: string[]) => texts.map((text) => ({ type: 'text', text }));
+  it.each<[string, ChatMessage[], object]>([
+    [
+      'a blank answer is left out',
+      [said('a'), answered(' '), said('b')],
+      { messages: [{ role: 'user', content: block('a', 'b') }] },
+    ],
+    [
+      'a blank text beside a call is left out',
+      [said('a'), answered([{ type: 'text', text: '\n' }], [call]), { role: 'tool', toolCallId: 'c1', content: ' ' }],
+      {
+        messages: [
+          { role: 'user', content: block('a') },
+          { role: 'assistant', content: [used] },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: block(' ') }] },
+        ],
+      },
+    ],
+    [
+      'blank instructions are left out',
+      [{ role: 'system', content: '  ' }, { role: 'developer', content: [{ type: 'text', text: '\t' }] }, said('a')],
+      { messages: [{ role: 'user', content: block('a') }] },
+    ],
+    [
+      'a blank message beside another of the user is left out',
+      [said('a'), said('\n')],
+      { messages: [{ role: 'user', content: block('a') }] },
+    ],
+    [
+      'a greeting of the assistant comes after a turn of the user',
+      [answered('Welcome!'), said('a')],
+      {
+        messages: [
+          { role: 'user', content: block('Please begin.') },
+          { role: 'assistant', content: block('Welcome!') },
+          { role: 'user', content: block('a') },
+        ],
+      },
+    ],
+    [
+      'the beginning of an answer loses the white space at its end',
+      [said('a'), answered('It is \n')],
+      {
+        messages: [
+          { role: 'user', content: block('a') },
+          { role: 'assistant', content: block('It is') },
+        ],
+      },
+    ],
+    [
+      'an earlier answer keeps the white space at its end',
+      [said('a'), answered('It is \n'), said('b')],
+      {
+        messages: [
+          { role: 'user', content: block('a') },
+          { role: 'assistant', content: block('It is \n') },
+          { role: 'user', content: block('b') },
+        ],
+      },
+    ],
+  ])('is a conversation that Anthropic takes: %s', async (_what, messages, expected) => {
+    expect(await sent({ messages })).toEqual({ ...plain, ...expected });
   });
 
   it('says which parameters of its client it left out or changed, and nothing about a default', () => {

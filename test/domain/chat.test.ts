@@ -69,6 +69,30 @@ describe('a family without support', () => {
     );
   });
 
+  const user = (content: string) => ({ role: 'user' as const, content });
+  const assistant = (content: string) => ({ role: 'assistant' as const, content, toolCalls: [] });
+  it.each<[string, ChatRequest['messages'], number | null]>([
+    ['alone', [user('\n')], 0],
+    ['between answers', [user('a'), assistant('b'), user(' '), assistant('c'), user('d')], 2],
+    ['after instructions', [{ role: 'system', content: 'a' }, user(' ')], 1],
+    ['beside a message with text', [user(' '), user('a')], null],
+    ['after a blank answer', [user('a'), assistant(' '), user(' ')], null],
+    ['that is empty', [user(''), user('a'), assistant('b'), user('')], null],
+  ])('for a turn of the user that is only white space is excluded: %s', (_what, messages, index) => {
+    const supports = { ...all, refusesBlankTurns: true as const };
+    const param = index === null ? null : `messages.${index}.content`;
+    expect(unsupportedBy(supports, asking({ messages }))).toBe(param);
+    expect(unsupportedBy(all, asking({ messages }))).toBeNull();
+    if (param === null) return;
+    expect(() => familiesTaking({ one: {} }, () => supports, asking({ messages }))).toThrow(
+      expect.objectContaining({
+        code: 'unsupported_parameter',
+        param,
+        message: expect.stringContaining('white space'),
+      }),
+    );
+  });
+
   it('is not chosen for a forced tool call if its model refuses one', () => {
     const upstream = { none: { no_forced_tools: true }, all: {} };
     const supports = (family: string) => ({ all, none })[family];

@@ -130,7 +130,7 @@ const Tool = chosenBy(
     const type = typeIn(value);
     return typeof type === 'string' && type !== 'custom' ? ProviderTool : CustomTool;
   },
-  [CustomTool],
+  [CustomTool, ProviderTool],
 );
 
 const serial = { disable_parallel_tool_use: z.boolean().nullish() };

@@ -45,7 +45,7 @@ export const Tool = chosenBy(
     if (type === 'namespace') return NamespaceTool;
     return type === 'function' || typeof type !== 'string' ? FunctionTool : ProviderTool;
   },
-  [FunctionTool, CustomTool],
+  [FunctionTool, CustomTool, ProviderTool],
 );
 const NamespaceTool: z.ZodType<Namespace> = z.strictObject({
   type: z.literal('namespace'),
