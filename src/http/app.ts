@@ -3,6 +3,7 @@ import type { Config } from '../config/load-config.ts';
 import { GatewayError, quoted } from '../domain/errors.ts';
 import type { AppContext, AppMiddleware, AppState } from './context.ts';
 import { headerValues } from './credentials.ts';
+import { createBodyTurns } from './body-turns.ts';
 import { createClientAddress } from './client-address.ts';
 import { createFairBudget, type FairBudget } from '../platform/fair-budget.ts';
 import { describeError } from '../platform/observe/describe-error.ts';
@@ -29,8 +30,10 @@ import { UPLOAD_TIMEOUT_SECONDS } from './read-upload.ts';
 import { isClientRoute, type Route } from './route.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 
-/** The largest JSON body. */
-const BODY_MAX_BYTES = 4_000_000;
+/** JSON on the routes of the specification and for operators. */
+const plainJson = { maxBytes: 4_000_000, depthMax: 32, mayBeCompressed: false } as const;
+/** JSON as clients of other vendors send it: with the limits of Anthropic's API, and compressed by some. */
+const jsonWithParts = { maxBytes: 32_000_000, depthMax: 64, mayBeCompressed: true } as const;
 /** The largest picture as it is sent, and the largest form with pictures. */
 const UPLOAD_MAX_BYTES = 10_000_000;
 /** Uploads that one process holds in memory while they arrive and are decoded: twelve of the largest. */
@@ -171,14 +174,22 @@ function bodyReaders({ requestTimeoutSeconds, bodiesBufferedMaxBytes }: Config['
     total: UPLOADS_BUFFERED_MAX_BYTES,
     message: 'The server is receiving too many uploads at the same time. Try again in a few seconds.',
   });
-  const json = readJson({ maxBytes: BODY_MAX_BYTES, timeoutMs: requestTimeoutSeconds * 1_000, memory: bodies });
+  const shared = {
+    timeoutMs: requestTimeoutSeconds * 1_000,
+    stretchBytes: plainJson.maxBytes,
+    memory: bodies,
+    turns: createBodyTurns(),
+  };
+  const json = readJson({ ...plainJson, ...shared });
+  const withParts = readJson({ ...jsonWithParts, ...shared });
   const upload = { maxBytes: UPLOAD_MAX_BYTES, timeoutMs: UPLOAD_TIMEOUT_SECONDS * 1_000, memory: pictures };
   return {
     none: [],
     json: [json],
     json_if_any: [readJsonIfAny(json)],
     picture: [readPicture(upload)],
-    json_or_form: [readJsonOrForm(json, upload)],
+    json_with_parts: [withParts],
+    json_or_form: [readJsonOrForm(withParts, upload)],
   } satisfies Record<Route['body'], AppMiddleware[]>;
 }
 

@@ -1,7 +1,5 @@
 import { GatewayError } from '../domain/errors.ts';
 
-/** Deeper JSON has no use here and would only cost stack (rules "Limits"). */
-const DEPTH_MAX = 32;
 /**
  * The objects that stand in lists: messages, parts of messages, tools, pictures. Each level of nesting has as many, so that a request
  * of many messages with one part each is one of many messages. A checked object costs microseconds of the event loop.
@@ -12,16 +10,16 @@ const VALUES_MAX = 200_000;
 
 /**
  * Counts what a JSON body has, piece by piece as it arrives, before anything of it is parsed: a body of small parts becomes forty times
- * as large by parsing. The text need not be valid JSON. Throws `invalid_json` as soon as there is too much: more than 32 levels, more
+ * as large by parsing. The text need not be valid JSON. Throws `invalid_json` as soon as there is too much: more than `depthMax` levels, more
  * than 10,000 objects in the lists of one level, or more than 200,000 values.
  */
-export function createJsonCounter(): (piece: Uint8Array) => void {
+export function createJsonCounter(depthMax: number): (piece: Uint8Array) => void {
   let depth = 0;
   let values = 0;
   let isInString = false;
   let isEscaped = false;
-  const isList = new Uint8Array(DEPTH_MAX + 1);
-  const parts = new Uint32Array(DEPTH_MAX + 1);
+  const isList = new Uint8Array(depthMax + 1);
+  const parts = new Uint32Array(depthMax + 1);
 
   const open = (byte: number): void => {
     if (byte === OBJECT && isList[depth] === 1) {
@@ -30,7 +28,7 @@ export function createJsonCounter(): (piece: Uint8Array) => void {
       if (count > PARTS_MAX) throw tooMuch(`The body has more than ${PARTS_MAX} objects in its lists.`);
     }
     depth += 1;
-    if (depth > DEPTH_MAX) throw tooMuch(`JSON may be nested ${DEPTH_MAX} levels deep at most.`);
+    if (depth > depthMax) throw tooMuch(`JSON may be nested ${depthMax} levels deep at most.`);
     isList[depth] = byte === LIST ? 1 : 0;
   };
 

@@ -1,11 +1,12 @@
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { parse as parseContentType } from 'content-type';
 import { GatewayError } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Share } from '../platform/fair-budget.ts';
 import type { AppContext } from './context.ts';
+import { contentCodingOf, unpack, type ContentCoding } from './content-coding.ts';
 import { createJsonCounter } from './count-json.ts';
+import { readText } from './read-text.ts';
 
 /** No request has as many, and validation takes seconds for hundreds of thousands. */
 const FIELDS_MAX = 10_000;
@@ -22,11 +23,19 @@ export class ClientGone extends Error {}
 
 export interface BodyLimits {
   maxBytes: number;
+  /** How long the body may take, or each `stretchBytes` of it, so that a large one needs no faster line than a small one. */
   timeoutMs: number;
+  stretchBytes?: number;
   /** The memory that the body takes as it arrives. */
   share: Share;
-  /** Called before a JSON body that has arrived is parsed, with its length. */
-  beforeParse?: (bytes: number) => Promise<void>;
+}
+
+export interface JsonLimits extends BodyLimits {
+  depthMax: number;
+  /** Whether the body may be compressed. `maxBytes` is then the limit on what it unpacks to, too. */
+  mayBeCompressed: boolean;
+  /** Called before a body that has arrived is unpacked or parsed. */
+  beforeParse?: (arrived: { bytes: number; isCompressed: boolean }) => Promise<void>;
 }
 
 /**
@@ -37,21 +46,21 @@ export interface BodyLimits {
  * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `request_timeout`, `overloaded` or `invalid_json`, and
  * `ClientGone`.
  */
-export async function readJsonBody(ctx: AppContext, limits: BodyLimits): Promise<JsonObject> {
-  demandPlainJson(ctx.req);
-  const chunks: Buffer[] = [];
-  const count = createJsonCounter();
+export async function readJsonBody(ctx: AppContext, limits: JsonLimits): Promise<JsonObject> {
+  const coding = contentCodingOf(ctx, limits.mayBeCompressed ? 'compressed' : 'plain');
+  demandJsonType(ctx.req);
+  const arrived: Buffer[] = [];
+  const count = createJsonCounter(limits.depthMax);
   const take = (chunk: Buffer): void => {
-    count(chunk);
-    chunks.push(chunk);
+    if (coding === null) count(chunk);
+    arrived.push(chunk);
   };
   await receiveBody(ctx, limits, { what: 'body', take });
-  const [first] = chunks;
-  const bytes = chunks.length === 1 && first ? first : Buffer.concat(chunks);
-  await limits.beforeParse?.(bytes.length);
-  if (bytes.length === 0) throw invalid('The body is empty; a JSON object is expected.');
-  if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8.');
-  const text = bytes.toString('utf8');
+  const bytes = arrived.reduce((sum, { length }) => sum + length, 0);
+  await limits.beforeParse?.({ bytes, isCompressed: coding !== null });
+  if (bytes === 0) throw invalid('The body is empty; a JSON object is expected.');
+  const text = await readText(coding === null ? arrived : await unpackWithin(limits, arrived, coding, count));
+  if (text === null) throw invalid('The body is not valid UTF-8.');
   let value: JsonValue;
   try {
     value = JSON.parse(text) as JsonValue;
@@ -63,6 +72,27 @@ export async function readJsonBody(ctx: AppContext, limits: BodyLimits): Promise
   // Valid UTF-8 has no surrogates and valid JSON no raw NUL, so only a \u escape can produce one.
   walk(value, text.includes('\\u'));
   return value;
+}
+
+/** What a compressed body contains. Each piece takes its memory as if it had arrived, and what was compressed gives its own back. */
+async function unpackWithin(
+  { maxBytes, share }: BodyLimits,
+  packed: Buffer[],
+  coding: ContentCoding,
+  count: (piece: Buffer) => void,
+): Promise<Buffer[]> {
+  const pieces: Buffer[] = [];
+  const packedBytes = packed.reduce((sum, { length }) => sum + length, 0);
+  let left = maxBytes;
+  await unpack(packed, coding, (piece) => {
+    left -= piece.length;
+    if (left < 0) throw tooLarge('unpacked body', maxBytes);
+    share.take(piece.length);
+    count(piece);
+    pieces.push(piece);
+  });
+  share.add(-packedBytes);
+  return pieces;
 }
 
 /** The key that could change a prototype when objects are merged. `constructor` and `prototype` are keys like any other: JSON has them as own ones. */
@@ -100,16 +130,7 @@ export function demandStorable(text: string): void {
   }
 }
 
-/** Throws `unsupported_media_type` for a compressed body. */
-export function demandUncompressed(request: IncomingMessage): void {
-  const encoding = request.headers['content-encoding'];
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
-    throw new GatewayError('unsupported_media_type', { message: 'Compressed bodies are not accepted.' });
-  }
-}
-
-function demandPlainJson(request: IncomingMessage): void {
-  demandUncompressed(request);
+function demandJsonType(request: IncomingMessage): void {
   const { type, parameters } = parseContentType(request.headers['content-type'] ?? '');
   const charset = parameters['charset']?.toLowerCase() ?? 'utf-8';
   if (type.toLowerCase() !== 'application/json' || (charset !== 'utf-8' && charset !== 'utf8')) {
@@ -134,13 +155,13 @@ interface Receiver {
  */
 export async function receiveBody(
   ctx: AppContext,
-  { maxBytes, timeoutMs, share }: BodyLimits,
+  { maxBytes, share, ...time }: BodyLimits,
   { what, take, extraBytes = 0 }: Receiver,
 ): Promise<void> {
   let left = maxBytes + extraBytes;
   if (Number(ctx.req.headers['content-length'] ?? 0) > left) throw tooLarge(what, maxBytes);
   if (ctx.get('expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
-  await drainRequest(ctx.req, timeoutMs, (chunk) => {
+  await drainRequest(ctx.req, time, (chunk) => {
     left -= chunk.length;
     if (left < 0) throw tooLarge(what, maxBytes);
     share.take(chunk.length);
@@ -150,15 +171,16 @@ export async function receiveBody(
 
 /**
  * Passes every chunk to `take` until the body ends. Does not destroy the request, because the answer must still be sent. Rejects
- * with the error of `take`, `ClientGone`, or `request_timeout` if the body needs longer than `timeoutMs` or arrives too slowly.
+ * with the error of `take`, `ClientGone`, or `request_timeout` if the body needs longer than `timeoutMs`, or arrives too slowly.
  */
 export function drainRequest(
   request: IncomingMessage,
-  timeoutMs: number,
+  { timeoutMs, stretchBytes = Infinity }: Pick<BodyLimits, 'timeoutMs' | 'stretchBytes'>,
   take: (chunk: Buffer) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let windowBytes = 0;
+    let stretch = 0;
     const stop = (settle: () => void): void => {
       clearTimeout(timer);
       clearInterval(windows);
@@ -170,6 +192,11 @@ export function drainRequest(
     };
     const onData = (chunk: Buffer): void => {
       windowBytes += chunk.length;
+      stretch += chunk.length;
+      if (stretch >= stretchBytes) {
+        stretch = 0;
+        timer?.refresh();
+      }
       try {
         take(chunk);
       } catch (error) {

@@ -4,7 +4,8 @@ import { GatewayError, quoted } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { AppContext } from './context.ts';
 import { createFormParser, type FormRules } from './form-parser.ts';
-import { demandStorable, demandUncompressed, forbiddenKeys, receiveBody, type BodyLimits } from './read-body.ts';
+import { contentCodingOf } from './content-coding.ts';
+import { demandStorable, forbiddenKeys, receiveBody, type BodyLimits } from './read-body.ts';
 
 /** Whether the body is a form and not JSON. */
 export const isForm = (request: IncomingMessage): boolean =>
@@ -18,7 +19,8 @@ export const isForm = (request: IncomingMessage): boolean =>
  * Throws `GatewayError` `payload_too_large`, `invalid_multipart`, `overloaded` or `request_timeout`, and `ClientGone`.
  */
 export async function readFormBody(ctx: AppContext, limits: BodyLimits): Promise<JsonObject> {
-  demandUncompressed(ctx.req);
+  // What is large in a form is compressed already.
+  contentCodingOf(ctx, 'plain');
   const body: JsonObject = {};
   const form = createFormParser(ctx.req, formRules(body, limits));
   await receiveBody(ctx, limits, { what: 'form', take: form.write });

@@ -3,7 +3,8 @@ import { parse as parseContentType } from 'content-type';
 import { GatewayError } from '../domain/errors.ts';
 import type { AppContext } from './context.ts';
 import { createFormParser } from './form-parser.ts';
-import { demandUncompressed, receiveBody, tooLarge, type BodyLimits } from './read-body.ts';
+import { contentCodingOf } from './content-coding.ts';
+import { receiveBody, tooLarge, type BodyLimits } from './read-body.ts';
 
 /** How long an upload may take to arrive: 10 MB over a slow line, about 700 kbit/s. */
 export const UPLOAD_TIMEOUT_SECONDS = 120;
@@ -16,6 +17,8 @@ export const UPLOAD_TIMEOUT_SECONDS = 120;
  * `ClientGone`.
  */
 export async function readUpload(ctx: AppContext, limits: BodyLimits): Promise<Buffer> {
+  // A picture is compressed already.
+  contentCodingOf(ctx, 'plain');
   const isMultipart = demandUploadType(ctx.req);
   const picture = isMultipart ? multipartPicture(ctx.req, limits.maxBytes) : rawPicture();
   const extraBytes = isMultipart ? envelopeMaxBytes : 0;
@@ -93,7 +96,6 @@ function multipartPicture(request: IncomingMessage, maxBytes: number): Picture {
 
 /** Whether the body is multipart. Throws 415 for a type that cannot be a picture. */
 function demandUploadType(request: IncomingMessage): boolean {
-  demandUncompressed(request);
   const type = parseContentType(request.headers['content-type'] ?? '').type.toLowerCase();
   if (type === 'multipart/form-data') return true;
   if (/^image\/[\w.+-]+$/.test(type)) return false;

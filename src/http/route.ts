@@ -40,10 +40,11 @@ interface CommonRoute {
   /** The same by the request, where SDKs of several vendors share the address. */
   dialectBy?: (request: Pick<IncomingMessage, 'headers'>) => DialectName;
   /**
-   * `json`: an object of up to 4 MB; `json_if_any`: the same, or no body for an empty object; `json_or_form`: the same, or a form of up to 10 MB; `picture`: an upload of up to 10 MB; `none`: a
-   * body is not read.
+   * `json`: an object of up to 4 MB; `json_if_any`: the same, or no body for an empty object; `json_with_parts`: an object of up to 32 MB, of
+   * other vendors' clients, whose messages may carry pictures; `json_or_form`: the same, or a form of up to 10 MB; `picture`: an upload of up
+   * to 10 MB; `none`: a body is not read.
    */
-  body: 'none' | 'json' | 'json_if_any' | 'json_or_form' | 'picture';
+  body: 'none' | 'json' | 'json_if_any' | 'json_with_parts' | 'json_or_form' | 'picture';
   /** What refuses a request of this route before its key is looked up, or words its refusals. */
   beforeAuth?: readonly AppMiddleware[];
   /** What refuses a request of this route before its body is read. */

@@ -75,9 +75,11 @@ const ownTask = { scopes: ['media', 'read'] } as const;
 const anyScope = { scopes } as const;
 const get = { ...client, method: 'GET', body: 'none' } as const;
 const postJson = { ...client, method: 'POST', body: 'json' } as const;
+/** The routes of other vendors, whose clients send pictures and documents in their requests. */
+const postParts = { ...postJson, body: 'json_with_parts' } as const;
 const post = { ...client, method: 'POST', body: 'none' } as const;
 /** The SDKs' beta methods name themselves in the query. */
-const anthropic = { ...postJson, ...chat, dialect: 'anthropic', query: ['beta'] } as const;
+const anthropic = { ...postParts, ...chat, dialect: 'anthropic', query: ['beta'] } as const;
 
 /** Every route of the service with its authentication, error dialect, body and handler. */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
@@ -169,20 +171,27 @@ const v1Routes = (deps: RouteDeps, answerPictures: AnswerPictures, downloads: Do
     handler: listModels(deps, formOfVendor),
   },
   { ...get, ...anyScope, path: '/v1/models/:model', ...byVendor, handler: showModel(deps, formOfVendor) },
-  { ...postJson, ...chat, path: '/v1/chat/completions', rate: 'in_handler', handler: v1ChatCompletions(deps) },
-  { ...postJson, ...chat, path: '/v1/responses', rate: 'in_handler', handler: responses(deps) },
+  { ...postParts, ...chat, path: '/v1/chat/completions', rate: 'in_handler', handler: v1ChatCompletions(deps) },
+  { ...postParts, ...chat, path: '/v1/responses', rate: 'in_handler', handler: responses(deps) },
   { ...anthropic, path: '/v1/messages', rate: 'in_handler', handler: messages(deps) },
   { ...anthropic, path: '/v1/messages/count_tokens', handler: countTokens(deps) },
-  { ...postJson, ...media, path: '/v1/images/generations', isCreate: true, handler: generateImages(answerPictures) },
+  { ...postParts, ...media, path: '/v1/images/generations', isCreate: true, handler: generateImages(answerPictures) },
   {
-    ...postJson,
+    ...postParts,
     ...media,
     path: '/v1/images/edits',
     body: 'json_or_form',
     isCreate: true,
     handler: editImages(answerPictures),
   },
-  { ...postJson, ...media, path: '/v1/videos', body: 'json_or_form', isCreate: true, handler: createVideoObject(deps) },
+  {
+    ...postParts,
+    ...media,
+    path: '/v1/videos',
+    body: 'json_or_form',
+    isCreate: true,
+    handler: createVideoObject(deps),
+  },
   { ...get, ...read, path: '/v1/videos', isList: true, query: videoListQuery, handler: listVideosRoute(deps) },
   { ...get, ...ownTask, path: '/v1/videos/:video_id', handler: showVideo(deps) },
   { ...get, ...media, method: 'DELETE', path: '/v1/videos/:video_id', handler: deleteVideo(deps) },
@@ -224,8 +233,9 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
     ...({ ...postJson, ...media, dialect: 'gemini', query: geminiQuery, isCreate: true } as const),
     handler: predictPictures(answerPictures, keyScope),
   });
+  const parts = { body: postParts.body } as const;
   const corePredict = predict('/api/v1beta/models/{model}:predict');
-  const v1Predict = predict('/v1/models/{model}:predict');
+  const v1Predict = { ...predict('/v1/models/{model}:predict'), ...parts };
   return [
     { ...models, path: '/api/v1beta/models', isList: true, query: geminiModels.query, handler: list },
     { ...models, path: '/api/v1beta/models/:model', handler: one },
@@ -237,11 +247,11 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
     { ...corePredict, path: '/api/v1/models/:model\\:predict' },
     { ...models, path: '/v1beta/models', isList: true, query: geminiModels.query, handler: list },
     { ...models, path: '/v1beta/models/:model', handler: one },
-    { ...post, path: '/v1beta/models/:model\\:generateContent', handler: v1.generate },
-    { ...post, path: '/v1beta/models/:model\\:streamGenerateContent', handler: v1.stream },
+    { ...post, ...parts, path: '/v1beta/models/:model\\:generateContent', handler: v1.generate },
+    { ...post, ...parts, path: '/v1beta/models/:model\\:streamGenerateContent', handler: v1.stream },
     { ...v1Predict, path: '/v1beta/models/:model\\:predict' },
-    { ...post, path: '/v1/models/:model\\:generateContent', handler: v1.generate },
-    { ...post, path: '/v1/models/:model\\:streamGenerateContent', handler: v1.stream },
+    { ...post, ...parts, path: '/v1/models/:model\\:generateContent', handler: v1.generate },
+    { ...post, ...parts, path: '/v1/models/:model\\:streamGenerateContent', handler: v1.stream },
     { ...v1Predict, path: '/v1/models/:model\\:predict' },
     // @google/genai asks for pictures in its mode for Vertex AI only.
     { ...v1Predict, path: '/v1beta1/publishers/google/models/:model\\:predict' },

@@ -41,6 +41,8 @@ const SOCKET_IDLE_MS = 180_000;
 const DRAIN_SECONDS = 130;
 /** How long the bytes of a client are discarded whose connection is being closed. */
 const HANG_UP_MS = 1_000;
+/** The largest body may take the time limit of a small one so many times. */
+const BODY_STRETCHES_MAX = 8;
 /** Enough to settle the answers that are interrupted. */
 const INTERRUPTED_MS = 5_000;
 
@@ -49,7 +51,8 @@ const INTERRUPTED_MS = 5_000;
  */
 export async function startHttpServer(app: Koa<AppState>, { host, port, config }: ServerOptions): Promise<HttpServer> {
   const headersTimeout = Math.ceil(config.headersTimeoutSeconds * 1_000);
-  const bodyTimeout = Math.ceil(Math.max(config.requestTimeoutSeconds, UPLOAD_TIMEOUT_SECONDS) * 1_000);
+  const bodySeconds = Math.max(config.requestTimeoutSeconds * BODY_STRETCHES_MAX, UPLOAD_TIMEOUT_SECONDS);
+  const bodyTimeout = Math.ceil(bodySeconds * 1_000);
   const server = createServer({
     headersTimeout,
     // For bodies that no handler reads. Longer than the app's own timeout, which answers in the route's dialect.

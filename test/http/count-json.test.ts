@@ -8,7 +8,7 @@ import { goodKey, startFrame, type Frame } from './support.ts';
 /** What the counter says to a text that arrives in pieces of so many bytes. */
 function verdict(text: string, pieceBytes = 65_536): string {
   const bytes = Buffer.from(text);
-  const count = createJsonCounter();
+  const count = createJsonCounter(32);
   try {
     for (let start = 0; start < bytes.length; start += pieceBytes) count(bytes.subarray(start, start + pieceBytes));
     return 'passes';

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { isDataUri } from '../../domain/chat.ts';
 import { anyJson, chosenBy, listOf, typeIn } from '../validate.ts';
 import type { FieldRules } from '../unknown-fields.ts';
-import { FunctionName, itemsMax, JsonRecord, v1ToolsMax, V1MaxTokens } from './chat-fields.ts';
+import { Base64 } from './base64.ts';
+import { FunctionName, inlineMax, v1ItemsMax, JsonRecord, v1ToolsMax, V1MaxTokens } from './chat-fields.ts';
 
 /**
  * The fields of a Messages request (https://platform.claude.com/docs/en/api/messages and the types of `@anthropic-ai/sdk` 1.12.0, read
@@ -23,7 +24,7 @@ export type TextBlock = z.infer<typeof Text>;
 
 const ImageUrl = z
   .string()
-  .max(10_000_000)
+  .max(inlineMax)
   .refine((url) => !isDataUri(url) && URL.canParse(url), 'must be an https URL');
 const Image = z.strictObject({
   type: z.literal('image'),
@@ -31,7 +32,7 @@ const Image = z.strictObject({
     z.strictObject({
       type: z.literal('base64'),
       media_type: z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']),
-      data: z.base64().min(1).max(10_000_000),
+      data: Base64,
     }),
     z.strictObject({ type: z.literal('url'), url: ImageUrl }),
   ]),
@@ -44,7 +45,7 @@ const SearchResult = z.strictObject({
   type: z.literal('search_result'),
   source: z.string(),
   title: z.string(),
-  content: listOf(Text, { max: itemsMax }),
+  content: listOf(Text, { max: v1ItemsMax }),
   citations: unread,
   cache_control,
 });
@@ -67,7 +68,7 @@ const providerBlocks = [
 const ProviderBlock = z.object({ type: z.enum(providerBlocks) }).catchall(anyJson);
 export type ProviderBlock = z.infer<typeof ProviderBlock>;
 
-const contentOf = <Block extends z.ZodType>(block: Block) => z.union([z.string(), listOf(block, { max: itemsMax })]);
+const contentOf = <Block extends z.ZodType>(block: Block) => z.union([z.string(), listOf(block, { max: v1ItemsMax })]);
 const callId = z.string().min(1).max(512);
 
 const ToolResult = z.strictObject({
@@ -157,7 +158,7 @@ const OutputFormat = z.strictObject({ type: z.literal('json_schema'), schema: Js
 /** The fields of a count of tokens. */
 const counted = {
   model: z.string().min(1).max(200),
-  messages: listOf(Message, { min: 1, max: itemsMax }),
+  messages: listOf(Message, { min: 1, max: v1ItemsMax }),
   system: contentOf(Text).nullish(),
   tools: z.array(Tool).max(v1ToolsMax).nullish(),
   tool_choice: ToolChoice.nullish(),

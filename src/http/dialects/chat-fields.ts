@@ -7,8 +7,12 @@ export const MaxTokens = z.int().min(16).max(8_192);
 export const Temperature = z.number().min(0).max(2);
 /** `max_tokens` under `/v1`. More than the model writes is clamped (rules "Chat"). */
 export const V1MaxTokens = z.int().min(1);
-/** The most messages of a request, and parts of a message. */
+/** The most messages of a request, and parts of a message, on the routes of the specification. */
 export const itemsMax = 1_000;
+/** The same under `/v1`: as many as the objects of all lists together (`createJsonCounter`). */
+export const v1ItemsMax = 10_000;
+/** A picture in base64 may be as long as a body. */
+export const inlineMax = 32_000_000;
 /** OpenAI's own limit. */
 export const toolsMax = 128;
 /** The most tools under `/v1`. How many a model takes, its family says. */
@@ -21,7 +25,7 @@ export const JsonRecord = z.custom<JsonObject>(isRecord, 'must be an object').me
 /** A URL, or an image's bytes in base64. Whether the URL is public https is checked with the model (`prepareChat`). */
 export const ImageUrl = z
   .string()
-  .max(10_000_000)
+  .max(inlineMax)
   .refine(
     (url) => (!isDataUri(url) && URL.canParse(url)) || /^image\//.test(splitDataUri(url)?.mimeType ?? ''),
     'must be an https URL or a base64 data URI of an image',

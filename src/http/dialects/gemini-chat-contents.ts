@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChatMessage, ChatPart, ToolCall } from '../../domain/chat.ts';
 import { listOf } from '../validate.ts';
-import { FunctionName, given, itemsMax, JsonRecord } from './chat-fields.ts';
+import { FunctionName, given, JsonRecord } from './chat-fields.ts';
 import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
 
 const Part = aliased({
@@ -32,17 +32,20 @@ const Part = aliased({
 type Part = z.output<typeof Part>;
 
 /** One turn of a conversation. */
-export const Content = aliased({
-  // `function` is an older role of answers to function calls.
-  role: z.enum(['user', 'model', 'function']).nullish(),
-  parts: listOf(Part, { min: 1, max: itemsMax }),
-});
+const contentWith = (max: number) =>
+  aliased({
+    // `function` is an older role of answers to function calls.
+    role: z.enum(['user', 'model', 'function']).nullish(),
+    parts: listOf(Part, { min: 1, max }),
+  });
+/** The turns of a conversation, which has at most `max` turns of at most as many parts. */
+export const contentsWith = (max: number) => listOf(contentWith(max), { min: 1, max });
 
 /**
  * A call without an id gets one from its position, so that the same conversation has the same ids each time it is sent. An
  * answer without an id belongs to the first unanswered call of its name.
  */
-export function toMessages(contents: z.output<typeof Content>[]): ChatMessage[] {
+export function toMessages(contents: z.output<ReturnType<typeof contentWith>>[]): ChatMessage[] {
   const unanswered: { id: string; name: string }[] = [];
   return contents.flatMap(({ role, parts }, index): ChatMessage[] => {
     const at = `contents.${index}`;

@@ -17,6 +17,7 @@ import {
   given,
   isGiven,
   itemsMax,
+  v1ItemsMax,
   JsonRecord,
   MaxTokens,
   Temperature,
@@ -26,7 +27,7 @@ import {
   withoutHarmless,
   type HarmlessValues,
 } from './chat-fields.ts';
-import { Content, toMessages } from './gemini-chat-contents.ts';
+import { contentsWith, toMessages } from './gemini-chat-contents.ts';
 import { aliased, refused } from './gemini-fields.ts';
 import { allowedTools, type ChosenTools } from './offered-tools.ts';
 import { takeProviderTools } from './gemini-provider-tools.ts';
@@ -123,16 +124,17 @@ const declarationsOf = ({ tools }: Asked): Declared[] =>
 const standardTier = ['auto', 'unspecified', 'standard'];
 const harmless: HarmlessValues = { store: [false], serviceTier: standardTier, service_tier: standardTier };
 
-const SystemParts = z.union([
-  z.string().transform((text) => ({ parts: [{ text }] })),
-  aliased({
-    role: z.string().nullish(),
-    parts: z.union([
-      listOf(aliased({ text: z.string() }), { max: itemsMax }),
-      aliased({ text: z.string() }).transform((part) => [part]),
-    ]),
-  }),
-]);
+const systemWith = (max: number) =>
+  z.union([
+    z.string().transform((text) => ({ parts: [{ text }] })),
+    aliased({
+      role: z.string().nullish(),
+      parts: z.union([
+        listOf(aliased({ text: z.string() }), { max }),
+        aliased({ text: z.string() }).transform((part) => [part]),
+      ]),
+    }),
+  ]);
 
 const declaration = {
   name: FunctionName,
@@ -214,13 +216,13 @@ const bodyWith = <C extends z.ZodType, D extends z.ZodType, F extends z.ZodType>
   config: C,
   tool: D,
   choice: F,
-  functionsMax = toolsMax,
+  { functionsMax, itemsMax: max }: { functionsMax: number; itemsMax: number },
 ) =>
   aliased({
     // Some SDKs repeat the path's model.
     model: z.string().optional(),
-    contents: listOf(Content, { min: 1, max: itemsMax }),
-    systemInstruction: SystemParts.nullish(),
+    contents: contentsWith(max),
+    systemInstruction: systemWith(max).nullish(),
     generationConfig: config.nullish(),
     tools: z
       .array(aliased({ functionDeclarations: z.array(tool).max(functionsMax).nullish() }))
@@ -229,8 +231,14 @@ const bodyWith = <C extends z.ZodType, D extends z.ZodType, F extends z.ZodType>
     safetySettings: z.array(SafetySetting).max(20).nullish(),
     toolConfig: aliased({ functionCallingConfig: choice.nullish() }).nullish(),
   });
-export const GeminiChatBody = bodyWith(GenerationConfig, Declaration, CallingConfig);
-export const V1GeminiChatBody = bodyWith(V1GenerationConfig, V1Declaration, V1CallingConfig, v1ToolsMax);
+export const GeminiChatBody = bodyWith(GenerationConfig, Declaration, CallingConfig, {
+  functionsMax: toolsMax,
+  itemsMax,
+});
+export const V1GeminiChatBody = bodyWith(V1GenerationConfig, V1Declaration, V1CallingConfig, {
+  functionsMax: v1ToolsMax,
+  itemsMax: v1ItemsMax,
+});
 
 /** What must not be ignored in silence. */
 const geminiRules: FieldRules = {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../../domain/errors.ts';
 import { camelCase, markSnakeCased } from '../unknown-fields.ts';
+import { AnyBase64 } from './base64.ts';
 
 /** An `invalid_value` that names the field in Google's spelling. */
 export const refused = (param: string, what: string): GatewayError =>
@@ -8,7 +9,7 @@ export const refused = (param: string, what: string): GatewayError =>
 
 /**
  * An object whose fields may also come under their snake_case names. Of its unknown fields only the first is passed on: it is the
- * one that the error names, and a body of 4 MB may have hundreds of thousands.
+ * one that the error names, and a body may have ten thousand in each object.
  */
 export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) => {
   const object = z.strictObject(shape);
@@ -26,18 +27,13 @@ export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) => {
   }, object);
 };
 
-const base64 = z
-  .string()
-  .min(1)
-  .max(10_000_000)
-  .regex(/^[\w+/-]+={0,2}$/, 'must be base64');
 const imageType = z
   .string()
   .regex(/^image\/[\w.+-]{1,60}$/i, 'must be an image type')
   .transform((type) => type.toLowerCase());
 
 /** An image in base64. */
-export const InlineData = aliased({ mimeType: imageType, data: base64, displayName: z.string().optional() });
+export const InlineData = aliased({ mimeType: imageType, data: AnyBase64, displayName: z.string().optional() });
 
 /** Clients may send the URL-safe alphabet, which protobuf's JSON accepts too. Data URIs have the standard alphabet only. */
 export const dataUriOf = ({ mimeType, data }: z.output<typeof InlineData>): string =>

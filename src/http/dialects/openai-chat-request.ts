@@ -19,6 +19,7 @@ import {
   ImageUrl,
   isGiven,
   itemsMax,
+  v1ItemsMax,
   JsonRecord,
   MaxTokens,
   Temperature,
@@ -111,11 +112,14 @@ const ImagePart = z.object({
 });
 const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 
-const contentOf = <Part extends z.ZodType>(part: Part) =>
-  z.union([z.string(), listOf(part, { min: 1, max: itemsMax })]);
-const textContent = contentOf(TextPart);
-const userContent = contentOf(z.discriminatedUnion('type', [TextPart, ImagePart]));
-const assistantContent = contentOf(z.discriminatedUnion('type', [TextPart, RefusalPart]));
+const contentOf = <Part extends z.ZodType>(part: Part, max: number) =>
+  z.union([z.string(), listOf(part, { min: 1, max })]);
+const contentsOf = (max: number) => ({
+  text: contentOf(TextPart, max),
+  user: contentOf(z.discriminatedUnion('type', [TextPart, ImagePart]), max),
+  assistant: contentOf(z.discriminatedUnion('type', [TextPart, RefusalPart]), max),
+});
+type Contents = ReturnType<typeof contentsOf>;
 const name = z.string().max(256).nullish();
 
 const ToolCallIn = z.object({
@@ -133,15 +137,15 @@ const CustomCallIn = z.object({
 type CallIn = z.infer<typeof ToolCallIn> | z.infer<typeof CustomCallIn>;
 const V1ToolCallIn = chosenBy((value): z.ZodType<CallIn> => (typeIn(value) === 'custom' ? CustomCallIn : ToolCallIn));
 
-const messageWith = <Call extends z.ZodType<CallIn>>(call: Call) =>
+const messageWith = <Call extends z.ZodType<CallIn>>(call: Call, { text, user, assistant }: Contents) =>
   z.discriminatedUnion('role', [
-    z.object({ role: z.literal('system'), content: textContent, name }),
-    z.object({ role: z.literal('developer'), content: textContent, name }),
-    z.object({ role: z.literal('user'), content: userContent, name }),
+    z.object({ role: z.literal('system'), content: text, name }),
+    z.object({ role: z.literal('developer'), content: text, name }),
+    z.object({ role: z.literal('user'), content: user, name }),
     z
       .object({
         role: z.literal('assistant'),
-        content: assistantContent.nullish(),
+        content: assistant.nullish(),
         refusal: z.string().nullish(),
         tool_calls: listOf(call, { max: toolsMax }).nullish(),
         reasoning_content: z.string().nullish(),
@@ -157,10 +161,10 @@ const messageWith = <Call extends z.ZodType<CallIn>>(call: Call) =>
           context.addIssue({ code: 'custom', path: ['content'], message: 'is required where there are no tool_calls' });
         }
       }),
-    z.object({ role: z.literal('tool'), content: textContent, tool_call_id: z.string().min(1).max(512) }),
+    z.object({ role: z.literal('tool'), content: text, tool_call_id: z.string().min(1).max(512) }),
   ]);
-const Message = messageWith(ToolCallIn);
-const V1Message = messageWith(V1ToolCallIn);
+const Message = messageWith(ToolCallIn, contentsOf(itemsMax));
+const V1Message = messageWith(V1ToolCallIn, contentsOf(v1ItemsMax));
 
 const Format = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text') }),
@@ -204,7 +208,7 @@ const fixed = {
 };
 const Body = z.object({ ...openaiChatFields, ...fixed }).catchall(anyJson);
 const V1Body = Body.extend({
-  messages: listOf(V1Message, { min: 1, max: itemsMax }),
+  messages: listOf(V1Message, { min: 1, max: v1ItemsMax }),
   tools: z.array(V1ChatTool).max(v1ToolsMax).nullish(),
   tool_choice: V1ToolChoice.nullish(),
   max_tokens: V1MaxTokens.nullish(),
@@ -271,7 +275,7 @@ function toMessage(message: z.infer<typeof V1Message>): ChatMessage {
   };
 }
 
-type ContentIn = z.infer<typeof userContent> | z.infer<typeof assistantContent>;
+type ContentIn = z.infer<Contents['user']> | z.infer<Contents['assistant']>;
 const toContent = (content: ContentIn): ChatContent =>
   typeof content === 'string'
     ? content

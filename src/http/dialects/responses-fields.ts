@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { anyJson, chosenBy, listOf } from '../validate.ts';
 import type { FieldRules } from '../unknown-fields.ts';
-import { FunctionName, ImageUrl, itemsMax, JsonRecord, Temperature, v1ToolsMax, V1MaxTokens } from './chat-fields.ts';
+import { FunctionName, ImageUrl, v1ItemsMax, JsonRecord, Temperature, v1ToolsMax, V1MaxTokens } from './chat-fields.ts';
 import { Tool, ToolChoice } from './responses-tools.ts';
 
 /**
@@ -27,7 +27,7 @@ const Refusal = z.strictObject({ type: z.literal('refusal'), refusal: z.string()
 const inputPart = z.discriminatedUnion('type', [InputText, InputImage]);
 const saidPart = z.discriminatedUnion('type', [OutputText, Refusal, InputText]);
 export type InputPart = z.infer<typeof inputPart> | z.infer<typeof saidPart>;
-const contentOf = <Part extends z.ZodType>(part: Part) => z.union([z.string(), listOf(part, { max: itemsMax })]);
+const contentOf = <Part extends z.ZodType>(part: Part) => z.union([z.string(), listOf(part, { max: v1ItemsMax })]);
 
 const id = z.string().max(512).nullish();
 const status = z.enum(['in_progress', 'completed', 'incomplete']).nullish();
@@ -74,8 +74,10 @@ const FunctionCallOutput = z.strictObject({
 const Reasoning = z.strictObject({
   type: z.literal('reasoning'),
   ...{ id, status },
-  summary: listOf(z.strictObject({ type: z.literal('summary_text'), text: z.string() }), { max: itemsMax }),
-  content: listOf(z.strictObject({ type: z.literal('reasoning_text'), text: z.string() }), { max: itemsMax }).nullish(),
+  summary: listOf(z.strictObject({ type: z.literal('summary_text'), text: z.string() }), { max: v1ItemsMax }),
+  content: listOf(z.strictObject({ type: z.literal('reasoning_text'), text: z.string() }), {
+    max: v1ItemsMax,
+  }).nullish(),
   encrypted_content: z.string().nullish(),
 });
 /** Tools that become available within the conversation, as Codex sends them. */
@@ -130,7 +132,7 @@ const summary = z.enum(['auto', 'concise', 'detailed']).nullish();
 /** The fields that are read. Every other one is a further field or is refused. */
 export const known = {
   model: z.string().min(1).max(200),
-  input: z.union([z.string(), listOf(Item, { min: 1, max: itemsMax })]),
+  input: z.union([z.string(), listOf(Item, { min: 1, max: v1ItemsMax })]),
   instructions: z.string().nullish(),
   max_output_tokens: V1MaxTokens.nullish(),
   temperature: Temperature.nullish(),

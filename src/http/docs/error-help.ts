@@ -13,7 +13,7 @@ export const errorHelp = {
   invalid_json: {
     when: 'The body is not a JSON object',
     remedy:
-      'Send one JSON object in UTF-8, at most 32 levels deep and with at most 10,000 objects in its lists, without NUL characters and without the key `__proto__`.',
+      'Send one JSON object in UTF-8, at most 32 levels deep (64 outside of `/api`) and with at most 10,000 objects in its lists, without NUL characters and without the key `__proto__`.',
   },
   invalid_value: {
     when: 'A field or header has a value that is not accepted',
@@ -188,11 +188,13 @@ export const errorHelp = {
   },
   payload_too_large: {
     when: 'The body is too large',
-    remedy: 'JSON may have 4 MB, an upload 10 MB. Upload pictures instead of sending them inline.',
+    remedy:
+      'JSON may have 4 MB under `/api` and 32 MB elsewhere, an upload 10 MB. Upload pictures instead of sending them inline.',
   },
   unsupported_media_type: {
-    when: 'The route does not take this `Content-Type`',
-    remedy: 'Send `application/json`, without compression; an upload as `multipart/form-data` or with its image type.',
+    when: 'The route does not take this `Content-Type` or `Content-Encoding`',
+    remedy:
+      'Send `application/json`, under `/api` without compression and elsewhere at most as `gzip`, `deflate` or `zstd`; an upload as `multipart/form-data` or with its image type.',
   },
   idempotency_key_reused: {
     when: 'The key was used with another body',

@@ -127,7 +127,7 @@ const hasUnreadBody = (request: IncomingMessage): boolean =>
 async function* lingering(request: IncomingMessage, body: Buffer): AsyncGenerator<Buffer> {
   yield body;
   let left = LINGER_MAX_BYTES;
-  await drainRequest(request, LINGER_MS, ({ length }) => {
+  await drainRequest(request, { timeoutMs: LINGER_MS }, ({ length }) => {
     left -= length;
     if (left < 0) throw new Error('The client sends too much after its answer');
   }).catch(() => undefined);
@@ -135,4 +135,4 @@ async function* lingering(request: IncomingMessage, body: Buffer): AsyncGenerato
 
 const LINGER_MS = 1_000;
 /** Well above the largest body that a client sends by mistake. Discarded bytes cost no memory. */
-const LINGER_MAX_BYTES = 32_000_000;
+const LINGER_MAX_BYTES = 64_000_000;

@@ -1,12 +1,14 @@
 import type { FairBudget } from '../../platform/fair-budget.ts';
-import { createBodyTurns } from '../body-turns.ts';
+import type { BodyTurns } from '../body-turns.ts';
 import { ownerOf, type AppMiddleware } from '../context.ts';
-import { readJsonBody, type BodyLimits } from '../read-body.ts';
+import { readJsonBody, type JsonLimits } from '../read-body.ts';
 import { LARGE_BYTES } from '../write-body.ts';
 
-interface JsonLimits extends Omit<BodyLimits, 'share' | 'beforeParse'> {
+interface ReaderLimits extends Omit<JsonLimits, 'share' | 'beforeParse'> {
   /** Shared by the whole process. A body counts until its request has been answered. */
   memory: FairBudget;
+  /** Shared by the whole process, too. */
+  turns: BodyTurns;
 }
 
 /** As `readJson`, and an empty object for a request without a body. */
@@ -23,13 +25,13 @@ export const readJsonIfAny =
  * Puts the request's JSON object into `ctx.request.body`. Large ones of one owner take turns (`createBodyTurns`). Throws what
  * `readJsonBody` throws.
  */
-export function readJson({ memory, ...limits }: JsonLimits): AppMiddleware {
-  const turns = createBodyTurns();
+export function readJson({ memory, turns, ...limits }: ReaderLimits): AppMiddleware {
   return async (ctx, next) => {
     const share = memory.open(ownerOf(ctx));
     let endTurn = (): void => undefined;
-    const beforeParse = async (bytes: number): Promise<void> => {
-      if (bytes >= LARGE_BYTES) endTurn = await turns.begin(ctx, ownerOf(ctx));
+    const beforeParse: JsonLimits['beforeParse'] = async ({ bytes, isCompressed }) => {
+      // Only unpacking tells how large a compressed one is.
+      if (isCompressed || bytes >= LARGE_BYTES) endTurn = await turns.begin(ctx, ownerOf(ctx));
     };
     try {
       ctx.request.body = await readJsonBody(ctx, { ...limits, share, beforeParse });

@@ -39,6 +39,7 @@ const byBody = {
   none: [],
   json: [...received, 'invalid_json', 'missing_parameter'],
   json_if_any: [...received, 'invalid_json', 'missing_parameter'],
+  json_with_parts: [...received, 'invalid_json', 'missing_parameter'],
   json_or_form: [...received, 'invalid_json', 'invalid_multipart', 'missing_parameter'],
   picture: [...received, 'invalid_multipart'],
 } satisfies Record<DescribedRoute['body'], ErrorCode[]>;

@@ -14,7 +14,7 @@ export const mcpRoute = (deps: McpDeps & { config: { http: Config['http'] } }): 
   auth: 'api_key',
   scopes,
   dialect: 'mcp',
-  body: 'json',
+  body: 'json_with_parts',
   beforeAuth: [demandKnownOrigin(deps.config.http)],
   handler: async (ctx) => {
     // The SDK takes longer to load than the other routes together, and most processes never need it.
