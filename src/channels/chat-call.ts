@@ -4,8 +4,10 @@ import {
   isBlank,
   partsOf,
   textOf,
+  type ChatContent,
   type ChatMessage,
   type ChatPart,
+  type ChatPicture,
   type ToolMessage,
   type UpstreamChat,
 } from '../domain/chat.ts';
@@ -66,9 +68,12 @@ interface Turn {
 
 /**
  * The messages for a family whose results of tools are text: the pictures of results follow them in a message of the user. Results of parallel
- * calls stay together.
+ * calls stay together. A picture that `isTaken` stays in its result.
  */
-export function picturesAfterResults(messages: readonly ChatMessage[]): ChatMessage[] {
+export function picturesAfterResults(
+  messages: readonly ChatMessage[],
+  isTaken: (picture: ChatPicture) => boolean = () => false,
+): ChatMessage[] {
   const all: ChatMessage[] = [];
   let pictures: ChatPart[] = [];
   const flush = (): void => {
@@ -76,17 +81,24 @@ export function picturesAfterResults(messages: readonly ChatMessage[]): ChatMess
     pictures = [];
   };
   for (const message of messages) {
-    const found = message.role === 'tool' ? partsOf(message.content).filter(({ type }) => type === 'image') : [];
     if (message.role !== 'tool') flush();
-    if (found.length === 0) all.push(message);
+    const isMoved = (part: ChatPart): boolean => part.type === 'image' && !isTaken(part);
+    const moved = message.role === 'tool' ? partsOf(message.content).filter(isMoved) : [];
+    if (moved.length === 0) all.push(message);
     else {
-      const text = textOf(message.content);
-      all.push({ ...message, content: text === '' ? 'The result is the picture in the next message.' : text });
-      pictures.push({ type: 'text', text: 'The picture that the tool returned:' }, ...found);
+      all.push({ ...message, content: withoutParts(message.content, moved) });
+      pictures.push({ type: 'text', text: 'The picture that the tool returned:' }, ...moved);
     }
   }
   flush();
   return all;
+}
+
+/** The content of a result without the pictures that follow it. It is one text unless other pictures are left. */
+function withoutParts(content: ChatContent | null, moved: readonly ChatPart[]): ChatContent {
+  const kept = partsOf(content).filter((part) => !moved.includes(part));
+  if (kept.some(({ type }) => type === 'image')) return kept;
+  return textOf(kept) || 'The result is the picture in the next message.';
 }
 
 /**

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import {
+  isDataUri,
   partsOf,
   splitDataUri,
   textOf,
   type ChatMessage,
   type ChatPart,
+  type ChatPicture,
   type ChatReply,
   type ChatUsage,
   type UpstreamChat,
@@ -73,7 +75,7 @@ const ModelList = z.object({ models: z.array(z.object({ name: z.string() })), ne
 
 function toBody(request: UpstreamChat): RequestBody {
   const { system, conversation } = splitSystem(request.messages);
-  const contents = toContents(picturesAfterResults(conversation), request.traits);
+  const contents = toContents(picturesAfterResults(conversation, takenInResults(request)), request.traits);
   // A conversation must have a user turn.
   const isAlone = contents.length === 0;
   return {
@@ -87,6 +89,15 @@ function toBody(request: UpstreamChat): RequestBody {
     ...(request.gemini?.safetySettings && { safetySettings: request.gemini.safetySettings }),
   };
 }
+
+/**
+ * Gemini 3 takes the bytes of pictures inside a function's result. Earlier models, and pictures by URL, need them beside it
+ * (https://ai.google.dev/gemini-api/docs/function-calling, "Multimodal function responses", and `@google/genai` 3.1.0, read 2026-11-26).
+ */
+const takenInResults =
+  ({ traits }: UpstreamChat) =>
+  ({ url }: ChatPicture): boolean =>
+    traits?.thinking === 'adaptive' && isDataUri(url);
 
 const toDeclaration = ({ name, description, parameters, vendor }: UpstreamChat['tools'][number]): RequestBody => ({
   name,
@@ -169,10 +180,13 @@ function toParts(
 ): JsonValue[] {
   if (message.role === 'tool') {
     const name = names.get(message.toolCallId) ?? message.toolCallId;
-    const text = textOf(message.content);
+    const pictures = partsOf(message.content).filter(({ type }) => type === 'image');
+    const text = textOf(message.content) || (pictures.length > 0 ? 'The result is the picture.' : '');
     const key = message.isError ? 'error' : 'result';
     // A function's result must be an object. Other text goes into one, under the keys that Google's guide uses.
-    return [{ functionResponse: { id: message.toolCallId, name, response: objectIn(text) ?? { [key]: text } } }];
+    const response = objectIn(text) ?? { [key]: text };
+    const parts = pictures.length > 0 && { parts: pictures.map(toPart) };
+    return [{ functionResponse: { id: message.toolCallId, name, response, ...parts } }];
   }
   const parts: JsonValue[] = partsOf(message.content).map(toPart);
   if (message.role !== 'assistant') return parts;

@@ -115,6 +115,8 @@ export interface UpstreamMapping {
   pass_through?: string[];
   /** Chat: the model refuses a forced tool choice, so a request that forces one goes to the other families. */
   no_forced_tools?: boolean;
+  /** Chat: the most tools that the vendor takes. Absent: the family's own limit. */
+  tools_max?: number;
   /** Anthropic and Gemini: how the model takes `reasoning_effort`, as a level or as a budget of tokens. Absent: not at all. */
   thinking?: 'adaptive' | 'budget';
   /** OpenAI: the API that serves the model. Absent: chat completions. */

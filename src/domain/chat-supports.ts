@@ -24,7 +24,7 @@ export interface ChatSupports {
   blankStops: boolean;
   /** Whether listed further fields are passed through. */
   extra: boolean;
-  /** The most tools; absent if the family has no limit of its own. */
+  /** The most tools; absent if the family has no limit of its own. A mapping's `tools_max` stands before it. */
   toolsMax?: number;
   /** Continues an answer whose beginning is the last message. */
   prefill?: true;
@@ -83,7 +83,7 @@ const furtherFields = ({ extra }: ChatSupports, request: ChatRequest): string[] 
 
 /** What a mapping says about the requests that its model takes. */
 type MappingLimits = Partial<
-  Pick<UpstreamMapping, 'pass_through' | 'parameters' | 'fixed' | 'no_forced_tools' | 'thinking' | 'api'>
+  Pick<UpstreamMapping, 'pass_through' | 'parameters' | 'fixed' | 'no_forced_tools' | 'tools_max' | 'thinking' | 'api'>
 >;
 
 /** The further fields that a mapping's family may be sent. A client that asks for another value of a fixed field would not get it. */
@@ -134,10 +134,11 @@ function withoutGemini({ gemini, ...request }: ChatRequest): ChatRequest {
   return { ...request, extra, ...(thinking && { thinking }) };
 }
 
-function refusalOf(param: string): string {
+function refusalOf(param: string, { toolsMax }: ChatSupports, { tools }: ChatRequest): string {
   if (/^messages\.\d+\.content$/.test(param))
     return `${param}: this model takes no turn of the user that is only white space.`;
-  if (param === 'tools') return 'tools: this model does not take so many tools.';
+  if (param === 'tools' && toolsMax !== undefined)
+    return `tools: this model takes at most ${toolsMax} tools, and this request offers ${tools.length}.`;
   const advice = Object.hasOwn(neverLeftOut, param) ? neverLeftOut[param] : undefined;
   const refusal = `This model does not support the field ${param}, or not with this value`;
   return advice === undefined ? `${refusal}.` : `${refusal}: ${advice}`;
@@ -174,18 +175,20 @@ export function familiesTaking(
   asked: ChatRequest,
 ): string[] {
   const judged = Object.entries(upstream).flatMap(([family, mapping]) => {
-    const supports = supportsOf(family, mapping.api);
-    if (!supports) return [];
+    const ofFamily = supportsOf(family, mapping.api);
+    if (!ofFamily) return [];
+    const supports = { ...ofFamily, ...(mapping.tools_max !== undefined && { toolsMax: mapping.tools_max }) };
     const request = withoutUnsent(carriedBy(mapping, supports, asked).request, mapping.parameters ?? {});
     const passThrough: readonly string[] = passedThrough(mapping);
     const field = unsupportedByMapping(mapping, supports, request) ?? unsupportedBy(supports, request, passThrough);
-    return [{ family, field }];
+    return [{ family, field, supports }];
   });
   const able = judged.filter(({ field }) => field === null).map(({ family }) => family);
-  const param = judged[0]?.field?.slice(0, 100);
-  if (able.length > 0 || param === undefined) return able;
+  const [first] = judged;
+  const param = first?.field?.slice(0, 100);
+  if (able.length > 0 || !first || param === undefined) return able;
   throw new GatewayError('unsupported_parameter', {
     param,
-    message: refusalOf(param),
+    message: refusalOf(param, first.supports, asked),
   });
 }

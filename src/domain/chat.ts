@@ -98,6 +98,8 @@ export type ChatPart =
     | { type: 'image'; url: string; detail?: string }
   ) & { cacheControl?: CacheControl };
 
+export type ChatPicture = Extract<ChatPart, { type: 'image' }>;
+
 /** Asks Anthropic to cache the prompt up to this place. Other families cache by themselves and are not sent it. */
 export type CacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h'; scope?: string };
 
@@ -269,7 +271,7 @@ export function splitDataUri(url: string): { mimeType: string; base64: string } 
 }
 
 /** Every image of the request, in order. */
-export const listImages = (request: ChatRequest): Extract<ChatPart, { type: 'image' }>[] =>
+export const listImages = (request: ChatRequest): ChatPicture[] =>
   request.messages.flatMap(({ content }) =>
     typeof content === 'string' || content === null ? [] : content.filter((part) => part.type === 'image'),
   );

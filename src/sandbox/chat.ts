@@ -1,6 +1,13 @@
 import { hash } from 'node:crypto';
 import { piecesOf, tokensOfText, type StreamWords } from './chat-stream.ts';
 import { json, recordHit, scriptedRefusal, type FamilyCall, type Refusals, type Reply } from './family.ts';
+import type { Behaviour } from './script.ts';
+
+/** What came with a chat beside its texts: the pictures, and how many tool calls of earlier turns have their result. */
+export interface CameWith {
+  pictures: number;
+  results: number;
+}
 
 /** A chat request, independent of the family that it arrived in. */
 export interface ChatAsked {
@@ -14,13 +21,21 @@ export interface ChatAsked {
   stops: string[];
   /** The signed thoughts and signed calls of earlier turns. */
   signed: number;
+  cameWith: CameWith;
   /** The JSON schema that the answer must follow. `{}` allows any JSON. */
   schema: object | null;
 }
 
+export interface ToolCalled {
+  id: string;
+  name: string;
+  arguments: Fields;
+}
+
 export interface ChatAnswered {
   text: string;
-  tool: { id: string; name: string; arguments: Fields } | null;
+  /** The calls of one answer. */
+  tools: readonly ToolCalled[];
   finish: 'stop' | 'length' | 'tool' | 'empty';
   /** The stop sequence that ended the text. */
   stop?: string;
@@ -43,26 +58,35 @@ export interface ChatWords {
  * failure of media jobs, means that no answer comes.
  */
 export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, stream, refusals }: ChatWords): Reply {
-  const lastUser = asked.messages.findLastIndex(({ role }) => role === 'user');
-  const prompt = asked.messages[lastUser]?.text ?? '';
+  const question = questionIndex(asked.messages);
+  const prompt = asked.messages[question]?.text ?? '';
   const system = asked.messages.filter(({ role }) => role === 'system').map(({ text }) => text);
-  const others = asked.messages.filter((_, index) => index !== lastUser).map(({ text }) => text);
+  const others = asked.messages.filter((_, index) => index !== question).map(({ text }) => text);
   const hit = recordHit(call, 'chat', [prompt, ...others].join('\n'));
+  const { pictures, results: resultsOfCalls } = asked.cameWith;
   if (asked.signed > 0) hit.signed = asked.signed;
+  if (pictures > 0) hit.pictures = pictures;
+  if (resultsOfCalls > 0) hit.results = resultsOfCalls;
 
   const { fail, ...behaviour } = call.scripting.next([...system, prompt].join('\n'), call.channel);
   // A tool that was called and answered as often as the script says is not called again, else an agent loop would never end.
-  const results = asked.messages.slice(lastUser + 1).filter(({ role }) => role === 'tool').length;
-  const isAnswered = results >= (behaviour.calls ?? 1);
+  const results = asked.messages.slice(question + 1).filter(({ role }) => role === 'tool').length;
+  const scripted = scriptedCalls(behaviour);
+  const isAnswered = results >= (behaviour.calls ?? 1) * scripted.length;
   const forced = asked.forced === 'any' ? asked.tools[0] : asked.forced?.name;
-  const name = forced ?? (isAnswered ? undefined : behaviour.tool);
-  const tool = name === undefined ? null : { name, arguments: objectOf(behaviour.toolArguments) ?? {} };
+  const called =
+    forced !== undefined ? [{ name: forced, arguments: scripted[0]?.arguments ?? {} }] : isAnswered ? [] : scripted;
+  // The ids of later rounds and of further calls differ.
+  const tools = called.map((one, index) => ({
+    id: `call_${hashOf(prompt + one.name + (results || '') + (index > 0 ? `/${index}` : ''))}`,
+    ...one,
+  }));
   const thoughtTokens = Math.min(behaviour.thoughts ?? 0, asked.maxTokens);
   const written =
     thoughtTokens > 0 && thoughtTokens === asked.maxTokens
-      ? ({ text: '', tool: null, finish: 'length' } as const)
+      ? ({ text: '', tools: [], finish: 'length' } as const)
       : write(asked, prompt, {
-          ...{ tool, results, isEmpty: fail === 'no_output' },
+          ...{ tools, isEmpty: fail === 'no_output' },
           ...{ tokens: behaviour.tokens, thoughtTokens },
         });
   const usage = behaviour.usage ?? usageOf(asked, written, thoughtTokens, behaviour.tokens);
@@ -85,6 +109,39 @@ export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, stream,
   return latencyMs + writingMs > 0 ? { kind: 'later', ms: latencyMs + writingMs, reply } : reply;
 }
 
+/**
+ * The message that is answered: the last one of the user. Agents add reminders to the results of their tools, which belong to the question before
+ * them.
+ */
+function questionIndex(messages: ChatAsked['messages']): number {
+  const isQuestion = (index: number): boolean => {
+    if (messages[index]?.role !== 'user') return false;
+    const before = messages.slice(0, index).findLast(({ role }) => role === 'assistant' || role === 'tool');
+    return before?.role !== 'tool';
+  };
+  const question = messages.findLastIndex((_, index) => isQuestion(index));
+  return question >= 0 ? question : messages.findLastIndex(({ role }) => role === 'user');
+}
+
+/** The calls that the script wants in one answer. A list of arguments has those of each call; the last name stands for all further ones. */
+function scriptedCalls({ tool, toolArguments }: Behaviour): Omit<ToolCalled, 'id'>[] {
+  if (tool === undefined) return [];
+  const names = tool.split(',');
+  const listed = toolArguments.startsWith('[') ? objectsOf(parsedOr(toolArguments, [])) : null;
+  return Array.from({ length: Math.max(names.length, listed?.length ?? 1) }, (_, index) => ({
+    name: names[index] ?? names.at(-1) ?? '',
+    arguments: (listed ? listed[index] : objectOf(toolArguments)) ?? {},
+  }));
+}
+
+function parsedOr(text: string, otherwise: unknown): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return otherwise;
+  }
+}
+
 const piecesOfAnswer = (text: string, thoughtTokens: number, isCounted: boolean) => [
   ...tokensOfText(thoughtTokens).map((thought) => ({ text: thought, isThought: true })),
   ...(isCounted ? (text.match(/\s?\S+/g) ?? []) : piecesOf(text)).map((piece) => ({ text: piece, isThought: false })),
@@ -96,40 +153,36 @@ function write(
   asked: ChatAsked,
   prompt: string,
   {
-    tool,
+    tools,
     isEmpty,
     tokens,
-    results,
     thoughtTokens,
   }: {
-    tool: { name: string; arguments: Fields } | null;
-    /** The results of earlier calls, which the id of the next call differs by. */
-    results: number;
+    tools: readonly ToolCalled[];
     isEmpty: boolean;
     tokens: number | undefined;
     thoughtTokens: number;
   },
 ): Written {
-  if (isEmpty) return { text: '', tool: null, finish: 'empty' };
-  if (tool)
-    return { text: '', tool: { id: `call_${hashOf(prompt + tool.name + (results || ''))}`, ...tool }, finish: 'tool' };
+  if (isEmpty) return { text: '', tools: [], finish: 'empty' };
+  if (tools.length > 0) return { text: '', tools, finish: 'tool' };
   if (asked.schema) {
     const sample = 'type' in asked.schema || 'properties' in asked.schema ? sampleOf(asked.schema, 0) : null;
-    return { text: JSON.stringify(sample ?? { answer: echoOf(prompt) }), tool: null, finish: 'stop' };
+    return { text: JSON.stringify(sample ?? { answer: echoOf(prompt) }), tools: [], finish: 'stop' };
   }
   if (tokens !== undefined) {
     const most = asked.maxTokens - thoughtTokens;
     return {
       text: tokensOfText(Math.min(tokens, most)).join(''),
-      tool: null,
+      tools: [],
       finish: tokens > most ? 'length' : 'stop',
     };
   }
   const echo = `Sandbox answer to: ${echoOf(prompt)}`;
   const stop = asked.stops.find((text) => echo.includes(text));
-  if (stop !== undefined) return { text: echo.slice(0, echo.indexOf(stop)), tool: null, finish: 'stop', stop };
+  if (stop !== undefined) return { text: echo.slice(0, echo.indexOf(stop)), tools: [], finish: 'stop', stop };
   const text = cut(echo, asked.maxTokens * bytesPerToken);
-  return { text, tool: null, finish: text === echo ? 'stop' : 'length' };
+  return { text, tools: [], finish: text === echo ? 'stop' : 'length' };
 }
 
 const bytesPerToken = 4;
@@ -146,13 +199,14 @@ function cut(text: string, bytesMax: number): string {
   return bytes.length <= bytesMax ? text : bytes.subarray(0, bytesMax).toString('utf8').replaceAll('\uFFFD', '');
 }
 
-function usageOf(asked: ChatAsked, { text, tool, finish }: Written, thoughts: number, tokens: number | undefined) {
+function usageOf(asked: ChatAsked, { text, tools, finish }: Written, thoughts: number, tokens: number | undefined) {
   const tokensOf = (...texts: string[]) => Math.max(Math.ceil(Buffer.byteLength(texts.join('')) / bytesPerToken), 1);
-  const output = tool ? tool.name + JSON.stringify(tool.arguments) : text;
+  const hasCalls = tools.length > 0;
+  const output = hasCalls ? tools.map((tool) => tool.name + JSON.stringify(tool.arguments)).join('') : text;
   return {
     input: tokensOf(...asked.messages.map((message) => message.text)),
     output:
-      tokens !== undefined && !tool
+      tokens !== undefined && !hasCalls
         ? Math.min(tokens + thoughts, asked.maxTokens)
         : finish === 'empty'
           ? 0

@@ -12,6 +12,10 @@ export interface Hit {
   sent?: number;
   /** Signed thoughts and signed calls of earlier turns that came with a chat. */
   signed?: number;
+  /** The pictures of a chat, those of tool results among them. */
+  pictures?: number;
+  /** Tool calls of earlier turns that came with their result. */
+  results?: number;
   /** When the reader of a streamed chat left before its end. ISO 8601. */
   left_at?: string;
 }

@@ -2,7 +2,7 @@ import { BoundedMap } from '../platform/bounded-map.ts';
 
 /**
  * The script of one call, given by words in double square brackets anywhere in its prompt or message:
- * `latency=MS`, `fail=KIND`, `on=CHANNEL`, `times=N`, `outputs=N`, `tool=NAME`, `args={…}`, `calls=N`, `usage=IN,OUT` or `usage=none`,
+ * `latency=MS`, `fail=KIND`, `on=CHANNEL`, `times=N`, `outputs=N`, `tool=NAME` or `tool=NAME,NAME`, `args={…}` or `args=[{…},{…}]`, `calls=N`, `usage=IN,OUT` or `usage=none`,
  * `cached=N`, `thoughts=N` or `reasoning=N`, `tokens=N`, and for streamed chats `rate=PER_SECOND`, `cut=AFTER_N`, `silent=AFTER_N`, `garble=AFTER_N`,
  * `break=AFTER_N`.
  * Each group is a rule of its own: `a red fox [[fail=transient on=sandbox-a]] [[latency=50]]`.
@@ -11,11 +11,11 @@ export interface Behaviour {
   latencyMs?: number | undefined;
   fail?: FailKind | undefined;
   outputs?: number | undefined;
-  /** Chat: answer with a call of this tool. */
+  /** Chat: answer with a call of this tool, or of several, apart by commas. */
   tool?: string | undefined;
-  /** Chat: how often the tool is called, once after each result. 1 by default. */
+  /** Chat: how often the tools are called, once after each round of results. 1 by default. */
   calls?: number | undefined;
-  /** Chat: the JSON text of that call's arguments. */
+  /** Chat: the JSON text of that call's arguments, or a list with those of each call. */
   toolArguments: string;
   /** Chat: the tokens to report, or `none` to leave usage out. */
   usage?: { input: number; output: number } | 'none' | undefined;
@@ -123,7 +123,7 @@ function parseRules(prompt: string): Rule[] {
   return rules;
 }
 
-/** Reads one group from after its `[[` to its `]]`. `end` is -1 if it is not closed. A value in braces may contain anything. */
+/** Reads one group from after its `[[` to its `]]`. `end` is -1 if it is not closed. A value in braces or brackets may contain anything. */
 function parseGroup(text: string, start: number): { words: Rule; end: number } {
   const words: Rule = new Map();
   let at = start;
@@ -138,7 +138,7 @@ function parseGroup(text: string, start: number): { words: Rule; end: number } {
         continue;
       }
       const rest = text.slice(at + 1);
-      const value = rest.startsWith('{') ? braced(rest) : (/^(?:(?!\]\])\S)*/.exec(rest)?.[0] ?? '');
+      const value = /^[{[]/.test(rest) ? bracketed(rest) : (/^(?:(?!\]\])\S)*/.exec(rest)?.[0] ?? '');
       words.set(name, value);
       at += 1 + value.length;
     }
@@ -146,8 +146,9 @@ function parseGroup(text: string, start: number): { words: Rule; end: number } {
   return { words, end: -1 };
 }
 
-/** The JSON object at the start of a text, nested brackets, braces and strings included. */
-function braced(text: string): string {
+/** The JSON object or list at the start of a text, nested brackets, braces and strings included. */
+function bracketed(text: string): string {
+  const [open, close] = text.startsWith('{') ? ['{', '}'] : ['[', ']'];
   let depth = 0;
   let inString = false;
   for (let at = 0; at < text.length; at += 1) {
@@ -156,8 +157,8 @@ function braced(text: string): string {
       if (character === '\\') at += 1;
       else if (character === '"') inString = false;
     } else if (character === '"') inString = true;
-    else if (character === '{') depth += 1;
-    else if (character === '}') {
+    else if (character === open) depth += 1;
+    else if (character === close) {
       depth -= 1;
       if (depth === 0) return text.slice(0, at + 1);
     }

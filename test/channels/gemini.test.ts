@@ -316,4 +316,21 @@ describe('the Gemini chat adapter on the wire', () => {
     expect(await turn([call('1')], 'budget')).toEqual([undefined]);
     expect(await turn([call('1')])).toEqual([undefined]);
   });
+
+  it.each([
+    ['inside the result, by bytes, to Gemini 3', 'adaptive', 'data:image/png;base64,AAAA', true],
+    ['beside the result, by URL, to Gemini 3', 'adaptive', 'https://example.com/a.png', false],
+    ['beside the result to an earlier Gemini', 'budget', 'data:image/png;base64,AAAA', false],
+  ] as const)('sends the picture that a tool returned %s', async (_case, thinking, url, isInside) => {
+    const messages: UpstreamChat['messages'] = [
+      { role: 'assistant', content: null, toolCalls: [{ id: '1', name: 'f', arguments: '{}', signature: 'S' }] },
+      { role: 'tool', toolCallId: '1', content: [{ type: 'image', url }] },
+    ];
+    const { contents } = (await sent({ messages, traits: { thinking } })) as Sent;
+    const picture = url.startsWith('data:')
+      ? { inlineData: { mimeType: 'image/png', data: 'AAAA' } }
+      : { fileData: { fileUri: url, mimeType: 'image/png' } };
+    const functionResponse = { id: '1', name: 'f', ...(isInside && { parts: [picture] }) };
+    expect(contents[1]?.parts).toMatchObject([{ functionResponse }, ...(isInside ? [] : [{}, picture])]);
+  });
 });

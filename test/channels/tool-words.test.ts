@@ -213,3 +213,14 @@ it('sends the pictures of results after all results of a turn', () => {
     { role: 'user', content: 'go on' },
   ]);
 });
+
+it('leaves a picture in its result that the family takes there', () => {
+  const data = { type: 'image' as const, url: 'data:image/png;base64,AAAA' };
+  const url = { type: 'image' as const, url: 'https://a.test/b.png' };
+  const messages: ChatMessage[] = [turn('a'), { role: 'tool', toolCallId: 'a', content: [data, url] }];
+  expect(picturesAfterResults(messages, (picture) => picture === data)).toMatchObject([
+    { role: 'assistant' },
+    { role: 'tool', content: [data] },
+    { role: 'user', content: [{ type: 'text' }, url] },
+  ]);
+});

@@ -8,15 +8,25 @@ export interface Ask {
   maxTokens?: number;
   /** A base64 PNG. */
   picture?: string;
-  /** Offers the tool `weather`. */
+  /** Offers the tool `weather`, and this many further ones. */
   hasTool?: boolean;
-  /** The model's turn as it came, and the result of its call. */
-  answered?: { turn: JsonValue; callId: string; result: string };
+  furtherTools?: number;
+  /** `weather` must be called, any tool must, or only `weather` may. */
+  choice?: 'weather' | 'any' | 'allowed';
+  /** The model's turn as it came, and the results of its calls in order. */
+  answered?: { turn: JsonValue; results: ToolResult[] };
   /** Asks for an answer by a schema with the text `city`. */
   isStructured?: boolean;
   /** Asks for much thought, and for the thoughts. */
   isThinking?: boolean;
   stop?: string;
+}
+
+export interface ToolResult {
+  callId: string;
+  text: string;
+  /** A base64 PNG that the tool returned. */
+  picture?: string | undefined;
 }
 
 /** What a client sees of an answer, independent of the dialect. */
@@ -47,6 +57,11 @@ export const weather = {
   description: 'The weather of a city',
   parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 };
+/** All tools that a request offers. */
+export const toolsOf = ({ hasTool, furtherTools = 0 }: Ask): (typeof weather)[] => [
+  ...(hasTool ? [weather] : []),
+  ...Array.from({ length: furtherTools }, (_, index) => ({ ...weather, name: `tool_${index}` })),
+];
 export const citySchema = {
   type: 'object',
   properties: { city: { type: 'string' } },

@@ -1,7 +1,11 @@
-import { citySchema, weather, type DialectClient } from './dialect-client.ts';
+import { citySchema, toolsOf, weather, type DialectClient } from './dialect-client.ts';
 import { countAt, listAt, objectAt, textAt } from './json-at.ts';
 
-const { parameters: parametersJsonSchema, ...declaration } = weather;
+const choices = {
+  weather: { mode: 'ANY', allowedFunctionNames: [weather.name] },
+  any: { mode: 'ANY' },
+  allowed: { mode: 'ANY', allowedFunctionNames: [weather.name, 'tool_0'] },
+};
 
 /** Gemini's generateContent. */
 export const gemini: DialectClient = {
@@ -21,20 +25,29 @@ export const gemini: DialectClient = {
             ask.answered.turn,
             {
               role: 'user',
-              parts: [
-                {
-                  functionResponse: {
-                    id: ask.answered.callId,
-                    name: declaration.name,
-                    response: { result: ask.answered.result },
-                  },
+              parts: ask.answered.results.map(({ callId, text, picture }) => ({
+                functionResponse: {
+                  id: callId,
+                  name: weather.name,
+                  response: { result: text },
+                  ...(picture && { parts: [{ inlineData: { mimeType: 'image/png', data: picture } }] }),
                 },
-              ],
+              })),
             },
           ]
         : []),
     ],
-    ...(ask.hasTool && { tools: [{ functionDeclarations: [{ ...declaration, parametersJsonSchema }] }] }),
+    ...(ask.hasTool && {
+      tools: [
+        {
+          functionDeclarations: toolsOf(ask).map(({ parameters, ...tool }) => ({
+            ...tool,
+            parametersJsonSchema: parameters,
+          })),
+        },
+      ],
+    }),
+    ...(ask.choice && { toolConfig: { functionCallingConfig: choices[ask.choice] } }),
     generationConfig: {
       ...(ask.maxTokens !== undefined && { maxOutputTokens: ask.maxTokens }),
       ...(ask.isStructured && { responseMimeType: 'application/json', responseJsonSchema: citySchema }),

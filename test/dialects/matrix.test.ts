@@ -79,20 +79,33 @@ async function seen(client: DialectClient, ask: Ask): Promise<Seen> {
   return client.read(json);
 }
 
-/** Asks with a tool, sends its result back and returns both answers. */
-async function overTwoTurns(client: DialectClient, ask: Ask): Promise<[Seen, Seen]> {
+/** Asks with a tool, sends the results of its calls back and returns both answers. The provider sees each call with its result. */
+async function overTwoTurns(
+  client: DialectClient,
+  ask: Ask,
+  cities = ['Oslo'],
+  picture?: string,
+): Promise<[Seen, Seen]> {
   const first = await seen(client, ask);
-  const [call] = first.calls;
   expect(first).toMatchObject({
     finish: client.finishes.tool,
-    calls: [{ name: 'weather', arguments: { city: 'Oslo' } }],
+    calls: cities.map((city) => ({ name: 'weather', arguments: { city } })),
   });
-  const second = await seen(client, {
-    ...ask,
-    answered: { turn: first.turn, callId: call?.id ?? '', result: 'rain' },
+  expect(new Set(first.calls.map(({ id }) => id)).size).toBe(cities.length);
+  const { choice: _, ...next } = ask;
+  const results = first.calls.map(({ id }, index) => ({ callId: id, text: `rain in ${cities[index]}`, picture }));
+  const second = await seen(client, { ...next, answered: { turn: first.turn, results } });
+  expect(second).toMatchObject({ text: expect.stringContaining('Sandbox answer to'), finish: client.finishes.end });
+  expect((await hitsOf(ask.prompt)).at(-1)).toMatchObject({
+    results: cities.length,
+    ...(picture && { pictures: cities.length }),
   });
   return [first, second];
 }
+
+const oslo = '[[tool=weather args={"city":"Oslo"}]]';
+const cities = ['Oslo', 'Rome', 'Oslo'];
+const parallel = `[[tool=weather args=${JSON.stringify(cities.map((city) => ({ city })))}]]`;
 
 type Run = (client: DialectClient, ask: Ask, names: { dialect: DialectName; family: FamilyName }) => Promise<void>;
 
@@ -115,15 +128,48 @@ const runs: Record<Feature, Run> = {
   },
 
   async tools(client, ask) {
-    const prompt = `${ask.prompt} [[tool=weather args={"city":"Oslo"}]]`;
-    const [, answer] = await overTwoTurns(client, { ...ask, prompt, hasTool: true });
-    expect(answer).toMatchObject({ text: expect.stringContaining('Sandbox answer to'), finish: client.finishes.end });
+    await overTwoTurns(client, { ...ask, prompt: `${ask.prompt} ${oslo}`, hasTool: true });
   },
 
   async streamedTools(client, ask) {
-    const prompt = `${ask.prompt} [[tool=weather args={"city":"Oslo"}]]`;
-    const [, answer] = await overTwoTurns(client, { ...ask, prompt, hasTool: true, isStream: true });
-    expect(answer).toMatchObject({ text: expect.stringContaining('Sandbox answer to'), finish: client.finishes.end });
+    await overTwoTurns(client, { ...ask, prompt: `${ask.prompt} ${oslo}`, hasTool: true, isStream: true });
+  },
+
+  async parallelTools(client, ask) {
+    await overTwoTurns(client, { ...ask, prompt: `${ask.prompt} ${parallel}`, hasTool: true }, cities);
+  },
+
+  async streamedParallelTools(client, ask) {
+    const prompt = `${ask.prompt} ${parallel}`;
+    await overTwoTurns(client, { ...ask, prompt, hasTool: true, isStream: true }, cities);
+  },
+
+  async forcedTools(client, ask) {
+    for (const choice of ['weather', 'any'] as const)
+      for (const isStream of [false, true]) {
+        // The script names no tool of the request, so that only the force can.
+        const prompt = `${ask.prompt} ${choice} ${isStream} [[tool=none calls=0 args={"city":"Oslo"}]]`;
+        await overTwoTurns(client, { ...ask, prompt, hasTool: true, furtherTools: 2, choice, isStream });
+      }
+  },
+
+  async allowedTools(client, ask) {
+    for (const isStream of [false, true]) {
+      const prompt = `${ask.prompt} ${isStream} [[tool=none calls=0 args={"city":"Oslo"}]]`;
+      await overTwoTurns(client, { ...ask, prompt, hasTool: true, furtherTools: 2, choice: 'allowed', isStream });
+    }
+  },
+
+  async manyTools(client, ask) {
+    const prompt = `${ask.prompt} ${oslo}`;
+    await overTwoTurns(client, { ...ask, ...asks.manyTools, prompt });
+  },
+
+  async toolPictures(client, ask) {
+    for (const isStream of [false, true]) {
+      const prompt = `${ask.prompt} ${isStream} ${parallel}`;
+      await overTwoTurns(client, { ...ask, prompt, hasTool: true, isStream }, cities, onePixel);
+    }
   },
 
   async pictures(client, ask) {
@@ -153,8 +199,7 @@ const runs: Record<Feature, Run> = {
       const prompt = `${ask.prompt} ${isStream ? 's' : 'w'} [[thoughts=20 tool=weather args={"city":"Oslo"}]]`;
       const asked = { ...ask, prompt, hasTool: true, isThinking: true, isStream, maxTokens: 2_000 };
       await overTwoTurns(client, asked);
-      const hits = await signedHits(prompt);
-      expect(hits.at(-1)?.signed).toBeGreaterThan(0);
+      expect((await hitsOf(prompt)).at(-1)?.signed).toBeGreaterThan(0);
     }
   },
 
@@ -192,9 +237,12 @@ const runs: Record<Feature, Run> = {
   },
 };
 
-async function signedHits(prompt: string): Promise<{ signed?: number }[]> {
+/** What a request for a feature has, where that is refused by the name of a field. */
+const asks: Partial<Record<Feature, Partial<Ask>>> = { manyTools: { hasTool: true, furtherTools: 128 } };
+
+async function hitsOf(prompt: string): Promise<{ signed?: number; results?: number; pictures?: number }[]> {
   const response = await fetch(`${gateway.sandboxUrl}/_sandbox/hits?contains=${encodeURIComponent(prompt)}&kind=chat`);
-  return (await response.json()) as { signed?: number }[];
+  return (await response.json()) as { signed?: number; results?: number; pictures?: number }[];
 }
 
 const scene = () => ({ gateway, apiKey });
@@ -227,7 +275,7 @@ describe.each(dialectNames)('a client of %s', (dialect) => {
     });
     if (refused.length > 0) {
       it.each(refused)('is refused by the name of the field: $title, $field', async ({ feature, field }) => {
-        const { status, json } = await send(client, { model, prompt: promptOf(feature), isThinking: true });
+        const { status, json } = await send(client, { model, prompt: promptOf(feature), ...asks[feature] });
         expect({ status, ...client.error(json) }).toMatchObject({ status: 400, param: field });
       });
     }

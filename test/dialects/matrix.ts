@@ -29,6 +29,12 @@ export const features = {
   stream: 'Streaming',
   tools: 'Tools over two turns',
   streamedTools: 'Tools over two turns, streamed',
+  parallelTools: 'Parallel calls of tools over two turns',
+  streamedParallelTools: 'Parallel calls of tools over two turns, streamed',
+  forcedTools: 'A tool that must be called',
+  allowedTools: 'A choice among some of the tools',
+  manyTools: 'More than 128 tools',
+  toolPictures: 'Pictures in the results of tools',
   pictures: 'Pictures in the prompt',
   structured: 'Answers by a JSON schema',
   reasoning: 'Reasoning effort, and the thoughts',
@@ -54,6 +60,9 @@ export function outcomeOf(feature: Feature, dialect: DialectName, family: Family
     // The provider's Responses API has no stop sequences, and the catalog says so.
     if (family === 'OpenAI Responses') return 'warning';
   }
+  // Anthropic's API has no such choice.
+  if (feature === 'allowedTools' && dialect === 'messages') return 'no field';
+  if (feature === 'manyTools' && family === 'OpenAI Responses') return { refused: 'tools' };
   if (feature === 'signedThoughts') {
     if (family === 'OpenAI-compatible') return 'not there';
     if (family !== 'Gemini' && (dialect === 'chat completions' || dialect === 'Gemini')) return 'no field';

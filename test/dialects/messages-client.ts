@@ -1,8 +1,6 @@
 import type { JsonObject } from '../../src/domain/json.ts';
-import { citySchema, weather, type DialectClient } from './dialect-client.ts';
+import { citySchema, toolsOf, weather, type DialectClient } from './dialect-client.ts';
 import { countAt, listAt, objectAt, parsed, textAt } from './json-at.ts';
-
-const { parameters: input_schema, ...tool } = weather;
 
 /** Anthropic's Messages. */
 export const messages: DialectClient = {
@@ -25,12 +23,24 @@ export const messages: DialectClient = {
             { role: 'assistant', content: ask.answered.turn },
             {
               role: 'user',
-              content: [{ type: 'tool_result', tool_use_id: ask.answered.callId, content: ask.answered.result }],
+              content: ask.answered.results.map(({ callId, text, picture }) => ({
+                type: 'tool_result',
+                tool_use_id: callId,
+                content: picture
+                  ? [
+                      { type: 'text', text },
+                      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: picture } },
+                    ]
+                  : text,
+              })),
             },
           ]
         : []),
     ],
-    ...(ask.hasTool && { tools: [{ ...tool, input_schema }] }),
+    ...(ask.hasTool && {
+      tools: toolsOf(ask).map(({ parameters, ...tool }) => ({ ...tool, input_schema: parameters })),
+    }),
+    ...(ask.choice && { tool_choice: ask.choice === 'any' ? { type: 'any' } : { type: 'tool', name: weather.name } }),
     ...((ask.isStructured || ask.isThinking) && {
       output_config: {
         ...(ask.isStructured && { format: { type: 'json_schema', schema: citySchema } }),

@@ -1,6 +1,13 @@
 import type { JsonObject } from '../../src/domain/json.ts';
-import { citySchema, weather, type DialectClient } from './dialect-client.ts';
+import { citySchema, toolsOf, weather, type DialectClient } from './dialect-client.ts';
 import { countAt, listAt, objectAt, parsed, textAt } from './json-at.ts';
+
+const named = { type: 'function', function: { name: weather.name } };
+const choices = {
+  weather: named,
+  any: 'required',
+  allowed: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named] } },
+};
 
 /** OpenAI's chat completions. */
 export const openaiChat: DialectClient = {
@@ -18,11 +25,24 @@ export const openaiChat: DialectClient = {
           : ask.prompt,
       },
       ...(ask.answered
-        ? [ask.answered.turn, { role: 'tool', tool_call_id: ask.answered.callId, content: ask.answered.result }]
+        ? [
+            ask.answered.turn,
+            ...ask.answered.results.map(({ callId, text, picture }) => ({
+              role: 'tool',
+              tool_call_id: callId,
+              content: picture
+                ? [
+                    { type: 'text', text },
+                    { type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } },
+                  ]
+                : text,
+            })),
+          ]
         : []),
     ],
     ...(ask.maxTokens !== undefined && { max_tokens: ask.maxTokens }),
-    ...(ask.hasTool && { tools: [{ type: 'function', function: weather }] }),
+    ...(ask.hasTool && { tools: toolsOf(ask).map((tool) => ({ type: 'function', function: tool })) }),
+    ...(ask.choice && { tool_choice: choices[ask.choice] }),
     ...(ask.isStructured && {
       response_format: { type: 'json_schema', json_schema: { name: 'city', schema: citySchema, strict: true } },
     }),

@@ -1,5 +1,12 @@
-import { citySchema, weather, type DialectClient } from './dialect-client.ts';
+import { citySchema, toolsOf, weather, type DialectClient } from './dialect-client.ts';
 import { countAt, listAt, objectAt, parsed, textAt } from './json-at.ts';
+
+const named = { type: 'function', name: weather.name };
+const choices = {
+  weather: named,
+  any: 'required',
+  allowed: { type: 'allowed_tools', mode: 'required', tools: [named] },
+};
 
 /** OpenAI's Responses. */
 export const responses: DialectClient = {
@@ -17,12 +24,22 @@ export const responses: DialectClient = {
       ...(ask.answered
         ? [
             ...(Array.isArray(ask.answered.turn) ? ask.answered.turn : []),
-            { type: 'function_call_output', call_id: ask.answered.callId, output: ask.answered.result },
+            ...ask.answered.results.map(({ callId, text, picture }) => ({
+              type: 'function_call_output',
+              call_id: callId,
+              output: picture
+                ? [
+                    { type: 'input_text', text },
+                    { type: 'input_image', image_url: `data:image/png;base64,${picture}` },
+                  ]
+                : text,
+            })),
           ]
         : []),
     ],
     ...(ask.maxTokens !== undefined && { max_output_tokens: ask.maxTokens }),
-    ...(ask.hasTool && { tools: [{ type: 'function', strict: false, ...weather }] }),
+    ...(ask.hasTool && { tools: toolsOf(ask).map((tool) => ({ type: 'function', strict: false, ...tool })) }),
+    ...(ask.choice && { tool_choice: choices[ask.choice] }),
     ...(ask.isStructured && {
       text: { format: { type: 'json_schema', name: 'city', schema: citySchema, strict: true } },
     }),

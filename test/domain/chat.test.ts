@@ -107,6 +107,22 @@ describe('a family without support', () => {
     }
   });
 
+  it('takes as many tools as its mapping says, or else the family', () => {
+    const supports = () => ({ ...all, toolsMax: 3 });
+    const tools = (count: number) =>
+      asking({ tools: Array.from({ length: count }, (_, index) => ({ name: `t${index}` })) });
+    const upstream = { usual: {}, many: { tools_max: 5 }, few: { tools_max: 2 } };
+    expect(familiesTaking(upstream, supports, tools(2))).toEqual(['usual', 'many', 'few']);
+    expect(familiesTaking(upstream, supports, tools(3))).toEqual(['usual', 'many']);
+    expect(familiesTaking(upstream, supports, tools(5))).toEqual(['many']);
+    expect(() => familiesTaking(upstream, supports, tools(6))).toThrow(
+      expect.objectContaining({
+        ...{ code: 'unsupported_parameter', param: 'tools' },
+        message: 'tools: this model takes at most 3 tools, and this request offers 6.',
+      }),
+    );
+  });
+
   it('is judged by the API that serves its model', () => {
     const supports = (_family: string, api?: string) => (api === 'responses' ? none : all);
     const request = asking({ stop: ['END'] });

@@ -1550,6 +1550,7 @@ export interface components {
               [key: string]: (string | number | boolean) | (string | number | boolean)[];
             }[];
             no_forced_tools?: boolean;
+            tools_max?: number;
             /** @enum {string} */
             thinking?: 'adaptive' | 'budget';
             /** @enum {string} */

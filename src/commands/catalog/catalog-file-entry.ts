@@ -99,6 +99,7 @@ const Mapping = z.strictObject({
     .max(valuesMax)
     .optional(),
   no_forced_tools: flag,
+  tools_max: z.int().min(1).max(10_000).optional(),
   thinking: z.enum(['adaptive', 'budget']).optional(),
   api: z.enum(['responses']).optional(),
   keeps_reasoning: flag,

@@ -27,7 +27,7 @@ import {
   withoutHarmless,
   type HarmlessValues,
 } from './chat-fields.ts';
-import { contentsWith, toMessages } from './gemini-chat-contents.ts';
+import { contentsWith, toMessages, v1ContentsWith } from './gemini-chat-contents.ts';
 import { aliased, refused } from './gemini-fields.ts';
 import { allowedTools, type ChosenTools } from './offered-tools.ts';
 import { takeProviderTools } from './gemini-provider-tools.ts';
@@ -210,35 +210,34 @@ const V1CallingConfig = aliased({
   ...calling,
   // As AUTO, with arguments that are held to the schema.
   mode: z.enum(['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED']).nullish(),
+  allowedFunctionNames: z.array(FunctionName).max(v1ToolsMax).nullish(),
 });
 
-const bodyWith = <C extends z.ZodType, D extends z.ZodType, F extends z.ZodType>(
-  config: C,
-  tool: D,
-  choice: F,
+const bodyWith = <T extends z.ZodType, C extends z.ZodType, D extends z.ZodType, F extends z.ZodType>(
+  { contents, config, tool, choice }: { contents: T; config: C; tool: D; choice: F },
   { functionsMax, itemsMax: max }: { functionsMax: number; itemsMax: number },
 ) =>
   aliased({
     // Some SDKs repeat the path's model.
     model: z.string().optional(),
-    contents: contentsWith(max),
+    contents,
     systemInstruction: systemWith(max).nullish(),
     generationConfig: config.nullish(),
     tools: z
       .array(aliased({ functionDeclarations: z.array(tool).max(functionsMax).nullish() }))
-      .max(toolsMax)
+      .max(functionsMax)
       .nullish(),
     safetySettings: z.array(SafetySetting).max(20).nullish(),
     toolConfig: aliased({ functionCallingConfig: choice.nullish() }).nullish(),
   });
-export const GeminiChatBody = bodyWith(GenerationConfig, Declaration, CallingConfig, {
-  functionsMax: toolsMax,
-  itemsMax,
-});
-export const V1GeminiChatBody = bodyWith(V1GenerationConfig, V1Declaration, V1CallingConfig, {
-  functionsMax: v1ToolsMax,
-  itemsMax: v1ItemsMax,
-});
+export const GeminiChatBody = bodyWith(
+  { contents: contentsWith(itemsMax), config: GenerationConfig, tool: Declaration, choice: CallingConfig },
+  { functionsMax: toolsMax, itemsMax },
+);
+export const V1GeminiChatBody = bodyWith(
+  { contents: v1ContentsWith(v1ItemsMax), config: V1GenerationConfig, tool: V1Declaration, choice: V1CallingConfig },
+  { functionsMax: v1ToolsMax, itemsMax: v1ItemsMax },
+);
 
 /** What must not be ignored in silence. */
 const geminiRules: FieldRules = {

@@ -135,9 +135,15 @@ const CustomCallIn = z.object({
   custom: z.object({ name: FunctionName, input: z.string() }),
 });
 type CallIn = z.infer<typeof ToolCallIn> | z.infer<typeof CustomCallIn>;
-const V1ToolCallIn = chosenBy((value): z.ZodType<CallIn> => (typeIn(value) === 'custom' ? CustomCallIn : ToolCallIn));
+const V1ToolCallIn = chosenBy(
+  (value): z.ZodType<CallIn> => (typeIn(value) === 'custom' ? CustomCallIn : ToolCallIn),
+  [ToolCallIn, CustomCallIn],
+);
 
-const messageWith = <Call extends z.ZodType<CallIn>>(call: Call, { text, user, assistant }: Contents) =>
+const messageWith = <Call extends z.ZodType<CallIn>, Result extends z.ZodType<ContentIn>>(
+  call: Call,
+  { text, user, assistant, result }: Contents & { result: Result },
+) =>
   z.discriminatedUnion('role', [
     z.object({ role: z.literal('system'), content: text, name }),
     z.object({ role: z.literal('developer'), content: text, name }),
@@ -161,10 +167,13 @@ const messageWith = <Call extends z.ZodType<CallIn>>(call: Call, { text, user, a
           context.addIssue({ code: 'custom', path: ['content'], message: 'is required where there are no tool_calls' });
         }
       }),
-    z.object({ role: z.literal('tool'), content: text, tool_call_id: z.string().min(1).max(512) }),
+    z.object({ role: z.literal('tool'), content: result, tool_call_id: z.string().min(1).max(512) }),
   ]);
-const Message = messageWith(ToolCallIn, contentsOf(itemsMax));
-const V1Message = messageWith(V1ToolCallIn, contentsOf(v1ItemsMax));
+const contents = contentsOf(itemsMax);
+const Message = messageWith(ToolCallIn, { ...contents, result: contents.text });
+const v1Contents = contentsOf(v1ItemsMax);
+/** Agents send the screenshots of their tools as a user does. */
+const V1Message = messageWith(V1ToolCallIn, { ...v1Contents, result: v1Contents.user });
 
 const Format = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text') }),
@@ -207,7 +216,8 @@ const fixed = {
   logprobs: z.boolean().nullish(),
 };
 const Body = z.object({ ...openaiChatFields, ...fixed }).catchall(anyJson);
-const V1Body = Body.extend({
+/** The fields that are read otherwise under `/v1`. */
+export const v1OpenaiChatFields = {
   messages: listOf(V1Message, { min: 1, max: v1ItemsMax }),
   tools: z.array(V1ChatTool).max(v1ToolsMax).nullish(),
   tool_choice: V1ToolChoice.nullish(),
@@ -216,7 +226,8 @@ const V1Body = Body.extend({
   stream_options: z
     .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
     .nullish(),
-});
+};
+const V1Body = Body.extend(v1OpenaiChatFields);
 
 /** Values that change nothing. A field with such a value is accepted and not sent. */
 export const harmlessChatFields: HarmlessValues = {

@@ -26,11 +26,14 @@ const ProviderTool = z
 type ChatToolIn = z.output<typeof ChatFunction> | z.output<typeof ChatCustom> | z.output<typeof ProviderTool>;
 
 /** A tool under `/v1`. */
-export const V1ChatTool = chosenBy((value): z.ZodType<ChatToolIn> => {
-  const type = typeIn(value);
-  if (type === 'custom') return ChatCustom;
-  return type === 'function' || typeof type !== 'string' ? ChatFunction : ProviderTool;
-});
+export const V1ChatTool = chosenBy(
+  (value): z.ZodType<ChatToolIn> => {
+    const type = typeIn(value);
+    if (type === 'custom') return ChatCustom;
+    return type === 'function' || typeof type !== 'string' ? ChatFunction : ProviderTool;
+  },
+  [ChatFunction, ChatCustom],
+);
 
 /** What the request offers, as the shared checks know it. */
 export function offeredChatTools(tools: readonly ChatToolIn[]): OfferedTools {
@@ -61,16 +64,19 @@ const AllowedTools = z.object({
   type: z.literal('allowed_tools'),
   allowed_tools: z.object({
     mode: z.enum(['auto', 'required']),
-    tools: z.array(chosenBy(namedBy)).max(v1ToolsMax),
+    tools: z.array(chosenBy(namedBy, [NamedFunction, NamedCustom])).max(v1ToolsMax),
   }),
 });
 type ChoiceIn = z.output<typeof plainChoice> | Named | z.output<typeof AllowedTools>;
 
 /** `tool_choice` under `/v1`. */
-export const V1ToolChoice = chosenBy((value): z.ZodType<ChoiceIn> => {
-  if (typeof value !== 'object' || value === null) return plainChoice;
-  return typeIn(value) === 'allowed_tools' ? AllowedTools : namedBy(value);
-});
+export const V1ToolChoice = chosenBy(
+  (value): z.ZodType<ChoiceIn> => {
+    if (typeof value !== 'object' || value === null) return plainChoice;
+    return typeIn(value) === 'allowed_tools' ? AllowedTools : namedBy(value);
+  },
+  [plainChoice, NamedFunction, NamedCustom, AllowedTools],
+);
 
 /** The choice in the form of a Responses request. */
 export function toChosen(choice: ChoiceIn | null | undefined): Choice | undefined {

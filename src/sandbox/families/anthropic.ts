@@ -14,6 +14,7 @@ import {
   type ChatAsked,
   type Fields,
 } from '../chat.ts';
+import { cameWith, partsIn } from '../earlier-calls.ts';
 
 /**
  * Anthropic's Messages API, as https://platform.claude.com/docs/en/api/messages and …/api/errors describe it (read on
@@ -36,7 +37,7 @@ export const anthropic: Family = async (call) => {
   return answerChat(call, toAsked(input), {
     refusals,
     stream: input.stream === true ? streamWords(`msg_sbx${hashOf(call.body)}`, input.model) : undefined,
-    answer: ({ text, tool, finish, stop, usage, thoughts }) => ({
+    answer: ({ text, tools, finish, stop, usage, thoughts }) => ({
       id: `msg_sbx${hashOf(call.body)}`,
       type: 'message',
       role: 'assistant',
@@ -44,7 +45,7 @@ export const anthropic: Family = async (call) => {
       content: [
         ...(thoughts === '' ? [] : [{ type: 'thinking', thinking: thoughts, signature: signatureOf(thoughts) }]),
         ...(text === '' ? [] : [{ type: 'text', text }]),
-        ...(tool ? [{ type: 'tool_use', id: tool.id, name: tool.name, input: tool.arguments }] : []),
+        ...tools.map(({ id, name, arguments: given }) => ({ type: 'tool_use', id, name, input: given })),
       ],
       ...stopOf(finish, stop),
       ...(usage && {
@@ -76,7 +77,7 @@ const toUsage = (usage: NonNullable<ChatAnswered['usage']>) => ({
 /** Events as https://platform.claude.com/docs/en/build-with-claude/streaming describes them (read on 2026-11-22). */
 const streamWords =
   (id: string, model: unknown) =>
-  ({ tool, finish, stop, usage, thoughts }: ChatAnswered): StreamWords => {
+  ({ tools, finish, stop, usage, thoughts }: ChatAnswered): StreamWords => {
     const event = (type: string, members: Fields) =>
       `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
     let index = -1;
@@ -88,7 +89,6 @@ const streamWords =
     const closed = () => (block === null ? '' : signed() + event('content_block_stop', { index }));
     const opened = (content_block: Fields) => event('content_block_start', { index: (index += 1), content_block });
     const counts = usage && toUsage(usage);
-    const given = JSON.stringify(tool?.arguments ?? {});
     return {
       open:
         event('message_start', {
@@ -111,15 +111,16 @@ const streamWords =
       get close() {
         // Before the next block takes its number.
         const ending = closed();
-        const called = tool
-          ? [
-              opened({ type: 'tool_use', id: tool.id, name: tool.name, input: {} }),
-              ...[given.slice(0, 3), given.slice(3)].map((partial_json) =>
-                event('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json } }),
-              ),
-              event('content_block_stop', { index }),
-            ]
-          : [];
+        const called = tools.flatMap((tool) => {
+          const given = JSON.stringify(tool.arguments);
+          return [
+            opened({ type: 'tool_use', id: tool.id, name: tool.name, input: {} }),
+            ...[given.slice(0, 3), given.slice(3)].map((partial_json) =>
+              event('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json } }),
+            ),
+            event('content_block_stop', { index }),
+          ];
+        });
         const delta = stopOf(finish, stop);
         return [
           ending,
@@ -193,6 +194,14 @@ function toAsked(input: Fields): ChatAsked {
     signed: objectsOf(input.messages)
       .flatMap(({ content }) => objectsOf(content))
       .filter(({ type }) => type === 'thinking' || type === 'redacted_thinking').length,
+    cameWith: cameWith({
+      parts: objectsOf(input.messages)
+        .flatMap(({ content }) => partsIn(content))
+        .flatMap((block) => [block, ...partsIn(block.content)]),
+      callId: ({ type, id }) => (type === 'tool_use' ? id : undefined),
+      resultId: ({ type, tool_use_id: id }) => (type === 'tool_result' ? id : undefined),
+      isPicture: ({ type }) => type === 'image',
+    }),
     tools: namesOf(objectsOf(input.tools)),
     forced:
       choice?.type === 'tool' && typeof choice.name === 'string'

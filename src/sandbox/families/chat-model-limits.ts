@@ -17,3 +17,13 @@ export function refusedParameter(model: string, input: Fields): string | undefin
   const only = limits.find((each) => each.model.test(model))?.only ?? {};
   return Object.keys(only).find((key) => input[key] !== undefined && input[key] !== only[key]);
 }
+
+/** The complaint of OpenAI's own models about more tools than they take, in its words; null if there is none. */
+export function tooManyTools(model: string, tools: unknown): string | null {
+  if (!/^gpt-/.test(model) || !Array.isArray(tools) || tools.length <= openaiToolsMax) return null;
+  return (
+    `Invalid 'tools': array too long. Expected an array with maximum length ${openaiToolsMax}, but got an array with length ` +
+    `${tools.length} instead.`
+  );
+}
+const openaiToolsMax = 128;

@@ -12,7 +12,9 @@ import {
   type ChatAnswered,
   type ChatAsked,
   type Fields,
+  type ToolCalled,
 } from '../chat.ts';
+import { cameWith, partsIn } from '../earlier-calls.ts';
 import type { StreamWords } from '../chat-stream.ts';
 import { countOf, fetchFile, findJob, makeSynchronously, secondsOf, stringOf, takeJob } from '../media-family.ts';
 import { mediaSize } from '../media-size.ts';
@@ -139,17 +141,17 @@ function chat(call: FamilyCall): Reply {
   return answerChat(call, toAsked(input), {
     refusals,
     stream: action === 'streamGenerateContent' ? streamWords(model, `sbx${hashOf(call.body)}`) : undefined,
-    answer: ({ text, tool, finish, usage, thoughts }) => ({
+    answer: ({ text, tools, finish, usage, thoughts }) => ({
       candidates: [
         {
           // An empty answer has a role and nothing else, like the real API.
           content: {
             role: 'model',
-            ...((text !== '' || tool || thoughts !== '') && {
+            ...((text !== '' || tools.length > 0 || thoughts !== '') && {
               parts: [
                 ...(thoughts === '' ? [] : [{ text: thoughts, thought: true }]),
                 ...(text === '' ? [] : [{ text }]),
-                ...(tool ? [toCallPart(tool)] : []),
+                ...tools.map(toCallPart),
               ],
             }),
           },
@@ -166,9 +168,10 @@ function chat(call: FamilyCall): Reply {
 
 /** A signature belongs to its call, so that a changed call is noticed when it comes back. */
 const signatureOf = (name: unknown, args: unknown) => `sig_${hashOf(`${stringOf(name)} ${JSON.stringify(args)}`)}`;
-const toCallPart = ({ name, arguments: args }: NonNullable<ChatAnswered['tool']>): Fields => ({
+/** Of calls that are made together, only the first has a signature. */
+const toCallPart = ({ name, arguments: args }: ToolCalled, index: number): Fields => ({
   functionCall: { name, args },
-  thoughtSignature: signatureOf(name, args),
+  ...(index === 0 && { thoughtSignature: signatureOf(name, args) }),
 });
 /** Google's own value for a signature that the client lost. */
 const unsigned = 'skip_thought_signature_validator';
@@ -194,7 +197,7 @@ const toUsage = (usage: NonNullable<ChatAnswered['usage']>) => ({
 /** Events with whole responses, each with the counts so far. */
 const streamWords =
   (modelVersion: string, responseId: string) =>
-  ({ tool, finish, usage }: ChatAnswered): StreamWords => {
+  ({ tools, finish, usage }: ChatAnswered): StreamWords => {
     const sofar = { output: 0, thoughts: 0 };
     const event = (parts: Fields[], more: Fields = {}, counts = usage && { ...usage, ...sofar }) => {
       const candidates = [{ content: { role: 'model', parts }, index: 0, ...more }];
@@ -209,8 +212,12 @@ const streamWords =
         return event([{ text, ...(isThought && { thought: true }) }]);
       },
       get close() {
-        const parts = tool ? [toCallPart(tool)] : [{ text: '' }];
-        return event(parts, { finishReason: finish === 'length' ? 'MAX_TOKENS' : 'STOP' }, usage);
+        const parts = tools.map(toCallPart);
+        return event(
+          parts.length > 0 ? parts : [{ text: '' }],
+          { finishReason: finish === 'length' ? 'MAX_TOKENS' : 'STOP' },
+          usage,
+        );
       },
       error: `data: ${JSON.stringify({ error: { code: 503, message: 'Overloaded', status: 'UNAVAILABLE' } })}\r\n\r\n`,
     };
@@ -248,6 +255,14 @@ function toAsked(input: Fields): ChatAsked {
     signed: objectsOf(input.contents)
       .flatMap(({ parts }) => objectsOf(parts))
       .filter(({ thoughtSignature: signature }) => signature !== undefined && signature !== unsigned).length,
+    cameWith: cameWith({
+      parts: objectsOf(input.contents)
+        .flatMap(({ parts }) => objectsOf(parts))
+        .flatMap((part) => [part, ...partsIn(objectOf(part.functionResponse)?.parts)]),
+      callId: ({ functionCall }) => objectOf(functionCall)?.id,
+      resultId: ({ functionResponse }) => objectOf(functionResponse)?.id,
+      isPicture: ({ inlineData, fileData }) => inlineData !== undefined || fileData !== undefined,
+    }),
     maxTokens: typeof config?.maxOutputTokens === 'number' ? config.maxOutputTokens : 8_192,
     tools: namesOf(objectsOf(input.tools).flatMap(({ functionDeclarations }) => objectsOf(functionDeclarations))),
     forced: calling?.mode !== 'ANY' ? null : typeof allowed === 'string' ? { name: allowed } : 'any',

@@ -11,7 +11,10 @@ import {
   type ChatAnswered,
   type ChatAsked,
   type Fields,
+  type ToolCalled,
 } from '../chat.ts';
+import { cameWith, partsIn } from '../earlier-calls.ts';
+import { tooManyTools } from './chat-model-limits.ts';
 import { stringOf } from '../media-family.ts';
 
 /** What the real API accepts of the fields that the gateway may send. */
@@ -31,6 +34,8 @@ export function answerResponses(
   const strange = strangeField(input, knownFields);
   if (strange !== undefined) return problem(400, 'unknown_parameter', `Unknown parameter: '${strange}'.`);
   if (objectsOf(input.input).length === 0) return problem(400, 'missing_required_parameter', "Missing 'input'.");
+  const many = tooManyTools(stringOf(input.model), input.tools);
+  if (many !== null) return problem(400, 'array_above_max_length', many);
   const unanswered = unansweredCall(objectsOf(input.input));
   if (unanswered !== undefined)
     return problem(400, 'invalid_value', `No tool output found for function call ${unanswered}.`);
@@ -54,10 +59,24 @@ const toReasoning = (thoughts: string, { include }: Fields): Fields => ({
     include.includes('reasoning.encrypted_content') && { encrypted_content: encrypted(thoughts) }),
 });
 
+const isCustom = ({ name }: ToolCalled, { tools }: Fields): boolean =>
+  objectsOf(tools).some((tool) => tool.type === 'custom' && tool.name === name);
+
+/** A custom tool is called with its text, which the script gives as `input`. */
+function toCall(tool: ToolCalled, asked: Fields, status: 'in_progress' | 'completed'): Fields {
+  const text = status === 'completed' ? textOfCall(tool, asked) : '';
+  const named = { status, call_id: tool.id, name: tool.name };
+  return isCustom(tool, asked)
+    ? { id: `ctc_${hashOf(tool.id)}`, type: 'custom_tool_call', ...named, input: text }
+    : { id: `fc_${hashOf(tool.id)}`, type: 'function_call', ...named, arguments: text };
+}
+const textOfCall = (tool: ToolCalled, asked: Fields): string =>
+  isCustom(tool, asked) ? stringOf(tool.arguments.input) : JSON.stringify(tool.arguments);
+
 const toResponse = (
   call: FamilyCall,
   input: Fields,
-  { text, tool, finish, usage, thoughts }: ChatAnswered,
+  { text, tools, finish, usage, thoughts }: ChatAnswered,
 ): Fields => ({
   id: `resp_sbx${hashOf(call.body)}`,
   object: 'response',
@@ -69,14 +88,7 @@ const toResponse = (
   output: [
     ...(thoughts === '' ? [] : [toReasoning(thoughts, input)]),
     ...(text === '' ? [] : [toMessage(text)]),
-    ...(tool
-      ? [
-          {
-            ...{ id: `fc_${hashOf(tool.id)}`, type: 'function_call', status: 'completed' },
-            ...{ call_id: tool.id, name: tool.name, arguments: JSON.stringify(tool.arguments) },
-          },
-        ]
-      : []),
+    ...tools.map((tool) => toCall(tool, input, 'completed')),
   ],
   store: false,
   ...(usage && {
@@ -96,24 +108,22 @@ const streamWords =
   (answered: ChatAnswered): StreamWords => {
     const event = (type: string, members: Fields) =>
       `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
-    const { tool, thoughts } = answered;
+    const { tools, thoughts } = answered;
     let isThinking = false;
     const closed = () => {
       const item = toReasoning(thoughts, input);
       return isThinking ? event('response.output_item.done', { output_index: 0, item }) : '';
     };
-    const given = JSON.stringify(tool?.arguments ?? {});
-    const called = tool
-      ? [
-          event('response.output_item.added', {
-            output_index: 2,
-            item: { type: 'function_call', call_id: tool.id, name: tool.name, arguments: '' },
-          }),
-          ...[given.slice(0, 3), given.slice(3)].map((delta) =>
-            event('response.function_call_arguments.delta', { output_index: 2, delta }),
-          ),
-        ]
-      : [];
+    const called = tools.flatMap((tool, index) => {
+      const place = { output_index: index + 2 };
+      const kind = isCustom(tool, input) ? 'custom_tool_call_input' : 'function_call_arguments';
+      const text = textOfCall(tool, input);
+      return [
+        event('response.output_item.added', { ...place, item: toCall(tool, input, 'in_progress') }),
+        ...[text.slice(0, 3), text.slice(3)].map((delta) => event(`response.${kind}.delta`, { ...place, delta })),
+        event('response.output_item.done', { ...place, item: toCall(tool, input, 'completed') }),
+      ];
+    });
     const ending = answered.finish === 'length' ? 'response.incomplete' : 'response.completed';
     return {
       open: event('response.created', { response: { object: 'response', status: 'in_progress', output: [] } }),
@@ -136,11 +146,18 @@ const toMessage = (text: string) => ({
   content: [{ type: 'output_text', text, annotations: [] }],
 });
 
+const callTypes = ['function_call', 'custom_tool_call'];
+const isCall = ({ type }: Fields): boolean => callTypes.includes(stringOf(type));
+const isResult = ({ type }: Fields): boolean =>
+  callTypes.includes(stringOf(type).replace(/_output$/, '')) && !isCall({ type });
+
 /** The first call of the conversation without an output. The real API refuses such a conversation. */
 function unansweredCall(items: Fields[]): string | undefined {
-  const idsOf = (wanted: string) => items.flatMap(({ type, call_id: id }) => (type === wanted ? [stringOf(id)] : []));
-  const answered = idsOf('function_call_output');
-  return idsOf('function_call').find((id) => !answered.includes(id));
+  const answered = items.filter(isResult).map(({ type, call_id: id }) => `${stringOf(type)} ${stringOf(id)}`);
+  const open = items
+    .filter(isCall)
+    .find(({ type, call_id: id }) => !answered.includes(`${stringOf(type)}_output ${stringOf(id)}`));
+  return open && stringOf(open.call_id);
 }
 
 function toAsked(input: Fields): ChatAsked {
@@ -151,6 +168,12 @@ function toAsked(input: Fields): ChatAsked {
     stops: [],
     signed: objectsOf(input.input).filter(({ encrypted_content: content }) => content !== undefined).length,
     maxTokens: typeof input.max_output_tokens === 'number' ? input.max_output_tokens : 4_096,
+    cameWith: cameWith({
+      parts: objectsOf(input.input).flatMap((item) => [item, ...partsIn(item.content), ...partsIn(item.output)]),
+      callId: (item) => (isCall(item) ? item.call_id : undefined),
+      resultId: (item) => (isResult(item) ? item.call_id : undefined),
+      isPicture: ({ type }) => type === 'input_image',
+    }),
     tools: namesOf(objectsOf(input.tools)),
     forced: typeof choice?.name === 'string' ? { name: choice.name } : input.tool_choice === 'required' ? 'any' : null,
     schema:
@@ -158,9 +181,10 @@ function toAsked(input: Fields): ChatAsked {
   };
 }
 
-function toMessages({ type, role, content, output }: Fields): ChatAsked['messages'] {
-  if (type === 'function_call_output') return [{ role: 'tool', text: textOfParts(output) }];
-  if (type === 'function_call') return [{ role: 'assistant', text: '' }];
+function toMessages(item: Fields): ChatAsked['messages'] {
+  const { role, content, output } = item;
+  if (isResult(item)) return [{ role: 'tool', text: textOfParts(output) }];
+  if (isCall(item)) return [{ role: 'assistant', text: '' }];
   const known = role === 'assistant' || role === 'user' ? role : 'system';
   return [{ role: known, text: textOfParts(content) }];
 }

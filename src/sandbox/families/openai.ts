@@ -11,6 +11,7 @@ import {
   type ChatAnswered,
   type ChatAsked,
   type Fields,
+  type ToolCalled,
 } from '../chat.ts';
 import type { StreamWords } from '../chat-stream.ts';
 import {
@@ -24,7 +25,8 @@ import {
   stringOf,
   takeJob,
 } from '../media-family.ts';
-import { refusedParameter } from './chat-model-limits.ts';
+import { cameWith, partsIn } from '../earlier-calls.ts';
+import { refusedParameter, tooManyTools } from './chat-model-limits.ts';
 import { answerResponses } from './openai-responses.ts';
 import type { FoundJob } from '../media-jobs.ts';
 import { mediaSize } from '../media-size.ts';
@@ -65,6 +67,11 @@ function chat(call: FamilyCall): Reply {
       `Unsupported parameter: '${refused}' is not supported with this model.`,
     );
   }
+  const many = tooManyTools(model, input.tools);
+  if (many !== null) return problem(400, 'array_above_max_length', many);
+  if (objectsOf(input.messages).some(isPictureResult)) {
+    return problem(400, 'invalid_value', 'Image URLs are only allowed for messages with role `user`.');
+  }
   return answerChat(call, toAsked(input), {
     refusals,
     stream:
@@ -79,7 +86,7 @@ function chat(call: FamilyCall): Reply {
             withUsage: objectOf(input.stream_options)?.include_usage === true,
           })
         : undefined,
-    answer: ({ text, tool, finish, usage, thoughts }) => ({
+    answer: ({ text, tools, finish, usage, thoughts }) => ({
       id: `chatcmpl-sbx${hashOf(call.body)}`,
       object: 'chat.completion',
       created: Math.floor(Date.now() / 1_000),
@@ -89,12 +96,12 @@ function chat(call: FamilyCall): Reply {
           index: 0,
           message: {
             role: 'assistant',
-            content: tool ? null : text,
+            content: tools.length > 0 ? null : text,
             // DeepSeek and other compatible providers; OpenAI itself keeps the thoughts.
             ...(thoughts !== '' && { reasoning_content: thoughts }),
             refusal: null,
             annotations: [],
-            ...(tool && { tool_calls: [toToolCall(tool)] }),
+            ...(tools.length > 0 && { tool_calls: tools.map(toToolCall) }),
           },
           logprobs: null,
           finish_reason: reasonOf[finish],
@@ -106,6 +113,9 @@ function chat(call: FamilyCall): Reply {
     }),
   });
 }
+
+const isPictureResult = ({ role, content }: Fields): boolean =>
+  role === 'tool' && partsIn(content).some(({ type }) => type === 'image_url');
 
 const reasonOf = { stop: 'stop', empty: 'stop', length: 'length', tool: 'tool_calls' };
 
@@ -120,7 +130,7 @@ const toUsage = (usage: NonNullable<ChatAnswered['usage']>) => ({
 /** Chunks as https://platform.openai.com/docs/api-reference/chat-streaming describes them (read on 2026-11-22). */
 const streamWords =
   ({ head, withUsage }: { head: Fields; withUsage: boolean }) =>
-  ({ tool, finish, usage }: ChatAnswered): StreamWords => {
+  ({ tools, finish, usage }: ChatAnswered): StreamWords => {
     const event = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
     const chunk = (delta: Fields, finish_reason: string | null = null) =>
       event({
@@ -128,20 +138,22 @@ const streamWords =
         choices: [{ index: 0, delta, logprobs: null, finish_reason }],
         ...(withUsage && { usage: null }),
       });
-    const given = JSON.stringify(tool?.arguments ?? {});
-    const half = Math.ceil(given.length / 2);
-    const called = tool && [
-      chunk({
-        tool_calls: [{ index: 0, id: tool.id, type: 'function', function: { name: tool.name, arguments: '' } }],
-      }),
-      chunk({ tool_calls: [{ index: 0, function: { arguments: given.slice(0, half) } }] }),
-      chunk({ tool_calls: [{ index: 0, function: { arguments: given.slice(half) } }] }),
+    const piece = (index: number, text: string) => chunk({ tool_calls: [{ index, function: { arguments: text } }] });
+    const texts = tools.map((tool) => JSON.stringify(tool.arguments));
+    const half = (text: string) => Math.ceil(text.length / 2);
+    // Compatible providers mix the pieces of calls that they make together.
+    const called = [
+      ...tools.map(({ id, name }, index) =>
+        chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] }),
+      ),
+      ...texts.map((text, index) => piece(index, text.slice(0, half(text)))),
+      ...texts.map((text, index) => piece(index, text.slice(half(text)))),
     ];
     return {
-      open: chunk({ role: 'assistant', content: tool ? null : '', refusal: null }),
+      open: chunk({ role: 'assistant', content: tools.length > 0 ? null : '', refusal: null }),
       piece: (text, isThought) => chunk(isThought ? { reasoning_content: text } : { content: text }),
       close: [
-        ...(called ?? []),
+        ...called,
         chunk({}, reasonOf[finish]),
         ...(withUsage && usage ? [event({ ...head, choices: [], usage: toUsage(usage) })] : []),
         'data: [DONE]\n\n',
@@ -150,7 +162,7 @@ const streamWords =
     };
   };
 
-const toToolCall = ({ id, name, arguments: given }: NonNullable<ChatAnswered['tool']>) => ({
+const toToolCall = ({ id, name, arguments: given }: ToolCalled) => ({
   id,
   type: 'function',
   function: { name, arguments: JSON.stringify(given) },
@@ -168,6 +180,16 @@ function toAsked(input: Fields): ChatAsked {
     })),
     stops: stringsOf(input.stop),
     signed: 0,
+    cameWith: cameWith({
+      parts: objectsOf(input.messages).flatMap((message) => [
+        message,
+        ...partsIn(message.content),
+        ...objectsOf(message.tool_calls),
+      ]),
+      callId: ({ type, id }) => (type === 'function' ? id : undefined),
+      resultId: ({ role, tool_call_id: id }) => (role === 'tool' ? id : undefined),
+      isPicture: ({ type }) => type === 'image_url',
+    }),
     maxTokens: typeof max === 'number' ? max : 4_096,
     tools: namesOf(objectsOf(input.tools).map((tool) => objectOf(tool.function))),
     forced: typeof named === 'string' ? { name: named } : choice === 'required' ? 'any' : null,

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { JsonValue } from '../../../domain/json.ts';
 import { passThroughDefault } from '../../../domain/pass-through.ts';
-import { V1MaxTokens } from '../../dialects/chat-fields.ts';
-import { harmlessChatFields, openaiChatFields } from '../../dialects/openai-chat-request.ts';
+import { harmlessChatFields, openaiChatFields, v1OpenaiChatFields } from '../../dialects/openai-chat-request.ts';
 import { anyJson } from '../../validate.ts';
 import { ChatCompletion, EventText } from '../answers/chat-completion.ts';
 import { bodySchema, tolerantBodySchema } from '../json-schema.ts';
@@ -78,10 +77,7 @@ const descriptions = {
   user: "The client's own identifier of its end user.",
 };
 
-const V1ChatRequest = ChatRequest.extend({
-  max_tokens: V1MaxTokens.nullish(),
-  max_completion_tokens: V1MaxTokens.nullish(),
-});
+const V1ChatRequest = ChatRequest.extend(v1OpenaiChatFields);
 
 export const chatOperations: Record<string, Operation> = {
   'POST /api/v1/chat/completions': operation(
