@@ -14,13 +14,13 @@ import { webhookKeysRoute } from './routes/webhook-keys.ts';
 import { chatCompletions, v1ChatCompletions } from './routes/chat.ts';
 import { documentationRoutes } from './routes/documentation.ts';
 import { createDownloads, showFile, type Downloads } from './routes/files.ts';
-import { geminiGeneration, v1GeminiGeneration } from './routes/gemini.ts';
+import { countGeminiTokens, geminiGeneration, v1GeminiGeneration } from './routes/gemini.ts';
 import { predictPictures } from './routes/gemini-predict.ts';
 import { legacyRoutes } from './routes/legacy.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { mcpRoute } from './routes/mcp.ts';
 import { createImage, createVideo } from './routes/media.ts';
-import { countTokens, messages } from './routes/messages.ts';
+import { countMessageTokens, messages } from './routes/messages.ts';
 import { listModels, showModel } from './routes/models.ts';
 import { editImages, generateImages } from './routes/openai-images.ts';
 import {
@@ -32,7 +32,7 @@ import {
   videoListQuery,
 } from './routes/openai-videos.ts';
 import { createPictureAnswers, type AnswerPictures } from './routes/picture-answers.ts';
-import { responses } from './routes/responses.ts';
+import { countResponseTokens, responses } from './routes/responses.ts';
 import { streamTaskEvents } from './routes/task-events.ts';
 import { listTasksRoute, taskListQuery } from './routes/task-list.ts';
 import {
@@ -174,7 +174,8 @@ const v1Routes = (deps: RouteDeps, answerPictures: AnswerPictures, downloads: Do
   { ...postParts, ...chat, path: '/v1/chat/completions', rate: 'in_handler', handler: v1ChatCompletions(deps) },
   { ...postParts, ...chat, path: '/v1/responses', rate: 'in_handler', handler: responses(deps) },
   { ...anthropic, path: '/v1/messages', rate: 'in_handler', handler: messages(deps) },
-  { ...anthropic, path: '/v1/messages/count_tokens', handler: countTokens(deps) },
+  { ...anthropic, path: '/v1/messages/count_tokens', handler: countMessageTokens(deps) },
+  { ...postParts, ...chat, path: '/v1/responses/input_tokens', handler: countResponseTokens(deps) },
   { ...postParts, ...media, path: '/v1/images/generations', isCreate: true, handler: generateImages(answerPictures) },
   {
     ...postParts,
@@ -226,9 +227,17 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
     rate: 'in_handler',
     query: geminiQuery,
   } as const;
+  const count = {
+    ...({ ...postParts, ...chat, dialect: 'gemini', query: geminiQuery } as const),
+    handler: countGeminiTokens(deps),
+  };
   const models = { ...get, ...anyScope, dialect: 'gemini' } as const;
   const list = listModels(deps, () => geminiModels);
-  const one = notAnAction(showModel(deps, () => geminiModels));
+  const one = (actions: RegExp) =>
+    notAnAction(
+      showModel(deps, () => geminiModels),
+      actions,
+    );
   const predict = (keyScope: string) => ({
     ...({ ...postJson, ...media, dialect: 'gemini', query: geminiQuery, isCreate: true } as const),
     handler: predictPictures(answerPictures, keyScope),
@@ -238,7 +247,7 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
   const v1Predict = { ...predict('/v1/models/{model}:predict'), ...parts };
   return [
     { ...models, path: '/api/v1beta/models', isList: true, query: geminiModels.query, handler: list },
-    { ...models, path: '/api/v1beta/models/:model', handler: one },
+    { ...models, path: '/api/v1beta/models/:model', handler: one(coreActions) },
     { ...post, path: '/api/v1beta/models/:model\\:generateContent', handler: core.generate },
     { ...post, path: '/api/v1beta/models/:model\\:streamGenerateContent', handler: core.stream },
     { ...corePredict, path: '/api/v1beta/models/:model\\:predict' },
@@ -246,13 +255,15 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
     { ...post, path: '/api/v1/models/:model\\:streamGenerateContent', handler: core.stream },
     { ...corePredict, path: '/api/v1/models/:model\\:predict' },
     { ...models, path: '/v1beta/models', isList: true, query: geminiModels.query, handler: list },
-    { ...models, path: '/v1beta/models/:model', handler: one },
+    { ...models, path: '/v1beta/models/:model', handler: one(v1Actions) },
     { ...post, ...parts, path: '/v1beta/models/:model\\:generateContent', handler: v1.generate },
     { ...post, ...parts, path: '/v1beta/models/:model\\:streamGenerateContent', handler: v1.stream },
     { ...v1Predict, path: '/v1beta/models/:model\\:predict' },
+    { ...count, path: '/v1beta/models/:model\\:countTokens' },
     { ...post, ...parts, path: '/v1/models/:model\\:generateContent', handler: v1.generate },
     { ...post, ...parts, path: '/v1/models/:model\\:streamGenerateContent', handler: v1.stream },
     { ...v1Predict, path: '/v1/models/:model\\:predict' },
+    { ...count, path: '/v1/models/:model\\:countTokens' },
     // @google/genai asks for pictures in its mode for Vertex AI only.
     { ...v1Predict, path: '/v1beta1/publishers/google/models/:model\\:predict' },
   ];
@@ -260,9 +271,11 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
 
 /** The address of an action looks like that of a model, and takes POST only. */
 const notAnAction =
-  (show: AppMiddleware): AppMiddleware =>
+  (show: AppMiddleware, actions: RegExp): AppMiddleware =>
   async (ctx, next) => {
-    if (!/:(generateContent|streamGenerateContent|predict)$/.test(ctx.params['model'] ?? '')) return show(ctx, next);
+    if (!actions.test(ctx.params['model'] ?? '')) return show(ctx, next);
     ctx.set('allow', 'POST');
     throw new GatewayError('method_not_allowed');
   };
+const coreActions = /:(generateContent|streamGenerateContent|predict)$/;
+const v1Actions = /:(generateContent|streamGenerateContent|predict|countTokens)$/;

@@ -23,6 +23,7 @@ import { describeChatSdk } from './sdk-chat.ts';
 import { describeGenaiSdk } from './sdk-genai.ts';
 import { describePythonDialects } from './sdk-python.ts';
 import { describeResponsesSdk } from './sdk-responses.ts';
+import { describeTokenCounts } from './token-counts.ts';
 import { describeUnknownFields } from './unknown-fields.ts';
 
 /** One gateway for all cases and client libraries: each is one or two requests. */
@@ -253,6 +254,7 @@ describeResponsesSdk(scene);
 describeAiProviders(scene);
 describePythonDialects(scene);
 describeUnknownFields(scene);
+describeTokenCounts(scene);
 
 describe.each(dialectNames)('a client of %s', (dialect) => {
   const client = dialects[dialect];

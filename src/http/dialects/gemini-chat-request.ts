@@ -69,6 +69,13 @@ export function readV1GeminiChat(model: string, body: JsonObject, reading: Readi
   };
 }
 
+/** Reads what a request to count tokens would send to the model: its contents, or a whole request in `generateContentRequest`. */
+export function readGeminiCount(model: string, body: JsonObject, reading: Reading): ChatRequest {
+  const whole = body['generateContentRequest'] ?? body['generate_content_request'];
+  const given = JsonRecord.safeParse(whole);
+  return readV1GeminiChat(model, given.success ? given.data : body, reading);
+}
+
 /** The allowed functions alone. Undefined if all are allowed, or if the one that must be called is named. */
 function chosenFunctions(
   names: readonly string[],

@@ -4,7 +4,7 @@ import type { AppContext, AppMiddleware } from '../context.ts';
 import { demandScope } from '../middleware/key-permissions.ts';
 import { countRate } from '../rate-limits/count-rate.ts';
 import { geminiResponse } from '../dialects/gemini-chat-reply.ts';
-import { readGeminiChat, readV1GeminiChat } from '../dialects/gemini-chat-request.ts';
+import { readGeminiChat, readGeminiCount, readV1GeminiChat } from '../dialects/gemini-chat-request.ts';
 import { geminiStream } from '../dialects/gemini-chat-stream.ts';
 import { geminiPictures, readGeminiImage, toCoreImage } from '../dialects/gemini-image.ts';
 import { geminiWords, inGeminiWords } from '../dialects/gemini-params.ts';
@@ -13,6 +13,7 @@ import { sendJsonText } from '../json-text.ts';
 import { queryValue } from '../query.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { storedEvents, streamAnswer } from './chat-stream.ts';
+import { countTokens } from './count-tokens.ts';
 import { proxyWaitSeconds, type AnswerPictures } from './picture-answers.ts';
 
 /** Where the two routes stand, and what they share with other routes. */
@@ -34,6 +35,17 @@ export const geminiGeneration = (deps: ChatRouteDeps, answerPictures: AnswerPict
 /** The same for clients whose base URL has no `/api`. */
 export const v1GeminiGeneration = (deps: ChatRouteDeps, answerPictures: AnswerPictures): GeminiHandlers =>
   generation(deps, { keyScope: '/v1/models/{model}:generateContent', isV1: true, answerPictures });
+
+/** `POST /v1beta/models/{model}:countTokens` (https://ai.google.dev/api/tokens, read 2026-11-26). */
+export const countGeminiTokens = (deps: ChatRouteDeps): AppMiddleware =>
+  countTokens(deps, {
+    read(ctx, body, reading) {
+      demandJson(ctx);
+      return readGeminiCount(ctx.params['model'] ?? '', body, reading);
+    },
+    words: geminiWords,
+    write: (tokens) => ({ totalTokens: tokens, promptTokensDetails: [{ modality: 'TEXT', tokenCount: tokens }] }),
+  });
 
 export interface GeminiHandlers {
   generate: AppMiddleware;

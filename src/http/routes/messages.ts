@@ -1,13 +1,11 @@
-import { prepareChat } from '../../commands/chat/prepare-chat.ts';
-import { findModelFor } from '../../commands/catalog/find-model.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
-import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import type { AppContext, AppMiddleware } from '../context.ts';
 import { anthropicMessage } from '../dialects/anthropic-chat-reply.ts';
-import { anthropicWords, inAnthropicWords, readMessages, readTokenCount } from '../dialects/anthropic-chat-request.ts';
+import { anthropicWords, readMessages, readTokenCount } from '../dialects/anthropic-chat-request.ts';
 import { anthropicStream } from '../dialects/anthropic-chat-stream.ts';
-import { ignoredFields, readingOf, tellIgnored } from '../ignored-fields.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { streamAnswer } from './chat-stream.ts';
+import { countTokens } from './count-tokens.ts';
 
 const dialect: ChatDialect = {
   route: '/v1/messages',
@@ -31,25 +29,16 @@ export const messages =
     ctx.body = text;
   };
 
-/**
- * `POST /v1/messages/count_tokens`. Costs nothing and asks no provider: it answers the gateway's own estimate, which is billed where a
- * provider reports no usage.
- */
-export const countTokens =
-  (deps: ChatRouteDeps): AppMiddleware =>
-  async (ctx) => {
-    demandVersion(ctx);
-    const request = readTokenCount(ctx.request.body ?? {}, readingOf(ctx));
-    tellIgnored(ctx, ignoredFields(request.leftOut));
-    const entry = await findModelFor(deps, request.model, keyOf(ctx));
-    ctx.state.modelId = entry.model.id;
-    try {
-      const { hold } = prepareChat(deps, entry, request);
-      ctx.body = { input_tokens: Math.min(hold.likelyInputTokens, hold.inputTokens) };
-    } catch (error) {
-      throw inAnthropicWords(error);
-    }
-  };
+/** `POST /v1/messages/count_tokens`. */
+export const countMessageTokens = (deps: ChatRouteDeps): AppMiddleware =>
+  countTokens(deps, {
+    read(ctx, body, reading) {
+      demandVersion(ctx);
+      return readTokenCount(body, reading);
+    },
+    words: anthropicWords,
+    write: (tokens) => ({ input_tokens: tokens }),
+  });
 
 /**
  * Every version of Anthropic's API is answered in one shape: the members of the later versions are added to those of the first. What a

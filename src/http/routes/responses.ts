@@ -5,6 +5,7 @@ import { readResponses, responsesWords } from '../dialects/responses-request.ts'
 import { responsesStream } from '../dialects/responses-stream.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { streamAnswer } from './chat-stream.ts';
+import { countTokens } from './count-tokens.ts';
 
 /** `POST /v1/responses`, as OpenAI's SDKs send it. Nothing is stored. */
 export const responses =
@@ -32,3 +33,11 @@ export const responses =
     ctx.type = 'application/json; charset=utf-8';
     ctx.body = text;
   };
+
+/** `POST /v1/responses/input_tokens` (https://platform.openai.com/docs/api-reference/responses/input-tokens, read 2026-11-26). */
+export const countResponseTokens = (deps: ChatRouteDeps): AppMiddleware =>
+  countTokens(deps, {
+    read: (_ctx, body, reading) => readResponses(body, reading),
+    words: responsesWords,
+    write: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
+  });

@@ -42,6 +42,14 @@ const GeminiChunk = GeminiResponse.extend({
 /** The array form of streamGenerateContent. An answer that breaks off ends with an error. */
 export const GeminiResponses = z.array(z.union([GeminiChunk, errorBodies.gemini]));
 
+/** The answer of countTokens. */
+export const GeminiTokens = z
+  .object({
+    totalTokens: z.int(),
+    promptTokensDetails: z.array(z.object({ modality: z.literal('TEXT'), tokenCount: z.int() })),
+  })
+  .meta({ id: 'GeminiTokens' });
+
 /** The answer of predict. */
 export const Predictions = z
   .object({

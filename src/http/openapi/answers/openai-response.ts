@@ -12,8 +12,10 @@ export const OpenaiResponse = z
     incomplete_details: z.object({ reason: z.enum(['max_output_tokens', 'content_filter']) }).nullable(),
     model: z.string(),
     output: z
-      .array(z.looseObject({ type: z.enum(['message', 'reasoning', 'function_call']), id: z.string() }))
-      .describe('Messages, thoughts and calls of functions.'),
+      .array(
+        z.looseObject({ type: z.enum(['message', 'reasoning', 'function_call', 'custom_tool_call']), id: z.string() }),
+      )
+      .describe('Messages, thoughts, and calls of functions and of custom tools.'),
     temperature: z.number(),
     top_p: z.number(),
     presence_penalty: z.number(),
@@ -28,3 +30,8 @@ export const OpenaiResponse = z
     tollgate: z.object({ warning: z.string() }).optional(),
   })
   .meta({ id: 'OpenaiResponse' });
+
+/** The answer of `POST /v1/responses/input_tokens`. */
+export const ResponseTokens = z
+  .object({ object: z.literal('response.input_tokens'), input_tokens: z.int() })
+  .meta({ id: 'ResponseTokens' });

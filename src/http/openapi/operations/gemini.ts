@@ -5,7 +5,7 @@ import { GeminiImageBody } from '../../dialects/gemini-image.ts';
 import { PredictBody } from '../../dialects/gemini-predict.ts';
 import { EventText } from '../answers/chat-completion.ts';
 import { GeminiModel, GeminiModels } from '../answers/vendor-models.ts';
-import { GeminiResponse, GeminiResponses, Predictions } from '../answers/gemini-response.ts';
+import { GeminiResponse, GeminiResponses, GeminiTokens, Predictions } from '../answers/gemini-response.ts';
 import { bodySchema, tolerantBodySchema, type NamedSchemas } from '../json-schema.ts';
 import { exampleWith, firstOf } from '../model-examples.ts';
 import { json, type Answer, type Operation, type Parameter } from '../operation.ts';
@@ -14,6 +14,7 @@ import {
   answersOrCreates,
   cost,
   costOfWhole,
+  counting,
   idempotencyKey,
   modelInPath,
   notModified,
@@ -127,6 +128,40 @@ const predict: Operation = {
   ...waitsForPictures(Predictions),
 };
 
+/** The count of tokens under one prefix. The SDK sends the contents alone, REST clients may send a whole request. */
+const countUnder = (prefix: string): Record<string, Operation> => ({
+  [`POST ${prefix}/models/{model}:countTokens`]: {
+    ...counting,
+    summary: 'Count the tokens of contents',
+    tag: 'Gemini',
+    parameters: parametersOf(modelInPath('The id of a chat model.', 'chat'), jsonFormats).filter(
+      (parameter) => parameter !== idempotencyKey,
+    ),
+    body: (catalog, named) => {
+      named.set(chatBodies.tolerant.name, { ...chatBodies.tolerant.schema(named), title: 'For a chat model' });
+      const request = { $ref: `#/components/schemas/${chatBodies.tolerant.name}` };
+      return {
+        'application/json': {
+          schema: {
+            anyOf: [
+              request,
+              {
+                type: 'object',
+                properties: { generateContentRequest: request },
+                required: ['generateContentRequest'],
+              },
+            ],
+          },
+          ...exampleWith(firstOf(catalog, 'chat'), 'A question', () => ({
+            contents: [{ role: 'user', parts: [{ text: 'Name three rivers that flow north.' }] }],
+          })),
+        },
+      };
+    },
+    answers: { 200: { description: 'The count.', content: json(GeminiTokens) } },
+  },
+});
+
 /** Google's list of models under one prefix. */
 const models = (prefix: string): Record<string, Operation> => ({
   [`GET ${prefix}/models`]: {
@@ -159,6 +194,8 @@ export const geminiOperations: Record<string, Operation> = {
   ...actions('/api/v1'),
   ...models('/v1beta'),
   ...actions('/v1beta'),
+  ...countUnder('/v1beta'),
   ...actions('/v1'),
+  ...countUnder('/v1'),
   'POST /v1beta1/publishers/google/models/{model}:predict': predict,
 };

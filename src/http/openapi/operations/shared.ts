@@ -71,6 +71,13 @@ export const costOfWhole = {
   'x-tollgate-attempts': 'Of a whole answer: the number of channels tried.',
 };
 
+/** What the counts of tokens share. */
+export const counting = {
+  tag: 'Chat',
+  description: "The gateway's own estimate. It costs nothing and asks no provider.",
+  errors: ['model_not_found', 'model_not_allowed', 'model_type_mismatch', 'context_length_exceeded', 'invalid_url'],
+} satisfies Partial<Operation>;
+
 /** What was changed in a request under `/v1`. */
 export const changed = {
   'x-tollgate-clamped': 'Under `/v1`: the field whose value was lowered to what the model writes.',

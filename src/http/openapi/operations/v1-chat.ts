@@ -4,11 +4,11 @@ import { CountBody, MessagesBody } from '../../dialects/anthropic-chat-fields.ts
 import { ResponsesBody } from '../../dialects/responses-fields.ts';
 import { AnthropicMessage, TokenCount } from '../answers/anthropic-message.ts';
 import { EventText } from '../answers/chat-completion.ts';
-import { OpenaiResponse } from '../answers/openai-response.ts';
+import { OpenaiResponse, ResponseTokens } from '../answers/openai-response.ts';
 import { tolerantBodySchema } from '../json-schema.ts';
 import { exampleWith, firstOf } from '../model-examples.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
-import { answered, costOfWhole, idempotencyKey, purchase, replayed, streamed } from './shared.ts';
+import { answered, costOfWhole, counting, idempotencyKey, purchase, replayed, streamed } from './shared.ts';
 
 const body = (request: z.ZodType, example: JsonObject): Pick<Operation, 'body'> => ({
   body: (catalog, named) => ({
@@ -45,14 +45,22 @@ const version: Parameter = {
 /** What the SDKs send with their `beta` methods. */
 const beta: Parameter = { name: 'beta', in: 'query', description: 'Has no effect.', schema: z.string() };
 
+const ResponsesRequest = ResponsesBody.meta({ id: 'ResponsesRequest' });
+
 export const v1ChatOperations: Record<string, Operation> = {
   'POST /v1/responses': {
     summary: 'Create a response, for SDKs of OpenAI',
     description:
       'The Responses API. Nothing is stored: `store: true`, `previous_response_id` and `background` are refused. Send the items of earlier answers back in `input`.',
     parameters: [idempotencyKey],
-    ...body(ResponsesBody.meta({ id: 'ResponsesRequest' }), { input: question }),
+    ...body(ResponsesRequest, { input: question }),
     ...chat(OpenaiResponse),
+  },
+  'POST /v1/responses/input_tokens': {
+    ...counting,
+    summary: 'Count the tokens of a response',
+    ...body(ResponsesRequest, { input: question }),
+    answers: { 200: { description: 'The count.', content: json(ResponseTokens) } },
   },
   'POST /v1/messages': {
     summary: 'Create a message, for SDKs of Anthropic',
@@ -62,12 +70,10 @@ export const v1ChatOperations: Record<string, Operation> = {
     ...chat(AnthropicMessage),
   },
   'POST /v1/messages/count_tokens': {
+    ...counting,
     summary: 'Count the tokens of a message',
-    description: "The gateway's own estimate. It costs nothing and asks no provider.",
-    tag: 'Chat',
     parameters: [version, beta],
     ...body(CountBody.meta({ id: 'CountRequest' }), { messages }),
     answers: { 200: { description: 'The count.', content: json(TokenCount) } },
-    errors: ['model_not_found', 'model_not_allowed', 'model_type_mismatch', 'context_length_exceeded', 'invalid_url'],
   },
 };

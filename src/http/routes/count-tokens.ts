@@ -1,0 +1,40 @@
+import { findModelFor } from '../../commands/catalog/find-model.ts';
+import { carriedTo } from '../../commands/chat/carried-to.ts';
+import { prepareChat } from '../../commands/chat/prepare-chat.ts';
+import type { ChatRequest } from '../../domain/chat.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import { inWords, type DialectWords } from '../dialects/dialect-words.ts';
+import type { Reading } from '../dialects/reading.ts';
+import { ignoredFields, readingOf, tellIgnored } from '../ignored-fields.ts';
+import type { ChatRouteDeps } from './answer-chat.ts';
+
+/** How one dialect asks for a count of tokens. */
+interface CountDialect {
+  /** Reads what would be sent to the model. Throws as the reader of a chat does. */
+  read: (ctx: AppContext, body: JsonObject, reading: Reading) => ChatRequest;
+  words: DialectWords;
+  write: (tokens: number) => JsonObject;
+}
+
+/**
+ * A count of the tokens of a request. It costs nothing and asks no provider: the answer is the gateway's own estimate, which is billed
+ * where a provider reports no usage.
+ */
+export const countTokens =
+  (deps: ChatRouteDeps, { read, words, write }: CountDialect): AppMiddleware =>
+  async (ctx) => {
+    const request = read(ctx, ctx.request.body ?? {}, readingOf(ctx));
+    const entry = await findModelFor(deps, request.model, keyOf(ctx));
+    ctx.state.modelId = entry.model.id;
+    try {
+      const prepared = prepareChat(deps, entry, request);
+      const [family] = prepared.families;
+      const { leftOut } = family === undefined ? request : carriedTo(deps, prepared, family);
+      tellIgnored(ctx, ignoredFields(leftOut, words));
+      const { hold } = prepared;
+      ctx.body = write(Math.min(hold.likelyInputTokens, hold.inputTokens));
+    } catch (error) {
+      throw inWords(words, error);
+    }
+  };
