@@ -93,8 +93,9 @@ export interface TaskStart extends Pick<TaskView, 'projectId' | 'type' | 'modelI
 }
 
 /**
- * Claims admitted tasks that have no workflow yet for `claimSeconds`, taking the projects in turn and the oldest tasks of each first.
- * After that time a task whose start failed can be claimed again.
+ * Claims admitted tasks that have no workflow yet for `claimSeconds`, taking the projects in turn, and of each its oldest and its newest
+ * task in turn: after an outage new tasks are served as before while those that waited follow. After that time a task whose start failed
+ * can be claimed again.
  */
 export async function claimUnstartedTasks(
   database: Database,
@@ -103,12 +104,20 @@ export async function claimUnstartedTasks(
 ): Promise<TaskStart[]> {
   return database.query<TaskStart>(
     'claim-unstarted',
-    `with waiting as (
-       select id, row_number() over (partition by project_id order by created_at) as turn, created_at
-       from (select id, project_id, created_at from task
-             where admission = 'reserved' and workflow_started_at is null and completed_at is null
-               and (start_claimed_until is null or start_claimed_until < clock_timestamp())
-             order by created_at limit 4000) oldest
+    `with open as (
+       (select id, project_id, created_at from task
+        where admission = 'reserved' and workflow_started_at is null and completed_at is null
+          and (start_claimed_until is null or start_claimed_until < clock_timestamp())
+        order by created_at limit 4000)
+       union
+       (select id, project_id, created_at from task
+        where admission = 'reserved' and workflow_started_at is null and completed_at is null
+          and (start_claimed_until is null or start_claimed_until < clock_timestamp())
+        order by created_at desc limit $1)
+     ), waiting as (
+       select id, created_at, least(row_number() over (partition by project_id order by created_at),
+                                    row_number() over (partition by project_id order by created_at desc)) as turn
+       from open
      ), claimed as (
        select t.id from task t join waiting w using (id)
        where t.workflow_started_at is null and t.completed_at is null
@@ -120,6 +129,16 @@ export async function claimUnstartedTasks(
      returning t.id as task_id, t.project_id, t.type, t.model_id, t.input, t.trace_parent`,
     [limit, claimSeconds],
   );
+}
+
+/** Those of the tasks for which no provider was called yet, and which have not ended. */
+export async function findUnbegun(database: Database, taskIds: readonly string[]): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(
+    'unbegun-tasks',
+    'select id from task where id = any ($1) and started_at is null and completed_at is null',
+    [taskIds],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** Lets these claimed tasks be claimed again after `seconds`, unless their workflow exists now. */

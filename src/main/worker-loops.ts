@@ -6,7 +6,7 @@ import { jobIntervals } from '../commands/jobs/job-table.ts';
 import { runOverdueJobs } from '../commands/jobs/run-overdue-jobs.ts';
 import { createJobPoller } from '../commands/tasks/poll-parked-jobs.ts';
 import { processCallbacks } from '../commands/callbacks/process-callbacks.ts';
-import { resumeSilentTasks, STARTER_BATCH_MAX, startUnstartedTasks } from '../commands/tasks/start-tasks.ts';
+import { createTaskStarter, resumeSilentTasks } from '../commands/tasks/start-tasks.ts';
 import { EXPIRED_BATCH_MAX, expireChats } from '../db/chat-ledger.ts';
 import { foldTraffic } from '../db/overview.ts';
 import type { Deps } from '../deps.ts';
@@ -29,14 +29,15 @@ export function startLoops(deps: Deps) {
   const sweepMs = config.sweeps.intervalSeconds * 1000;
   const jobsMs = Math.min(sweepMs, ...jobIntervals(config.jobs).map(({ everySeconds }) => everySeconds * 1000));
   const followUp = createEndFollowUp(deps);
+  const starter = createTaskStarter(deps);
   const loops = [
     loop(deps, stopping.signal, 'starter', async () => {
-      const { claimed, started, isAway } = await startUnstartedTasks(deps);
+      const { claimed, started, isAway, hasMore } = await starter.round();
       // Starts at once when Temporal is back, and claims nothing before.
       if (isAway) await untilReachable(deps, stopping.signal);
-      // A full batch means that more tasks wait. After a failed one Temporal needs a moment.
+      // After a failed start Temporal needs a moment.
       if (claimed > started) return 1_000;
-      return claimed === STARTER_BATCH_MAX ? 0 : config.starter.intervalMs;
+      return hasMore ? Math.min(busyStarterMs, config.starter.intervalMs) : config.starter.intervalMs;
     }),
     loop(deps, stopping.signal, 'unreachable channels', async () => {
       await probeUnreachableChannels(deps);
@@ -78,6 +79,8 @@ export function startLoops(deps: Deps) {
   };
 }
 
+/** Between two rounds of the starter while more tasks wait: workers begin a few in this time. */
+const busyStarterMs = 25;
 const reachableWithinMs = 2_000;
 
 /** Returns when Temporal answers or the loops stop. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { jobs } from '../../../src/commands/jobs/job-table.ts';
 import { probeChannels } from '../../../src/commands/channels/probe-channels.ts';
 import {
+  createTaskStarter,
   resumeSilentTasks,
   STARTER_CONCURRENCY,
   startUnstartedTasks,
@@ -119,6 +120,28 @@ describe('tasks whose workflow cannot be started', () => {
     expect(await startedOf(unstarted)).toBe(3);
     await silent([...bad, ...others]);
     expect(await resumeSilentTasks(deps)).toMatchObject({ claimed: badCount + 5, started: 5 });
+  });
+});
+
+describe('many waiting tasks', () => {
+  it('are started no faster than providers are called for them, those that began with the newest and the oldest', async () => {
+    const ids = await waiting(100);
+    const order: string[] = [];
+    const start = ({ taskId }: { taskId: string }) => {
+      order.push(taskId);
+      return Promise.resolve<StartResult>('started');
+    };
+    const starter = createTaskStarter(depsWith({ start }));
+    expect(await starter.round()).toMatchObject({ started: 32, hasMore: true });
+    expect(order.toSorted()).toEqual([...ids.slice(0, 16), ...ids.slice(-16)].toSorted());
+    expect(await starter.round()).toMatchObject({ claimed: 0, hasMore: true });
+    await change(order.slice(0, 10), 'started_at = clock_timestamp()');
+    expect(await starter.round()).toMatchObject({ started: 10, hasMore: true });
+    await change(ids, 'started_at = clock_timestamp()');
+    const rest = [await starter.round(), await change(ids, 'started_at = clock_timestamp()'), await starter.round()];
+    expect(rest[0]).toMatchObject({ started: 32, hasMore: true });
+    expect(rest[2]).toMatchObject({ started: 26, hasMore: false });
+    expect(await startedOf(ids)).toBe(100);
   });
 });
 
