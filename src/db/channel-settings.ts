@@ -1,5 +1,4 @@
-import { LockMode, raw } from '@mikro-orm/core';
-import type { EntityManager } from '@mikro-orm/postgresql';
+import { LockMode, raw, type EntityManager } from '@mikro-orm/postgresql';
 import type { Database, Statements } from './database.ts';
 import { Channel } from './entities/channel.ts';
 import { ChannelHealth } from './entities/channel-health.ts';

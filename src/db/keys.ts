@@ -1,5 +1,4 @@
-import { LockMode, raw } from '@mikro-orm/core';
-import type { EntityManager } from '@mikro-orm/postgresql';
+import { LockMode, raw, type EntityManager } from '@mikro-orm/postgresql';
 import type { Page, PageRequest } from '../domain/page.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Database } from './database.ts';

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DefaultLogger, type Constructor, type Logger, type LoggerOptions } from '@mikro-orm/core';
 import { Migration, Migrator } from '@mikro-orm/migrations';
-import { MikroORM } from '@mikro-orm/postgresql';
+import { DefaultLogger, MikroORM, type Constructor, type Logger, type LoggerOptions } from '@mikro-orm/postgresql';
 import type { DatabaseOptions, StatementTraces } from './database.ts';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';

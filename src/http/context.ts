@@ -44,7 +44,7 @@ export interface AppState {
   clientGone?: boolean;
 }
 
-interface AppExtra {
+export interface AppExtra {
   /** The decoded named segments of the route's path. */
   params: Record<string, string>;
 }

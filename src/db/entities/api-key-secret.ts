@@ -1,4 +1,4 @@
-import { defineEntity, p } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/postgresql';
 
 export const ApiKeySecret = defineEntity({
   name: 'ApiKeySecret',

@@ -1,4 +1,4 @@
-import { defineEntity, p } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/postgresql';
 import type { Scope } from '../../domain/scope.ts';
 
 export const ApiKey = defineEntity({

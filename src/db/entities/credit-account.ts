@@ -1,4 +1,4 @@
-import { defineEntity, p } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/postgresql';
 import { Project } from './project.ts';
 
 export const CreditAccount = defineEntity({
