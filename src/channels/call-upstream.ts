@@ -6,7 +6,7 @@ import {
   nameOf,
   parse,
   readHeaders,
-  requestOf,
+  sendRequest,
   type AnswerBody,
   type AnswerHeaders,
   type CallOutcome,
@@ -94,7 +94,7 @@ function callOnce(
   const address = addressOf(`${upstream.baseUrl}${call.path}`);
   if (!address) return Promise.resolve({ kind: 'not_sent', detail: 'the base URL is not a URL' });
   const bytesMax = call.bodyBytesMax ?? mediaJsonBytesMax;
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined;
     let answer: { status: number; headers: AnswerHeaders } | undefined;
     let ended = false;
@@ -121,7 +121,7 @@ function callOnce(
     if (call.signal?.aborted) return onAbort();
     call.signal?.addEventListener('abort', onAbort, { once: true });
 
-    agent.dispatch(requestOf(address, upstream, call, call.headersMs ?? timeouts.headersMs), {
+    const handler: Dispatcher.DispatchHandler = {
       // Called before the request is written. Until then nothing was sent.
       onRequestStart(started) {
         if (ended) started.abort(new Error('ended before it was sent'));
@@ -149,7 +149,11 @@ function callOnce(
       onResponseError(_controller, error) {
         stop(nameOf(error));
       },
-    });
+    };
+    const settings = { headersTimeout: call.headersMs ?? timeouts.headersMs };
+    sendRequest({ address, upstream, call }, settings, (request) => {
+      if (!ended) agent.dispatch(request, handler);
+    })?.catch(reject);
   });
 }
 

@@ -5,7 +5,7 @@ import {
   nameOf,
   parse,
   readHeaders,
-  requestOf,
+  sendRequest,
   type AnswerHeaders,
   type CallOutcome,
 } from './upstream-request.ts';
@@ -76,12 +76,12 @@ export function streamOnce(
 ): Promise<CallOutcome | UpstreamStream> {
   const address = addressOf(`${upstream.baseUrl}${call.path}`);
   if (!address) return Promise.resolve({ kind: 'not_sent', detail: 'the base URL is not a URL' });
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const exchange = new Exchange(call, resolve);
-    agent.dispatch(
-      { ...requestOf(address, upstream, call, 0, 'text/event-stream, application/json'), bodyTimeout: 0 },
-      exchange,
-    );
+    const settings = { headersTimeout: 0, accept: 'text/event-stream, application/json' };
+    sendRequest({ address, upstream, call }, settings, (request) => {
+      agent.dispatch({ ...request, bodyTimeout: 0 }, exchange);
+    })?.catch(reject);
   });
 }
 

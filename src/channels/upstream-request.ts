@@ -1,8 +1,10 @@
+import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { JsonValue } from '../domain/json.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import { requestPath } from '../platform/egress/request-path.ts';
 import type { Upstream } from './channel.ts';
+import { isLarge, jsonBytes } from './json-bytes.ts';
 import { multipart, type FormPart } from './multipart.ts';
 import { parseExactly } from './reading/exact-json.ts';
 
@@ -68,16 +70,56 @@ export function addressOf(text: string): Address | null {
   return address;
 }
 
+interface RequestSettings {
+  headersTimeout: number;
+  accept?: string;
+}
+
+/** From this size on, JSON is written in pieces. */
+const PIECES_FROM_CHARACTERS = 1_000_000;
+
+/**
+ * Passes the request of a call to `send`. One with a large JSON body is passed on in a later turn of the event loop: then the promise says
+ * when, and rejects with what `send` throws.
+ */
+export function sendRequest(
+  to: { address: Address; upstream: Upstream; call: UpstreamCall },
+  settings: RequestSettings,
+  send: (request: Dispatcher.DispatchOptions) => void,
+): Promise<void> | undefined {
+  const { address, upstream, call } = to;
+  if (call.form || !isLarge(call.body, PIECES_FROM_CHARACTERS)) {
+    send(requestOf(address, upstream, call, settings));
+    return undefined;
+  }
+  return jsonBytes(call.body).then((chunks) => {
+    const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    const content = { type: 'application/json', bytes: Readable.from(drained(chunks), { objectMode: false }), length };
+    send(requestOf(address, upstream, call, settings, content));
+  });
+}
+
+/** The chunks, each of which can be freed once it was sent. */
+function* drained(chunks: Buffer[]): Generator<Buffer> {
+  for (let chunk = chunks.shift(); chunk; chunk = chunks.shift()) yield chunk;
+}
+
+interface Content {
+  type: string;
+  bytes: string | Buffer | Readable;
+  length?: number;
+}
+
+const contentOf = ({ form, body }: UpstreamCall): Content | undefined =>
+  form ? multipart(form) : body && { type: 'application/json', bytes: JSON.stringify(body) };
+
 export function requestOf(
   address: Address,
   upstream: Upstream,
   call: UpstreamCall,
-  headersTimeout: number,
-  accept = 'application/json',
+  { headersTimeout, accept = 'application/json' }: RequestSettings,
+  content = contentOf(call),
 ): Dispatcher.DispatchOptions {
-  const content = call.form
-    ? multipart(call.form)
-    : call.body && { type: 'application/json', bytes: JSON.stringify(call.body) };
   return {
     ...address,
     method: call.method,
@@ -88,6 +130,7 @@ export function requestOf(
       // A compressed answer could decompress to any size, so it is neither requested nor read.
       'accept-encoding': 'identity',
       ...(content && { 'content-type': content.type }),
+      ...(content?.length !== undefined && { 'content-length': String(content.length) }),
       ...call.headers,
     },
     body: content ? content.bytes : null,

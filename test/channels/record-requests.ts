@@ -41,7 +41,7 @@ export async function recordRequests(): Promise<Record<string, RecordedMapping>>
 function bytesOf(upstream: Upstream, call: UpstreamCall): string {
   const address = addressOf(`${upstream.baseUrl}${call.path}`);
   if (!address) throw new Error('no address');
-  const { method, origin, path, headers, body } = requestOf(address, upstream, call, 1);
+  const { method, origin, path, headers, body } = requestOf(address, upstream, call, { headersTimeout: 1 });
   const { authorization: _, ...others } = Object.fromEntries(Object.entries(headers ?? {}));
   const type = String(others['content-type'] ?? '');
   const boundary = /boundary=(\S+)/.exec(type)?.[1] ?? '\n';

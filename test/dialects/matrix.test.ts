@@ -24,6 +24,7 @@ import { describeGenaiSdk } from './sdk-genai.ts';
 import { describePythonDialects } from './sdk-python.ts';
 import { describeResponsesSdk } from './sdk-responses.ts';
 import { describeTokenCounts } from './token-counts.ts';
+import { describeLargeRequests } from './large-requests.ts';
 import { describeUnknownFields } from './unknown-fields.ts';
 
 /** One gateway for all cases and client libraries: each is one or two requests. */
@@ -255,6 +256,7 @@ describeAiProviders(scene);
 describePythonDialects(scene);
 describeUnknownFields(scene);
 describeTokenCounts(scene);
+describeLargeRequests(scene);
 
 describe.each(dialectNames)('a client of %s', (dialect) => {
   const client = dialects[dialect];

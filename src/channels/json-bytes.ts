@@ -1,0 +1,73 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** What is written in one turn of the event loop, which takes about a millisecond. */
+const SLICE_CHARACTERS = 262_144;
+
+/** Whether a value has more than so many characters of JSON, more or less. Looks no further than that. */
+export const isLarge = (value: unknown, characters = SLICE_CHARACTERS): boolean => weigh(value, characters) < 0;
+
+/**
+ * A large value as bytes of JSON, the same that `JSON.stringify` writes, in several turns of the event loop: 30 MB take a tenth of a second in one
+ * piece, and exist twice meanwhile.
+ */
+export async function jsonBytes(value: unknown): Promise<Buffer[]> {
+  const chunks: Buffer[] = [];
+  let text = '';
+  for (const piece of piecesOf(value)) {
+    text += piece;
+    if (text.length < SLICE_CHARACTERS) continue;
+    chunks.push(Buffer.from(text));
+    text = '';
+    await nextTurn();
+  }
+  if (text !== '') chunks.push(Buffer.from(text));
+  return chunks;
+}
+
+/** What is left of `characters` after the value; less than zero if it has more. */
+function weigh(value: unknown, characters: number): number {
+  if (typeof value === 'string') return characters - value.length;
+  if (typeof value !== 'object' || value === null) return characters - VALUE_CHARACTERS;
+  let left = characters - VALUE_CHARACTERS;
+  for (const [name, member] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    if (typeof name === 'string') left -= name.length;
+    left = weigh(member, left);
+    if (left < 0) return left;
+  }
+  return left;
+}
+const VALUE_CHARACTERS = 8;
+
+function* piecesOf(value: unknown): Generator<string> {
+  if (!isLarge(value)) yield JSON.stringify(value) ?? 'null';
+  else if (typeof value === 'string') yield* piecesOfText(value);
+  else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      yield index === 0 ? '[' : ',';
+      yield* piecesOf(item);
+    }
+    yield ']';
+  } else if (typeof value === 'object' && value !== null) {
+    let before = '{';
+    for (const [name, member] of Object.entries(value)) {
+      if (member === undefined) continue;
+      yield `${before}${JSON.stringify(name)}:`;
+      before = ',';
+      yield* piecesOf(member);
+    }
+    yield before === '{' ? '{}' : '}';
+  }
+}
+
+function* piecesOfText(text: string): Generator<string> {
+  yield '"';
+  for (let start = 0; start < text.length;) {
+    const end = start + SLICE_CHARACTERS;
+    // Not between the halves of a surrogate pair.
+    const code = text.charCodeAt(end - 1);
+    const slice = text.slice(start, code >= 0xd800 && code < 0xdc00 ? end - 1 : end);
+    start += slice.length;
+    yield JSON.stringify(slice).slice(1, -1);
+  }
+  yield '"';
+}
