@@ -15,6 +15,7 @@ import { startGateway, type Gateway, type TestProject } from '../../support/gate
 import { describeCharges, describeUnwritable } from './charges.ts';
 import { chatBody, chatFacts, chatModel } from './chats.ts';
 import { letModelsStream } from './streams.ts';
+import { describeWholeCharges } from './whole-charges.ts';
 
 let gateway: Gateway;
 let upstream: ChatUpstream;
@@ -116,6 +117,7 @@ describe('a client that stops reading its stream', () => {
 
 describeCharges(() => ({ gateway, upstream, project }));
 describeUnwritable(() => ({ gateway, upstream, project }));
+describeWholeCharges(() => ({ gateway, upstream, project }));
 
 /** Numbered lines, so that a text whose pieces changed places differs. More than the buffers of two connections hold. */
 const lines = Array.from({ length: 6_000 }, (_, index) => `${index} ${'lorem '.repeat(165)}\n`);
