@@ -9,6 +9,7 @@ import { createFairBudget, type FairBudget } from '../platform/fair-budget.ts';
 import { describeError } from '../platform/observe/describe-error.ts';
 import { createFailureThrottle } from './rate-limits/failure-throttle.ts';
 import type { HttpDeps } from './http-deps.ts';
+import { readingOf } from './ignored-fields.ts';
 import { answerErrors } from './middleware/answer-errors.ts';
 import { allowOrigins, openToEveryOrigin, type Crossing } from './middleware/cross-origin.ts';
 import { demandApiKey, demandToken, throttleRefusals } from './middleware/authenticate.ts';
@@ -21,6 +22,7 @@ import { holdPlace } from './middleware/hold-place.ts';
 import { demandAdmin } from './middleware/demand-admin.ts';
 import { readJson, readJsonIfAny } from './middleware/read-json.ts';
 import { readJsonOrForm } from './middleware/read-json-or-form.ts';
+import { plainSlashes } from './middleware/plain-slashes.ts';
 import { readPicture } from './middleware/read-picture.ts';
 import { requestContext } from './middleware/request-context.ts';
 import { takeListTurn } from './middleware/take-list-turn.ts';
@@ -75,6 +77,7 @@ export function createApp(
   app.use(holdAnswers(answerMemory));
   app.use(letGoWhen(() => stopping));
   app.use(demandTarget);
+  app.use(plainSlashes);
   app.use(demandHost);
   app.use(allowOrigins(config.http.corsOrigins, crossing(table)));
   if (probes) app.use(health(deps.isReady, () => stopping));
@@ -203,9 +206,9 @@ const enter =
   };
 
 const checkQuery =
-  ({ query = [], anyQuery }: Route): AppMiddleware =>
+  ({ query = [], anyQuery, skipsQuery }: Route): AppMiddleware =>
   (ctx, next) => {
-    if (!anyQuery) demandKnownQuery(ctx, query);
+    if (!anyQuery) demandKnownQuery(ctx, query, { skipsUnknown: skipsQuery === true && !readingOf(ctx).isStrict });
     return next();
   };
 

@@ -5,14 +5,20 @@ import type { AppContext } from './context.ts';
 /**
  * Refuses a query parameter that the route does not read, and one that is sent twice. A client that relies on a parameter must learn
  * that it has no effect. A known name that ends in `[]` stands for one parameter of each name in the brackets: `metadata[]` takes
- * `metadata[order]=7`. Runs after authentication, so that a request without a valid key gets only its 401.
+ * `metadata[order]=7`. With `skipsUnknown` only parameters of the route are checked. Runs after authentication, so that a request without a valid
+ * key gets only its 401.
  */
-export function demandKnownQuery(ctx: AppContext, known: readonly string[]): void {
+export function demandKnownQuery(
+  ctx: AppContext,
+  known: readonly string[],
+  { skipsUnknown = false }: { skipsUnknown?: boolean } = {},
+): void {
   if (ctx.querystring === '') return;
   const seen = new Set<string>();
   for (const name of new URLSearchParams(ctx.querystring).keys()) {
     const param = quoted(name);
     if (!known.includes(name.replace(/\[.*\]$/s, '[]'))) {
+      if (skipsUnknown) continue;
       const message = `The query parameter ${param} is not supported here.${didYouMean(name, known)}`;
       throw new GatewayError('unsupported_parameter', { param, message });
     }

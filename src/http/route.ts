@@ -51,6 +51,8 @@ interface CommonRoute {
   beforeBody?: readonly AppMiddleware[];
   /** The query parameters that the handler reads, none by default. Any other one is refused. */
   query?: readonly string[];
+  /** Parameters that the handler does not read are left out, unless the client asks for a strict reading: clients of other vendors send `api-version`. */
+  skipsQuery?: true;
   /** No parameter is refused: the script of the page reads the query, or other programs write into it. */
   anyQuery?: true;
   /** Members of an operator's body whose texts may have line ends and tabs (`demandPlainTexts`). */

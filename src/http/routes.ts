@@ -76,7 +76,7 @@ const anyScope = { scopes } as const;
 const get = { ...client, method: 'GET', body: 'none' } as const;
 const postJson = { ...client, method: 'POST', body: 'json' } as const;
 /** The routes of other vendors, whose clients send pictures and documents in their requests. */
-const postParts = { ...postJson, body: 'json_with_parts' } as const;
+const postParts = { ...postJson, body: 'json_with_parts', skipsQuery: true } as const;
 const post = { ...client, method: 'POST', body: 'none' } as const;
 /** The SDKs' beta methods name themselves in the query. */
 const anthropic = { ...postParts, ...chat, dialect: 'anthropic', query: ['beta'] } as const;
@@ -242,7 +242,7 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
     ...({ ...postJson, ...media, dialect: 'gemini', query: geminiQuery, isCreate: true } as const),
     handler: predictPictures(answerPictures, keyScope),
   });
-  const parts = { body: postParts.body } as const;
+  const parts = { body: postParts.body, skipsQuery: true } as const;
   const corePredict = predict('/api/v1beta/models/{model}:predict');
   const v1Predict = { ...predict('/v1/models/{model}:predict'), ...parts };
   return [

@@ -23,6 +23,7 @@ import { describeChatSdk } from './sdk-chat.ts';
 import { describeGenaiSdk } from './sdk-genai.ts';
 import { describePythonDialects } from './sdk-python.ts';
 import { describeResponsesSdk } from './sdk-responses.ts';
+import { describeOddAddresses } from './odd-addresses.ts';
 import { describeTokenCounts } from './token-counts.ts';
 import { describeLargeRequests } from './large-requests.ts';
 import { describeUnknownFields } from './unknown-fields.ts';
@@ -256,6 +257,7 @@ describeAiProviders(scene);
 describePythonDialects(scene);
 describeUnknownFields(scene);
 describeTokenCounts(scene);
+describeOddAddresses(scene);
 describeLargeRequests(scene);
 
 describe.each(dialectNames)('a client of %s', (dialect) => {
