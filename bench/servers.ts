@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findTemporal } from '../scripts/find-temporal.mjs';
 import { startPostgres } from '../src/main/servers/postgres.ts';
-import { startGuardian } from '../src/main/servers/start-guardian.ts';
+import { startGuardian } from '../src/main/processes/start-guardian.ts';
 import { startTemporal } from '../src/main/servers/temporal.ts';
 
 export interface BenchServers {

@@ -3,7 +3,7 @@ import type { Config } from '../config/load-config.ts';
 import { createLogger } from '../platform/observe/logger.ts';
 import { pageOfAll, type MetricValues, type Metrics } from '../platform/observe/metrics.ts';
 import { announce, stopOnSignals } from './run-process.ts';
-import { createSupervisor, type RunningChild } from './servers/supervisor.ts';
+import { createSupervisor, type RunningChild } from './processes/supervisor.ts';
 
 /** What the processes of one API server tell each other. */
 type Message =

@@ -16,7 +16,7 @@ import type { Deps } from '../deps.ts';
 import { SealError } from '../platform/crypto/seal.ts';
 import { buildDeps } from './build-deps.ts';
 import { syncProviderChannels, type ProviderChannel } from './dev/provider-channels.ts';
-import { readJsonFile, writePrivate } from './dev/json-file.ts';
+import { readJsonFile, writePrivate } from './dev-home/json-file.ts';
 import { configOrExit } from './run-process.ts';
 
 const Secrets = z.object({ project_id: z.string(), api_key: z.string(), webhook_secret: z.string() });

@@ -16,7 +16,7 @@ import type { Tracing } from '../platform/observe/tracer.ts';
 import { temporalConnectionOptions } from '../platform/temporal/workflow-client.ts';
 import { temporalAccess } from './build-deps.ts';
 import { ensureTemporalPatiently } from './ensure-temporal.ts';
-import { choosePort } from './servers/choose-port.ts';
+import { choosePort } from './processes/choose-port.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 export interface Workers {

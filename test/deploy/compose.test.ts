@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { choosePort } from '../../src/main/processes/choose-port.ts';
 import { settings } from '../../src/config/load-config.ts';
 import { eventually } from '../support/eventually.ts';
 import { metricValue } from '../support/metric-value.ts';

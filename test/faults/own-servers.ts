@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres, type PostgresServer } from '../../src/main/servers/postgres.ts';
-import { startGuardian } from '../../src/main/servers/start-guardian.ts';
+import { startGuardian } from '../../src/main/processes/start-guardian.ts';
 import { startTemporal, type TemporalServer } from '../../src/main/servers/temporal.ts';
 import { lightTemporal } from '../support/light-temporal.ts';
 

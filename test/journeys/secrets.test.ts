@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { addOperator } from '../../src/commands/admin/add-operator.ts';
 import { createAdminToken } from '../../src/commands/admin/create-admin-token.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { choosePort } from '../../src/main/processes/choose-port.ts';
 import { adminOrigin, callbackUrl, openBrowser } from '../http/admin/browser.ts';
 import { letModelsStream, stream } from '../commands/chat/streams.ts';
 import { mediaRoutes } from '../support/api-client.ts';

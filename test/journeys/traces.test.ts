@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { createAdminToken } from '../../src/commands/admin/create-admin-token.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { choosePort } from '../../src/main/processes/choose-port.ts';
 import { letModelsStream, stream } from '../commands/chat/streams.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';

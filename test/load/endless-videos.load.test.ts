@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
-import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { choosePort } from '../../src/main/processes/choose-port.ts';
 import { newTask } from '../db/books.ts';
 import { picturesBesideEndlessVideos } from '../fairness/endless-videos.ts';
 import { p95 } from '../fairness/other-tenant.ts';

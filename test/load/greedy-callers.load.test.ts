@@ -3,7 +3,7 @@ import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAdminToken } from '../../src/commands/admin/create-admin-token.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { choosePort } from '../../src/main/processes/choose-port.ts';
 import type { GreedyRequest } from '../fairness/greedy-callers.ts';
 import { greedyBodies, greedyLists } from '../fairness/greedy-requests.ts';
 import { makeLargeTasks } from '../fairness/large-answers.ts';

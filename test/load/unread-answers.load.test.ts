@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { choosePort } from '../../src/main/processes/choose-port.ts';
 import { largeAnswersOf, makeLargeTasks, readAnswer, type LargeAnswer } from '../fairness/large-answers.ts';
 import { UnreadConnections } from '../fairness/unread-connections.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { choosePort } from '../../src/main/processes/choose-port.ts';
 import { eventually } from '../support/eventually.ts';
 import { metricValue } from '../support/metric-value.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';

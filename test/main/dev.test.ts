@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { z } from 'zod';
 import { takeHomeLock } from '../../src/main/dev/home-lock.ts';
-import { createSupervisor, type RunningChild } from '../../src/main/servers/supervisor.ts';
-import { processStart } from '../../src/main/servers/process-identity.ts';
+import { createSupervisor, type RunningChild } from '../../src/main/processes/supervisor.ts';
+import { processStart } from '../../src/main/processes/process-identity.ts';
 
 const DevFile = z.object({
   base_url: z.string(),

@@ -16,10 +16,10 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import { cachedTemporal, checkTemporal, findTemporal } from '../../scripts/find-temporal.mjs';
-import { choosePort } from '../../src/main/servers/choose-port.ts';
+import { choosePort } from '../../src/main/processes/choose-port.ts';
 import { startPostgres } from '../../src/main/servers/postgres.ts';
-import { processStart } from '../../src/main/servers/process-identity.ts';
-import { startGuardian } from '../../src/main/servers/start-guardian.ts';
+import { processStart } from '../../src/main/processes/process-identity.ts';
+import { startGuardian } from '../../src/main/processes/start-guardian.ts';
 import { startTemporal } from '../../src/main/servers/temporal.ts';
 
 const temporalBinary = process.env.TEST_TEMPORAL_BINARY ?? '';
@@ -214,7 +214,7 @@ describe('the guardian', () => {
     mkdirSync(watched);
     const victim = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
     const ended = new Promise((resolve) => victim.once('exit', (_code, signal) => resolve(signal)));
-    const guardian = new URL('../../src/main/servers/start-guardian.ts', import.meta.url).href;
+    const guardian = new URL('../../src/main/processes/start-guardian.ts', import.meta.url).href;
     const parent = spawn(
       process.execPath,
       [

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { withSecretFiles } from '../../config/secret-files.ts';
 import { OperatorError } from '../../commands/operator-error.ts';
-import { allowedCidrs } from '../dev/dev-environment.ts';
-import { devSecrets } from '../dev/dev-secrets.ts';
-import { readJsonFile } from '../dev/json-file.ts';
+import { allowedCidrs } from '../dev-home/allowed-cidrs.ts';
+import { devSecrets } from '../dev-home/dev-secrets.ts';
+import { readJsonFile } from '../dev-home/json-file.ts';
 import type { Environment } from './open-deps.ts';
 
 /**

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { addressMatcher, loopbackCidrs } from '../../platform/egress/public-address.ts';
+import { allowedCidrs } from '../dev-home/allowed-cidrs.ts';
 import { providerKeyNames } from './providers.ts';
-import type { DevSecrets } from './dev-secrets.ts';
+import type { DevSecrets } from '../dev-home/dev-secrets.ts';
 import { StartRefused } from './start-refused.ts';
 
 interface Parts {
@@ -37,9 +38,6 @@ export function devEnvironment({ env, home, secrets, databaseUrl, temporal, sand
     WORKER_SHUTDOWN_GRACE_SECONDS: env.WORKER_SHUTDOWN_GRACE_SECONDS || '5',
   };
 }
-
-/** An empty value is a choice: then clients are treated as strictly as in production. */
-export const allowedCidrs = (env: Parts['env']): string => env.EGRESS_ALLOW_CIDRS ?? loopbackCidrs.join(',');
 
 /**
  * Throws `StartRefused` if other machines could reach the API while URLs of clients may reach this machine: callbacks and inputs

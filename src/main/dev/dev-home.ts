@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { takeHomeLock, type HomeLock } from './home-lock.ts';
 import { StartRefused } from './start-refused.ts';
-import { writePrivate } from './json-file.ts';
+import { writePrivate } from '../dev-home/json-file.ts';
 
 /** The content of dev.json, for tools that use a running stack. */
 export interface DevFacts {

@@ -1,4 +1,4 @@
-import { choosePort } from '../servers/choose-port.ts';
+import { choosePort } from '../processes/choose-port.ts';
 import { StartRefused } from './start-refused.ts';
 
 const defaultPorts = { PORT: 8080, SANDBOX_PORT: 8090, TEMPORAL_PORT: 7233, TEMPORAL_UI_PORT: 8233, PGPORT: 5432 };

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { findTemporal } from '../../../scripts/find-temporal.mjs';
 import { startPostgres } from '../servers/postgres.ts';
-import type { Guardian } from '../servers/start-guardian.ts';
+import type { Guardian } from '../processes/start-guardian.ts';
 import { startTemporal, temporalFile } from '../servers/temporal.ts';
 import type { Ports } from './dev-ports.ts';
 import { startNodeChild, type NodeChildOptions } from './node-child.ts';
 import { StartRefused } from './start-refused.ts';
-import type { Supervisor } from '../servers/supervisor.ts';
+import type { Supervisor } from '../processes/supervisor.ts';
 
 /** The options that every server of the stack is started with. */
 export interface ServerContext {

@@ -2,18 +2,18 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { settings } from '../../config/load-config.ts';
-import { startGuardian, type Guardian } from '../servers/start-guardian.ts';
+import { startGuardian, type Guardian } from '../processes/start-guardian.ts';
 import { banner } from './banner.ts';
 import { devEnvironment, refuseOpenHost, withoutProviderKeys } from './dev-environment.ts';
 import { claimHome, removeDevFacts, removeState, writeDevFacts, type DevFacts } from './dev-home.ts';
 import { createPorts, wantedPorts } from './dev-ports.ts';
-import { devSecrets } from './dev-secrets.ts';
+import { devSecrets } from '../dev-home/dev-secrets.ts';
 import { nodeOptions, startDatabase, startEngine, startSandbox, type ServerContext } from './dev-servers.ts';
 import { noteChildren, stopFormerChildren } from './former-children.ts';
-import { parseJson } from './json-file.ts';
+import { parseJson } from '../dev-home/json-file.ts';
 import { runNodeOnce, startNodeChild } from './node-child.ts';
 import { withProgress } from './progress.ts';
-import { createSupervisor } from '../servers/supervisor.ts';
+import { createSupervisor } from '../processes/supervisor.ts';
 
 export interface DevStackOptions {
   env: Record<string, string | undefined>;

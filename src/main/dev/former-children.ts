@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { processStart } from '../servers/process-identity.ts';
-import { stopProcess } from '../servers/stop-process.ts';
-import { readJsonFile, writePrivate } from './json-file.ts';
+import { processStart } from '../processes/process-identity.ts';
+import { stopProcess } from '../processes/stop-process.ts';
+import { readJsonFile, writePrivate } from '../dev-home/json-file.ts';
 
 const Former = z.record(z.string(), z.object({ pid: z.number().int(), start: z.string() }));
 

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { processStart } from '../servers/process-identity.ts';
-import { parseJson, readText } from './json-file.ts';
+import { processStart } from '../processes/process-identity.ts';
+import { parseJson, readText } from '../dev-home/json-file.ts';
 
 export type HomeLock =
   | { kind: 'taken'; tookOverFrom: number | null; release(): void }

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { nodeFlagsOf } from '../node-flags.ts';
-import { launch, type LaunchedProcess } from '../servers/launch.ts';
-import type { Guardian } from '../servers/start-guardian.ts';
-import { parseJson } from './json-file.ts';
+import { launch, type LaunchedProcess } from '../processes/launch.ts';
+import type { Guardian } from '../processes/start-guardian.ts';
+import { parseJson } from '../dev-home/json-file.ts';
 
 export interface NodeChildOptions {
   name: string;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
-import { choosePort } from './choose-port.ts';
-import { launch, untilReady, type LaunchedProcess } from './launch.ts';
-import type { Guardian } from './start-guardian.ts';
+import { choosePort } from '../processes/choose-port.ts';
+import { launch, untilReady, type LaunchedProcess } from '../processes/launch.ts';
+import type { Guardian } from '../processes/start-guardian.ts';
 
 export interface TemporalOptions {
   /** The path of the Temporal CLI. */
