@@ -16,8 +16,9 @@ import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
 import { FailedAnswer, type ReadError } from './classify-outcome.ts';
 import { toAnthropicSchema } from './anthropic-schema.ts';
 import { sampling, samplingWarnings, thinkingOf } from './anthropic-thinking.ts';
-import { toAnthropicTurns } from './anthropic-turns.ts';
-import { callIdOr, ModelList, count, objectIn, ownObject, splitSystem } from './chat-call.ts';
+import { betaHeader } from './anthropic-betas.ts';
+import { toAnthropicTurns, withSystemTurns } from './anthropic-turns.ts';
+import { callIdOr, ModelList, count, instructionsOf, objectIn, ownObject, splitSystem } from './chat-call.ts';
 import { anthropicEvents } from './anthropic-stream.ts';
 import { familyCalls } from './family-calls.ts';
 import { anthropicFinishWords, finishMeaning } from './finish-words.ts';
@@ -28,7 +29,7 @@ import { anthropicFinishWords, finishMeaning } from './finish-words.ts';
  * Read on 2026-11-21: https://platform.claude.com/docs/en/api/messages, …/api/errors,
  * …/build-with-claude/handling-stop-reasons and …/build-with-claude/prompt-caching.
  *
- * All system and developer messages become the one `system` text. Our API accepts temperatures from 0 to 2 (spec §4.2), and
+ * System and developer messages become the one `system` text, but for those between the turns of a model that takes them there. Our API accepts temperatures from 0 to 2 (spec §4.2), and
  * Anthropic from 0 to 1, so higher ones are sent as 1.
  */
 export function createAnthropic(caller: UpstreamCaller): Adapter {
@@ -85,7 +86,7 @@ const headersFor = (upstream: Upstream) => ({
 });
 
 function toBody(request: UpstreamChat): RequestBody {
-  const { system, systemParts, conversation } = splitSystem(request.messages);
+  const { system, systemParts, conversation } = instructed(request);
   const turns = toAnthropicTurns(conversation, toBlocks);
   // A conversation must have a user turn.
   const isAlone = turns.length === 0;
@@ -116,6 +117,13 @@ function toBody(request: UpstreamChat): RequestBody {
   };
 }
 
+/** The instructions of the conversation, and the conversation with those between its turns if the model takes them there. */
+function instructed({ messages, traits }: UpstreamChat) {
+  if (!traits?.system_turns) return splitSystem(messages);
+  const { system, turns } = withSystemTurns(messages);
+  return { ...instructionsOf(system), conversation: turns };
+}
+
 function toTool(tool: UpstreamChat['tools'][number]): RequestBody {
   const schema: JsonObject = { type: 'object', ...(tool.parameters ?? { properties: {} }) };
   return {
@@ -126,30 +134,6 @@ function toTool(tool: UpstreamChat['tools'][number]): RequestBody {
     ...cached(tool.cacheControl),
     ...tool.vendor,
   };
-}
-
-/**
- * The beta features that a client may switch on: those that change neither the price nor where content is kept
- * (https://platform.claude.com/docs/en/api/beta-headers and the names that Claude Code sends, read 2026-11-26).
- */
-const betasSent: readonly string[] = [
-  'advanced-tool-use-2025-11-20',
-  'claude-code-20250219',
-  'compact-2026-01-12',
-  'context-management-2025-06-27',
-  'effort-2025-11-24',
-  'extended-cache-ttl-2025-04-11',
-  'fine-grained-tool-streaming-2025-05-14',
-  'interleaved-thinking-2025-05-14',
-  'prompt-caching-scope-2026-01-05',
-  'structured-outputs-2025-11-13',
-  'tool-examples-2025-10-29',
-  'tool-search-tool-2025-10-19',
-];
-
-function betaHeader({ vendor }: UpstreamChat): Record<string, string> {
-  const betas = (vendor?.betas ?? []).filter((beta) => betasSent.includes(beta));
-  return betas.length > 0 ? { 'anthropic-beta': betas.join(',') } : {};
 }
 
 const cached = (cacheControl: CacheControl | undefined): JsonObject =>

@@ -13,31 +13,35 @@ import {
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 
+export const isSystem = ({ role }: ChatMessage): boolean => role === 'system' || role === 'developer';
+
 /**
- * For families with one field for instructions: all system and developer messages as one text and as parts, and the other messages. Blank
- * instructions are none: Anthropic refuses them.
+ * For families with one field for instructions: all system and developer messages as one text and as parts, and the other messages.
  */
-export function splitSystem(messages: readonly ChatMessage[]): {
-  system: string;
-  systemParts: ChatPart[];
-  conversation: ChatMessage[];
-} {
-  const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
-  const system = messages
-    .filter(isSystem)
-    .map(({ content }) => textOf(content))
-    .filter((text) => text.trim() !== '')
-    .join('\n\n');
+export function splitSystem(messages: readonly ChatMessage[]): Instructions & { conversation: ChatMessage[] } {
   return {
-    system,
-    systemParts: messages.filter(isSystem).flatMap(({ content }) => partsOf(content).filter((part) => !isBlank(part))),
+    ...instructionsOf(messages.filter(isSystem)),
     conversation: messages.filter((message) => !isSystem(message)),
   };
 }
 
+interface Instructions {
+  system: string;
+  systemParts: ChatPart[];
+}
+
+/** Messages as one text and as parts. Blank instructions are none: Anthropic refuses them. */
+export const instructionsOf = (messages: readonly ChatMessage[]): Instructions => ({
+  system: messages
+    .map(({ content }) => textOf(content))
+    .filter((text) => text.trim() !== '')
+    .join('\n\n'),
+  systemParts: messages.flatMap(({ content }) => partsOf(content).filter((part) => !isBlank(part))),
+});
+
 /**
  * The messages as turns. Adjacent messages of one role become one turn, because the results of parallel tool calls must be in one
- * turn. A message without parts is left out. `toParts` is called in the order of the messages.
+ * turn. A message without parts is left out, unless it has fields of its vendor. `toParts` is called in the order of the messages.
  */
 export function toTurns(
   messages: readonly ChatMessage[],
@@ -46,10 +50,10 @@ export function toTurns(
 ): Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
-    const role = message.role === 'assistant' ? assistantRole : 'user';
+    const role = message.role === 'assistant' ? assistantRole : isSystem(message) ? 'system' : 'user';
     const parts = toParts(message);
     const last = turns.at(-1);
-    if (parts.length === 0) continue;
+    if (parts.length === 0 && !(role === 'system' && message.vendor)) continue;
     if (last?.role !== role) turns.push({ role, parts, vendor: { ...message.vendor } });
     else {
       last.parts.push(...parts);

@@ -119,6 +119,8 @@ export interface UpstreamMapping {
   tools_max?: number;
   /** Anthropic and Gemini: how the model takes `reasoning_effort`, as a level or as a budget of tokens. Absent: not at all. */
   thinking?: 'adaptive' | 'budget';
+  /** Anthropic: the model takes messages of the system between the turns. Otherwise they become part of its instructions. */
+  system_turns?: boolean;
   /** OpenAI: the API that serves the model. Absent: chat completions. */
   api?: 'responses';
   /** OpenAI-compatible: the model wants its `reasoning_content` back with the results of its tool calls. */

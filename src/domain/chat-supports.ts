@@ -150,7 +150,10 @@ const isWithoutEffect = (field: string, value: JsonValue): boolean =>
 const withoutVendorFields = (request: ChatRequest): ChatRequest => ({
   ...request,
   tools: request.tools.map(({ vendor: _, ...tool }) => tool),
-  messages: request.messages.map(({ vendor: _, ...message }) => message),
+  messages: request.messages.flatMap(({ vendor, ...message }) => {
+    const isOnlyVendors = vendor !== undefined && message.role === 'system' && message.content.length === 0;
+    return isOnlyVendors ? [] : [message];
+  }),
 });
 
 /** The first field that the model of a mapping does not support, or null. */

@@ -182,16 +182,19 @@ export interface UpstreamChat extends ChatRequest {
   /** Fields of the catalog that are always sent, beside the model or, for Gemini, in `generationConfig`. */
   fixed?: JsonObject;
   /** What the catalog says about the model at this family. */
-  traits?: Pick<UpstreamMapping, 'thinking' | 'api' | 'keeps_reasoning'>;
+  traits?: Pick<UpstreamMapping, 'thinking' | 'api' | 'keeps_reasoning' | 'system_turns'>;
 }
 
 /** The request as it is sent to one family: without the parameters that the catalog maps to null. */
 export function toUpstreamChat(
   request: ChatRequest,
-  mapping: Pick<UpstreamMapping, 'model' | 'parameters' | 'fixed' | 'thinking' | 'api' | 'keeps_reasoning'>,
+  mapping: Pick<
+    UpstreamMapping,
+    'model' | 'parameters' | 'fixed' | 'thinking' | 'api' | 'keeps_reasoning' | 'system_turns'
+  >,
 ): UpstreamChat {
-  const { model, parameters, fixed, thinking, api, keeps_reasoning } = mapping;
-  const traits = { thinking, api, keeps_reasoning };
+  const { model, parameters, fixed, thinking, api, keeps_reasoning, system_turns } = mapping;
+  const traits = { thinking, api, keeps_reasoning, system_turns };
   const sent: UpstreamChat = { ...withoutUnsent(request, parameters), model, parameters, traits };
   return fixed === undefined ? sent : { ...sent, fixed };
 }

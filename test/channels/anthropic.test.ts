@@ -193,6 +193,11 @@ chatAdapterSuite({
   },
 });
 
+/** A request with fields that only Anthropic knows. */
+const own = (fields: JsonObject, betas: string[] = []): Partial<UpstreamChat> => ({
+  vendor: { api: 'anthropic', fields, paths: Object.keys(fields), betas },
+});
+
 describe('a chat for Anthropic', () => {
   let wire: Wire;
   beforeAll(async () => {
@@ -290,6 +295,76 @@ describe('a chat for Anthropic', () => {
     ],
   ])('is a conversation that Anthropic takes: %s', async (_what, messages, expected) => {
     expect(await sent({ messages })).toEqual({ ...plain, ...expected });
+  });
+
+  const instructed = (content: string, vendor?: JsonObject): ChatMessage => ({
+    ...{ role: 'system', content },
+    ...(vendor && { vendor }),
+  });
+  const turn = (role: string, ...texts: string[]) => ({ role, content: block(...texts) });
+  it.each<[string, ChatMessage[], object]>([
+    [
+      'at its beginning are for all of it',
+      [instructed('x'), instructed('y'), said('a')],
+      { system: 'x\n\ny', messages: [turn('user', 'a')] },
+    ],
+    [
+      'after a turn of the user stay there',
+      [instructed('x'), said('a'), instructed('y'), answered('b'), said('c'), instructed('z')],
+      {
+        system: 'x',
+        messages: [
+          turn('user', 'a'),
+          turn('system', 'y'),
+          turn('assistant', 'b'),
+          turn('user', 'c'),
+          turn('system', 'z'),
+        ],
+      },
+    ],
+    [
+      'before a turn of the user come after it, as one',
+      [said('a'), answered('b'), instructed('x'), said('c'), instructed('y')],
+      { messages: [turn('user', 'a'), turn('assistant', 'b'), turn('user', 'c'), turn('system', 'x', 'y')] },
+    ],
+    [
+      'without a turn of the user before them are for all of it',
+      [said('a'), answered('b'), instructed('x')],
+      { system: 'x', messages: [turn('user', 'a'), turn('assistant', 'b')] },
+    ],
+    [
+      'may have nothing but the effort of the turn',
+      [said('a'), instructed('', { output_config: { effort: 'low' } })],
+      { messages: [turn('user', 'a'), { role: 'system', output_config: { effort: 'low' } }] },
+    ],
+  ])('has the instructions where a model takes them: those %s', async (_what, messages, expected) => {
+    expect(await sent({ messages, traits: { system_turns: true } })).toEqual({ ...plain, ...expected });
+    const { messages: turns } = (await sent({ messages })) as Sent;
+    expect(turns.map(({ role }) => role)).not.toContain('system');
+  });
+
+  it.each<[string, Partial<UpstreamChat>, string | undefined]>([
+    ['none', {}, undefined],
+    [
+      'an edit of the context',
+      own({ context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } }),
+      'context-management-2025-06-27',
+    ],
+    ['a binding of thoughts', own({ thinking: { block_binding: {} } }), 'thinking-binding-controls-2026-08-01'],
+    [
+      'an effort of a turn',
+      { messages: [said('a'), instructed('b', { output_config: { effort: 'low' } })] },
+      'mid-conversation-output-config-2026-07-01',
+    ],
+    ['what its client switches on', own({}, ['effort-2025-11-24', 'made-up-2020-01-01']), 'effort-2025-11-24'],
+    [
+      'what its client and its fields switch on',
+      own({ context_management: { edits: [{ type: 'x' }] } }, ['effort-2025-11-24', 'context-management-2025-06-27']),
+      'effort-2025-11-24,context-management-2025-06-27',
+    ],
+  ])('names the beta features that it has: %s', async (_what, more, expected) => {
+    const { sent: request } = await wire.chat(asking(more));
+    expect(request.headers['anthropic-beta']).toBe(expected);
   });
 
   it('says which parameters of its client it left out or changed, and nothing about a default', () => {

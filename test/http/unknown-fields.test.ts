@@ -156,7 +156,7 @@ describe('fields that only one vendor knows', () => {
   it('are kept apart for the family of that vendor', () => {
     const thinking = { type: 'adaptive', block_binding: { prefix_mismatch_behavior: 'drop_block' } };
     const body = dialects['messages']?.with({
-      top: { context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] }, thinking },
+      top: { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] }, thinking },
       message: { output_config: { effort: 'low' } },
       tool: { defer_loading: true, input_examples: [{ a: 1 }] },
     });
@@ -167,7 +167,7 @@ describe('fields that only one vendor knows', () => {
         api: 'anthropic',
         betas: ['context-management-2025-06-27'],
         fields: {
-          context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+          context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
           thinking: { block_binding: { prefix_mismatch_behavior: 'drop_block' } },
         },
         paths: [
@@ -178,6 +178,64 @@ describe('fields that only one vendor knows', () => {
       tools: [{ vendor: { defer_loading: true, input_examples: [{ a: 1 }] } }],
       messages: [{ vendor: { output_config: { effort: 'low' } } }],
     });
+  });
+});
+
+describe('fields of a vendor that change nothing', () => {
+  const reading = (more: { top?: JsonObject; message?: JsonObject; tool?: JsonObject }) =>
+    readMessages(dialects['messages']?.with(more) ?? {}, tolerantly);
+  it.each<[string, JsonObject]>([
+    ['no edit of the context', { context_management: { edits: [] } }],
+    ['an absent edit', { context_management: null }],
+    ['an empty binding', { thinking: { type: 'adaptive', block_binding: {} } }],
+  ])('are not sent to anybody: %s', (_what, top) => {
+    expect(reading({ top })).not.toHaveProperty('vendor');
+  });
+
+  it.each(['all', { type: 'all' }])(
+    'are sent to Anthropic, and not named where another family answers: keep %j',
+    (keep) => {
+      const edits = [{ type: 'clear_thinking_20251015', keep }];
+      expect(reading({ top: { context_management: { edits } } })).toMatchObject({
+        leftOut: [],
+        vendor: { fields: { context_management: { edits } }, paths: [] },
+      });
+    },
+  );
+});
+
+describe('instructions between the turns of messages', () => {
+  const between = (system: JsonObject) =>
+    readMessages(
+      {
+        ...{ model: 'm', max_tokens: 10 },
+        messages: [
+          { role: 'user', content: 'hi' },
+          { role: 'system', ...system },
+        ],
+      },
+      tolerantly,
+    );
+
+  it('may have an effort and no text, which only Anthropic is sent', () => {
+    expect(between({ output_config: { effort: 'low' } })).toMatchObject({
+      messages: [{ role: 'user' }, { role: 'system', content: '', vendor: { output_config: { effort: 'low' } } }],
+      vendor: { paths: ['messages.1.output_config'] },
+    });
+    expect(between({ content: null }).messages).toHaveLength(1);
+  });
+
+  it('say how long they count', () => {
+    const request = between({ content: 'Be brief.', clear_at: 'next_user_message' });
+    expect(request.messages[1]).toMatchObject({ content: 'Be brief.', vendor: { clear_at: 'next_user_message' } });
+    expect(between({ content: 'Be brief.', clear_at: 'never' })).not.toHaveProperty('vendor');
+  });
+
+  it('lose changes of the tools, which are named', () => {
+    const change = { type: 'tool_removal', tool: { type: 'tool_reference', name: 'f' } };
+    const request = between({ content: [change, { type: 'text', text: 'No more.' }] });
+    expect(request.leftOut).toEqual(['messages.1.content.0.tool_removal']);
+    expect(request.messages[1]).toMatchObject({ content: [{ type: 'text', text: 'No more.' }] });
   });
 });
 

@@ -1555,6 +1555,7 @@ export interface components {
             thinking?: 'adaptive' | 'budget';
             /** @enum {string} */
             api?: 'responses';
+            system_turns?: boolean;
             keeps_reasoning?: boolean;
             inputs?: {
               image?: string;

@@ -102,6 +102,7 @@ const Mapping = z.strictObject({
   tools_max: z.int().min(1).max(10_000).optional(),
   thinking: z.enum(['adaptive', 'budget']).optional(),
   api: z.enum(['responses']).optional(),
+  system_turns: flag,
   keeps_reasoning: flag,
   inputs: z
     .strictObject({

@@ -96,14 +96,22 @@ export type AssistantBlock = z.infer<typeof AssistantBlock>;
 const UserBlock = z.discriminatedUnion('type', [Text, Image, ToolResult, SearchResult, ProviderBlock]);
 export type UserBlock = z.infer<typeof UserBlock>;
 
-/** What Anthropic alone knows of a message: the effort of one turn. */
+/** What Anthropic alone knows of a message: the effort of one turn, and how long instructions between the turns count. */
 const turn = { output_config: anyJson.optional() };
+const systemTurn = { ...turn, clear_at: z.string().max(64).nullish() };
+/** Changes of the tools within the conversation. All tools are offered from its beginning. */
+const ToolChange = z.object({ type: z.enum(['tool_addition', 'tool_removal']) }).catchall(anyJson);
 const Message = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('user'), content: contentOf(UserBlock), ...turn }),
   z.strictObject({ role: z.literal('assistant'), content: contentOf(AssistantBlock), ...turn }),
-  z.strictObject({ role: z.literal('system'), content: contentOf(Text), ...turn }),
+  z.strictObject({
+    role: z.literal('system'),
+    content: contentOf(z.discriminatedUnion('type', [Text, ToolChange])).nullish(),
+    ...systemTurn,
+  }),
 ]);
 export type Message = z.infer<typeof Message>;
+export type SystemMessage = Extract<Message, { role: 'system' }>;
 
 const CustomTool = z.strictObject({
   type: z.literal('custom').nullish(),
@@ -189,6 +197,16 @@ export const MessagesBody = z.strictObject({
   metadata: z.strictObject({ user_id: z.string().max(512).nullish() }).nullish(),
   service_tier: z.enum(['auto', 'standard_only']).nullish(),
   stream: z.boolean().nullish(),
+});
+
+/** Edits of the context (https://platform.claude.com/docs/en/build-with-claude/context-editing, read 2026-11-26) that keep all of it. */
+export const KeepsAll = z.object({
+  edits: z.array(
+    z.object({
+      type: z.string().startsWith('clear_thinking_'),
+      keep: z.union([z.literal('all'), z.object({ type: z.literal('all') })]),
+    }),
+  ),
 });
 
 /** What must not be ignored in silence. */

@@ -14,6 +14,7 @@ import { effortOfBudget } from '../../domain/reasoning.ts';
 import type { SignedThought, Thinking } from '../../domain/thoughts.ts';
 import {
   CountBody,
+  KeepsAll,
   MessagesBody,
   messagesRules,
   type AssistantBlock,
@@ -22,6 +23,7 @@ import {
   type Message,
   type ProviderBlock,
   type SearchResultBlock,
+  type SystemMessage,
   type TextBlock,
   type Tool,
   type ToolReferenceBlock,
@@ -84,7 +86,8 @@ type Asked = z.infer<typeof CountBody>;
 function toRequest(asked: Asked, maxTokens: number, reading: Reading): ChatRequest & { unoffered: string[] } {
   const { model, system, tool_choice: choice, output_config: output } = asked;
   const own = new VendorFieldCollector();
-  own.add(given({ context_management: asked.context_management }));
+  const { context_management } = asked;
+  own.add(given({ context_management }), undefined, { isWithoutEffect: keepsAll(context_management) });
   if (asked.thinking && asked.thinking.type !== 'disabled')
     own.add(given({ block_binding: asked.thinking.block_binding }), 'thinking');
   const history: ProviderPart[] = [];
@@ -118,6 +121,9 @@ function toRequest(asked: Asked, maxTokens: number, reading: Reading): ChatReque
     unoffered,
   };
 }
+
+/** Whether the edits of the context drop nothing, as those that Claude Code asks for with every request. */
+const keepsAll = (management: Asked['context_management']): boolean => KeepsAll.safeParse(management).success;
 
 /** Without the provider's search for tools, one that waits to be found would never be offered. */
 function offered(tools: readonly Tool[], own: VendorFieldCollector): OfferedTools {
@@ -187,20 +193,29 @@ function toThinking({ thinking, output_config: output }: Asked): Thinking | unde
 /** The messages. Blocks of tools that the provider ran are left out and added to `history`. */
 function toMessages(messages: readonly Message[], own: VendorFieldCollector, history: ProviderPart[]): ChatMessage[] {
   const called = new Set<string>();
+  /** Adds the blocks that are not read to `history`, and returns how many are left. */
+  const leaveOut = (blocks: readonly { type: string }[], index: number): number => {
+    const unread = blocks.flatMap(({ type: kind }, position) =>
+      readBlocks.includes(kind) ? [] : [{ path: `messages.${index}.content.${position}`, kind }],
+    );
+    history.push(...unread);
+    return blocks.length - unread.length;
+  };
   return messages.flatMap((message, index): ChatMessage[] => {
-    const vendor = given({ vendor: own.of(`messages.${index}`, given({ output_config: message.output_config })) });
-    if (message.role === 'system') return [{ role: 'system', content: toContent(message.content), ...vendor }];
+    const clear_at = message.role === 'system' && message.clear_at !== 'never' ? message.clear_at : undefined;
+    const fields = given({ output_config: message.output_config, clear_at });
+    const vendor = given({ vendor: own.of(`messages.${index}`, fields) });
+    if (message.role === 'system') {
+      if (Array.isArray(message.content)) leaveOut(message.content, index);
+      return toSystem(message, vendor);
+    }
     if (typeof message.content === 'string') {
       if (message.role === 'user') return [{ role: 'user', content: message.content, ...vendor }];
       return [{ role: 'assistant', content: message.content, toolCalls: [], ...vendor }];
     }
     const at = `messages.${index}.content`;
-    const ofProvider = message.content.flatMap((block, position) =>
-      isOfProvider(block) ? [{ path: `${at}.${position}`, kind: block.type }] : [],
-    );
-    history.push(...ofProvider);
     // A turn of which nothing is left is none: some providers refuse an empty message.
-    if (ofProvider.length > 0 && ofProvider.length === message.content.length) return [];
+    if (leaveOut(message.content, index) === 0 && message.content.length > 0) return [];
     if (message.role === 'user') {
       return toUserMessages(message.content, called, at).map((one) => ({ ...one, ...vendor }));
     }
@@ -210,8 +225,17 @@ function toMessages(messages: readonly Message[], own: VendorFieldCollector, his
   });
 }
 
-const isOfProvider = (block: UserBlock | AssistantBlock): block is ProviderBlock =>
-  !['text', 'image', 'tool_use', 'tool_result', 'search_result', 'thinking', 'redacted_thinking'].includes(block.type);
+/** Instructions between the turns. A message may have nothing but fields of its vendor, such as the effort of the turn. */
+function toSystem({ content }: SystemMessage, vendor: { vendor?: JsonObject }): ChatMessage[] {
+  const said = typeof content === 'string' ? content : (content ?? []).filter((block) => block.type === 'text');
+  if (said.length === 0 && !vendor.vendor && content !== '') return [];
+  return [{ role: 'system', content: said.length === 0 ? '' : toContent(said), ...vendor }];
+}
+
+const isOfProvider = (block: UserBlock | AssistantBlock): block is ProviderBlock => !readBlocks.includes(block.type);
+const readBlocks: readonly string[] = [
+  ...['text', 'image', 'tool_use', 'tool_result', 'search_result', 'thinking', 'redacted_thinking'],
+];
 
 /** The results of tools come before what else the user says. */
 function toUserMessages(blocks: readonly UserBlock[], called: ReadonlySet<string>, at: string): ChatMessage[] {

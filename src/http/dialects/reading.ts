@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { asksForNothing } from '../../domain/asks-for-nothing.ts';
 import type { VendorApi, VendorFields } from '../../domain/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { removeUnknownFields, type FieldRules } from '../unknown-fields.ts';
@@ -36,11 +37,11 @@ export class VendorFieldCollector {
   #isUsed = false;
 
   /**
-   * The given fields of one object, which stands at `path`; undefined if there are none. Null means absent. Fields without effect on the answer
-   * are not named where another family is not sent them.
+   * The given fields of one object, which stands at `path`; undefined if there are none. A value that asks for nothing means absent. Fields without
+   * effect on the answer are not named where another family is not sent them.
    */
   of(path: string, fields: JsonObject, { isWithoutEffect = false } = {}): JsonObject | undefined {
-    const given = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+    const given = Object.entries(fields).filter(([, value]) => !asksForNothing(value));
     if (given.length === 0) return undefined;
     this.#isUsed = true;
     if (!isWithoutEffect) this.#paths.push(...given.map(([key]) => (path === '' ? key : `${path}.${key}`)));
@@ -48,8 +49,8 @@ export class VendorFieldCollector {
   }
 
   /** The same for fields of the request itself or of an object in it, whose name is `within`. */
-  add(fields: JsonObject, within?: string): void {
-    const given = this.of(within ?? '', fields);
+  add(fields: JsonObject, within?: string, about: { isWithoutEffect?: boolean } = {}): void {
+    const given = this.of(within ?? '', fields, about);
     if (given) Object.assign(this.#fields, within === undefined ? given : { [within]: given });
   }
 

@@ -163,11 +163,43 @@ function complaintAbout(input: Fields, betas: string): string | null {
     return '`max_tokens` must be greater than `thinking.budget_tokens`.';
   const messages = objectsOf(input.messages);
   if (messages.length === 0) return 'messages: at least one message is required';
-  if (messages.some(({ role }) => role !== 'user' && role !== 'assistant')) return 'messages: Unexpected role';
-  const blocks = messages.flatMap(({ content }) => objectsOf(content));
-  if (blocks.some(({ type, text }) => type === 'text' && text === ''))
-    return 'messages: text content blocks must be non-empty';
+  const complaint = complaintAboutTurns(messages, input.model) ?? complaintAboutBetas(input, messages, betas);
+  if (complaint !== null) return complaint;
   return complaintAboutThoughts(messages, thinking?.type === 'enabled');
+}
+
+/** Models since Claude Opus 4.8 take instructions between the turns, right after one of the user. */
+const takesSystemTurns = (model: string): boolean => /^claude-[a-z]+-([5-9]|4-[89])/.test(model);
+
+function complaintAboutTurns(messages: Fields[], model: string): string | null {
+  if (messages[0]?.role !== 'user') return 'messages: first message must use the "user" role';
+  for (const [index, { role, content }] of messages.entries()) {
+    if (role === 'system' && !takesSystemTurns(model)) return "messages: role 'system' is not supported on this model";
+    if (role === 'system' && messages[index - 1]?.role !== 'user')
+      return `messages.${index}: a system message must follow a user message`;
+    if (role !== 'user' && role !== 'assistant' && role !== 'system') return 'messages: Unexpected role';
+    const blocks = objectsOf(content);
+    if (blocks.some(({ type, text }) => type === 'text' && text === ''))
+      return 'messages: text content blocks must be non-empty';
+    if (blocks.length > 0 && blocks.every(({ type, text }) => type === 'text' && String(text).trim() === ''))
+      return 'messages: text content blocks must contain non-whitespace text';
+  }
+  const last = messages.at(-1);
+  const end = last?.role === 'assistant' ? objectsOf(last.content).at(-1) : undefined;
+  if (end?.type === 'text' && /\s$/.test(String(end.text)))
+    return 'messages: final assistant content cannot end with trailing whitespace';
+  return null;
+}
+
+/** Fields that are unknown without their beta. */
+function complaintAboutBetas(input: Fields, messages: Fields[], betas: string): string | null {
+  const lacks = (beta: string, isUsed: boolean): boolean => isUsed && !betas.includes(beta);
+  const turned = messages.findIndex(({ output_config: config }) => config !== undefined);
+  if (lacks('mid-conversation-output-config-', turned >= 0) && !betas.includes('per-turn-control-'))
+    return `messages.${turned}.output_config: Extra inputs are not permitted`;
+  if (lacks('thinking-binding-controls-', objectOf(input.thinking)?.block_binding !== undefined))
+    return 'thinking.block_binding: Extra inputs are not permitted';
+  return null;
 }
 
 /** Thoughts must come back unchanged. With a budget, the turn that called a tool must begin with them. */
