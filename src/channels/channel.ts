@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { TaskType } from '../domain/task.ts';
 import type { MediaInputKey } from '../domain/parameters.ts';
 import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
+import type { VendorRules } from '../domain/vendor-rules.ts';
 import type { Tokenizer } from '../platform/tokens/token-counter.ts';
 import type { SilenceLimits } from './stream-upstream.ts';
 
@@ -139,6 +140,8 @@ export interface Adapter {
   tokenizer?: Tokenizer;
   /** The same for mappings with `api: responses`. */
   responsesSupports?: ChatSupports;
+  /** What each vendor of this family takes of a chat, by the word `vendor` of a mapping. */
+  chatVendors?: Readonly<Record<string, VendorRules>>;
   /** What a client should know about parameters that this family leaves out or changes, in sentences. Absent: it sends all as they are. */
   chatWarnings?(request: UpstreamChat): string[];
   /** Submits once and never retries. */

@@ -3,6 +3,7 @@ import { readRetryAfter } from '../platform/retry-after.ts';
 import { isTimeout, type CallOutcome } from './call-upstream.ts';
 import { fieldsIn } from './event-fields.ts';
 import { ownStatus, statusOfWords } from './own-status.ts';
+import { toldDelay } from './told-delay.ts';
 import { toldRefusal } from './told-refusal.ts';
 
 /**
@@ -70,14 +71,15 @@ export function unreadable({ status, body }: Answered, shape: string): Verdict<n
 
 /** An error that the provider told, with its words. */
 export function toldTrouble(
-  { status, headers }: Answered,
+  { status, headers, body }: Answered,
   own: string[] | null,
   errorClass: ErrorClass,
   now: () => number,
 ): Verdict<never> {
   const detail = brief(['HTTP', status, ...(own ?? []).map(plainWord).filter(Boolean)].join(' '));
   const mayTellWhen = errorClass === 'rate_limit' || errorClass === 'provider_error';
-  const retryAfterSeconds = mayTellWhen ? retryAfter(headers['retry-after'], now) : undefined;
+  const told = 'json' in body ? toldDelay(body.json) : undefined;
+  const retryAfterSeconds = mayTellWhen ? retryAfter(headers['retry-after'], now, told) : undefined;
   return {
     kind: 'trouble',
     errorClass,
@@ -264,8 +266,8 @@ export const plainWord = (word: string): string => (/^[\w.:-]{1,128}$/.test(word
 
 const retryAfterSecondsMax = 86_400;
 
-/** The upstream's `Retry-After`, from 1 s to one day. Undefined without a usable header. */
-function retryAfter(header: string | undefined, now: () => number): number | undefined {
-  const seconds = readRetryAfter(header, now());
-  return seconds === null ? undefined : Math.min(Math.max(seconds, 1), retryAfterSecondsMax);
+/** The upstream's `Retry-After`, else the delay that its error tells, from 1 s to one day. Undefined without a usable one. */
+function retryAfter(header: string | undefined, now: () => number, told: number | undefined): number | undefined {
+  const seconds = readRetryAfter(header, now()) ?? told;
+  return seconds === undefined ? undefined : Math.min(Math.max(Math.ceil(seconds), 1), retryAfterSecondsMax);
 }

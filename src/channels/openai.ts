@@ -21,6 +21,8 @@ import { responsesSupports, toResponsesBody, toResponsesReply } from './openai-r
 import { responsesEvents } from './openai-responses-stream.ts';
 import { openaiToolRules } from './tool-words.ts';
 import { openaiEvents } from './openai-stream.ts';
+import { forVendor, vendorWarnings } from './openai-vendor-request.ts';
+import { openaiVendors } from './openai-vendors.ts';
 import { wholeCounts } from './total-tokens.ts';
 
 /**
@@ -53,6 +55,8 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
       extra: true,
     },
     responsesSupports,
+    chatVendors: openaiVendors,
+    chatWarnings: (request) => (usesResponses(request) ? [] : vendorWarnings(request)),
     tokenizer: 'o200k',
     stopsAtHangUp: true,
     ...openaiMedia(caller),
@@ -71,7 +75,8 @@ const pathOf = (request: UpstreamChat): string => (usesResponses(request) ? '/re
 const replyOf = (json: unknown, request: UpstreamChat) =>
   usesResponses(request) ? toResponsesReply(json) : toReply(json);
 
-function toBody(request: UpstreamChat): RequestBody {
+function toBody(asked: UpstreamChat): RequestBody {
+  const request = forVendor(asked);
   const { responseFormat: format, toolChoice: choice } = request;
   return {
     // First, so that a further field cannot replace a priced one.
@@ -81,10 +86,9 @@ function toBody(request: UpstreamChat): RequestBody {
     ...named(request, 'max_tokens', request.maxTokens),
     ...named(request, 'temperature', request.temperature),
     top_p: request.topP,
-    top_k: request.topK,
-    stop: request.stop,
+    ...taken(request, { top_k: request.topK, stop: request.stop, n: 1 }),
     ...named(request, 'seed', request.seed),
-    ...taken(request, { user: request.user }),
+    ...named(request, 'user', request.user),
     ...(request.tools.length > 0 && {
       tools: request.tools.map(({ name, description, parameters, strict }) => ({
         type: 'function',
@@ -94,7 +98,6 @@ function toBody(request: UpstreamChat): RequestBody {
       tool_choice: typeof choice === 'object' ? { type: 'function', function: { name: choice.name } } : choice,
     }),
     response_format: format && toFormat(format),
-    n: 1,
     stream: false,
     ...request.fixed,
   };
@@ -104,7 +107,7 @@ function toBody(request: UpstreamChat): RequestBody {
 const toStreamBody = (request: UpstreamChat): RequestBody =>
   usesResponses(request)
     ? { ...toResponsesBody(request), stream: true }
-    : { ...toBody(request), stream: true, ...taken(request, { stream_options: { include_usage: true } }) };
+    : { ...toBody(request), stream: true, ...taken(forVendor(request), { stream_options: { include_usage: true } }) };
 
 function toFormat({ type, ...schema }: ResponseFormat): RequestBody {
   return type === 'json_schema' ? { type, json_schema: schema } : { type };
@@ -116,6 +119,7 @@ const taken = ({ parameters }: UpstreamChat, fields: RequestBody): RequestBody =
 
 function named(request: UpstreamChat, key: string, value: JsonValue | undefined): JsonObject {
   const rule = request.parameters?.[key];
+  if (rule === null) return {};
   const names = rule ? [rule].flat().map(({ name }) => name) : [key];
   return value === undefined ? {} : Object.fromEntries(names.map((name) => [name, value]));
 }

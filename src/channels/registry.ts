@@ -1,4 +1,5 @@
 import type { MediaFamilies } from '../domain/media-support.ts';
+import type { VendorRules } from '../domain/vendor-rules.ts';
 import type { Adapter } from './channel.ts';
 import type { UpstreamCaller } from './call-upstream.ts';
 import { createAnthropic } from './anthropic.ts';
@@ -10,6 +11,7 @@ import { createKling, klingMedia } from './kling.ts';
 import { createMinimax, minimaxMedia } from './minimax.ts';
 import { createOpenai } from './openai.ts';
 import { openaiMediaTypes } from './openai-media.ts';
+import { openaiVendors } from './openai-vendors.ts';
 import { createReplicate, replicateMedia } from './replicate.ts';
 import { createRunway, runwayMedia } from './runway.ts';
 import { createSeedance, seedanceMedia } from './seedance.ts';
@@ -52,6 +54,9 @@ export const mediaFamilies: MediaFamilies = {
 
 /** The families whose chat adapter passes listed further fields through (`chatSupports.extra`). */
 export const passingFamilies: readonly string[] = ['openai'];
+
+/** The vendors of each chat family that have tables of their own, by the word `vendor` of a mapping. */
+export const chatVendors: Readonly<Record<string, Readonly<Record<string, VendorRules>>>> = { openai: openaiVendors };
 
 export type Adapters = Readonly<Record<string, Adapter>>;
 

@@ -123,6 +123,8 @@ export interface UpstreamMapping {
   system_turns?: boolean;
   /** OpenAI: the API that serves the model. Absent: chat completions. */
   api?: 'responses';
+  /** OpenAI-compatible: the vendor, whose own table says which fields it takes. Absent: OpenAI's own fields are sent. */
+  vendor?: string;
   /** OpenAI-compatible: the model wants its `reasoning_content` back with the results of its tool calls. */
   keeps_reasoning?: boolean;
   /** The provider's names of the media inputs, for families whose models each use other names. */

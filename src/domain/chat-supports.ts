@@ -6,7 +6,8 @@ import { GatewayError } from './errors.ts';
 import type { JsonValue } from './json.ts';
 import { fromThinkingConfig, isEffort } from './reasoning.ts';
 import { asksForThoughts, type ThoughtKind } from './thoughts.ts';
-import { neverLeftOut, passThroughDefault, withoutEffect } from './pass-through.ts';
+import { leftOutSilently, neverLeftOut, passThroughDefault, withoutEffect } from './pass-through.ts';
+import { asTakenBy, cannotForce, type VendorRules } from './vendor-rules.ts';
 
 /** The parts of a chat request that one provider family supports, beyond messages, tools and the usual parameters. */
 export interface ChatSupports {
@@ -38,6 +39,8 @@ export interface ChatSupports {
   vendorApi?: VendorApi;
   /** The further fields that the family translates. */
   translates?: readonly string[];
+  /** What the vendor of the mapping takes, of the family `openai`. */
+  vendor?: VendorRules;
 }
 
 /**
@@ -83,33 +86,65 @@ const furtherFields = ({ extra }: ChatSupports, request: ChatRequest): string[] 
 
 /** What a mapping says about the requests that its model takes. */
 type MappingLimits = Partial<
-  Pick<UpstreamMapping, 'pass_through' | 'parameters' | 'fixed' | 'no_forced_tools' | 'tools_max' | 'thinking' | 'api'>
+  Pick<
+    UpstreamMapping,
+    'pass_through' | 'parameters' | 'fixed' | 'no_forced_tools' | 'tools_max' | 'thinking' | 'api' | 'vendor'
+  >
 >;
 
-/** The further fields that a mapping's family may be sent. A client that asks for another value of a fixed field would not get it. */
-const passedThrough = ({ pass_through: listed, fixed = {} }: MappingLimits): readonly string[] =>
-  (listed ?? passThroughDefault).filter((field) => !Object.hasOwn(fixed, field));
+/**
+ * The further fields that a request may have at a mapping's family. A client that asks for another value of a fixed field would not get it. What
+ * a vendor takes beyond the usual fields, a route of the specification refuses as it always did.
+ */
+function passedThrough(
+  { pass_through: listed, fixed = {} }: MappingLimits,
+  { vendor }: ChatSupports,
+  { isOfSpec }: ChatRequest,
+): readonly string[] {
+  const further = isOfSpec ? [] : (vendor?.further ?? []);
+  return (listed ?? [...passThroughDefault, ...further]).filter((field) => !Object.hasOwn(fixed, field));
+}
+
+/** The request as the vendor of a mapping takes it, and what it loses for that. What the catalog lists, the vendor takes. */
+function atVendor(
+  { pass_through: listed = [], parameters = {} }: MappingLimits,
+  { vendor }: ChatSupports,
+  request: ChatRequest,
+): { request: ChatRequest; lost: string[] } {
+  if (vendor === undefined) return { request, lost: [] };
+  const further = [...vendor.further, ...listed].filter((field) => parameters[field] !== null);
+  const taken = asTakenBy({ ...vendor, further }, request, [...passThroughDefault, ...vendor.further]);
+  return { ...taken, lost: taken.lost.filter((field) => !leftOutSilently.includes(field)) };
+}
 
 /**
- * The request as the family of a mapping can carry it, and the fields that are left out for that, by the names of the shared checks. Only a
- * tolerant request loses fields: those of another vendor's API and further fields that the family is not sent.
+ * The request as the family of a mapping can carry it, and what it loses for that, by the names of the shared checks. A tolerant request loses
+ * fields of another vendor's API and further fields that the family is not sent (`leftOut`). Every request loses the parameters that the
+ * vendor of the mapping lacks, which are `unsent` if the request is not tolerant.
  */
 export function carriedBy(
   mapping: MappingLimits,
   supports: ChatSupports,
-  request: ChatRequest,
-): { request: ChatRequest; leftOut: string[] } {
-  if (request.leftOut === undefined) return { request, leftOut: [] };
-  const sent = supports.extra ? passedThrough(mapping) : [...withoutEffect, ...(supports.translates ?? [])];
+  asked: ChatRequest,
+): { request: ChatRequest; leftOut: string[]; unsent: string[] } {
+  const { request: taken, lost } = atVendor(mapping, supports, asked);
+  if (taken.leftOut === undefined) return { request: taken, leftOut: [], unsent: lost };
+  const { request, leftOut: unable } = withoutUnable(supports, taken);
+  const sent = supports.extra
+    ? passedThrough(mapping, supports, request)
+    : [...withoutEffect, ...(supports.translates ?? [])];
   const followsEffort = !supports.translates?.includes('reasoning_effort') || mapping.thinking !== undefined;
+  const isOwn = request.vendor === undefined || request.vendor.api === supports.vendorApi;
+  const repeated = isOwn ? (request.vendor?.shared ?? []) : [];
   const isSent = (field: string): boolean => sent.includes(field) && (field !== 'reasoning_effort' || followsEffort);
   // What must not be left out stays, so that it is refused.
   const isKept = (field: string, value: JsonValue): boolean =>
-    isSent(field) || (Object.hasOwn(neverLeftOut, field) && !asksForNothing(value));
+    !repeated.includes(field) && (isSent(field) || (Object.hasOwn(neverLeftOut, field) && !asksForNothing(value)));
   const { vendor, thinking, ...shared } = supports.gemini ? request : withoutGemini(request);
   const isThinkable = followsEffort || !asksForThoughts(thinking);
   const further = Object.entries(shared.extra);
-  const isOwn = vendor === undefined || vendor.api === supports.vendorApi;
+  const isNamed = (field: string, value: JsonValue): boolean =>
+    !isKept(field, value) && !repeated.includes(field) && !isWithoutEffect(field, value);
   return {
     request: {
       ...(isOwn ? shared : withoutVendorFields(shared)),
@@ -118,11 +153,32 @@ export function carriedBy(
       extra: Object.fromEntries(further.filter(([field, value]) => isKept(field, value))),
     },
     leftOut: [
-      ...further.flatMap(([field, value]) => (isKept(field, value) || isWithoutEffect(field, value) ? [] : [field])),
+      ...further.flatMap(([field, value]) => (isNamed(field, value) ? [field] : [])),
       ...(isOwn ? [] : (vendor?.paths ?? [])),
       ...(isThinkable ? [] : ['thinking']),
       ...(supports.gemini || !request.gemini?.safetySettings ? [] : ['safetySettings']),
+      ...lost,
+      ...unable,
     ],
+    unsent: [],
+  };
+}
+
+/** A tolerant request without the parameters that its family lacks. They change how an answer is drawn, not what it is about. */
+function withoutUnable(
+  { seed, topK, serialToolCalls }: ChatSupports,
+  request: ChatRequest,
+): { request: ChatRequest; leftOut: string[] } {
+  const lacked = [
+    ...(seed || request.seed === undefined ? [] : [['seed', 'seed'] as const]),
+    ...(topK || request.topK === undefined ? [] : [['top_k', 'topK'] as const]),
+    ...(serialToolCalls || request.parallelToolCalls !== false
+      ? []
+      : [['parallel_tool_calls', 'parallelToolCalls'] as const]),
+  ];
+  return {
+    request: { ...request, ...Object.fromEntries(lacked.map(([, member]) => [member, undefined])) },
+    leftOut: lacked.map(([field]) => field),
   };
 }
 
@@ -134,18 +190,20 @@ function withoutGemini({ gemini, ...request }: ChatRequest): ChatRequest {
   return { ...request, extra, ...(thinking && { thinking }) };
 }
 
-function refusalOf(param: string, { toolsMax }: ChatSupports, { tools }: ChatRequest): string {
+function refusalOf(param: string, { toolsMax }: ChatSupports, { tools, isOfSpec }: ChatRequest): string {
   if (/^messages\.\d+\.content$/.test(param))
     return `${param}: this model takes no turn of the user that is only white space.`;
   if (param === 'tools' && toolsMax !== undefined)
     return `tools: this model takes at most ${toolsMax} tools, and this request offers ${tools.length}.`;
+  if (param === 'tool_choice' && !isOfSpec)
+    return 'tool_choice: this model cannot be forced to call a tool. Send "auto", or ask for JSON by response_format.';
   const advice = Object.hasOwn(neverLeftOut, param) ? neverLeftOut[param] : undefined;
   const refusal = `This model does not support the field ${param}, or not with this value`;
   return advice === undefined ? `${refusal}.` : `${refusal}: ${advice}`;
 }
 
 const isWithoutEffect = (field: string, value: JsonValue): boolean =>
-  withoutEffect.includes(field) || asksForNothing(value);
+  leftOutSilently.includes(field) || asksForNothing(value);
 
 const withoutVendorFields = (request: ChatRequest): ChatRequest => ({
   ...request,
@@ -159,6 +217,9 @@ const withoutVendorFields = (request: ChatRequest): ChatRequest => ({
 /** The first field that the model of a mapping does not support, or null. */
 function unsupportedByMapping(mapping: MappingLimits, supports: ChatSupports, request: ChatRequest): string | null {
   const choice = request.toolChoice;
+  if (supports.vendor && !request.isOfSpec && cannotForce(supports.vendor, request)) return 'tool_choice';
+  if (supports.vendor && !request.isOfSpec && (request.stop?.length ?? 0) > (supports.vendor.stopMax ?? Infinity))
+    return 'stop';
   if (mapping.no_forced_tools && (choice === 'required' || typeof choice === 'object')) return 'tool_choice';
   // A family that translates efforts thinks only where the catalog says how.
   if (supports.translates?.includes('reasoning_effort') && !mapping.thinking && asksForThoughts(request.thinking))
@@ -174,15 +235,15 @@ function unsupportedByMapping(mapping: MappingLimits, supports: ChatSupports, re
  */
 export function familiesTaking(
   upstream: Readonly<Record<string, MappingLimits>>,
-  supportsOf: (family: string, api: UpstreamMapping['api']) => ChatSupports | undefined,
+  supportsOf: (family: string, api: UpstreamMapping['api'], vendor: string | undefined) => ChatSupports | undefined,
   asked: ChatRequest,
 ): string[] {
   const judged = Object.entries(upstream).flatMap(([family, mapping]) => {
-    const ofFamily = supportsOf(family, mapping.api);
+    const ofFamily = supportsOf(family, mapping.api, mapping.vendor);
     if (!ofFamily) return [];
     const supports = { ...ofFamily, ...(mapping.tools_max !== undefined && { toolsMax: mapping.tools_max }) };
     const request = withoutUnsent(carriedBy(mapping, supports, asked).request, mapping.parameters ?? {});
-    const passThrough: readonly string[] = passedThrough(mapping);
+    const passThrough = passedThrough(mapping, supports, request);
     const field = unsupportedByMapping(mapping, supports, request) ?? unsupportedBy(supports, request, passThrough);
     return [{ family, field, supports }];
   });

@@ -40,6 +40,8 @@ export interface ChatRequest {
   extra: JsonObject;
   /** Fields of one vendor's API that only its own family is sent. */
   vendor?: VendorFields;
+  /** The request came by a route of the specification, which answers as it always did. */
+  isOfSpec?: true;
   /**
    * The dotted paths of the fields that the dialect left out, in the client's words. Present if and only if the request is tolerant: what a
    * family cannot carry is then left out and named instead of refused (rules "Chat").
@@ -59,6 +61,8 @@ export interface VendorFields {
   fields: JsonObject;
   /** The dotted paths of all of them. */
   paths: readonly string[];
+  /** The further fields that say the same in shared words. The vendor's own family is not sent them. */
+  shared?: readonly string[];
 }
 
 export type ChatMessage =
@@ -182,19 +186,17 @@ export interface UpstreamChat extends ChatRequest {
   /** Fields of the catalog that are always sent, beside the model or, for Gemini, in `generationConfig`. */
   fixed?: JsonObject;
   /** What the catalog says about the model at this family. */
-  traits?: Pick<UpstreamMapping, 'thinking' | 'api' | 'keeps_reasoning' | 'system_turns'>;
+  traits?: Pick<UpstreamMapping, 'thinking' | 'api' | 'vendor' | 'keeps_reasoning' | 'system_turns' | 'pass_through'>;
 }
 
 /** The request as it is sent to one family: without the parameters that the catalog maps to null. */
 export function toUpstreamChat(
   request: ChatRequest,
-  mapping: Pick<
-    UpstreamMapping,
-    'model' | 'parameters' | 'fixed' | 'thinking' | 'api' | 'keeps_reasoning' | 'system_turns'
-  >,
+  mapping: Pick<UpstreamMapping, 'model' | 'parameters' | 'fixed' | keyof NonNullable<UpstreamChat['traits']>>,
 ): UpstreamChat {
-  const { model, parameters, fixed, thinking, api, keeps_reasoning, system_turns } = mapping;
-  const traits = { thinking, api, keeps_reasoning, system_turns };
+  const { model, parameters, fixed, ...others } = mapping;
+  const { thinking, api, vendor, keeps_reasoning, system_turns, pass_through } = others;
+  const traits = { thinking, api, vendor, keeps_reasoning, system_turns, pass_through };
   const sent: UpstreamChat = { ...withoutUnsent(request, parameters), model, parameters, traits };
   return fixed === undefined ? sent : { ...sent, fixed };
 }

@@ -149,11 +149,8 @@ function refuseUnsupported(
   body: Record<string, unknown>,
   dialect: 'core' | 'legacy',
 ): void {
-  const { id, parameters } = entry.model;
-  const optionalKeys = [...mediaInputKeys, 'negative_prompt'] as const;
-  const known = new Set([...envelopeKeys, ...accepted.keys(), 'prompt']);
-  for (const key of optionalKeys) if (parameters[key] === true) known.add(key);
-  if (entry.private.variant_field !== null) known.add('variant');
+  const { id } = entry.model;
+  const known = knownKeys(entry, accepted);
   const mayBeNull = new Set([...optionalKeys, ...tuningKeys, 'variant']);
   for (const [key, value] of Object.entries(body)) {
     if (known.has(key) || (value === null && mayBeNull.has(key))) continue;
@@ -165,6 +162,20 @@ function refuseUnsupported(
     throw new GatewayError('unsupported_parameter', { message, param: quoted(key) });
   }
 }
+
+const optionalKeys = [...mediaInputKeys, 'negative_prompt'] as const;
+
+/** The fields that a create request for this model may have. */
+export function knownKeys(entry: CatalogEntry, accepted = acceptedParameters(entry)): ReadonlySet<string> {
+  const known = new Set([...envelopeKeys, ...accepted.keys(), 'prompt']);
+  for (const key of optionalKeys) if (entry.model.parameters[key] === true) known.add(key);
+  if (entry.private.variant_field !== null) known.add('variant');
+  return known;
+}
+
+/** Whether a field that a model does not know would be missed: an input, or a setting that has a price at other models. */
+export const wouldBeMissed = (key: string, value: unknown): boolean =>
+  [...optionalKeys, ...tuningKeys, 'variant'].includes(key) || looksLikeMediaInput(key, value);
 
 /** Legacy routes ignore unknown fields, but dropping a picture silently would sell the wrong video. */
 function looksLikeMediaInput(key: string, value: unknown): boolean {

@@ -9,6 +9,15 @@ export type Effort = (typeof efforts)[number];
 
 export const isEffort = (value: JsonValue | undefined): value is Effort => efforts.some((effort) => effort === value);
 
+/** The effort of `known` that is nearest to the given one, the lower of two; undefined if none is known. */
+export function nearestEffort<Known extends Effort>(effort: Effort, known: readonly Known[]): Known | undefined {
+  const distance = (one: Effort): number => Math.abs(efforts.indexOf(one) - efforts.indexOf(effort));
+  return known.reduce<Known | undefined>(
+    (best, one) => (best === undefined || distance(one) < distance(best) ? one : best),
+    undefined,
+  );
+}
+
 /**
  * The tokens for the thoughts of a model that takes a budget: what LiteLLM 1.109 sends for Anthropic. At most half of the answer, so
  * that text is left. Null if that is less than `min` and the model cannot think.

@@ -6,38 +6,60 @@ export interface ToldRefusal {
 }
 
 const messageMax = 300;
-/** Words about the operator's account, and what looks like a key or an id of one. */
+/** Words about the operator's account, and ids of accounts, projects, keys and requests. A sentence with one is not shown. */
 const unfit =
-  /\b(account|organi[sz]ation|billing|api[ _-]?key|credential|tenant|workspace|subscription)\b|\borg-|\bsk-|\bproj_|AIza|@/i;
+  /\b(accounts?|organi[sz]ations?|billing|quotas?|balance|api[ _-]?keys?|credentials?|tenants?|workspaces?|subscriptions?|deployments?)\b|\bprojects?[/ #:]+\d|\b(org|proj|acct|sk|pk|xai|gsk|req|resp|trace|ws)[-_](?=\w*\d)\w{5,}|\buser-\w{16,}|\bsk-|\bproj_|\borg-|AIza|@/i;
+const uuid = /\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/i;
 const longToken = /[A-Za-z0-9_-]{40,}/;
 const vendors =
-  /\b(open ?ai|azure|anthropic|claude|google|gemini|vertex|x\.?ai|grok|mistral|deepseek|moonshot|kimi|qwen|alibaba|dashscope|z\.ai|zhipu|minimax|openrouter|together|fireworks|groq|bedrock|vllm)\b(\s*(ai|api))?/gi;
+  /\b(open ?ai|azure|anthropic|claude|google|gemini|vertex|x\.?ai|grok|mistral|deepseek|moonshot|kimi|qwen|alibaba|aliyun|dashscope|z\.ai|zhipu(ai)?|bigmodel|glm|minimax|openrouter|together ?ai|fireworks ?ai|groq|bedrock|aws|vllm|litellm|cloudflare|volcengine|siliconflow|novita|deepinfra)\b(\s*(ai|api)\b)?/gi;
+
+/** Addresses: with a scheme, of a well-known domain, or an IPv4 address. */
+const addresses = [
+  /\b[a-z][a-z\d+.-]*:\/\/\S+/gi,
+  /\b(?:[a-z\d-]+\.)+(?:com|cn|ai|io|net|org|dev|cloud|app|internal|local)\b(?:[:/]\S*)?/gi,
+  /\b\d{1,3}(?:\.\d{1,3}){3}\b(?::\d+)?/g,
+];
+/** A request id with its label, which some vendors append. */
+const requestId = /[([{]?\b(?:request|trace|log)[ _-]?id\b['"]?\s*[:=]?\s*['"]?[\w.-]+['"]?[)\]}]?/gi;
+/** Qwen writes `<400> InternalError.Algo.InvalidParameter: …`, LiteLLM `litellm.BadRequestError: …`. */
+const preamble = /^(?:<\d{3}>\s*)?(?:(?:[A-Za-z]\w*\.)+[A-Z]\w*:\s*)?/;
 
 /**
- * The first sentence of a provider's refusal as a client may read it; null if it cannot be cleaned. It has no URL and no name of a provider, the
- * provider's name of the model becomes ours, and a sentence about an account or a key is not shown at all.
+ * The first sentence of a provider's refusal as a client may read it; null if it cannot be cleaned. It has no URL, no id of a request and no name
+ * of a provider, the provider's name of the model becomes ours, and a sentence about an account or a key is not shown at all.
  */
 export function cleanedSentence(
   text: string,
   names: { upstreamModel: string; model: string; host: string },
 ): string | null {
-  const [line = ''] = text
-    .replaceAll(/https?:\/\/\S+/gi, '')
-    .trim()
-    .split(/[\r\n]/);
-  const [sentence = ''] = line.split(/(?<=[.!?])\s+(?=[A-Z"'])/);
+  const plain = [...addresses, requestId].reduce((rest, pattern) => rest.replaceAll(pattern, ''), text);
+  const [line = ''] = plain.trim().split(/[\r\n]/);
+  const [sentence = ''] = line.replace(preamble, '').split(/(?<=[.!?])\s+(?=[A-Z"'])|(?<=[。！？])/);
   const renamed = sentence
-    .replaceAll(names.upstreamModel, names.model)
-    .replaceAll(vendors, (found) => (names.model.includes(found) ? found : 'the provider'))
+    .replaceAll(modelIn(names.upstreamModel), names.model)
+    .replaceAll(vendors, (found) => (hasWord(names.model, found) ? found : 'the provider'))
     .replaceAll(/\p{Cc}/gu, ' ')
+    .replaceAll(/\s+([.,;:!?])/g, '$1')
     .replaceAll(/\s+/g, ' ')
     .trim();
+  const [hostname = ''] = names.host.split(':');
   const isHidden =
-    unfit.test(renamed) || longToken.test(renamed) || (names.host !== '' && renamed.includes(names.host));
+    [unfit, uuid, longToken].some((pattern) => pattern.test(renamed)) ||
+    (hostname !== '' && renamed.includes(hostname));
   if (renamed.length < 4 || isHidden) return null;
   const short = renamed.length > messageMax ? `${renamed.slice(0, messageMax - 3)}...` : renamed;
-  return /[.!?]$/.test(short) ? short : `${short}.`;
+  return /[.!?。！？]$/.test(short) ? short : `${short}.`;
 }
+
+const hasWord = (text: string, word: string): boolean => text.toLowerCase().includes(word.toLowerCase());
+
+/** The provider's name of the model, in any case, with Google's folder and a date behind it. */
+const modelIn = (name: string): RegExp =>
+  new RegExp(
+    `(?:\\bmodels/)?${name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}(?:-\\d{4}-?\\d\\d-?\\d\\d)?`,
+    'gi',
+  );
 
 /** Roots of fields in the requests of all families, by our names. Messages are divided otherwise at each family. */
 const roots: Readonly<Record<string, string>> = {
@@ -53,9 +75,7 @@ const roots: Readonly<Record<string, string>> = {
 
 /** The field at fault by the names of the shared checks: by the provider's `param`, or by a path in its message. */
 export function sharedParam({ param, message }: ToldRefusal): string | undefined {
-  const path =
-    param ??
-    /(?:^|['"\s*.])((?:messages|tools|contents|system|generation_?config|input)(?:[[.][\w[\].]+))/i.exec(message)?.[1];
+  const path = param ?? pathIn(message);
   if (path === undefined || !/^[\w.[\]-]{1,200}$/.test(path)) return undefined;
   const parts = path
     .replaceAll(/\[(\w+)\]/g, '.$1')
@@ -66,6 +86,11 @@ export function sharedParam({ param, message }: ToldRefusal): string | undefined
   const root = parts[0] ?? '';
   return Object.hasOwn(roots, root) ? roots[root] : undefined;
 }
+
+/** The path of a field in a message, or the field with which the message begins: `max_tokens: 300000 > 64000, which is the maximum`. */
+const pathIn = (message: string): string | undefined =>
+  /(?:^|['"\s*.])((?:messages|tools|contents|system|generation_?config|input)(?:[[.][\w[\].]+))/i.exec(message)?.[1] ??
+  /^['"`]?([a-z_]+)['"`]?\s*:/i.exec(message)?.[1];
 
 /** `tools.N`, or `tools.N.function.parameters` if its schema is at fault. Gemini has all functions in one tool. */
 function toolParam(parts: readonly string[]): string {

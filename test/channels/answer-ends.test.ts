@@ -50,8 +50,8 @@ async function streamed(family: FamilyName, send: (response: ServerResponse) => 
   }
 }
 
-async function whole(family: FamilyName, body: object): Promise<Attempt<ChatReply>> {
-  replies.answer({ status: 200, body });
+async function whole(family: FamilyName, body: object, status = 200): Promise<Attempt<ChatReply>> {
+  replies.answer({ status, body });
   return (await adapterOf(family).chat?.(upstream(), requestTo(family), {})) ?? Promise.reject(new Error('no chat'));
 }
 
@@ -137,7 +137,7 @@ describe('the reason of an answer', () => {
     },
   );
 
-  it.each(['', '  ', null, undefined])(
+  it.each(['', '  ', 'null', null, undefined])(
     'is none if its word is %p, so a stream that is cut after it broke off',
     async (word) => {
       for (const family of Object.keys(words) as (keyof typeof words)[]) {
@@ -267,6 +267,42 @@ describe.each(Object.keys(familyWires) as FamilyName[])('an error inside a 200 o
     const json = errorInside(error);
     expect(await streamed(family, (response) => response.end(event(json)))).toMatchObject(expected);
     expect(await whole(family, json)).toMatchObject(expected);
+  });
+});
+
+describe('how long a provider wants to be left alone', () => {
+  const info = (retryDelay: unknown) => ({
+    details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }],
+  });
+  it.each<[object, number | undefined]>([
+    [{ retry_after: 17 }, 17],
+    [{ retry_after: '17' }, 17],
+    [{ retry_after_ms: 16_200 }, 17],
+    [{ retryAfter: '16.2s' }, 17],
+    [{ metadata: { retry_after_seconds: 17 } }, 17],
+    [{ metadata: { headers: { 'Retry-After': '17' } } }, 17],
+    [info('17s'), 17],
+    [info('16.210s'), 17],
+    [info({ seconds: 17 }), 17],
+    [{ retry_after: 10_000_000 }, 86_400],
+    [{ retry_after: 'soon' }, undefined],
+    [{ retry_after: -5 }, undefined],
+    [{ retry_after: null, details: 'none' }, undefined],
+  ])('is read from the body of a 429, with its own status or inside a 200: %j', async (told, seconds) => {
+    for (const family of Object.keys(familyWires) as FamilyName[]) {
+      const error = { code: 429, type: 'x', status: 'RESOURCE_EXHAUSTED', message: 'Later.', ...told };
+      const json = { type: 'error', error };
+      const expected = { kind: 'transient', errorClass: 'rate_limit', retryAfterSeconds: seconds };
+      const { retryAfterSeconds: _, ...without } = expected;
+      const told429 = async (outcome: Promise<Attempt<ChatReply>>) =>
+        seconds === undefined
+          ? expect(await outcome).toEqual(expect.not.objectContaining({ retryAfterSeconds: expect.anything() }))
+          : expect(await outcome).toMatchObject(expected);
+      expect(await whole(family, json)).toMatchObject(without);
+      await told429(whole(family, json));
+      await told429(streamed(family, (response) => response.end(event(json))));
+      await told429(whole(family, json, 429));
+    }
   });
 });
 

@@ -15,8 +15,8 @@ const ownField: Partial<Record<DialectName, { field: JsonObject; path: string }>
   responses: { field: { truncation: 'auto' }, path: 'truncation' },
   messages: { field: { context_management: { edits: [{ type: 'clear_tool_uses' }] } }, path: 'context_management' },
   Gemini: {
-    field: { generationConfig: { presencePenalty: 0.5 } },
-    path: 'generationConfig.presencePenalty',
+    field: { generationConfig: { mediaResolution: 'MEDIA_RESOLUTION_LOW' } },
+    path: 'generationConfig.mediaResolution',
   },
 };
 

@@ -1556,6 +1556,7 @@ export interface components {
             /** @enum {string} */
             api?: 'responses';
             system_turns?: boolean;
+            vendor?: string;
             keeps_reasoning?: boolean;
             inputs?: {
               image?: string;

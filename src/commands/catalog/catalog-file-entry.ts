@@ -103,6 +103,7 @@ const Mapping = z.strictObject({
   thinking: z.enum(['adaptive', 'budget']).optional(),
   api: z.enum(['responses']).optional(),
   system_turns: flag,
+  vendor: inputName.optional(),
   keeps_reasoning: flag,
   inputs: z
     .strictObject({

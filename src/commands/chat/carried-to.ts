@@ -4,15 +4,18 @@ import { carriedBy } from '../../domain/chat-supports.ts';
 import type { PreparedChat } from './prepare-chat.ts';
 import { supportsOf } from './supports-of.ts';
 
-/** The request as one family is sent it, and all fields of the client that are left out there, by the names of the shared checks. */
+/**
+ * The request as one family is sent it, and all fields of the client that are left out there, by the names of the shared checks. `unsent`: the
+ * parameters that its vendor lacks, of a request that is not tolerant.
+ */
 export function carriedTo(
   { adapters }: Pick<Deps, 'adapters'>,
   { entry, request }: Pick<PreparedChat, 'entry' | 'request'>,
   family: string,
-): { request: ChatRequest; leftOut: string[] } {
+): { request: ChatRequest; leftOut: string[]; unsent: string[] } {
   const mapping = entry.private.upstream[family];
-  const supports = mapping && supportsOf(adapters, family, mapping.api);
+  const supports = mapping && supportsOf(adapters, family, mapping.api, mapping.vendor);
   if (!mapping || !supports) throw new Error(`the family ${family} has no chat or no mapping of the model`);
   const carried = carriedBy(mapping, supports, request);
-  return { request: carried.request, leftOut: [...(request.leftOut ?? []), ...carried.leftOut] };
+  return { ...carried, leftOut: [...(request.leftOut ?? []), ...carried.leftOut] };
 }

@@ -79,7 +79,7 @@ export async function obtainAnswer<Answer>(
     ...nothingCharged(input.requestId, tried.channel.id),
     attempt: endingOf(tried.attemptId, tried.attempt),
   });
-  throw refusalOf(tried.attempt, namesOf(input, tried.channel));
+  throw chatRefusal(input, tried.attempt, tried.channel);
 }
 
 /** Holds the credits and begins the first attempt. If that fails or is refused, the claimed channel is released. */
@@ -119,9 +119,16 @@ async function admit(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promi
 const retryAfterOf = (code: string): number | undefined =>
   code === 'idempotency_in_progress' ? 1 : code === 'concurrency_limit_exceeded' ? 5 : undefined;
 
-/** What must not stand in a message to the client, and our name of the model. */
-const namesOf = ({ prepared: { entry } }: ChatInput, { adapter, baseUrl }: ChannelRow): UpstreamNames => ({
-  model: entry.model.id,
+/** The client's error for the last failed attempt. Routes of the specification tell no words of providers, as they never did. */
+const chatRefusal = (
+  input: ChatInput,
+  attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>,
+  channel: ChannelRow,
+): GatewayError => refusalOf(attempt, input.prepared.request.isOfSpec ? undefined : namesOf(input, channel));
+
+/** What must not stand in a message to the client, and the client's name of the model. */
+const namesOf = ({ prepared: { entry, request } }: ChatInput, { adapter, baseUrl }: ChannelRow): UpstreamNames => ({
+  model: request.model,
   upstreamModel: entry.private.upstream[adapter]?.model ?? entry.model.id,
   host: URL.parse(baseUrl)?.host ?? '',
 });

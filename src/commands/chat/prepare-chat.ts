@@ -31,12 +31,13 @@ export function prepareChat(
 ): PreparedChat {
   checkChatModel(entry.model, asked);
   checkImageUrls({ egress }, asked);
-  const supports = (family: string, api: UpstreamMapping['api']) => supportsOf(adapters, family, api);
+  const supports = (family: string, api: UpstreamMapping['api'], vendor: string | undefined) =>
+    supportsOf(adapters, family, api, vendor);
   const upstream = Object.entries(entry.private.upstream);
   // Thoughts that no provider is sent must not be paid for.
   const sent = withThoughts(asked, {
     isReasoningKept: upstream.some(([, { keeps_reasoning: keeps }]) => keeps === true),
-    kinds: upstream.flatMap(([family, { api }]) => supports(family, api)?.thoughts ?? []),
+    kinds: upstream.flatMap(([family, { api, vendor }]) => supports(family, api, vendor)?.thoughts ?? []),
   });
   const request = withRoomToThink(sent, entry.private.max_tokens);
   const hold = chatHold(request, entry.private.image_tokens);

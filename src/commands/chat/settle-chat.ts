@@ -48,10 +48,7 @@ export async function billChat(
   const least = entry.private.max_tokens?.min ?? 0;
   const silent = thoughtOnly(reply, request.maxTokens < least ? least : undefined);
   const carried = carriedTo(deps, input.prepared, tried.channel.adapter);
-  const warning = [
-    ...parameterWarnings(deps, { entry, request: carried.request }, tried.channel.adapter),
-    silent?.warning,
-  ]
+  const warning = [...parameterWarnings(deps, { entry, ...carried }, tried.channel.adapter), silent?.warning]
     .filter(Boolean)
     .join(' ');
   const answered: ChatAnswered = {
@@ -96,12 +93,12 @@ interface Streamed {
 /** What the client should know about the parameters of its request at this family, in sentences. */
 function parameterWarnings(
   { adapters }: Pick<ChatDeps, 'adapters'>,
-  { entry, request }: Pick<PreparedChat, 'entry' | 'request'>,
+  { entry, request, unsent: lacked }: Pick<PreparedChat, 'entry' | 'request'> & { unsent: readonly string[] },
   family: string,
 ): string[] {
   const mapping = entry.private.upstream[family];
   if (!mapping) return [];
-  const unsent = noEffect(unsentBy(request, mapping.parameters));
+  const unsent = noEffect([...unsentBy(request, mapping.parameters), ...lacked]);
   const changed = adapters[family]?.chatWarnings?.(toUpstreamChat(request, mapping)) ?? [];
   return [...(unsent === null ? [] : [unsent]), ...changed];
 }

@@ -47,7 +47,8 @@ export function readV1GeminiChat(model: string, body: JsonObject, reading: Readi
   const taken = reading.isStrict ? { tools: [], history: [] } : takeProviderTools(body);
   const { asked, leftOut } = readBody(V1GeminiChatBody, withoutHarmless({ ...body }, harmless), geminiRules, reading);
   const own = new VendorFieldCollector();
-  own.add(given(ownSettings(asked.generationConfig)), 'generationConfig');
+  own.add(given({ mediaResolution: asked.generationConfig?.mediaResolution }), 'generationConfig');
+  own.repeat(given(penaltiesOf(asked.generationConfig)), 'generationConfig', sharedPenalties);
   const tools = declarationsOf(asked).map((tool, index) => {
     const vendor = own.of(`tools.${index}`, given(ownToolFields(tool)), { isWithoutEffect: true });
     return { ...toTool(tool), ...given({ vendor }) };
@@ -65,6 +66,7 @@ export function readV1GeminiChat(model: string, body: JsonObject, reading: Readi
     ...toRequest(model, chosen ? single : asked, v1ToolsMax),
     tools,
     ...chosen,
+    extra: furtherOf(asked.generationConfig),
     ...given({ leftOut: leftOut && [...leftOut, ...unoffered], vendor: own.toVendor('gemini') }),
   };
 }
@@ -197,16 +199,22 @@ const V1GenerationConfig = aliased({
   maxOutputTokens: V1MaxTokens.nullish(),
   // An answer of text is what there is here.
   responseModalities: z.array(z.literal('TEXT')).max(1).nullish(),
-  // Gemini alone knows these.
   presencePenalty: z.number().min(-2).max(2).nullish(),
   frequencyPenalty: z.number().min(-2).max(2).nullish(),
+  // Gemini alone knows this.
   mediaResolution: Word.nullish(),
 });
-const ownSettings = (config: Partial<z.output<typeof V1GenerationConfig>> | null | undefined) => ({
+type Settings = Partial<z.output<typeof V1GenerationConfig>> | null | undefined;
+/** Gemini is sent the penalties as its client wrote them, every other family by their shared names. */
+const penaltiesOf = (config: Settings) => ({
   presencePenalty: config?.presencePenalty || null,
   frequencyPenalty: config?.frequencyPenalty || null,
-  mediaResolution: config?.mediaResolution,
 });
+const sharedPenalties = ['presence_penalty', 'frequency_penalty'];
+function furtherOf(config: Settings): JsonObject {
+  const { presencePenalty: presence_penalty, frequencyPenalty: frequency_penalty } = penaltiesOf(config);
+  return given({ presence_penalty, frequency_penalty });
+}
 
 const calling = {
   mode: z.enum(['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE']).nullish(),

@@ -14,6 +14,8 @@ export const geminiWords = {
   top_k: 'generationConfig.topK',
   stop: 'generationConfig.stopSequences',
   seed: 'generationConfig.seed',
+  presence_penalty: 'generationConfig.presencePenalty',
+  frequency_penalty: 'generationConfig.frequencyPenalty',
   response_format: 'generationConfig.responseMimeType',
   thinking: 'generationConfig.thinkingConfig',
   reasoning_effort: 'generationConfig.thinkingConfig',

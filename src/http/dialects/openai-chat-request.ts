@@ -55,14 +55,17 @@ export function readOpenaiChat(body: unknown): ChatRequest {
 /** The same under `/v1`, with any `max_tokens` of at least 1 and, unless the reading is strict, without fields that are not known. */
 export function readV1OpenaiChat(body: JsonObject, reading: Reading = strictly): ChatRequest {
   const { asked, leftOut } = readBody(V1Body, body, { refused: {} }, reading);
-  const { providerRun, ...request } = toRequest(asked);
+  const { providerRun, ...request } = toRequest(asked, { ...openaiChatFields, ...v1OpenaiChatFields });
   const unoffered = leftOutTools(providerRun, { ...reading, isForced: request.toolChoice === 'required' });
   return { ...request, ...given({ leftOut: leftOut && [...leftOut, ...unoffered] }) };
 }
 
-function toRequest(asked: z.infer<typeof V1Body>): ChatRequest & Pick<OfferedTools, 'providerRun'> {
-  const extra = furtherFields(asked);
-  const { model, messages, max_tokens, max_completion_tokens, temperature, top_p, top_k, stop, seed, user } = asked;
+function toRequest(
+  asked: z.infer<typeof V1Body>,
+  known: object = openaiChatFields,
+): ChatRequest & Pick<OfferedTools, 'providerRun'> {
+  const extra = furtherFields(asked, known);
+  const { model, messages, max_tokens, max_completion_tokens, temperature, top_p, top_k, stop, seed } = asked;
   if (isGiven(max_tokens) && isGiven(max_completion_tokens) && max_tokens !== max_completion_tokens) {
     throw new GatewayError('invalid_value', {
       param: 'max_completion_tokens',
@@ -93,7 +96,7 @@ function toRequest(asked: z.infer<typeof V1Body>): ChatRequest & Pick<OfferedToo
       topK: top_k,
       stop: typeof stop === 'string' ? [stop] : stop,
       seed,
-      user,
+      user: asked.safety_identifier ?? asked.user,
     }),
     extra,
     providerRun,
@@ -223,6 +226,8 @@ export const v1OpenaiChatFields = {
   tool_choice: V1ToolChoice.nullish(),
   max_tokens: V1MaxTokens.nullish(),
   max_completion_tokens: V1MaxTokens.nullish(),
+  // OpenAI's later name of `user`.
+  safety_identifier: z.string().max(512).nullish(),
   stream_options: z
     .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
     .nullish(),
@@ -244,10 +249,10 @@ export const harmlessChatFields: HarmlessValues = {
 };
 
 /** The fields that are neither read here nor harmless. Throws for a field that would change the shape of the answer. */
-function furtherFields(asked: z.infer<typeof V1Body>): JsonObject {
+function furtherFields(asked: z.infer<typeof V1Body>, known: object): JsonObject {
   const unread = Object.fromEntries(
     Object.entries(asked).filter(
-      (entry): entry is [string, JsonValue] => isGiven(entry[1]) && !Object.hasOwn(openaiChatFields, entry[0]),
+      (entry): entry is [string, JsonValue] => isGiven(entry[1]) && !Object.hasOwn(known, entry[0]),
     ),
   );
   const further = withoutHarmless(unread, harmlessChatFields);

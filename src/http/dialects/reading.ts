@@ -34,6 +34,7 @@ export function readBody<Schema extends z.ZodType>(
 export class VendorFieldCollector {
   readonly #paths: string[] = [];
   readonly #fields: JsonObject = {};
+  #shared: readonly string[] | undefined;
   #isUsed = false;
 
   /**
@@ -51,12 +52,32 @@ export class VendorFieldCollector {
   /** The same for fields of the request itself or of an object in it, whose name is `within`. */
   add(fields: JsonObject, within?: string, about: { isWithoutEffect?: boolean } = {}): void {
     const given = this.of(within ?? '', fields, about);
-    if (given) Object.assign(this.#fields, within === undefined ? given : { [within]: given });
+    if (given) this.#put(given, within);
+  }
+
+  /** Fields that the request has under shared names too, which other families are sent and which are named where those are left out. */
+  repeat(fields: JsonObject, within: string, shared: readonly string[]): void {
+    const given = this.of(within, fields, { isWithoutEffect: true });
+    if (!given) return;
+    this.#put(given, within);
+    this.#shared = shared;
+  }
+
+  #put(given: JsonObject, within: string | undefined): void {
+    if (within === undefined) Object.assign(this.#fields, given);
+    else {
+      const before = this.#fields[within];
+      this.#fields[within] = { ...(typeof before === 'object' && !Array.isArray(before) ? before : {}), ...given };
+    }
   }
 
   /** What the request says in the vendor's own words; undefined if nothing. */
   toVendor(api: VendorApi, betas: readonly string[] = []): VendorFields | undefined {
     if (!this.#isUsed && betas.length === 0) return undefined;
-    return { api, fields: this.#fields, paths: this.#paths, ...(betas.length > 0 && { betas }) };
+    return {
+      ...{ api, fields: this.#fields, paths: this.#paths },
+      ...(this.#shared && { shared: this.#shared }),
+      ...(betas.length > 0 && { betas }),
+    };
   }
 }

@@ -39,6 +39,8 @@ export interface ChatDialect {
    * named in `x-tollgate-clamped`.
    */
   clampedField?: string;
+  /** A route of the specification, which answers as it always did. */
+  isOfSpec?: true;
   /** Streams every model as its provider writes, as under `/v1`. Otherwise the catalog entry's `stream` decides (spec §2.3). */
   isLive?: boolean;
   /** The beginning of the answer's id. By default OpenAI's. */
@@ -159,7 +161,10 @@ async function prepare(
   dialect: ChatDialect,
   body: JsonObject,
 ): Promise<{ prepared: PreparedChat; clamped: string | null }> {
-  const asked = dialect.read(body, readingOf(ctx));
+  const asked: ChatRequest = {
+    ...dialect.read(body, readingOf(ctx)),
+    ...(dialect.isOfSpec && { isOfSpec: dialect.isOfSpec }),
+  };
   const entry = await findModelFor(deps, asked.model, keyOf(ctx));
   ctx.state.modelId = entry.model.id;
   try {

@@ -10,7 +10,7 @@ import { streamAnswer } from './chat-stream.ts';
 
 /** `POST /api/v1/chat/completions` (spec §4.2). */
 export const chatCompletions = (deps: ChatRouteDeps): AppMiddleware =>
-  answerOpenai(deps, () => ({ route: '/api/v1/chat/completions', read: readOpenaiChat }));
+  answerOpenai(deps, () => ({ route: '/api/v1/chat/completions', isOfSpec: true, read: readOpenaiChat }));
 
 /** `POST /v1/chat/completions`: the same, streamed as it is written, with any `max_tokens`, which is clamped to what the model writes. */
 export const v1ChatCompletions = (deps: ChatRouteDeps): AppMiddleware =>
@@ -24,7 +24,7 @@ export const v1ChatCompletions = (deps: ChatRouteDeps): AppMiddleware =>
 const answerOpenai =
   (
     deps: ChatRouteDeps,
-    howToRead: (body: JsonObject) => Pick<ChatDialect, 'route' | 'read' | 'clampedField' | 'isLive'>,
+    howToRead: (body: JsonObject) => Pick<ChatDialect, 'route' | 'read' | 'clampedField' | 'isLive' | 'isOfSpec'>,
   ): AppMiddleware =>
   async (ctx) => {
     const body = ctx.request.body ?? {};

@@ -1,4 +1,4 @@
-import { adapterFamilies, passingFamilies } from '../../../channels/registry.ts';
+import { adapterFamilies, chatVendors, passingFamilies } from '../../../channels/registry.ts';
 import type { CatalogEntry, UpstreamMapping } from '../../../domain/catalog.ts';
 import { unsentMembers, vendorFields } from '../../../domain/chat.ts';
 import { combinationsMax, describeCombination, offeredCombinations } from '../../../domain/offered-combinations.ts';
@@ -26,6 +26,7 @@ export function checkUpstream(entry: CatalogEntry, findings: Findings): void {
     checkMapping(entry, mapping, path, findings);
     checkCost(entry, mapping, path, findings);
     checkFurtherFields(entry, family, mapping, findings);
+    checkVendor(entry, family, mapping, findings);
     checkMediaInputs(entry, family, mapping, findings);
   }
   checkEveryValueIsMade(entry, findings);
@@ -51,6 +52,21 @@ function checkFurtherFields(
   refuseDuplicates(fields, path, findings);
 }
 
+/** A vendor without a table would be sent fields that it may refuse. */
+function checkVendor(
+  { model }: CatalogEntry,
+  family: string,
+  { vendor, api }: UpstreamMapping,
+  { problem }: Findings,
+): void {
+  if (vendor === undefined) return;
+  const path = `private.upstream.${family}.vendor`;
+  if (model.type !== 'chat') problem(path, 'belongs to chat models');
+  else if (api !== undefined) problem(path, 'belongs to chat completions');
+  else if (!Object.hasOwn(chatVendors[family] ?? {}, vendor))
+    problem(path, `is no vendor of this family: ${quoted([vendor])}`);
+}
+
 /** A value that no family can make would be accepted from clients and then fail. */
 function checkEveryValueIsMade(entry: CatalogEntry, { problem }: Findings): void {
   const mappings = Object.values(entry.private.upstream);
@@ -68,8 +84,11 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
   const { problem } = findings;
   const isChat = entry.model.type === 'chat';
   const taken = isChat ? new Map<string, AcceptedParameter>() : acceptedParameters(entry);
+  const further = Object.values(chatVendors).flatMap((vendors) => vendors[mapping.vendor ?? '']?.further ?? []);
   const known = new Set(
-    isChat ? [...Object.keys(chatDescriptors), ...Object.keys(unsentMembers), ...vendorFields] : taken.keys(),
+    isChat
+      ? [...Object.keys(chatDescriptors), ...Object.keys(unsentMembers), ...vendorFields, ...further]
+      : taken.keys(),
   );
   if (entry.model.parameters.negative_prompt === true) known.add('negative_prompt');
 
@@ -121,9 +140,9 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
     if (rule === null || (rule === undefined && combined.has(parameter))) return [];
     return [rule ?? { name: parameter }].flat().map(({ name }) => name);
   });
-  const further = new Set((mapping.sends ?? []).flatMap(({ fields }) => Object.keys(fields)));
+  const combining = new Set((mapping.sends ?? []).flatMap(({ fields }) => Object.keys(fields)));
   refuseDuplicates(
-    [...sent, ...further, ...Object.keys(mapping.fixed ?? {}), 'prompt'],
+    [...sent, ...combining, ...Object.keys(mapping.fixed ?? {}), 'prompt'],
     `${path}.parameters`,
     findings,
   );
