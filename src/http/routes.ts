@@ -5,7 +5,9 @@ import { anthropicModels } from './dialects/anthropic-models.ts';
 import { geminiModels } from './dialects/gemini-models.ts';
 import type { ModelForm } from './dialects/model-form.ts';
 import { openaiModels } from './dialects/openai-models.ts';
+import { strictly } from './dialects/reading.ts';
 import type { HttpDeps } from './http-deps.ts';
+import { readingOf } from './ignored-fields.ts';
 import { pageQuery } from './list-codec.ts';
 import type { Route } from './route.ts';
 import { accountRoutes } from './routes/account.ts';
@@ -159,6 +161,9 @@ const coreRoutes = (deps: RouteDeps, downloads: Downloads): Route[] => [
   },
 ];
 
+/** Under `/v1` a model is shown by every name that a request may have. */
+const byAnyName = { allAliases: true };
+
 /** The words of other vendors' SDKs. Those of Google are in `geminiRoutes`. */
 const v1Routes = (deps: RouteDeps, answerPictures: AnswerPictures, downloads: Downloads): Route[] => [
   {
@@ -170,7 +175,7 @@ const v1Routes = (deps: RouteDeps, answerPictures: AnswerPictures, downloads: Do
     query: vendorQuery,
     handler: listModels(deps, formOfVendor),
   },
-  { ...get, ...anyScope, path: '/v1/models/:model', ...byVendor, handler: showModel(deps, formOfVendor) },
+  { ...get, ...anyScope, path: '/v1/models/:model', ...byVendor, handler: showModel(deps, formOfVendor, byAnyName) },
   { ...postParts, ...chat, path: '/v1/chat/completions', rate: 'in_handler', handler: v1ChatCompletions(deps) },
   { ...postParts, ...chat, path: '/v1/responses', rate: 'in_handler', handler: responses(deps) },
   { ...anthropic, path: '/v1/messages', rate: 'in_handler', handler: messages(deps) },
@@ -233,17 +238,17 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
   };
   const models = { ...get, ...anyScope, dialect: 'gemini' } as const;
   const list = listModels(deps, () => geminiModels);
-  const one = (actions: RegExp) =>
+  const one = (actions: RegExp, names?: typeof byAnyName) =>
     notAnAction(
-      showModel(deps, () => geminiModels),
+      showModel(deps, () => geminiModels, names),
       actions,
     );
-  const predict = (keyScope: string) => ({
+  const predict = (keyScope: string, readingFor = readingOf) => ({
     ...({ ...postJson, ...media, dialect: 'gemini', query: geminiQuery, isCreate: true } as const),
-    handler: predictPictures(answerPictures, keyScope),
+    handler: predictPictures(answerPictures, keyScope, readingFor),
   });
   const parts = { body: postParts.body, skipsQuery: true } as const;
-  const corePredict = predict('/api/v1beta/models/{model}:predict');
+  const corePredict = predict('/api/v1beta/models/{model}:predict', () => strictly);
   const v1Predict = { ...predict('/v1/models/{model}:predict'), ...parts };
   return [
     { ...models, path: '/api/v1beta/models', isList: true, query: geminiModels.query, handler: list },
@@ -255,7 +260,7 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
     { ...post, path: '/api/v1/models/:model\\:streamGenerateContent', handler: core.stream },
     { ...corePredict, path: '/api/v1/models/:model\\:predict' },
     { ...models, path: '/v1beta/models', isList: true, query: geminiModels.query, handler: list },
-    { ...models, path: '/v1beta/models/:model', handler: one(v1Actions) },
+    { ...models, path: '/v1beta/models/:model', handler: one(v1Actions, byAnyName) },
     { ...post, ...parts, path: '/v1beta/models/:model\\:generateContent', handler: v1.generate },
     { ...post, ...parts, path: '/v1beta/models/:model\\:streamGenerateContent', handler: v1.stream },
     { ...v1Predict, path: '/v1beta/models/:model\\:predict' },

@@ -2,10 +2,13 @@ import { z } from 'zod';
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { placePictures } from '../../domain/place-pictures.ts';
-import { listOf, validate } from '../validate.ts';
+import type { FieldRules } from '../unknown-fields.ts';
+import { listOf } from '../validate.ts';
 import type { AnsweredPicture } from './answered-picture.ts';
 import { given, itemsMax } from './chat-fields.ts';
 import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
+import { strictly, type Reading } from './reading.ts';
+import { knownFields, readMediaBody } from './unknown-media-fields.ts';
 
 /** A generateContent request to an image model. */
 export interface GeminiImageRequest {
@@ -15,14 +18,17 @@ export interface GeminiImageRequest {
   aspectRatio?: string;
   imageSize?: string;
   seed?: number;
+  /** The fields that are left out. Present if and only if the request is tolerant; those that the model does not know come with its entry. */
+  leftOut?: string[];
 }
 
 /**
  * A generateContent request to an image model (https://ai.google.dev/gemini-api/docs/image-generation, read 2026-11-21). The
  * prompt is all texts in order, one per line. Throws `missing_parameter`, `invalid_value` or `unsupported_parameter`.
  */
-export function readGeminiImage(body: unknown): GeminiImageRequest {
-  const { contents, generationConfig } = validate(GeminiImageBody, body);
+export function readGeminiImage(body: unknown, reading: Reading = strictly): GeminiImageRequest {
+  const { asked, leftOut } = readMediaBody(GeminiImageBody, body, imageRules, reading);
+  const { contents, generationConfig } = asked;
   const parts = contents.flatMap((content) => content.parts);
   const { imageConfig, responseModalities, seed } = generationConfig ?? {};
   if (responseModalities && responseModalities.length > 0 && !responseModalities.includes('IMAGE')) {
@@ -32,9 +38,19 @@ export function readGeminiImage(body: unknown): GeminiImageRequest {
   return {
     prompt: parts.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n'),
     images: parts.flatMap(({ inlineData }) => (inlineData ? [dataUriOf(inlineData)] : [])),
-    ...given({ aspectRatio, imageSize, seed }),
+    ...given({ aspectRatio, imageSize, seed, leftOut }),
   };
 }
+
+/** What would be another picture. */
+const imageRules: FieldRules = {
+  refused: Object.fromEntries(
+    ['systemInstruction', 'system_instruction', 'tools', 'cachedContent', 'cached_content'].map((field) => [
+      field,
+      `The field ${field} is not supported for image models: send all of it in contents.`,
+    ]),
+  ),
+};
 
 const Part = aliased({ text: z.string().optional(), inlineData: InlineData.optional() }).refine(
   ({ text, inlineData }) => (text === undefined) !== (inlineData === undefined),
@@ -72,8 +88,8 @@ export const toCoreImage = (asked: GeminiImageRequest, entry: CatalogEntry): Jso
     aspect_ratio: asked.aspectRatio,
     // Google writes 2K where the catalog writes 2k.
     img_size: asked.imageSize?.toLowerCase(),
-    seed: asked.seed,
   }),
+  ...knownFields(given({ seed: asked.seed }), entry, asked.leftOut, {}),
 });
 
 /** The response with pictures. `responseId` is the task id, by which the client can also poll. */

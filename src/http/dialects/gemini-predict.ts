@@ -1,20 +1,39 @@
 import { z } from 'zod';
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { listOf, validate } from '../validate.ts';
+import type { FieldRules } from '../unknown-fields.ts';
+import { listOf } from '../validate.ts';
 import type { AnsweredPicture } from './answered-picture.ts';
 import { given } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
 import { aliased } from './gemini-fields.ts';
+import { strictly, type Reading } from './reading.ts';
+import { knownFields, readMediaBody } from './unknown-media-fields.ts';
 
 /** A predict request to an image model. Null means absent. */
-export type PredictRequest = z.output<typeof PredictBody>;
+export interface PredictRequest extends z.output<typeof PredictBody> {
+  /** The fields that are left out. Present if and only if the request is tolerant; those that the model does not know come with its entry. */
+  leftOut?: string[];
+}
 
 /**
  * Reads a predict request, as clients of Imagen send it (https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api,
  * read 2026-11-23). Throws `missing_parameter`, `invalid_value` or `unsupported_parameter`.
  */
-export const readPredict = (body: unknown): PredictRequest => validate(PredictBody, body);
+export function readPredict(body: unknown, reading: Reading = strictly): PredictRequest {
+  const { asked, leftOut } = readMediaBody(PredictBody, body, predictRules, reading);
+  return { ...asked, ...given({ leftOut }) };
+}
+
+/** What would be another picture. */
+const predictRules: FieldRules = {
+  refused: Object.fromEntries(
+    ['image', 'mask', 'referenceImages', 'reference_images'].map((field) => [
+      `instances.*.${field}`,
+      `The field instances.0.${field} is not supported here: send pictures to generateContent.`,
+    ]),
+  ),
+};
 
 export const PredictBody = aliased({
   // Each instance would be a picture of its own, which could fail and cost alone.
@@ -33,10 +52,10 @@ export const PredictBody = aliased({
 });
 
 /** The same request as the core route expects it. Only models that make several pictures at once have the field `n`. */
-export function toCorePredict({ instances, parameters }: PredictRequest, { model }: CatalogEntry): JsonObject {
+export function toCorePredict({ instances, parameters, leftOut }: PredictRequest, entry: CatalogEntry): JsonObject {
   const { sampleCount, aspectRatio, sampleImageSize, negativePrompt, seed } = parameters ?? {};
   return {
-    model: model.id,
+    model: entry.model.id,
     prompt: instances[0]?.prompt ?? '',
     ...given({
       n: sampleCount === 1 ? null : sampleCount,
@@ -44,15 +63,15 @@ export function toCorePredict({ instances, parameters }: PredictRequest, { model
       // Google writes 2K where the catalog writes 2k.
       img_size: sampleImageSize?.toLowerCase(),
       negative_prompt: negativePrompt,
-      seed,
     }),
+    ...knownFields(given({ seed }), entry, leftOut, {}),
   };
 }
 
 /** Refusals of the shared checks in the words of a predict request. */
-export const inPredictWords = (error: unknown): unknown => inWords(words, error);
+export const inPredictWords = (error: unknown): unknown => inWords(predictWords, error);
 
-const words = {
+export const predictWords = {
   prompt: 'instances.0.prompt',
   n: 'parameters.sampleCount',
   aspect_ratio: 'parameters.aspectRatio',

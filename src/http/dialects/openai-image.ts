@@ -6,10 +6,12 @@ import type { TaskOutput } from '../../domain/task.ts';
 import { acceptedParameters } from '../../domain/parameters.ts';
 import { pictureSize } from '../../domain/picture-size.ts';
 import { placePictures } from '../../domain/place-pictures.ts';
-import { anyJson, listOf, validate } from '../validate.ts';
+import { anyJson, listOf } from '../validate.ts';
 import type { AnsweredPicture } from './answered-picture.ts';
 import { given, isGiven, withoutHarmless, type HarmlessValues } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
+import { strictly, type Reading } from './reading.ts';
+import { knownFields, readMediaBody, type RefusedFields } from './unknown-media-fields.ts';
 
 /** A request for pictures, read but not yet matched with its model. */
 export interface OpenaiImageRequest {
@@ -22,26 +24,30 @@ export interface OpenaiImageRequest {
   isAsync: boolean;
   /** Everything else. The catalog entry decides which fields it takes. */
   further: JsonObject;
+  /** The fields that are left out. Present if and only if the request is tolerant; those that the model does not know come with its entry. */
+  leftOut?: string[];
 }
 
 /**
  * Reads `POST /v1/images/generations` (https://platform.openai.com/docs/api-reference/images, read 2026-11-22). `n`, `quality`, `background`,
  * `output_format` and the rest are fields of the model's catalog entry or refused by their name. Null means absent.
  */
-export function readOpenaiImage(body: unknown): OpenaiImageRequest {
-  const { size, response_format: format, async, ...rest } = validate(OpenaiImageBody, body);
+export function readOpenaiImage(body: unknown, reading: Reading = strictly): OpenaiImageRequest {
+  const { asked, leftOut } = readMediaBody(OpenaiImageBody, body, { refused: {} }, reading);
+  const { size, response_format: format, async, ...rest } = asked;
   return {
     images: [],
     isInline: format !== 'url',
     isAsync: async === true,
-    ...given({ size }),
+    ...given({ size, leftOut }),
     further: withoutEffect(rest),
   };
 }
 
 /** Reads `POST /v1/images/edits`: the same with pictures, from a form or, as JSON, in `images`. */
-export function readOpenaiEdit(body: unknown): OpenaiImageRequest {
-  const { image, images, size, response_format: format, async, ...rest } = validate(OpenaiEditBody, body);
+export function readOpenaiEdit(body: unknown, reading: Reading = strictly): OpenaiImageRequest {
+  const { asked, leftOut } = readMediaBody(OpenaiEditBody, body, { refused: {} }, reading);
+  const { image, images, size, response_format: format, async, ...rest } = asked;
   const pictures = [...(typeof image === 'string' ? [image] : (image ?? [])), ...(images ?? []).map(toReference)];
   if (pictures.length === 0) {
     throw new GatewayError('missing_parameter', { param: 'image', message: 'The field image is required.' });
@@ -50,7 +56,7 @@ export function readOpenaiEdit(body: unknown): OpenaiImageRequest {
     images: pictures,
     isInline: format !== 'url',
     isAsync: async === true,
-    ...given({ size }),
+    ...given({ size, leftOut }),
     further: withoutEffect(rest),
   };
 }
@@ -114,14 +120,28 @@ export function furtherFields(rest: Record<string, unknown>): JsonObject {
 }
 
 /** The same request as the core route expects it. Throws `invalid_value` or `unsupported_parameter` with OpenAI's name of the field. */
-export function toCoreOpenaiImage({ images, size, further }: OpenaiImageRequest, entry: CatalogEntry): JsonObject {
-  const fields = withoutSameEffect(further, entry);
+export function toCoreOpenaiImage(
+  { images, size, further, leftOut }: OpenaiImageRequest,
+  entry: CatalogEntry,
+): JsonObject {
+  const fields = knownFields(withoutSameEffect(further, entry), entry, leftOut, refusedFields);
   const sized = size === undefined ? {} : pictureSize(entry, size);
   demandApart(sized, fields, 'size');
   const placed = placePictures(images, entry, 'image');
   demandApart(placed, fields, 'image');
   return { ...fields, ...sized, ...placed };
 }
+
+/** What would be another price, another picture or another form of the answer. */
+const refusedFields: RefusedFields = {
+  n: 'send one request for each picture.',
+  quality: 'it has one quality, so leave it out.',
+  background: 'describe the background in the prompt.',
+  output_format: 'it has one format, so leave it out.',
+  mask: 'describe in the prompt what is to change.',
+  stream: 'the pictures come in one answer, so send false or leave it out.',
+  partial_images: 'send 0 or leave it out.',
+};
 
 /** What clients of earlier models of OpenAI send. A model without such a setting has one quality, one style and the filters of its provider. */
 const earlierSettings: HarmlessValues = {

@@ -3,10 +3,12 @@ import type { CatalogEntry } from '../../domain/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { clipSize } from '../../domain/picture-size.ts';
 import { placePictures } from '../../domain/place-pictures.ts';
-import { anyJson, validate } from '../validate.ts';
+import { anyJson } from '../validate.ts';
 import { given } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
 import { demandApart, furtherFields, Reference, toReference } from './openai-image.ts';
+import { strictly, type Reading } from './reading.ts';
+import { knownFields, readMediaBody, type RefusedFields } from './unknown-media-fields.ts';
 
 /** A request for a video, read but not yet matched with its model. */
 export interface OpenaiVideoRequest {
@@ -16,15 +18,19 @@ export interface OpenaiVideoRequest {
   reference?: string;
   /** Everything else. The catalog entry decides which fields it takes. */
   further: JsonObject;
+  /** The fields that are left out. Present if and only if the request is tolerant; those that the model does not know come with its entry. */
+  leftOut?: string[];
 }
 
 /** Reads `POST /v1/videos` (https://platform.openai.com/docs/api-reference/videos, read 2026-11-22), as JSON or as a form. Null means absent. */
-export function readOpenaiVideo(body: unknown): OpenaiVideoRequest {
-  const { seconds, size, input_reference: reference, ...further } = validate(OpenaiVideoBody, body);
+export function readOpenaiVideo(body: unknown, reading: Reading = strictly): OpenaiVideoRequest {
+  const { asked, leftOut } = readMediaBody(OpenaiVideoBody, body, { refused: {} }, reading);
+  const { seconds, size, input_reference: reference, ...further } = asked;
   return {
     ...given({
       seconds: seconds === null || seconds === undefined ? null : Number(seconds),
       size,
+      leftOut,
       reference: typeof reference === 'object' && reference !== null ? toReference(reference) : reference,
     }),
     further: furtherFields(further),
@@ -47,9 +53,10 @@ export const OpenaiVideoBody = z
 
 /** The same request as the core route expects it. Throws `invalid_value` or `unsupported_parameter` with OpenAI's name of the field. */
 export function toCoreOpenaiVideo(
-  { seconds, size, reference, further }: OpenaiVideoRequest,
+  { seconds, size, reference, further: asked, leftOut }: OpenaiVideoRequest,
   entry: CatalogEntry,
 ): JsonObject {
+  const further = knownFields(asked, entry, leftOut, refusedFields);
   const sized = size === undefined ? {} : clipSize(entry, size);
   demandApart(sized, further, 'size');
   const timed = given({ duration: seconds });
@@ -58,6 +65,14 @@ export function toCoreOpenaiVideo(
   demandApart(placed, further, 'input_reference');
   return { ...further, ...sized, ...timed, ...placed };
 }
+
+/** What would be another price or another clip. */
+const refusedFields: RefusedFields = {
+  n: 'send one request for each clip.',
+  remix_video_id: 'clips are made from prompts and pictures only.',
+  characters: 'clips are made from prompts and pictures only.',
+  stream: 'poll the clip, or leave it out.',
+};
 
 /** Renames the field of a refusal by the shared checks to OpenAI's name of it, if the client used that. */
 export const inVideoWords = ({ seconds, reference }: OpenaiVideoRequest, error: unknown): unknown =>

@@ -1,5 +1,7 @@
-import type { AppMiddleware } from '../context.ts';
-import { inPredictWords, predictions, readPredict, toCorePredict } from '../dialects/gemini-predict.ts';
+import type { AppContext, AppMiddleware } from '../context.ts';
+import { inPredictWords, predictions, predictWords, readPredict, toCorePredict } from '../dialects/gemini-predict.ts';
+import { ignoredFields, tellIgnored } from '../ignored-fields.ts';
+import type { Reading } from '../dialects/reading.ts';
 import { sendJsonText } from '../json-text.ts';
 import { demandJson } from './gemini.ts';
 import type { AnswerPictures } from './picture-answers.ts';
@@ -9,11 +11,11 @@ import type { AnswerPictures } from './picture-answers.ts';
  * that takes longer. `keyScope` is the scope of an Idempotency-Key.
  */
 export const predictPictures =
-  (answerPictures: AnswerPictures, keyScope: string): AppMiddleware =>
+  (answerPictures: AnswerPictures, keyScope: string, readingFor: (ctx: AppContext) => Reading): AppMiddleware =>
   async (ctx) => {
     demandJson(ctx);
     const body = ctx.request.body ?? {};
-    const asked = readPredict(body);
+    const asked = readPredict(body, readingFor(ctx));
     const text = await answerPictures(ctx, {
       dialect: 'gemini',
       route: keyScope,
@@ -24,5 +26,6 @@ export const predictPictures =
       isInline: true,
       write: ({ task, pictures }) => predictions(task.id, pictures),
     });
+    tellIgnored(ctx, ignoredFields(asked.leftOut, predictWords));
     sendJsonText(ctx, text);
   };

@@ -8,7 +8,9 @@ import { readGeminiChat, readGeminiCount, readV1GeminiChat } from '../dialects/g
 import { geminiStream } from '../dialects/gemini-chat-stream.ts';
 import { geminiPictures, readGeminiImage, toCoreImage } from '../dialects/gemini-image.ts';
 import { geminiWords, inGeminiWords } from '../dialects/gemini-params.ts';
+import { strictly } from '../dialects/reading.ts';
 import { asEvents, asJsonArray } from '../framing.ts';
+import { ignoredFields, readingOf, tellIgnored } from '../ignored-fields.ts';
 import { sendJsonText } from '../json-text.ts';
 import { queryValue } from '../query.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
@@ -108,16 +110,20 @@ function answerer(deps: ChatRouteDeps, mount: GeminiMount): (ctx: AppContext) =>
 const chatDialect = (model: string, { keyScope, isV1 }: GeminiMount): ChatDialect => ({
   route: keyScope,
   read: (body, reading) => (isV1 ? readV1GeminiChat(model, body, reading) : readGeminiChat(model, body)),
-  ...(isV1 && { clampedField: 'generationConfig.maxOutputTokens', isLive: true }),
+  ...(isV1 ? { clampedField: 'generationConfig.maxOutputTokens', isLive: true } : { isOfSpec: true }),
   words: geminiWords,
   write: geminiResponse,
   stream: (about) => geminiStream({ ...about, includeUsage: true }),
 });
 
-function answerImage(ctx: AppContext, model: string, { keyScope, isV1, answerPictures }: GeminiMount): Promise<string> {
+async function answerImage(
+  ctx: AppContext,
+  model: string,
+  { keyScope, isV1, answerPictures }: GeminiMount,
+): Promise<string> {
   const body = ctx.request.body ?? {};
-  const asked = readGeminiImage(body);
-  return answerPictures(ctx, {
+  const asked = readGeminiImage(body, isV1 ? readingOf(ctx) : strictly);
+  const text = await answerPictures(ctx, {
     dialect: 'gemini',
     route: keyScope,
     body: { ...body, model },
@@ -128,4 +134,6 @@ function answerImage(ctx: AppContext, model: string, { keyScope, isV1, answerPic
     ...(isV1 && { waitMaxSeconds: proxyWaitSeconds }),
     write: ({ task, pictures }) => geminiPictures({ taskId: task.id, model, pictures }),
   });
+  tellIgnored(ctx, ignoredFields(asked.leftOut, geminiWords));
+  return text;
 }

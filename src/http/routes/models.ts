@@ -42,14 +42,21 @@ export const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => native
   };
 };
 
-/** `GET /api/v1/models/{model}` and the same of other vendors. A chat model is also found by an alias, and then shown under that name. */
-export const showModel = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels): AppMiddleware => {
+/**
+ * `GET /api/v1/models/{model}` and the same of other vendors. A chat model is also found by an alias, and then shown under that name; with
+ * `allAliases` an image or video model, too.
+ */
+export const showModel = (
+  { catalog }: ModelDeps,
+  formOf: FormOf = () => nativeModels,
+  { allAliases = false } = {},
+): AppMiddleware => {
   const rendered = perCatalog(() => new Map<string, Representation>());
   return async (ctx) => {
     const form = formOf(ctx);
     const id = ctx.params['model'] ?? '';
     const entries = await catalog.entries();
-    const entry = await findNamed({ catalog }, id);
+    const entry = await findNamed({ catalog }, id, { allAliases });
     const { models } = keyOf(ctx);
     if (!entry || !isUsable(entry, models) || !form.shows(entry)) {
       throw modelNotFound(

@@ -7,6 +7,8 @@ import {
   toCoreOpenaiImage,
   type OpenaiImageRequest,
 } from '../dialects/openai-image.ts';
+import type { Reading } from '../dialects/reading.ts';
+import { ignoredFields, readingOf, tellIgnored } from '../ignored-fields.ts';
 import { sendJsonText } from '../json-text.ts';
 import { proxyWaitSeconds, type AnswerPictures } from './picture-answers.ts';
 
@@ -22,10 +24,14 @@ export const editImages = (answerPictures: AnswerPictures): AppMiddleware =>
   answerImages(answerPictures, '/v1/images/edits', readOpenaiEdit);
 
 const answerImages =
-  (answerPictures: AnswerPictures, route: string, read: (body: unknown) => OpenaiImageRequest): AppMiddleware =>
+  (
+    answerPictures: AnswerPictures,
+    route: string,
+    read: (body: unknown, reading: Reading) => OpenaiImageRequest,
+  ): AppMiddleware =>
   async (ctx) => {
     const body = ctx.request.body ?? {};
-    const asked = read(body);
+    const asked = read(body, readingOf(ctx));
     const text = await answerPictures(ctx, {
       dialect: 'openai',
       route,
@@ -38,5 +44,6 @@ const answerImages =
       allAliases: true,
       write: openaiPictures,
     });
+    tellIgnored(ctx, ignoredFields(asked.leftOut));
     sendJsonText(ctx, text);
   };

@@ -9,6 +9,7 @@ import { inVideoWords, readOpenaiVideo, toCoreOpenaiVideo } from '../dialects/op
 import { openaiVideo, openaiVideoList } from '../dialects/openai-video.ts';
 import { answerRepresentation } from '../etag.ts';
 import { readIdempotencyKey } from '../idempotency-key.ts';
+import { ignoredFields, readingOf, tellIgnored } from '../ignored-fields.ts';
 import { queryLimit, queryOneOf, queryValue } from '../query.ts';
 import type { Downloads } from './files.ts';
 import { createTask } from './media.ts';
@@ -21,13 +22,14 @@ export const createVideoObject =
   async (ctx) => {
     const idempotencyKey = readIdempotencyKey(ctx);
     const body = ctx.request.body ?? {};
-    const asked = readOpenaiVideo(body);
+    const asked = readOpenaiVideo(body, readingOf(ctx));
     const task = await createTask(deps, ctx, {
       ...{ dialect: 'openai', type: 'video', route, idempotencyKey, body },
       coreBody: (entry) => toCoreOpenaiVideo(asked, entry),
     }).catch((error: unknown) => {
       throw inVideoWords(asked, error);
     });
+    tellIgnored(ctx, ignoredFields(asked.leftOut));
     ctx.body = openaiVideo(task);
   };
 

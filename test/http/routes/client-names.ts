@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../src/domain/json.ts';
 import type { Gateway } from '../../support/gateway.ts';
+import { describeMediaFields } from './media-fields.ts';
 
 /** The routes of a chat: their path and body, and where an answer and an event say the model. */
 const chats = {
@@ -188,6 +189,38 @@ export function describeClientNames(gateway: () => Gateway): void {
       expect([made.status, await made.text()]).toEqual([200, expect.stringContaining('b64_json')]);
       const core = await post('/api/v1/images/generate', { ...request, model });
       expect(core.status).toBe(404);
+    });
+  });
+
+  describeMediaFields(gateway);
+
+  describe('the list of models', () => {
+    const idsOf = (text: string): string[] => (JSON.parse(text) as { data: { id: string }[] }).data.map(({ id }) => id);
+
+    it('has the first models for a client of OpenAI that sends a limit', async () => {
+      const all = idsOf((await get('/v1/models')).text);
+      const { status, text } = await get('/v1/models?limit=2');
+      expect([status, idsOf(text)]).toEqual([200, all.slice(0, 2)]);
+      expect(idsOf((await get('/v1/models?limit=1000')).text)).toEqual(all);
+    });
+
+    it.each(['0', '1001', '-1', 'two'])('refuses the limit %j by its name', async (limit) => {
+      const { status, text } = await get(`/v1/models?limit=${limit}`);
+      expect([status, JSON.parse(text)]).toMatchObject([400, { error: { param: 'limit' } }]);
+    });
+
+    it('takes no limit on the route of the specification', async () => {
+      expect((await get('/api/v1/models?limit=2')).status).toBe(400);
+    });
+
+    it('has each model once, by its id, and every other name is shown when it is asked for', async () => {
+      const all = idsOf((await get('/v1/models')).text);
+      for (const alias of ['claude-opus-5-5', 'openai/gpt-image-1', 'dall-e-3']) {
+        expect(all).not.toContain(alias);
+        const { status, text } = await get(`/v1/models/${encodeURIComponent(alias)}`);
+        expect([status, JSON.parse(text)]).toMatchObject([200, { id: alias, object: 'model' }]);
+      }
+      expect((await get('/api/v1/models/dall-e-3')).status).toBe(404);
     });
   });
 }

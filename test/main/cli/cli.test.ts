@@ -2,7 +2,7 @@ import { loadCatalog } from '../../../src/commands/catalog/load-catalog.ts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -590,6 +590,15 @@ const misuses = [
   ['tasks', 'list', '--status', 'lost'],
   ['credits', 'add', '--project', 'prj_any', '--amount', '5'],
 ];
+
+describe('tollgate --version', () => {
+  it('prints the version of the package alone, without a configuration or a database', async () => {
+    const { version } = z
+      .object({ version: z.string() })
+      .parse(JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')));
+    expect(await spawned(['--version'], {})).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+});
 
 describe('the command line', () => {
   it('exits with 2 for wrong usage, and prints one JSON document with --json', async () => {

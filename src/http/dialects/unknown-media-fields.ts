@@ -1,0 +1,76 @@
+import type { z } from 'zod';
+import { asksForNothing } from '../../domain/asks-for-nothing.ts';
+import type { CatalogEntry } from '../../domain/catalog.ts';
+import { GatewayError, quoted } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { knownKeys, wouldBeMissed } from '../../domain/parameters.ts';
+import type { FieldRules } from '../unknown-fields.ts';
+import { validate } from '../validate.ts';
+import { readBody, type Reading } from './reading.ts';
+
+/** What a field would change silently if it were left out, and what the client can send instead. */
+export type RefusedFields = Readonly<Record<string, string>>;
+
+/**
+ * The fields of a request for pictures or clips without those that its model does not know, and the names of these (rules "Media tasks"). An input
+ * and a setting with a price stay, so that the shared checks refuse them. Throws `unsupported_parameter` for a field of `refused`.
+ */
+export function withoutUnknown(
+  fields: JsonObject,
+  entry: CatalogEntry,
+  refused: RefusedFields,
+): { fields: JsonObject; leftOut: string[] } {
+  const known = knownKeys(entry);
+  const leftOut: string[] = [];
+  const kept = Object.entries(fields).filter(([key, value]) => {
+    if (known.has(key) || wouldBeMissed(key, value)) return true;
+    if (asksForNothing(value)) return false;
+    if (Object.hasOwn(refused, key)) {
+      const message = `The field ${key} is not supported for the model ${entry.model.id}: ${refused[key]}`;
+      throw new GatewayError('unsupported_parameter', { param: quoted(key), message });
+    }
+    leftOut.push(key);
+    return false;
+  });
+  return { fields: Object.fromEntries(kept), leftOut };
+}
+
+/** The same as one step of reading: a strict request (`leftOut` is undefined) keeps its fields, a tolerant one notes the names. */
+export function knownFields(
+  fields: JsonObject,
+  entry: CatalogEntry,
+  leftOut: string[] | undefined,
+  refused: RefusedFields,
+): JsonObject {
+  if (leftOut === undefined) return fields;
+  const known = withoutUnknown(fields, entry, refused);
+  leftOut.push(...known.leftOut);
+  return known.fields;
+}
+
+/**
+ * Reads the body of a request for pictures or clips as `readBody` does. The body itself stays as it is, because the fingerprint of its
+ * Idempotency-Key is taken later.
+ */
+export function readMediaBody<Schema extends z.ZodType>(
+  schema: Schema,
+  body: unknown,
+  rules: FieldRules,
+  reading: Reading,
+): { asked: z.output<Schema>; leftOut: string[] | undefined } {
+  const copy = copyOf(body);
+  return isObject(copy)
+    ? readBody(schema, copy, rules, reading)
+    : { asked: validate(schema, body), leftOut: undefined };
+}
+
+/** A copy whose objects can be changed, without a copy of the texts in it: a picture has megabytes of them. */
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
+  return isObject(value)
+    ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)]))
+    : value;
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
