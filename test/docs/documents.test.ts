@@ -177,6 +177,6 @@ describe('the documents', () => {
       inBackticks(read(document)).filter((text) => /^\w+\.sql$/.test(text)),
     );
     expect(named.length).toBeGreaterThan(8);
-    expect(named.filter((name) => !existsSync(new URL(`src/db/sql/functions${name}`, root)))).toEqual([]);
+    expect(named.filter((name) => !existsSync(new URL(`src/db/sql/functions/${name}`, root)))).toEqual([]);
   });
 });
