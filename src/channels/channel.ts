@@ -3,11 +3,20 @@ import type { ChatDelta } from '../domain/chat-stream.ts';
 import type { ChatSupports } from '../domain/chat-supports.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { TaskType } from '../domain/task.ts';
-import type { MediaInputKey } from '../domain/parameters.ts';
+import type { MediaInputKey } from '../domain/parameter-value.ts';
 import type { Attempt, PollResult, UpstreamOutput } from '../domain/upstream.ts';
 import type { VendorRules } from '../domain/vendor-rules.ts';
 import type { Tokenizer } from '../platform/tokens/token-counter.ts';
-import type { SilenceLimits } from './stream-upstream.ts';
+
+/** The longest silences of a streamed answer, in milliseconds. */
+export interface SilenceLimits {
+  /** From the call to the first byte of the answer's body. */
+  firstByteMs: number;
+  /** Between two pieces of the body. The time in which nobody reads does not count. */
+  idleMs: number;
+  /** From the headers to the end of an answer that is not streamed. */
+  wholeMs: number;
+}
 
 /** One configured upstream for one call, with its credential unsealed. Nothing else holds an unsealed credential. */
 export interface Upstream {

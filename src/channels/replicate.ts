@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../domain/json.ts';
 import { anyNumber, type MediaTypes } from '../domain/media-support.ts';
-import type { MediaInputKey } from '../domain/parameters.ts';
+import type { MediaInputKey } from '../domain/parameter-value.ts';
 import { bearerAuthorization, type UpstreamCaller } from './call-upstream.ts';
 import type { Adapter, MediaRequest, StopOptions } from './channel.ts';
 import { onJob } from './family-calls.ts';

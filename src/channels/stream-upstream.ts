@@ -10,17 +10,7 @@ import {
   type CallOutcome,
 } from './upstream-request.ts';
 import type { UpstreamCall } from './upstream-request.ts';
-import type { Upstream } from './channel.ts';
-
-/** The longest silences of a streamed answer, in milliseconds. */
-export interface SilenceLimits {
-  /** From the call to the first byte of the answer's body. */
-  firstByteMs: number;
-  /** Between two pieces of the body. The time in which nobody reads does not count. */
-  idleMs: number;
-  /** From the headers to the end of an answer that is not streamed. */
-  wholeMs: number;
-}
+import type { SilenceLimits, Upstream } from './channel.ts';
 
 export type StreamedCall = UpstreamCall & {
   limits: SilenceLimits;

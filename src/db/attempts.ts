@@ -1,7 +1,7 @@
 import type { JsonObject } from '../domain/json.ts';
 import type { BusyChannel } from '../domain/channel-health.ts';
 import type { TaskSnapshot } from '../domain/task-snapshot.ts';
-import { mediaInputKeys } from '../domain/parameters.ts';
+import { mediaInputKeys } from '../domain/parameter-value.ts';
 import type { TaskOutput, TaskStatus, TaskType } from '../domain/task.ts';
 import type { AttemptOutcome, ErrorClass, UpstreamOutput } from '../domain/upstream.ts';
 import { toMembers, type Database } from './database.ts';

@@ -2,33 +2,9 @@ import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import type { JsonObject } from '../domain/json.ts';
 import { isStaleConnection } from '../domain/sqlstate.ts';
+import type { DatabaseOptions, Send } from './database-options.ts';
 
 export type Query = Statements['query'];
-
-export interface DatabaseOptions {
-  url: string;
-  poolMax: number;
-  connectTimeoutMs: number;
-  statementTimeoutMs: number;
-  /** Called if an idle connection breaks, after the pool has removed it. */
-  onIdleError?: (error: Error) => void;
-  /** Where traces are on. */
-  traces?: StatementTraces;
-}
-
-export interface StatementTraces {
-  /** Makes of what sends a statement what sends it in a span. */
-  wrap: (send: Send) => Send;
-  /** Called when a statement of MikroORM has ended, in the asynchronous context of its caller. */
-  ormStatementEnded: (ended: EndedStatement) => void;
-}
-
-/** A statement that MikroORM wrote: what it does to which table, such as `update api_key`, without its values. */
-export interface EndedStatement {
-  name: string;
-  ms: number;
-  failed: boolean;
-}
 
 /** Statements on the pool, or inside one transaction. */
 export class Statements {
@@ -71,9 +47,6 @@ export class Statements {
     return Object.values(row ?? {})[0] as T;
   }
 }
-
-/** Sends one statement. Its `name` is one of our own, and empty for a statement of a test or a release. */
-export type Send = (statement: pg.QueryArrayConfig) => Promise<pg.QueryArrayResult<unknown[]>>;
 
 /** Access to PostgreSQL: prepared statements for requests and jobs, MikroORM for migrations and for operators' commands. */
 export class Database extends Statements {

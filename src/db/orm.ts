@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Migration, Migrator } from '@mikro-orm/migrations';
 import { DefaultLogger, MikroORM, type Constructor, type Logger, type LoggerOptions } from '@mikro-orm/postgresql';
-import type { DatabaseOptions, StatementTraces } from './database.ts';
+import type { DatabaseOptions, StatementTraces } from './database-options.ts';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
 

@@ -1,4 +1,4 @@
-import type { MediaInputKey } from './parameters.ts';
+import type { MediaInputKey } from './parameter-value.ts';
 
 /** What a media input must be, whether its bytes come from a `data:` URI, a stored file or a client's URL. */
 export interface InputRule {

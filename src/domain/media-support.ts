@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.ts';
-import { mediaInputKeys, type MediaInputKey } from './parameters.ts';
+import { mediaInputKeys, type MediaInputKey } from './parameter-value.ts';
 import type { TaskType } from './task.ts';
 
 /** What the adapter of one family sends of the inputs of a request, for one type of task. The prompt is always sent. */

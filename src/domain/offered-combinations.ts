@@ -1,7 +1,8 @@
 import type { CatalogEntry, UpstreamMapping } from './catalog.ts';
 import type { JsonObject } from './json.ts';
 import { canMake, unofferedKey } from './offered-requests.ts';
-import { acceptedParameters, listValues, type ParameterValue } from './parameters.ts';
+import { acceptedParameters, listValues } from './parameters.ts';
+import type { ParameterValue } from './parameter-value.ts';
 import { isInputKey } from './request-condition.ts';
 
 /** A product with more combinations is refused: the catalog is checked before each apply, and every combination is priced. */

@@ -1,4 +1,5 @@
 import type { CatalogEntry, FieldDescriptor } from './catalog.ts';
+import { mediaInputKeys, type ParameterValue } from './parameter-value.ts';
 import { GatewayError, quoted } from './errors.ts';
 import type { JsonObject } from './json.ts';
 import { didYouMean } from './nearest.ts';
@@ -43,17 +44,11 @@ export function resolveMediaRequest(
 /** Fields of a create request that are not parameters of the model. The command that handles the request reads them. */
 export const envelopeKeys: ReadonlySet<string> = new Set(['model', 'callback_url', ...taskOptionKeys]);
 
-/** Media inputs. They are sent upstream as separate fields, never among the tuning parameters. */
-export const mediaInputKeys: readonly MediaInputKey[] = ['image', 'reference_images', 'video_url', 'audio_url'];
-export type MediaInputKey = 'image' | 'reference_images' | 'video_url' | 'audio_url';
-
 /** The tuning parameters that the specification names (§4.4). The name of a vendor's variant field comes from the catalog. */
 export const tuningKeys: readonly string[] = ['img_size', 'aspect_ratio', 'duration', 'resolution', 'generate_audio'];
 
 /** Code points in a prompt, and in a negative prompt. */
 export const promptCharactersMax = 10_000;
-
-export type ParameterValue = string | number | boolean;
 
 /** The values of one tuning parameter that a model accepts, and its default. */
 export type AcceptedParameter = { default?: ParameterValue } & (

@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.ts';
-import { mediaInputKeys, type ParameterValue } from './parameters.ts';
+import { mediaInputKeys, type ParameterValue } from './parameter-value.ts';
 
 /**
  * What a rule of the catalog asks of a resolved request: a value, or one of several, for each named parameter. An input

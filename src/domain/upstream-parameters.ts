@@ -1,6 +1,6 @@
 import type { UpstreamMapping } from './catalog.ts';
 import type { JsonObject } from './json.ts';
-import { mediaInputKeys } from './parameters.ts';
+import { mediaInputKeys } from './parameter-value.ts';
 import { isInputKey, meets } from './request-condition.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { AdminAccess } from '../domain/admin-access.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { AuthenticatedKey } from '../domain/authenticated-key.ts';
 import type { Share } from '../platform/fair-budget.ts';
-import type { Route } from './route.ts';
+import type { RouteFacts } from './route-facts.ts';
 
 declare module 'koa' {
   interface Request {
@@ -23,7 +23,7 @@ export interface AppState {
   /** The client's own id of this request, if it sent a short printable one. Logged, never sent back. */
   clientRequestId?: string;
   /** The matched row of the route table. */
-  route?: Route;
+  route?: RouteFacts;
   /** Set on every route with `auth: 'api_key'`. Read it with `keyOf`. */
   key?: AuthenticatedKey;
   /** Set on every route with `auth: 'admin'`. Read it with `adminOf`. */

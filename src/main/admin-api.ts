@@ -1,5 +1,6 @@
 import { accessBySession, accessByToken } from '../commands/admin/admin-access.ts';
-import { openDatabase, type StatementTraces } from '../db/database.ts';
+import { openDatabase } from '../db/database.ts';
+import type { StatementTraces } from '../db/database-options.ts';
 import type { Config } from '../config/load-config.ts';
 import type { Deps } from '../deps.ts';
 import { adminPrefix, oidcCallbackPath } from '../http/admin/admin-prefix.ts';

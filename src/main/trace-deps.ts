@@ -2,7 +2,7 @@ import type { UpstreamCaller } from '../channels/call-upstream.ts';
 import type { Adapter, ChatStream, Upstream } from '../channels/channel.ts';
 import type { Adapters } from '../channels/registry.ts';
 import type { ChatLedger } from '../db/chat-ledger.ts';
-import type { EndedStatement, Send, StatementTraces } from '../db/database.ts';
+import type { EndedStatement, Send, StatementTraces } from '../db/database-options.ts';
 import type { Ledger } from '../db/ledger.ts';
 import type { Attempt } from '../domain/upstream.ts';
 import type { Egress } from '../platform/egress/egress.ts';

@@ -9,7 +9,7 @@ import type { CatalogEntry } from '../../src/domain/catalog.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
 import { unsentInput } from '../../src/domain/media-support.ts';
 import { assertMade, isMade, makersOf } from '../../src/domain/offered-requests.ts';
-import { mediaInputKeys, type MediaInputKey } from '../../src/domain/parameters.ts';
+import { mediaInputKeys, type MediaInputKey } from '../../src/domain/parameter-value.ts';
 import { taskTypes, type TaskType } from '../../src/domain/task.ts';
 
 let caller: UpstreamCaller;

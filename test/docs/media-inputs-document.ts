@@ -1,6 +1,6 @@
 import { mediaFamilies } from '../../src/channels/registry.ts';
 import { anyNumber, type MediaSupport } from '../../src/domain/media-support.ts';
-import { mediaInputKeys, type MediaInputKey } from '../../src/domain/parameters.ts';
+import { mediaInputKeys, type MediaInputKey } from '../../src/domain/parameter-value.ts';
 import { taskTypes } from '../../src/domain/task.ts';
 
 /** The document with the table of families and inputs. */

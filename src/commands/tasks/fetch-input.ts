@@ -1,7 +1,7 @@
 import { draftFiles, findSourced, nameSource, recordFile, type FileDraft, type FileRow } from '../../db/files.ts';
 import type { Deps } from '../../deps.ts';
 import { inputRule, isOfKind } from '../../domain/media-input.ts';
-import type { MediaInputKey } from '../../domain/parameters.ts';
+import type { MediaInputKey } from '../../domain/parameter-value.ts';
 import { FileTooLargeError, type Stored } from '../../platform/files/file-store.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { newId } from '../../platform/crypto/ids.ts';

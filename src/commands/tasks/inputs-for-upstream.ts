@@ -3,7 +3,7 @@ import type { MediaInput, MediaRequest } from '../../channels/channel.ts';
 import { findFile, type FileRow } from '../../db/files.ts';
 import type { Deps } from '../../deps.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
-import { mediaInputKeys, type MediaInputKey } from '../../domain/parameters.ts';
+import { mediaInputKeys, type MediaInputKey } from '../../domain/parameter-value.ts';
 import { EgressRefusal } from '../../platform/egress/check-url.ts';
 import { fetchInput, InputUnavailable } from './fetch-input.ts';
 

@@ -1,7 +1,7 @@
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { inputRule, isOfKind, type InputRule } from '../../domain/media-input.ts';
-import { mediaInputKeys, type MediaInputKey } from '../../domain/parameters.ts';
+import { mediaInputKeys, type MediaInputKey } from '../../domain/parameter-value.ts';
 import { draftFiles, holdFile, recordFile, type FileDraft } from '../../db/files.ts';
 import type { Database } from '../../db/database.ts';
 import type { Deps } from '../../deps.ts';

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { JsonObject } from '../../domain/json.ts';
 import { verbTable } from '../../verbs/table.ts';
 import { errorBodies, openaiError } from '../openapi/answers/errors.ts';
-import { describeRoutes, type DescribedRoute } from '../openapi/describe-routes.ts';
+import { describeRoutes } from '../openapi/describe-routes.ts';
+import type { DescribedRoute } from '../openapi/operation.ts';
 import { version } from '../version.ts';
 import { adminOperations } from './admin-operations.ts';
 

@@ -2,15 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import type { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { AppContext } from '../context.ts';
+import type { DialectName } from './dialect-name.ts';
 import { vendorOf } from '../vendor.ts';
 import { anthropicError } from './anthropic.ts';
 import { geminiError } from './gemini.ts';
 import { legacyDataError, legacyError } from './legacy.ts';
 import { mcpError } from './mcp.ts';
 import { openaiError } from './openai.ts';
-
-/** The dialects of error bodies. */
-export type DialectName = 'openai' | 'anthropic' | 'gemini' | 'legacy' | 'legacy_data' | 'mcp';
 
 /** The error body of each dialect. `status` is the HTTP status of the answer. */
 export const errorBodyOf = {

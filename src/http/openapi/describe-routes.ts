@@ -6,11 +6,8 @@ import type { Route } from '../route.ts';
 import { vendors } from '../vendor.ts';
 import { withCodes } from './answers/errors.ts';
 import { answerSchema, bodySchema, type NamedSchemas } from './json-schema.ts';
-import type { Answer, Catalog, Operation, Parameter, TaskLimits } from './operation.ts';
+import type { Answer, Catalog, DescribedRoute, Operation, Parameter, TaskLimits } from './operation.ts';
 import { errorsOfRoute } from './route-errors.ts';
-
-/** What a document needs to know of a route. */
-export type DescribedRoute = Pick<Route, 'method' | 'path' | 'auth' | 'scopes' | 'dialect' | 'dialectBy' | 'body'>;
 
 /** `/api/v1/tasks/{task_id}` for `/api/v1/tasks/:task_id`. */
 export const templateOf = (path: string): string =>

@@ -2,7 +2,8 @@ import type { JsonObject } from '../../domain/json.ts';
 import { isClientRoute } from '../route.ts';
 import { version } from '../version.ts';
 import { errorBodies } from './answers/errors.ts';
-import { describeRoutes, type DescribedRoute } from './describe-routes.ts';
+import { describeRoutes } from './describe-routes.ts';
+import type { DescribedRoute } from './operation.ts';
 import { operations } from './operations.ts';
 import { tags, type Catalog, type TaskLimits } from './operation.ts';
 

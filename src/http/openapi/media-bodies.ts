@@ -4,11 +4,10 @@ import { inputRule } from '../../domain/media-input.ts';
 import {
   acceptedParameters,
   listValues,
-  mediaInputKeys,
   promptCharactersMax,
   type AcceptedParameter,
-  type MediaInputKey,
 } from '../../domain/parameters.ts';
+import { mediaInputKeys, type MediaInputKey } from '../../domain/parameter-value.ts';
 import { deadlineBounds, metadataLimits } from '../../domain/task-options.ts';
 import type { TaskType } from '../../domain/task.ts';
 import type { NamedSchemas } from './json-schema.ts';

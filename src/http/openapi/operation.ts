@@ -3,7 +3,11 @@ import type { Config } from '../../config/load-config.ts';
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
+import type { Route } from '../route.ts';
 import type { NamedSchemas } from './json-schema.ts';
+
+/** What a document needs to know of a route. */
+export type DescribedRoute = Pick<Route, 'method' | 'path' | 'auth' | 'scopes' | 'dialect' | 'dialectBy' | 'body'>;
 
 /** What the document says about one route beyond its row of the route table. */
 export interface Operation<TagName extends string = Tag> {

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../domain/errors.ts';
-import type { DescribedRoute } from './describe-routes.ts';
+import type { DescribedRoute } from './operation.ts';
 
 /** The refusals that every route of this kind can answer, whatever its handler does. */
 export const errorsOfRoute = ({ auth, body }: Pick<DescribedRoute, 'auth' | 'body'>): ErrorCode[] => [

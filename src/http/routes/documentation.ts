@@ -12,7 +12,7 @@ import { llmsText } from '../docs/llms-text.ts';
 import { pagePolicy } from '../docs/page.ts';
 import { referencePage } from '../docs/reference-page.ts';
 import { answerRepresentation, type Representation } from '../etag.ts';
-import type { DescribedRoute } from '../openapi/describe-routes.ts';
+import type { DescribedRoute } from '../openapi/operation.ts';
 import { openapiDocument } from '../openapi/document.ts';
 import type { TaskLimits } from '../openapi/operation.ts';
 import { preferredType } from '../preferred-type.ts';

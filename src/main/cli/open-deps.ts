@@ -6,9 +6,7 @@ import { createSealer } from '../../platform/crypto/seal.ts';
 import { createSendSlots } from '../../platform/send-slots.ts';
 import type { OpenDeps, VerbDeps } from '../../verbs/verb-deps.ts';
 import { createFileUrls } from '../file-urls.ts';
-import { operatorEnvironment } from './operator-environment.ts';
-
-export type Environment = Record<string, string | undefined>;
+import { operatorEnvironment, type Environment } from './operator-environment.ts';
 
 /** Opens what a verb needs from the environment. `close` ends every connection. */
 export function openLocally(env: Environment): { open: OpenDeps; close: () => Promise<void> } {

@@ -7,7 +7,8 @@ import { OperatorError } from '../../commands/operator-error.ts';
 import { allowedCidrs } from '../dev-home/allowed-cidrs.ts';
 import { devSecrets } from '../dev-home/dev-secrets.ts';
 import { readJsonFile } from '../dev-home/json-file.ts';
-import type { Environment } from './open-deps.ts';
+
+export type Environment = Record<string, string | undefined>;
 
 /**
  * The given environment if it names a database, else that of the running `npm start`. Throws `OperatorError` if there is neither. The

@@ -12,7 +12,8 @@ import {
   type VerbRun,
 } from '../../verbs/define-verb.ts';
 import type { Report } from '../../verbs/report.ts';
-import { openLocally, type Environment } from './open-deps.ts';
+import { openLocally } from './open-deps.ts';
+import type { Environment } from './operator-environment.ts';
 import { readResult } from './read-result.ts';
 import { readSecret } from './read-secret.ts';
 import { runRemotely, type RemoteServer } from './run-remotely.ts';

@@ -1,13 +1,15 @@
-import type { MediaProbe } from './probe-media.ts';
-
-type Format = Pick<MediaProbe, 'kind' | 'mime_type'>;
+/** What a file is, by its bytes. */
+export interface FileFormat {
+  kind: 'image' | 'video' | 'audio';
+  mime_type: string;
+}
 
 /**
  * What the `ftyp` box at the beginning of a file says (ISO 14496-12 §4.3), or null if there is none. The major brand decides if it is that of
  * a still picture, of audio alone or of QuickTime. Any other one (`hvc1`, `cmfc`, `av01`, those of the future) is a clip, unless no
  * compatible brand is one of clips and some are of pictures or of audio alone. The tracks may still say otherwise.
  */
-export function isoFormat(head: Buffer): Format | null {
+export function isoFormat(head: Buffer): FileFormat | null {
   if (head.toString('latin1', 4, 8) !== 'ftyp') return null;
   const major = head.toString('latin1', 8, 12);
   const ownFormat = formatOf(major);
@@ -19,13 +21,13 @@ export function isoFormat(head: Buffer): Format | null {
   return known.find(({ kind }) => kind === 'image') ?? known[0] ?? clip;
 }
 
-const clip: Format = { kind: 'video', mime_type: 'video/mp4' };
+const clip: FileFormat = { kind: 'video', mime_type: 'video/mp4' };
 
 /** Brands of clips whose container others share. */
 const isClipBrand = /^(mp4[12]|iso[2-9a-m]|avc[1-4]|hvc1|hev1|av01|cmf[cs2]|dash|M4V |MSNV|mmp4|f4v |3g[p2].)$/;
 
 /** The registry of brands at https://mp4ra.org/registered-types/brands. */
-function formatOf(brand: string): Format | null {
+function formatOf(brand: string): FileFormat | null {
   if (brand === 'avif' || brand === 'avis') return { kind: 'image', mime_type: 'image/avif' };
   if (/^(hei[cxms]|hev[cxms])$/.test(brand)) return { kind: 'image', mime_type: 'image/heic' };
   if (/^(M4A |M4B |M4P |F4A |F4B |aax |aaxc|cmfa)$/.test(brand)) return { kind: 'audio', mime_type: 'audio/mp4' };

@@ -2,12 +2,10 @@ import { buffer } from 'node:stream/consumers';
 import { imageSize } from 'image-size';
 import type { FileStore } from '../files/file-store.ts';
 import { imageType } from './image-type.ts';
-import { isoFormat } from './iso-brands.ts';
+import { isoFormat, type FileFormat } from './iso-brands.ts';
 
 /** The properties of a media file, read from its bytes. Null where unknown. */
-export interface MediaProbe {
-  kind: 'image' | 'video' | 'audio';
-  mime_type: string;
+export interface MediaProbe extends FileFormat {
   /** Pixels as displayed: a video recorded in portrait is taller than wide. */
   width: number | null;
   height: number | null;

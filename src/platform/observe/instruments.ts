@@ -1,5 +1,12 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { PoolUse } from './metrics.ts';
+
+/** The connections of a pool. */
+export interface PoolUse {
+  idle: number;
+  busy: number;
+  /** Statements that wait for a connection. */
+  waiting: number;
+}
 
 /** Seconds. Chats and creates take from a few milliseconds on, and streams, whole answers and uploads up to minutes. */
 const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];

@@ -1,5 +1,5 @@
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
-import { createInstruments } from './instruments.ts';
+import { createInstruments, type PoolUse } from './instruments.ts';
 
 /** One call to a provider. `poll` asks for a job of any model, so it has no `model`. */
 export interface UpstreamCalled {
@@ -19,14 +19,6 @@ export interface Sold {
   costMicroUsd: number;
   /** Of a chat. */
   tokens?: { input: number; output: number };
-}
-
-/** The connections of a pool. */
-export interface PoolUse {
-  idle: number;
-  busy: number;
-  /** Statements that wait for a connection. */
-  waiting: number;
 }
 
 /**

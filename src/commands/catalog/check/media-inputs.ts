@@ -3,7 +3,7 @@ import type { CatalogEntry, UpstreamMapping } from '../../../domain/catalog.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import { describeSupport, unsentInput } from '../../../domain/media-support.ts';
 import { combinationsMax, offeredCombinations } from '../../../domain/offered-combinations.ts';
-import { mediaInputKeys } from '../../../domain/parameters.ts';
+import { mediaInputKeys } from '../../../domain/parameter-value.ts';
 import type { RequestCondition } from '../../../domain/request-condition.ts';
 import type { Findings } from './findings.ts';
 

@@ -1,16 +1,10 @@
 import type { MediaRequest } from '../../../channels/channel.ts';
 import { findTaskRouting, markSeen, type AttemptEnd } from '../../../db/attempts.ts';
 import { mapParameters, upstreamModel } from '../../../domain/upstream-parameters.ts';
-import { hasMediaInputs, holdInputs, type HeldInputs } from '../inputs-for-upstream.ts';
+import { hasMediaInputs, holdInputs } from '../inputs-for-upstream.ts';
 import { stopEndedTask } from './leave.ts';
 import { AttemptInterrupted, findUsableChannel, type AttemptRun } from './run.ts';
 import { reported, type ReportedAttempt } from './stages.ts';
-
-/** The media inputs of one run and the request built from them. The bytes count against the memory budget until released. */
-export interface AttemptInputs {
-  held: HeldInputs | null;
-  request: MediaRequest | null;
-}
 
 /** How often a working worker updates the task row, so that the sweeps do not count the task as silent. */
 export const seenEveryMs = 20_000;

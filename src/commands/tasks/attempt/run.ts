@@ -1,4 +1,4 @@
-import type { Adapter, Upstream } from '../../../channels/channel.ts';
+import type { Adapter, MediaRequest, Upstream } from '../../../channels/channel.ts';
 import type { AttemptTask } from '../../../db/attempts.ts';
 import type { ChannelRow } from '../../../db/channels.ts';
 import type { Deps } from '../../../deps.ts';
@@ -6,7 +6,7 @@ import type { TaskMapping } from '../../../domain/task-snapshot.ts';
 import type { TaskType } from '../../../domain/task.ts';
 import { pause } from '../../../platform/pause.ts';
 import { usableCredential } from '../../channels/unseal-credential.ts';
-import type { AttemptInputs } from './prepare-inputs.ts';
+import type { HeldInputs } from '../inputs-for-upstream.ts';
 import type { FreshAttempt } from './stages.ts';
 
 export type AttemptDeps = Pick<
@@ -42,6 +42,12 @@ export function leaveIfDraining({ draining }: AttemptSignals): void {
 
 /** Thrown if this process shuts down or another run has taken the attempt over. Never an outcome: the attempt is resumed. */
 export class AttemptInterrupted extends Error {}
+
+/** The media inputs of one run and the request built from them. The bytes count against the memory budget until released. */
+export interface AttemptInputs {
+  held: HeldInputs | null;
+  request: MediaRequest | null;
+}
 
 /** The context that every stage of one run gets. */
 export interface AttemptRun {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ErrorCode } from '../../../domain/errors.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import { THREAD_UNSUPPORTED } from '../../dialects/anthropic.ts';
-import type { DialectName } from '../../dialects/dialect.ts';
+import type { DialectName } from '../../dialects/dialect-name.ts';
 
 export const openaiError = z.object({
   message: z.string().describe('A sentence for people. It names the field, the value and what is accepted.'),
