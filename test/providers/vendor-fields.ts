@@ -215,6 +215,17 @@ export function describeVendorFields(scene: () => ProviderScene): void {
       expect(lastBody()).toMatchObject(expected);
     });
 
+    it.each([
+      ['deepseek', { thinking: { type: 'disabled' } }],
+      ['qwen', { enable_thinking: false }],
+      ['minimax', { thinking: { type: 'disabled' } }],
+    ] as const)('is none at %s for a client of messages that switches thoughts off', async (vendor, expected) => {
+      const ask = { model: vendors[vendor].model, prompt: 'no thoughts' };
+      const { status } = await send(scene(), dialects.messages, ask, { more: { thinking: { type: 'disabled' } } });
+      expect(status).toBe(200);
+      expect(lastBody()).toMatchObject(expected);
+    });
+
     it('may be given in the words of the vendor itself', async () => {
       await asked(vendors.deepseek.model, { thinking: { type: 'disabled' } });
       expect(lastBody()).toMatchObject({ thinking: { type: 'disabled' } });

@@ -1,3 +1,4 @@
+import { openaiVendors } from '../../../src/channels/openai-vendors.ts';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -352,6 +353,23 @@ describe('a catalog file', () => {
   it('may rename or omit the two parameters of a chat model for an upstream', () => {
     const parameters = { max_tokens: { name: 'max_completion_tokens' }, temperature: null, top_p: null, stop: null };
     expect(problemsOf(() => parse(withMember(chat(), 'private.upstream.openai.parameters', parameters)))).toEqual([]);
+  });
+
+  it('names a vendor of the family openai that has a table, for chat completions alone', () => {
+    const withVendor = (vendor: string, more = {}, entry = chat()) => {
+      const mapping = { model: 'chat', cost: { per_million: { input: 1, output: 1 } }, vendor, ...more };
+      return problemsOf(() => parse(withMember(entry, 'private.upstream', { openai: mapping }))).join('\n');
+    };
+    for (const vendor of Object.keys(openaiVendors)) expect(withVendor(vendor)).toBe('');
+    const leftOut = { reasoning_effort: null, frequency_penalty: null };
+    expect(withVendor('deepseek', { parameters: leftOut })).toBe('');
+    expect(withVendor('deepseek', { parameters: { verbosity: null } })).toMatch(/verbosity is not a tuning parameter/);
+    expect(withVendor('deepsea')).toMatch(/openai.vendor is no vendor of this family: "deepsea"/);
+    expect(withVendor('openai', { api: 'responses' })).toMatch(/openai.vendor belongs to chat completions/);
+    const fal = { model: 'x', cost: { per_image: 1 }, vendor: 'openai' };
+    expect(problemsOf(() => parse(withMember(image(), 'private.upstream', { fal }))).join('\n')).toMatch(
+      /fal.vendor belongs to chat models/,
+    );
   });
 
   it('may say of a chat model how it thinks and which requests it refuses', () => {

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { JsonObject } from '../../../domain/json.ts';
 import { GeminiChatBody, V1GeminiChatBody } from '../../dialects/gemini-chat-request.ts';
 import { GeminiImageBody } from '../../dialects/gemini-image.ts';
 import { PredictBody } from '../../dialects/gemini-predict.ts';
@@ -16,6 +15,7 @@ import {
   costOfWhole,
   counting,
   idempotencyKey,
+  ignored,
   modelInPath,
   notModified,
   replayed,
@@ -45,15 +45,23 @@ const parametersOf = (model: Parameter, formats: readonly string[]): Parameter[]
 
 /** The body that the routes under a prefix take. Those of the specification refuse unknown fields. */
 const chatBodies = {
-  strict: { name: 'GeminiChatRequest', schema: (named: NamedSchemas) => bodySchema(GeminiChatBody, named) },
+  strict: {
+    name: 'GeminiChatRequest',
+    schema: (named: NamedSchemas) => bodySchema(GeminiChatBody, named),
+    image: { name: 'GeminiImageRequest', schema: (named: NamedSchemas) => bodySchema(GeminiImageBody, named) },
+  },
   tolerant: {
     name: 'V1GeminiChatRequest',
     schema: (named: NamedSchemas) => tolerantBodySchema(V1GeminiChatBody, named),
+    image: {
+      name: 'V1GeminiImageRequest',
+      schema: (named: NamedSchemas) => tolerantBodySchema(GeminiImageBody, named),
+    },
   },
 };
 
 const operation = (
-  chat: { name: string; schema: (named: NamedSchemas) => JsonObject },
+  { image, ...chat }: (typeof chatBodies)['strict'],
   summary: string,
   description: string,
   formats: readonly string[],
@@ -68,11 +76,11 @@ const operation = (
   parameters: parametersOf(modelInPath('The id of a chat model or an image model.'), formats),
   body: (catalog, named) => {
     named.set(chat.name, { ...chat.schema(named), title: 'For a chat model' });
-    named.set('GeminiImageRequest', { ...bodySchema(GeminiImageBody, named), title: 'For an image model' });
+    named.set(image.name, { ...image.schema(named), title: 'For an image model' });
     return {
       'application/json': {
         schema: {
-          anyOf: [{ $ref: `#/components/schemas/${chat.name}` }, { $ref: '#/components/schemas/GeminiImageRequest' }],
+          anyOf: [{ $ref: `#/components/schemas/${chat.name}` }, { $ref: `#/components/schemas/${image.name}` }],
         },
         ...exampleWith(firstOf(catalog, 'chat'), 'A question', () => ({
           contents: [{ role: 'user', parts: [{ text: 'Name three rivers that flow north.' }] }],
@@ -109,24 +117,24 @@ const actions = (prefix: string): Record<string, Operation> => ({
       sometimes: { ...costOfWhole, ...replayed, ...streamed },
     },
   ),
-  [`POST ${prefix}/models/{model}:predict`]: predict,
+  [`POST ${prefix}/models/{model}:predict`]: predictUnder(prefix),
 });
 
-const predict: Operation = {
+const predictUnder = (prefix: string): Operation => ({
   summary: 'Generate pictures as Imagen does',
   description: 'For image models. Answers when the pictures are ready, or with 504 and the id of the task.',
   tag: 'Gemini',
   parameters: parametersOf(modelInPath('The id of an image model.', 'image'), jsonFormats),
   body: (catalog, named) => ({
     'application/json': {
-      schema: bodySchema(PredictBody, named),
+      schema: prefix.startsWith('/api/') ? bodySchema(PredictBody, named) : tolerantBodySchema(PredictBody, named),
       ...exampleWith(firstOf(catalog, 'image'), 'A picture', () => ({
         instances: [{ prompt: 'A red fox in the snow' }],
       })),
     },
   }),
-  ...waitsForPictures(Predictions),
-};
+  ...waitsForPictures(Predictions, prefix.startsWith('/api/') ? {} : ignored),
+});
 
 /** The count of tokens under one prefix. The SDK sends the contents alone, REST clients may send a whole request. */
 const countUnder = (prefix: string): Record<string, Operation> => ({
@@ -197,5 +205,5 @@ export const geminiOperations: Record<string, Operation> = {
   ...countUnder('/v1beta'),
   ...actions('/v1'),
   ...countUnder('/v1'),
-  'POST /v1beta1/publishers/google/models/{model}:predict': predict,
+  'POST /v1beta1/publishers/google/models/{model}:predict': predictUnder('/v1beta1'),
 };

@@ -78,11 +78,16 @@ export const counting = {
   errors: ['model_not_found', 'model_not_allowed', 'model_type_mismatch', 'context_length_exceeded', 'invalid_url'],
 } satisfies Partial<Operation>;
 
+/** What was left out of a request under `/v1`. */
+export const ignored = {
+  'x-tollgate-ignored':
+    'Under `/v1`: the fields that were left out, because the gateway or the model does not take them.',
+};
+
 /** What was changed in a request under `/v1`. */
 export const changed = {
   'x-tollgate-clamped': 'Under `/v1`: the field whose value was lowered to what the model writes.',
-  'x-tollgate-ignored':
-    'Under `/v1`: the fields that were left out, because the gateway or the model does not take them.',
+  ...ignored,
 };
 
 /** The same, and what a stream says of itself. */
@@ -123,8 +128,13 @@ export const created: readonly ErrorCode[] = [
 ];
 
 /** The answer of a route that waits for pictures, and its refusals. */
-export const waitsForPictures = (pictures: z.ZodType): Pick<Operation, 'answers' | 'errors'> => ({
-  answers: { 200: { description: 'The pictures.', content: json(pictures), headers: cost, sometimes: replayed } },
+export const waitsForPictures = (
+  pictures: z.ZodType,
+  more: Readonly<Record<string, string>> = {},
+): Pick<Operation, 'answers' | 'errors'> => ({
+  answers: {
+    200: { description: 'The pictures.', content: json(pictures), headers: cost, sometimes: { ...replayed, ...more } },
+  },
   errors: answersOrCreates,
 });
 

@@ -6,13 +6,14 @@ import { Bytes } from '../answers/file.ts';
 import { OpenaiImages } from '../answers/openai-images.ts';
 import { DeletedVideo, OpenaiVideo, OpenaiVideos } from '../answers/openai-videos.ts';
 import { VendorModel, VendorModels } from '../answers/vendor-models.ts';
-import { bodySchema } from '../json-schema.ts';
+import { bodySchema, tolerantBodySchema } from '../json-schema.ts';
 import { EditForm, VideoForm } from './media-forms.ts';
 import { exampleWith, examplePicture, firstOf } from '../model-examples.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
 import {
   created,
   idempotencyKey,
+  ignored,
   modelInPath,
   notModified,
   Prompt,
@@ -27,7 +28,7 @@ const query = (name: string, description: string, schema: z.ZodType): Parameter 
 });
 const count = z.int().min(1).max(1_000);
 
-const waiting = waitsForPictures(OpenaiImages);
+const waiting = waitsForPictures(OpenaiImages, ignored);
 const pictures = {
   ...waiting,
   tag: 'Images',
@@ -37,7 +38,7 @@ const pictures = {
       description: 'The task, for `async: true`.',
       content: json(Task),
       headers: { Location: 'The path to poll.' },
-      sometimes: replayed,
+      sometimes: { ...replayed, ...ignored },
     },
   },
 } as const;
@@ -82,7 +83,7 @@ export const v1MediaOperations: Record<string, Operation> = {
     parameters: [idempotencyKey],
     body: (catalog, named) => ({
       'application/json': {
-        schema: bodySchema(ImageRequest, named),
+        schema: tolerantBodySchema(ImageRequest, named),
         ...exampleWith(firstOf(catalog, 'image'), 'A picture', (model) => ({
           model,
           prompt: 'A red fox in the snow',
@@ -96,7 +97,7 @@ export const v1MediaOperations: Record<string, Operation> = {
     ...pictures,
     parameters: [idempotencyKey],
     body: (catalog, named) => {
-      const schema = bodySchema(EditRequest, named);
+      const schema = tolerantBodySchema(EditRequest, named);
       const example = exampleWith(firstOf(catalog, 'image', ['image']), 'An edit', (model) => ({
         ...{ model, prompt: 'The same at night', image: examplePicture },
       }));
@@ -112,7 +113,7 @@ export const v1MediaOperations: Record<string, Operation> = {
     tag: 'Videos',
     parameters: [idempotencyKey],
     body: (catalog, named) => {
-      const schema = bodySchema(VideoRequest, named);
+      const schema = tolerantBodySchema(VideoRequest, named);
       const example = exampleWith(firstOf(catalog, 'video'), 'A clip', (model) => ({
         ...{ model, prompt: 'A paper boat on a river' },
       }));
@@ -121,7 +122,7 @@ export const v1MediaOperations: Record<string, Operation> = {
         'multipart/form-data': { schema: bodySchema(VideoForm, named) },
       };
     },
-    answers: { 200: { description: 'The video.', content: json(OpenaiVideo), sometimes: replayed } },
+    answers: { 200: { description: 'The video.', content: json(OpenaiVideo), sometimes: { ...replayed, ...ignored } } },
     errors: [...purchase, ...created],
   },
   'GET /v1/videos': {
