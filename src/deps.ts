@@ -19,6 +19,7 @@ import type { Metrics } from './platform/observe/metrics.ts';
 import type { Tracer } from './platform/observe/tracer.ts';
 import type { Sealer } from './platform/crypto/seal.ts';
 import type { UrlSigner } from './platform/crypto/signed-url.ts';
+import type { PdfMeter } from './platform/pdf/pdf-meter.ts';
 import type { TokenCounter } from './platform/tokens/token-counter.ts';
 import type { WorkflowClient } from './platform/temporal/workflow-client.ts';
 
@@ -48,5 +49,6 @@ export interface Deps {
   metrics: Metrics;
   tracer: Tracer;
   tokenCounter: TokenCounter;
+  pdfMeter: PdfMeter;
   workflows: WorkflowClient;
 }

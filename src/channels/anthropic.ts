@@ -60,6 +60,7 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       extra: false,
       prefill: true,
       refusesBlankTurns: true,
+      documents: { hasBlocks: true, urls: true },
       thoughts: ['anthropic', 'anthropic_redacted'],
       vendorApi: 'anthropic',
       translates: ['reasoning_effort'],
@@ -185,6 +186,7 @@ function toThinking({ kind, text, signature }: SignedThought): JsonObject[] {
 function toBlock(part: ChatPart): JsonObject {
   if (part.type === 'text' && part.toolReference !== undefined)
     return { type: 'tool_reference', tool_name: part.toolReference, ...cached(part.cacheControl) };
+  if (part.type === 'document' || (part.type === 'text' && part.document)) return toDocument(part);
   if (part.type === 'text') return { type: 'text', text: part.text, ...cached(part.cacheControl) };
   const inline = splitDataUri(part.url);
   return {
@@ -192,6 +194,25 @@ function toBlock(part: ChatPart): JsonObject {
     source: inline
       ? { type: 'base64', media_type: inline.mimeType, data: inline.base64 }
       : { type: 'url', url: part.url },
+    ...cached(part.cacheControl),
+  };
+}
+
+/** A document of text or a PDF (https://platform.claude.com/docs/en/build-with-claude/pdf-support, read 2026-11-26). */
+function toDocument(part: Exclude<ChatPart, { type: 'image' }>): JsonObject {
+  const inline = part.type === 'document' ? splitDataUri(part.url) : null;
+  const { title, context } =
+    part.type === 'document' ? { ...part, title: part.title ?? part.name } : (part.document ?? {});
+  return {
+    type: 'document',
+    source:
+      part.type === 'text'
+        ? { type: 'text', media_type: 'text/plain', data: part.text }
+        : inline
+          ? { type: 'base64', media_type: inline.mimeType, data: inline.base64 }
+          : { type: 'url', url: part.url },
+    ...(title !== undefined && { title }),
+    ...(context !== undefined && { context }),
     ...cached(part.cacheControl),
   };
 }

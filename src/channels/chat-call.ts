@@ -8,6 +8,7 @@ import {
   type ChatMessage,
   type ChatPart,
   type ChatPicture,
+  type PdfPart,
   type ToolMessage,
   type UpstreamChat,
 } from '../domain/chat.ts';
@@ -71,38 +72,41 @@ interface Turn {
 }
 
 /**
- * The messages for a family whose results of tools are text: the pictures of results follow them in a message of the user. Results of parallel
- * calls stay together. A picture that `isTaken` stays in its result.
+ * The messages for a family whose results of tools are text: the pictures and documents of results follow them in a message of the user. Results of
+ * parallel calls stay together. A file that `isTaken` stays in its result.
  */
-export function picturesAfterResults(
+export function filesAfterResults(
   messages: readonly ChatMessage[],
-  isTaken: (picture: ChatPicture) => boolean = () => false,
+  isTaken: (file: ChatPicture | PdfPart) => boolean = () => false,
 ): ChatMessage[] {
   const all: ChatMessage[] = [];
-  let pictures: ChatPart[] = [];
+  let files: ChatPart[] = [];
   const flush = (): void => {
-    if (pictures.length > 0) all.push({ role: 'user', content: pictures });
-    pictures = [];
+    if (files.length > 0) all.push({ role: 'user', content: files });
+    files = [];
   };
   for (const message of messages) {
     if (message.role !== 'tool') flush();
-    const isMoved = (part: ChatPart): boolean => part.type === 'image' && !isTaken(part);
+    const isMoved = (part: ChatPart): boolean => part.type !== 'text' && !isTaken(part);
     const moved = message.role === 'tool' ? partsOf(message.content).filter(isMoved) : [];
     if (moved.length === 0) all.push(message);
     else {
       all.push({ ...message, content: withoutParts(message.content, moved) });
-      pictures.push({ type: 'text', text: 'The picture that the tool returned:' }, ...moved);
+      files.push({ type: 'text', text: `The ${kindOf(moved)} that the tool returned:` }, ...moved);
     }
   }
   flush();
   return all;
 }
 
-/** The content of a result without the pictures that follow it. It is one text unless other pictures are left. */
+/** What a model is told about the files of a result. */
+export const kindOf = (files: readonly ChatPart[]): string => (files[0]?.type === 'document' ? 'document' : 'picture');
+
+/** The content of a result without the files that follow it. It is one text unless other files are left. */
 function withoutParts(content: ChatContent | null, moved: readonly ChatPart[]): ChatContent {
   const kept = partsOf(content).filter((part) => !moved.includes(part));
-  if (kept.some(({ type }) => type === 'image')) return kept;
-  return textOf(kept) || 'The result is the picture in the next message.';
+  if (kept.some(({ type }) => type !== 'text')) return kept;
+  return textOf(kept) || `The result is the ${kindOf(moved)} in the next message.`;
 }
 
 /**
@@ -110,6 +114,9 @@ function withoutParts(content: ChatContent | null, moved: readonly ChatPart[]): 
  * conversation. OpenAI takes at most 40 characters.
  */
 export const callIdOr = (id: string | null | undefined): string => id || `call_${randomUUID().replaceAll('-', '')}`;
+
+/** The name of a PDF for an API that wants one. */
+export const fileName = ({ name, title }: PdfPart): string => name ?? title ?? 'document.pdf';
 
 /** The result of a tool as text. A family without a mark for a failed tool is told of the failure in words. */
 export function resultText({ content, isError }: ToolMessage): string {

@@ -9,13 +9,14 @@ import {
   type ChatPicture,
   type ChatReply,
   type ChatUsage,
+  type PdfPart,
   type UpstreamChat,
 } from '../domain/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { isEffort, thinkingBudget, type Effort } from '../domain/reasoning.ts';
 import type { Adapter } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './call-upstream.ts';
-import { callIdOr, count, objectIn, ownObject, splitSystem, toTurns, picturesAfterResults } from './chat-call.ts';
+import { callIdOr, count, objectIn, ownObject, splitSystem, toTurns, filesAfterResults, kindOf } from './chat-call.ts';
 import { familyCalls } from './family-calls.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 import { finishMeaning, geminiFinishWords } from './finish-words.ts';
@@ -51,6 +52,7 @@ export function createGemini(caller: UpstreamCaller): Adapter {
       blankStops: true,
       toolsMax: 512,
       extra: false,
+      documents: { urls: true },
       gemini: true,
       vendorApi: 'gemini',
       translates: ['reasoning_effort'],
@@ -75,7 +77,7 @@ const ModelList = z.object({ models: z.array(z.object({ name: z.string() })), ne
 
 function toBody(request: UpstreamChat): RequestBody {
   const { system, conversation } = splitSystem(request.messages);
-  const contents = toContents(picturesAfterResults(conversation, takenInResults(request)), request.traits);
+  const contents = toContents(filesAfterResults(conversation, takenInResults(request)), request.traits);
   // A conversation must have a user turn.
   const isAlone = contents.length === 0;
   return {
@@ -91,12 +93,12 @@ function toBody(request: UpstreamChat): RequestBody {
 }
 
 /**
- * Gemini 3 takes the bytes of pictures inside a function's result. Earlier models, and pictures by URL, need them beside it
+ * Gemini 3 takes the bytes of pictures and PDFs inside a function's result. Earlier models, and files by URL, need them beside it
  * (https://ai.google.dev/gemini-api/docs/function-calling, "Multimodal function responses", and `@google/genai` 3.1.0, read 2026-11-26).
  */
 const takenInResults =
   ({ traits }: UpstreamChat) =>
-  ({ url }: ChatPicture): boolean =>
+  ({ url }: ChatPicture | PdfPart): boolean =>
     traits?.thinking === 'adaptive' && isDataUri(url);
 
 const toDeclaration = ({ name, description, parameters, vendor }: UpstreamChat['tools'][number]): RequestBody => ({
@@ -180,12 +182,12 @@ function toParts(
 ): JsonValue[] {
   if (message.role === 'tool') {
     const name = names.get(message.toolCallId) ?? message.toolCallId;
-    const pictures = partsOf(message.content).filter(({ type }) => type === 'image');
-    const text = textOf(message.content) || (pictures.length > 0 ? 'The result is the picture.' : '');
+    const files = partsOf(message.content).filter(({ type }) => type !== 'text');
+    const text = textOf(message.content) || (files.length > 0 ? `The result is the ${kindOf(files)}.` : '');
     const key = message.isError ? 'error' : 'result';
     // A function's result must be an object. Other text goes into one, under the keys that Google's guide uses.
     const response = objectIn(text) ?? { [key]: text };
-    const parts = pictures.length > 0 && { parts: pictures.map(toPart) };
+    const parts = files.length > 0 && { parts: files.map(toPart) };
     return [{ functionResponse: { id: message.toolCallId, name, response, ...parts } }];
   }
   const parts: JsonValue[] = partsOf(message.content).map(toPart);
@@ -206,7 +208,8 @@ function toPart(part: ChatPart): JsonObject {
   if (part.type === 'text') return { text: part.text };
   const inline = splitDataUri(part.url);
   if (inline) return { inlineData: { mimeType: inline.mimeType, data: inline.base64 } };
-  return { fileData: { fileUri: part.url, mimeType: imageTypeOf(part.url) } };
+  const mimeType = part.type === 'document' ? 'application/pdf' : imageTypeOf(part.url);
+  return { fileData: { fileUri: part.url, mimeType } };
 }
 
 /** Gemini wants a type with a URL, and nobody has fetched the image. By the name of the file; the usual type for other names. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  isDataUri,
   partsOf,
   textOf,
   type ChatMessage,
@@ -16,7 +17,7 @@ import type { ChatSupports } from '../domain/chat-supports.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { asksForThoughts, type SignedThought, type Thinking } from '../domain/thoughts.ts';
 import type { RequestBody } from './call-upstream.ts';
-import { callIdOr, count, objectIn, ownObject, resultText } from './chat-call.ts';
+import { callIdOr, count, fileName, objectIn, ownObject, resultText } from './chat-call.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 import { wholeCounts } from './total-tokens.ts';
 
@@ -41,6 +42,7 @@ export const responsesSupports: ChatSupports = {
   toolsMax: 128,
   thoughts: ['openai'],
   vendorApi: 'responses',
+  documents: { urls: true },
 };
 
 /** The body of `POST /responses`. */
@@ -143,10 +145,10 @@ function toCallItem({ id, name, arguments: given, isCustom }: ToolCall): Request
     : { type: 'function_call', call_id: id, name, arguments: given };
 }
 
-/** Text, or parts if there are images among them. */
+/** Text, or parts if there are images or documents among them. */
 function toOutput(message: ToolMessage): string | RequestBody[] {
   const parts = partsOf(message.content);
-  return parts.some(({ type }) => type === 'image') ? parts.map(toInputPart) : resultText(message);
+  return parts.some(({ type }) => type !== 'text') ? parts.map(toInputPart) : resultText(message);
 }
 
 const toReasoning = ({ id, text, signature }: SignedThought): RequestBody => ({
@@ -159,10 +161,13 @@ const toReasoning = ({ id, text, signature }: SignedThought): RequestBody => ({
 const toContent = ({ content }: ChatMessage): string | RequestBody[] =>
   typeof content === 'string' ? content : partsOf(content).map(toInputPart);
 
-const toInputPart = (part: ChatPart): RequestBody =>
-  part.type === 'text'
-    ? { type: 'input_text', text: part.text }
-    : { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' };
+function toInputPart(part: ChatPart): RequestBody {
+  if (part.type === 'text') return { type: 'input_text', text: part.text };
+  if (part.type === 'image') return { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' };
+  // A name beside a URL is refused.
+  const file = isDataUri(part.url) ? { filename: fileName(part), file_data: part.url } : { file_url: part.url };
+  return { type: 'input_file', ...file, detail: part.detail };
+}
 
 const Part = z.object({ type: z.string(), text: z.string().nullish(), refusal: z.string().nullish() });
 const Item = z.object({

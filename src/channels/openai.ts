@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type {
   ChatContent,
   ChatMessage,
+  ChatPart,
   ChatReply,
   ChatUsage,
   ResponseFormat,
@@ -11,7 +12,7 @@ import type {
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter } from './channel.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './call-upstream.ts';
-import { callIdOr, ModelList, count, resultText, picturesAfterResults } from './chat-call.ts';
+import { callIdOr, ModelList, count, fileName, resultText, filesAfterResults } from './chat-call.ts';
 import { FailedAnswer } from './classify-outcome.ts';
 import { familyCalls } from './family-calls.ts';
 import { finishMeaning, openaiFinishWords } from './finish-words.ts';
@@ -52,6 +53,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
       stopMax: 4,
       blankStops: true,
       toolsMax: 128,
+      documents: {},
       extra: true,
     },
     responsesSupports,
@@ -130,7 +132,7 @@ function named(request: UpstreamChat, key: string, value: JsonValue | undefined)
  */
 function toMessages({ messages, traits }: UpstreamChat): RequestBody[] {
   const keeps = traits?.keeps_reasoning === true && messages.some(({ role }) => role === 'tool');
-  return picturesAfterResults(messages).map((message) => ({
+  return filesAfterResults(messages).map((message) => ({
     ...toMessage(message),
     ...(keeps && message.role === 'assistant' && { reasoning_content: message.reasoning || ' ' }),
   }));
@@ -152,14 +154,14 @@ function toMessage(message: ChatMessage): RequestBody {
   };
 }
 
-const toContent = (content: ChatContent) =>
-  typeof content === 'string'
-    ? content
-    : content.map((part) =>
-        part.type === 'text'
-          ? { type: 'text', text: part.text }
-          : { type: 'image_url', image_url: { url: part.url, detail: part.detail } },
-      );
+const toContent = (content: ChatContent) => (typeof content === 'string' ? content : content.map(toPart));
+
+function toPart(part: ChatPart): JsonObject | RequestBody {
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  return part.type === 'document'
+    ? { type: 'file', file: { filename: fileName(part), file_data: part.url } }
+    : { type: 'image_url', image_url: { url: part.url, detail: part.detail } };
+}
 
 const toToolCall = ({ id, name, arguments: text }: ToolCall): JsonObject => ({
   id,

@@ -58,6 +58,9 @@ export const passingFamilies: readonly string[] = ['openai'];
 /** The vendors of each chat family that have tables of their own, by the word `vendor` of a mapping. */
 export const chatVendors: Readonly<Record<string, Readonly<Record<string, VendorRules>>>> = { openai: openaiVendors };
 
+/** The families whose chat adapter sends PDFs (`chatSupports.documents`). */
+export const documentFamilies: readonly string[] = ['openai', 'anthropic', 'gemini'];
+
 export type Adapters = Readonly<Record<string, Adapter>>;
 
 /** Builds all adapters with one upstream caller. An unknown family is `undefined`, and its channels cannot be used. */

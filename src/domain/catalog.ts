@@ -121,6 +121,13 @@ export interface UpstreamMapping {
   thinking?: 'adaptive' | 'budget';
   /** Anthropic: the model takes messages of the system between the turns. Otherwise they become part of its instructions. */
   system_turns?: boolean;
+  /** Chat: the model reads PDFs, and what the provider counts for a page. Absent: it takes none. */
+  documents?: {
+    /** The most tokens, for the picture of a page and 3,000 tokens of text on it. */
+    page_tokens: number;
+    /** The tokens of an ordinary page, for estimates. */
+    likely_page_tokens: number;
+  };
   /** OpenAI: the API that serves the model. Absent: chat completions. */
   api?: 'responses';
   /** OpenAI-compatible: the vendor, whose own table says which fields it takes. Absent: OpenAI's own fields are sent. */

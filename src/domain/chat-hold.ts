@@ -1,5 +1,6 @@
 import type { CatalogEntry, Pricing } from './catalog.ts';
-import { isDataUri, listImages, type ChatMessage, type ChatReply, type ChatRequest } from './chat.ts';
+import { listDocuments, tokensOfDocuments, type DocumentTokens } from './documents.ts';
+import { isDataUri, listImages, type ChatMessage, type ChatPart, type ChatReply, type ChatRequest } from './chat.ts';
 import { maxOutputTokens } from './chat-length.ts';
 import { GatewayError } from './errors.ts';
 import { chatCredits } from './pricing.ts';
@@ -13,7 +14,7 @@ export interface ChatHold {
   outputTokens: number;
   /** The likely input. Billed if the provider reports no usage. Never above `inputTokens`. */
   likelyInputTokens: number;
-  /** The part of the input that is no text: what a provider adds around each message, and the images. */
+  /** The part of the input that is no text: what a provider adds around each message, the images and likely of the documents. */
   apartTokens: number;
 }
 
@@ -22,7 +23,7 @@ export interface ChatHold {
  * scripts, + 8 per message, + `imageTokens` per image; bytes of data URIs do not count. Output: `maxTokens` (rules "Chat").
  * Fields that are passed through count too, because they may carry text.
  */
-export function chatHold(request: ChatRequest, imageTokens: number): ChatHold {
+export function chatHold(request: ChatRequest, imageTokens: number, documentTokens?: DocumentTokens): ChatHold {
   let bytes = 0;
   let rareBytes = 0;
   let likely = 0;
@@ -32,12 +33,13 @@ export function chatHold(request: ChatRequest, imageTokens: number): ChatHold {
     likely += likelyTokens(text);
   }
   const apart = tokensPerMessage * request.messages.length + imageTokens * listImages(request).length;
-  const inputTokens = Math.ceil((bytes - rareBytes) / bytesPerTokenMin) + rareBytes + apart;
+  const documents = documentTokens ? tokensOfDocuments(listDocuments(request), documentTokens) : { most: 0, likely: 0 };
+  const inputTokens = Math.ceil((bytes - rareBytes) / bytesPerTokenMin) + rareBytes + apart + documents.most;
   return {
     inputTokens,
     outputTokens: request.maxTokens,
-    likelyInputTokens: Math.min(Math.ceil(likely) + apart, inputTokens),
-    apartTokens: apart,
+    likelyInputTokens: Math.min(Math.ceil(likely) + apart + documents.likely, inputTokens),
+    apartTokens: apart + documents.likely,
   };
 }
 
@@ -207,6 +209,11 @@ function* textsOf({ messages, tools, responseFormat, extra }: ChatRequest): Gene
   if (Object.keys(extra).length > 0) yield JSON.stringify(extra);
 }
 
+function wordsOfDocument(part: Exclude<ChatPart, { type: 'image' }>): string[] {
+  if (part.type === 'text') return [part.document?.title ?? '', part.document?.context ?? ''];
+  return [part.title ?? '', part.context ?? '', part.name ?? ''];
+}
+
 function* textsOfMessage(message: ChatMessage): Generator<string> {
   const { content } = message;
   if (typeof content === 'string') yield content;
@@ -214,6 +221,7 @@ function* textsOfMessage(message: ChatMessage): Generator<string> {
     for (const part of content ?? []) {
       if (part.type === 'text') yield part.text;
       else if (!isDataUri(part.url)) yield part.url;
+      if (part.type !== 'image') yield* wordsOfDocument(part);
     }
   }
   yield message.role === 'tool' ? message.toolCallId : (message.name ?? '');

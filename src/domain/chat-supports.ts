@@ -3,6 +3,7 @@ import { blankTurn } from './blank-turn.ts';
 import type { UpstreamMapping } from './catalog.ts';
 import { isDataUri, listImages, withoutUnsent, type ChatRequest, type VendorApi } from './chat.ts';
 import { GatewayError } from './errors.ts';
+import { listDocuments, plainDocuments, refusedDocument, type DocumentSupports } from './documents.ts';
 import type { JsonValue } from './json.ts';
 import { fromThinkingConfig, isEffort } from './reasoning.ts';
 import { asksForThoughts, type ThoughtKind } from './thoughts.ts';
@@ -31,6 +32,8 @@ export interface ChatSupports {
   prefill?: true;
   /** Refuses a turn of the user that is only white space. */
   refusesBlankTurns?: true;
+  /** The family takes PDFs, of the models whose mapping has `documents`. */
+  documents?: DocumentSupports;
   /** The kinds of signed thoughts that the family takes back. */
   thoughts?: readonly ThoughtKind[];
   /** Whether the family takes the fields of Gemini's own request. */
@@ -88,7 +91,15 @@ const furtherFields = ({ extra }: ChatSupports, request: ChatRequest): string[] 
 type MappingLimits = Partial<
   Pick<
     UpstreamMapping,
-    'pass_through' | 'parameters' | 'fixed' | 'no_forced_tools' | 'tools_max' | 'thinking' | 'api' | 'vendor'
+    | 'pass_through'
+    | 'parameters'
+    | 'fixed'
+    | 'no_forced_tools'
+    | 'tools_max'
+    | 'documents'
+    | 'thinking'
+    | 'api'
+    | 'vendor'
   >
 >;
 
@@ -127,7 +138,11 @@ export function carriedBy(
   supports: ChatSupports,
   asked: ChatRequest,
 ): { request: ChatRequest; leftOut: string[]; unsent: string[] } {
-  const { request: taken, lost } = atVendor(mapping, supports, asked);
+  const { request: taken, lost } = atVendor(
+    mapping,
+    supports,
+    supports.documents?.hasBlocks ? asked : plainDocuments(asked),
+  );
   if (taken.leftOut === undefined) return { request: taken, leftOut: [], unsent: lost };
   const { request, leftOut: unable } = withoutUnable(supports, taken);
   const sent = supports.extra
@@ -216,6 +231,8 @@ const withoutVendorFields = (request: ChatRequest): ChatRequest => ({
 
 /** The first field that the model of a mapping does not support, or null. */
 function unsupportedByMapping(mapping: MappingLimits, supports: ChatSupports, request: ChatRequest): string | null {
+  const document = refusedDocument({ mapping, supports }, listDocuments(request));
+  if (document) return document.at;
   const choice = request.toolChoice;
   if (supports.vendor && !request.isOfSpec && cannotForce(supports.vendor, request)) return 'tool_choice';
   if (supports.vendor && !request.isOfSpec && (request.stop?.length ?? 0) > (supports.vendor.stopMax ?? Infinity))

@@ -95,14 +95,42 @@ export interface ToolMessage {
 
 export type ChatContent = string | ChatPart[];
 export type ChatPart =
-  /** `toolReference`: the text says that this tool was found. Anthropic is sent the name in its own words. */
+  /**
+   * `toolReference`: the text says that this tool was found. `document`: the text is a document. Anthropic is sent both in its own words, and other
+   * families are sent a document's title and context before its text (`carriedParts`).
+   */
   (
-    | { type: 'text'; text: string; toolReference?: string }
+    | { type: 'text'; text: string; toolReference?: string; document?: DocumentWords }
     /** `url` is an https URL or a base64 `data:` URI. Only user and tool messages have images. */
     | { type: 'image'; url: string; detail?: string }
+    | PdfPart
   ) & { cacheControl?: CacheControl };
 
 export type ChatPicture = Extract<ChatPart, { type: 'image' }>;
+
+/** A PDF, by https URL or as a base64 `data:` URI. Only user and tool messages have documents. */
+export interface PdfPart extends DocumentWords {
+  type: 'document';
+  url: string;
+  /** Where the part stands in the client's request, in its words: `messages.0.content.1`. */
+  at: string;
+  /** The name of the file. */
+  name?: string;
+  detail?: string;
+  /** What it has at most; null if that is not known. Absent until it is measured. */
+  size?: PdfSize | null;
+}
+export interface DocumentWords {
+  title?: string;
+  /** What the model should know about the document. */
+  context?: string;
+}
+/** What a PDF has at most. */
+export interface PdfSize {
+  pages: number;
+  /** The bytes of the texts that its pages show. */
+  textBytes: number;
+}
 
 /** Asks Anthropic to cache the prompt up to this place. Other families cache by themselves and are not sent it. */
 export type CacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h'; scope?: string };
@@ -241,7 +269,7 @@ const textOfPart = (part: ChatPart): string[] => (part.type === 'text' ? [part.t
 /** Content as parts, without empty texts: some providers refuse an empty text block. */
 export const partsOf = (content: ChatContent | null): ChatPart[] =>
   (typeof content === 'string' ? [{ type: 'text' as const, text: content }] : (content ?? [])).filter(
-    (part) => part.type === 'image' || part.text !== '',
+    (part) => part.type !== 'text' || part.text !== '',
   );
 
 /** Whether a part is a text of white space alone. */

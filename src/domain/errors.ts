@@ -131,6 +131,8 @@ export interface ErrorDetail {
   param?: string | undefined;
   /** Sent as `Retry-After`. Whole seconds, at least 1. */
   retryAfterSeconds?: number | undefined;
+  /** `param` and `message` are in the words of the client's dialect already. */
+  isInClientWords?: boolean | undefined;
   /** Overrides the retry advice of the table. */
   shouldRetry?: boolean | undefined;
   /** The task behind this refusal, if there is one that the client can poll. */
@@ -147,6 +149,7 @@ export interface ErrorDetail {
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly param: string | undefined;
+  readonly isInClientWords: boolean;
   readonly retryAfterSeconds: number | undefined;
   readonly shouldRetry: boolean | undefined;
   readonly taskId: string | undefined;
@@ -158,6 +161,7 @@ export class GatewayError extends Error {
     this.name = 'GatewayError';
     this.code = code;
     this.param = detail.param;
+    this.isInClientWords = detail.isInClientWords === true;
     this.retryAfterSeconds = detail.retryAfterSeconds;
     this.taskId = detail.taskId;
     this.accepted = detail.accepted;

@@ -115,6 +115,13 @@ const notThis = (value: unknown): string =>
 
 const at = (body: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(
-    (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+    (value, key) =>
+      typeof value === 'object' && value !== null
+        ? (Reflect.get(value, key) ?? Reflect.get(value, snakeCase(key)))
+        : undefined,
     body,
   );
+
+/** Google's clients may send a field under its snake_case name. */
+const snakeCase = (key: PropertyKey): string =>
+  String(key).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

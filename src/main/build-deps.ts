@@ -32,6 +32,7 @@ import { noTracer, type Tracing } from '../platform/observe/tracer.ts';
 import { createSealer } from '../platform/crypto/seal.ts';
 import { within } from '../platform/pause.ts';
 import { createWorkflowClient, type TemporalAccess } from '../platform/temporal/workflow-client.ts';
+import { PdfMeter } from '../platform/pdf/pdf-meter.ts';
 import { createTokenCounter } from '../platform/tokens/token-counter.ts';
 import { alarmSenders } from './alarm-senders.ts';
 import { createFileUrls } from './file-urls.ts';
@@ -140,6 +141,7 @@ export async function buildDeps(config: Config, name: string, log?: LogDestinati
     metrics,
     tracer: tracing ?? noTracer,
     tokenCounter: createTokenCounter(),
+    pdfMeter: new PdfMeter(),
     workflows,
   };
   return {
@@ -152,7 +154,7 @@ export async function buildDeps(config: Config, name: string, log?: LogDestinati
       for (const watch of Object.values(watches)) watch.close();
       await listener.close();
       await workflows.close();
-      await Promise.all([caller.close(), egress.close(), deps.tokenCounter.close()]);
+      await Promise.all([caller.close(), egress.close(), deps.tokenCounter.close(), deps.pdfMeter.close()]);
       await flushAlarms();
       await db.close();
       await tracing?.close();

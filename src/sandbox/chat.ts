@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { piecesOf, tokensOfText, type StreamWords } from './chat-stream.ts';
+import { tokensOfHeard, type HeardDocument } from './heard-document.ts';
 import { json, recordHit, scriptedRefusal, type FamilyCall, type Refusals, type Reply } from './family.ts';
 import type { Behaviour } from './script.ts';
 
@@ -22,6 +23,8 @@ export interface ChatAsked {
   /** The signed thoughts and signed calls of earlier turns. */
   signed: number;
   cameWith: CameWith;
+  /** The documents of the whole conversation, and what the provider counts for a page of them. */
+  documents?: { heard: HeardDocument[]; tokensPerPage: number };
   /** The JSON schema that the answer must follow. `{}` allows any JSON. */
   schema: object | null;
 }
@@ -67,6 +70,7 @@ export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, stream,
   if (asked.signed > 0) hit.signed = asked.signed;
   if (pictures > 0) hit.pictures = pictures;
   if (resultsOfCalls > 0) hit.results = resultsOfCalls;
+  if (asked.documents && asked.documents.heard.length > 0) hit.documents = asked.documents.heard;
 
   const { fail, ...behaviour } = call.scripting.next([...system, prompt].join('\n'), call.channel);
   // A tool that was called and answered as often as the script says is not called again, else an agent loop would never end.
@@ -204,7 +208,9 @@ function usageOf(asked: ChatAsked, { text, tools, finish }: Written, thoughts: n
   const hasCalls = tools.length > 0;
   const output = hasCalls ? tools.map((tool) => tool.name + JSON.stringify(tool.arguments)).join('') : text;
   return {
-    input: tokensOf(...asked.messages.map((message) => message.text)),
+    input:
+      tokensOf(...asked.messages.map((message) => message.text)) +
+      tokensOfHeard(asked.documents?.heard ?? [], asked.documents?.tokensPerPage ?? 0),
     output:
       tokens !== undefined && !hasCalls
         ? Math.min(tokens + thoughts, asked.maxTokens)

@@ -1,3 +1,5 @@
+import type { HeardDocument } from './heard-document.ts';
+
 /** One call that the sandbox received. */
 export interface Hit {
   channel: string;
@@ -16,6 +18,8 @@ export interface Hit {
   pictures?: number;
   /** Tool calls of earlier turns that came with their result. */
   results?: number;
+  /** The documents that came with a chat. */
+  documents?: HeardDocument[];
   /** When the reader of a streamed chat left before its end. ISO 8601. */
   left_at?: string;
 }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createUpstreamCaller } from '../../src/channels/call-upstream.ts';
-import { adapterFamilies, createAdapters, passingFamilies } from '../../src/channels/registry.ts';
+import { adapterFamilies, createAdapters, documentFamilies, passingFamilies } from '../../src/channels/registry.ts';
 import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 import { families } from '../../src/sandbox/families.ts';
 
@@ -21,6 +21,11 @@ describe('every provider family', () => {
   it('that passes fields through is named for the catalog', () => {
     const passing = Object.entries(adapters).filter(([, { chatSupports }]) => chatSupports?.extra === true);
     expect(passing.map(([family]) => family)).toEqual(passingFamilies);
+  });
+
+  it('that sends documents is named for the catalog', () => {
+    const sending = Object.entries(adapters).filter(([, { chatSupports }]) => chatSupports?.documents);
+    expect(sending.map(([family]) => family).sort()).toEqual([...documentFamilies].sort());
   });
 
   it.each(Object.entries(adapters))(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { picturesAfterResults } from '../../src/channels/chat-call.ts';
+import { filesAfterResults } from '../../src/channels/chat-call.ts';
 import { OpenaiCallPieces } from '../../src/channels/openai-call-pieces.ts';
 import { plainToolSchema } from '../../src/channels/plain-tool-schema.ts';
 import { openaiToolRules, withTakenTools, type ToolRules } from '../../src/channels/tool-words.ts';
@@ -205,7 +205,7 @@ it('sends the pictures of results after all results of a turn', () => {
     { role: 'tool', toolCallId: 'b', content: 'text' },
     { role: 'user', content: 'go on' },
   ];
-  expect(picturesAfterResults(messages)).toMatchObject([
+  expect(filesAfterResults(messages)).toMatchObject([
     { role: 'assistant' },
     { role: 'tool', toolCallId: 'a', content: expect.stringContaining('next message') },
     { role: 'tool', toolCallId: 'b', content: 'text' },
@@ -218,7 +218,7 @@ it('leaves a picture in its result that the family takes there', () => {
   const data = { type: 'image' as const, url: 'data:image/png;base64,AAAA' };
   const url = { type: 'image' as const, url: 'https://a.test/b.png' };
   const messages: ChatMessage[] = [turn('a'), { role: 'tool', toolCallId: 'a', content: [data, url] }];
-  expect(picturesAfterResults(messages, (picture) => picture === data)).toMatchObject([
+  expect(filesAfterResults(messages, (picture) => picture === data)).toMatchObject([
     { role: 'assistant' },
     { role: 'tool', content: [data] },
     { role: 'user', content: [{ type: 'text' }, url] },

@@ -8,6 +8,8 @@ export interface Ask {
   maxTokens?: number;
   /** A base64 PNG. */
   picture?: string;
+  /** A file beside the prompt. */
+  file?: AskedFile;
   /** Offers the tool `weather`, and this many further ones. */
   hasTool?: boolean;
   furtherTools?: number;
@@ -27,6 +29,14 @@ export interface ToolResult {
   text: string;
   /** A base64 PNG that the tool returned. */
   picture?: string | undefined;
+  /** A file that the tool returned. */
+  file?: AskedFile | undefined;
+}
+
+export interface AskedFile {
+  type: 'application/pdf' | 'text/plain';
+  name: string;
+  base64: string;
 }
 
 /** What a client sees of an answer, independent of the dialect. */

@@ -1,4 +1,4 @@
-import { citySchema, toolsOf, weather, type DialectClient } from './dialect-client.ts';
+import { citySchema, toolsOf, weather, type AskedFile, type DialectClient } from './dialect-client.ts';
 import { countAt, listAt, objectAt, textAt } from './json-at.ts';
 
 const choices = {
@@ -6,6 +6,8 @@ const choices = {
   any: { mode: 'ANY' },
   allowed: { mode: 'ANY', allowedFunctionNames: [weather.name, 'tool_0'] },
 };
+
+const toFile = ({ type, base64 }: AskedFile) => ({ inlineData: { mimeType: type, data: base64 } });
 
 /** Gemini's generateContent. */
 export const gemini: DialectClient = {
@@ -18,6 +20,7 @@ export const gemini: DialectClient = {
         parts: [
           { text: ask.prompt },
           ...(ask.picture ? [{ inlineData: { mimeType: 'image/png', data: ask.picture } }] : []),
+          ...(ask.file ? [toFile(ask.file)] : []),
         ],
       },
       ...(ask.answered
@@ -25,12 +28,13 @@ export const gemini: DialectClient = {
             ask.answered.turn,
             {
               role: 'user',
-              parts: ask.answered.results.map(({ callId, text, picture }) => ({
+              parts: ask.answered.results.map(({ callId, text, picture, file }) => ({
                 functionResponse: {
                   id: callId,
                   name: weather.name,
                   response: { result: text },
                   ...(picture && { parts: [{ inlineData: { mimeType: 'image/png', data: picture } }] }),
+                  ...(file && { parts: [toFile(file)] }),
                 },
               })),
             },

@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createParser } from 'eventsource-parser';
+import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
+import { chatCredits } from '../../src/domain/pricing.ts';
+import type { Hit } from '../../src/sandbox/hits.ts';
 import { letModelsStream } from '../commands/chat/streams.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
-import type { Ask, DialectClient, Seen } from './dialect-client.ts';
+import { pdf } from '../support/pdfs.ts';
+import type { Ask, DialectClient, Seen, ToolResult } from './dialect-client.ts';
 import { objectAt, parsed, textAt } from './json-at.ts';
 import {
   dialectNames,
@@ -46,6 +50,13 @@ afterAll(async () => {
 
 const onePixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
+const PDF_PAGES = 3;
+const report = {
+  ...{ type: 'application/pdf' as const, name: 'report.pdf' },
+  base64: pdf({ pages: PDF_PAGES, form: 'compressed objects' }).toString('base64'),
+};
+const { entries } = await loadCatalog('catalog');
+
 interface Answered {
   status: number;
   headers: Headers;
@@ -87,7 +98,7 @@ async function overTwoTurns(
   client: DialectClient,
   ask: Ask,
   cities = ['Oslo'],
-  picture?: string,
+  { picture, file }: Pick<ToolResult, 'picture' | 'file'> = {},
 ): Promise<[Seen, Seen]> {
   const first = await seen(client, ask);
   expect(first).toMatchObject({
@@ -96,12 +107,13 @@ async function overTwoTurns(
   });
   expect(new Set(first.calls.map(({ id }) => id)).size).toBe(cities.length);
   const { choice: _, ...next } = ask;
-  const results = first.calls.map(({ id }, index) => ({ callId: id, text: `rain in ${cities[index]}`, picture }));
+  const results = first.calls.map(({ id }, index) => ({ callId: id, text: `rain in ${cities[index]}`, picture, file }));
   const second = await seen(client, { ...next, answered: { turn: first.turn, results } });
   expect(second).toMatchObject({ text: expect.stringContaining('Sandbox answer to'), finish: client.finishes.end });
   expect((await hitsOf(ask.prompt)).at(-1)).toMatchObject({
     results: cities.length,
     ...(picture && { pictures: cities.length }),
+    ...(file && { documents: cities.map(() => ({ type: file.type, pages: PDF_PAGES })) }),
   });
   return [first, second];
 }
@@ -171,13 +183,45 @@ const runs: Record<Feature, Run> = {
   async toolPictures(client, ask) {
     for (const isStream of [false, true]) {
       const prompt = `${ask.prompt} ${isStream} ${parallel}`;
-      await overTwoTurns(client, { ...ask, prompt, hasTool: true, isStream }, cities, onePixel);
+      await overTwoTurns(client, { ...ask, prompt, hasTool: true, isStream }, cities, { picture: onePixel });
     }
   },
 
   async pictures(client, ask) {
     const { text } = await seen(client, { ...ask, picture: onePixel });
     expect(text).toContain('Sandbox answer to');
+  },
+
+  async pdfs(client, ask) {
+    const model = entries.find(({ model: { id } }) => id === ask.model);
+    for (const isStream of [false, true]) {
+      const prompt = `${ask.prompt} ${isStream} [[tokens=10]]`;
+      const { headers, json } = await send(client, { ...ask, file: report, prompt, isStream });
+      expect((await hitsOf(prompt)).at(-1)?.documents).toMatchObject([{ type: 'application/pdf', pages: PDF_PAGES }]);
+      const { usage } = client.read(json);
+      expect(usage.input).toBeGreaterThan(PDF_PAGES * 500);
+      if (isStream || !model) continue;
+      // More than the hold would be charged as the hold.
+      expect(Number(headers.get('x-tollgate-credits'))).toBe(chatCredits(model.model.pricing, usage));
+    }
+  },
+
+  async toolPdfs(client, ask) {
+    for (const isStream of [false, true]) {
+      const prompt = `${ask.prompt} ${isStream} ${parallel}`;
+      await overTwoTurns(client, { ...ask, prompt, hasTool: true, isStream }, cities, { file: report });
+    }
+  },
+
+  async textFiles(client, ask, { family }) {
+    const text = `${ask.prompt} in a file`;
+    const file = { type: 'text/plain' as const, name: 'notes.txt', base64: Buffer.from(text).toString('base64') };
+    for (const isStream of [false, true]) {
+      await seen(client, { ...ask, prompt: `${ask.prompt} ${isStream}`, file, isStream });
+      const hit = (await hitsOf(family === 'Anthropic' ? `${ask.prompt} ${isStream}` : text)).at(-1);
+      expect(hit).toBeDefined();
+      if (family === 'Anthropic') expect(hit?.documents).toMatchObject([{ type: 'text/plain', text }]);
+    }
   },
 
   async structured(client, ask) {
@@ -241,11 +285,20 @@ const runs: Record<Feature, Run> = {
 };
 
 /** What a request for a feature has, where that is refused by the name of a field. */
-const asks: Partial<Record<Feature, Partial<Ask>>> = { manyTools: { hasTool: true, furtherTools: 128 } };
+const asks: Partial<Record<Feature, Partial<Ask>>> = {
+  manyTools: { hasTool: true, furtherTools: 128 },
+  pdfs: { file: report },
+};
+async function refusedAsk(client: DialectClient, feature: Feature, ask: Ask): Promise<Ask> {
+  if (feature !== 'toolPdfs') return { ...ask, ...asks[feature] };
+  const { turn, calls } = await seen(client, { ...ask, prompt: `${ask.prompt} ${oslo}`, hasTool: true });
+  const results = calls.map(({ id }) => ({ callId: id, text: 'rain', file: report }));
+  return { ...ask, hasTool: true, answered: { turn, results } };
+}
 
-async function hitsOf(prompt: string): Promise<{ signed?: number; results?: number; pictures?: number }[]> {
+async function hitsOf(prompt: string): Promise<Partial<Hit>[]> {
   const response = await fetch(`${gateway.sandboxUrl}/_sandbox/hits?contains=${encodeURIComponent(prompt)}&kind=chat`);
-  return (await response.json()) as { signed?: number; results?: number; pictures?: number }[];
+  return (await response.json()) as Partial<Hit>[];
 }
 
 const scene = () => ({ gateway, apiKey });
@@ -281,7 +334,8 @@ describe.each(dialectNames)('a client of %s', (dialect) => {
     });
     if (refused.length > 0) {
       it.each(refused)('is refused by the name of the field: $title, $field', async ({ feature, field }) => {
-        const { status, json } = await send(client, { model, prompt: promptOf(feature), ...asks[feature] });
+        const ask = await refusedAsk(client, feature, { model, prompt: promptOf(feature) });
+        const { status, json } = await send(client, ask);
         expect({ status, ...client.error(json) }).toMatchObject({ status: 400, param: field });
       });
     }

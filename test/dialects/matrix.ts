@@ -36,6 +36,9 @@ export const features = {
   manyTools: 'More than 128 tools',
   toolPictures: 'Pictures in the results of tools',
   pictures: 'Pictures in the prompt',
+  pdfs: 'PDFs in the prompt',
+  toolPdfs: 'PDFs in the results of tools',
+  textFiles: 'Files of text in the prompt',
   structured: 'Answers by a JSON schema',
   reasoning: 'Reasoning effort, and the thoughts',
   signedThoughts: 'Thoughts or signed calls sent back with the next turn',
@@ -46,6 +49,22 @@ export const features = {
 } as const;
 export type Feature = keyof typeof features;
 export const featureNames = Object.keys(features) as Feature[];
+
+/** Where the file stands in the request, by which its refusal names it. */
+const filePaths: Record<'pdfs' | 'toolPdfs', Record<DialectName, string>> = {
+  pdfs: {
+    'chat completions': 'messages.0.content.1',
+    responses: 'input.0.content.1',
+    messages: 'messages.0.content.1',
+    Gemini: 'contents.0.parts.1',
+  },
+  toolPdfs: {
+    'chat completions': 'messages.2.content.1',
+    responses: 'input.2.output.1',
+    messages: 'messages.2.content.0.content.1',
+    Gemini: 'contents.2.parts.0.functionResponse.parts.0',
+  },
+};
 
 /**
  * What becomes of a feature: it works; it is refused with the name of the field; the answer says that it had no effect; or the dialect
@@ -63,6 +82,9 @@ export function outcomeOf(feature: Feature, dialect: DialectName, family: Family
   // Anthropic's API has no such choice.
   if (feature === 'allowedTools' && dialect === 'messages') return 'no field';
   if (feature === 'manyTools' && family === 'OpenAI Responses') return { refused: 'tools' };
+  // No compatible vendor takes PDFs at a price that is known.
+  if ((feature === 'pdfs' || feature === 'toolPdfs') && family === 'OpenAI-compatible')
+    return { refused: filePaths[feature][dialect] };
   if (feature === 'signedThoughts') {
     if (family === 'OpenAI-compatible') return 'not there';
     if (family !== 'Gemini' && (dialect === 'chat completions' || dialect === 'Gemini')) return 'no field';

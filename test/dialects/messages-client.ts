@@ -1,6 +1,15 @@
 import type { JsonObject } from '../../src/domain/json.ts';
-import { citySchema, toolsOf, weather, type DialectClient } from './dialect-client.ts';
+import { citySchema, toolsOf, weather, type AskedFile, type DialectClient } from './dialect-client.ts';
 import { countAt, listAt, objectAt, parsed, textAt } from './json-at.ts';
+
+const toDocument = ({ type, name, base64 }: AskedFile) => ({
+  type: 'document',
+  title: name,
+  source:
+    type === 'text/plain'
+      ? { type: 'text', media_type: type, data: Buffer.from(base64, 'base64').toString() }
+      : { type: 'base64', media_type: type, data: base64 },
+});
 
 /** Anthropic's Messages. */
 export const messages: DialectClient = {
@@ -16,6 +25,7 @@ export const messages: DialectClient = {
           ...(ask.picture
             ? [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: ask.picture } }]
             : []),
+          ...(ask.file ? [toDocument(ask.file)] : []),
         ],
       },
       ...(ask.answered
@@ -23,7 +33,7 @@ export const messages: DialectClient = {
             { role: 'assistant', content: ask.answered.turn },
             {
               role: 'user',
-              content: ask.answered.results.map(({ callId, text, picture }) => ({
+              content: ask.answered.results.map(({ callId, text, picture, file }) => ({
                 type: 'tool_result',
                 tool_use_id: callId,
                 content: picture
@@ -31,7 +41,9 @@ export const messages: DialectClient = {
                       { type: 'text', text },
                       { type: 'image', source: { type: 'base64', media_type: 'image/png', data: picture } },
                     ]
-                  : text,
+                  : file
+                    ? [{ type: 'text', text }, toDocument(file)]
+                    : text,
               })),
             },
           ]

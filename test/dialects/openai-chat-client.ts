@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/domain/json.ts';
-import { citySchema, toolsOf, weather, type DialectClient } from './dialect-client.ts';
+import { citySchema, toolsOf, weather, type AskedFile, type DialectClient } from './dialect-client.ts';
 import { countAt, listAt, objectAt, parsed, textAt } from './json-at.ts';
 
 const named = { type: 'function', function: { name: weather.name } };
@@ -8,6 +8,11 @@ const choices = {
   any: 'required',
   allowed: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named] } },
 };
+
+const toFile = ({ type, name, base64 }: AskedFile) => ({
+  type: 'file',
+  file: { filename: name, file_data: `data:${type};base64,${base64}` },
+});
 
 /** OpenAI's chat completions. */
 export const openaiChat: DialectClient = {
@@ -22,12 +27,14 @@ export const openaiChat: DialectClient = {
               { type: 'text', text: ask.prompt },
               { type: 'image_url', image_url: { url: `data:image/png;base64,${ask.picture}` } },
             ]
-          : ask.prompt,
+          : ask.file
+            ? [{ type: 'text', text: ask.prompt }, toFile(ask.file)]
+            : ask.prompt,
       },
       ...(ask.answered
         ? [
             ask.answered.turn,
-            ...ask.answered.results.map(({ callId, text, picture }) => ({
+            ...ask.answered.results.map(({ callId, text, picture, file }) => ({
               role: 'tool',
               tool_call_id: callId,
               content: picture
@@ -35,7 +42,9 @@ export const openaiChat: DialectClient = {
                     { type: 'text', text },
                     { type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } },
                   ]
-                : text,
+                : file
+                  ? [{ type: 'text', text }, toFile(file)]
+                  : text,
             })),
           ]
         : []),

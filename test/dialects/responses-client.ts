@@ -1,4 +1,4 @@
-import { citySchema, toolsOf, weather, type DialectClient } from './dialect-client.ts';
+import { citySchema, toolsOf, weather, type AskedFile, type DialectClient } from './dialect-client.ts';
 import { countAt, listAt, objectAt, parsed, textAt } from './json-at.ts';
 
 const named = { type: 'function', name: weather.name };
@@ -7,6 +7,12 @@ const choices = {
   any: 'required',
   allowed: { type: 'allowed_tools', mode: 'required', tools: [named] },
 };
+
+const toFile = ({ type, name, base64 }: AskedFile) => ({
+  type: 'input_file',
+  filename: name,
+  file_data: `data:${type};base64,${base64}`,
+});
 
 /** OpenAI's Responses. */
 export const responses: DialectClient = {
@@ -19,12 +25,13 @@ export const responses: DialectClient = {
         content: [
           { type: 'input_text', text: ask.prompt },
           ...(ask.picture ? [{ type: 'input_image', image_url: `data:image/png;base64,${ask.picture}` }] : []),
+          ...(ask.file ? [toFile(ask.file)] : []),
         ],
       },
       ...(ask.answered
         ? [
             ...(Array.isArray(ask.answered.turn) ? ask.answered.turn : []),
-            ...ask.answered.results.map(({ callId, text, picture }) => ({
+            ...ask.answered.results.map(({ callId, text, picture, file }) => ({
               type: 'function_call_output',
               call_id: callId,
               output: picture
@@ -32,7 +39,9 @@ export const responses: DialectClient = {
                     { type: 'input_text', text },
                     { type: 'input_image', image_url: `data:image/png;base64,${picture}` },
                   ]
-                : text,
+                : file
+                  ? [{ type: 'input_text', text }, toFile(file)]
+                  : text,
             })),
           ]
         : []),

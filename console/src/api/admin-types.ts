@@ -1551,6 +1551,10 @@ export interface components {
             }[];
             no_forced_tools?: boolean;
             tools_max?: number;
+            documents?: {
+              page_tokens: number;
+              likely_page_tokens: number;
+            };
             /** @enum {string} */
             thinking?: 'adaptive' | 'budget';
             /** @enum {string} */

@@ -68,6 +68,7 @@ const inputName = z.string().regex(/^\w{1,64}$/);
 const path = z.string().regex(/^[\w-]+(\/[\w-]+){0,4}$/);
 const sentence = z.string().min(1).max(500);
 const condition = z.record(key, z.union([scalar, z.array(scalar).min(1).max(valuesMax)]));
+const pageTokens = z.int().min(1).max(100_000);
 const FieldMapping = z.strictObject({ name: inputName, values: z.record(z.string(), z.json()).optional() });
 const Mapping = z.strictObject({
   model: name,
@@ -100,6 +101,13 @@ const Mapping = z.strictObject({
     .optional(),
   no_forced_tools: flag,
   tools_max: z.int().min(1).max(10_000).optional(),
+  documents: z
+    .strictObject({ page_tokens: pageTokens, likely_page_tokens: pageTokens })
+    .refine(({ page_tokens: most, likely_page_tokens: likely }) => likely <= most, {
+      path: ['likely_page_tokens'],
+      message: 'must not be above page_tokens',
+    })
+    .optional(),
   thinking: z.enum(['adaptive', 'budget']).optional(),
   api: z.enum(['responses']).optional(),
   system_turns: flag,

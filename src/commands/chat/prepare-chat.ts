@@ -4,6 +4,7 @@ import type { CatalogEntry, UpstreamMapping } from '../../domain/catalog.ts';
 import { checkChatModel, isDataUri, withThoughts, type ChatReply, type ChatRequest } from '../../domain/chat.ts';
 import { chatHold, checkContext, heldCredits, type ChatHold } from '../../domain/chat-hold.ts';
 import { familiesTaking } from '../../domain/chat-supports.ts';
+import { documentTokensOf } from '../../domain/documents.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import { withRoomToThink } from '../../domain/reasoning.ts';
 import { checkInputUrl } from '../files/check-input-url.ts';
@@ -23,7 +24,7 @@ export interface PreparedChat {
   families: string[];
 }
 
-/** Checks a request before credits are held: the model, its images, the size of the context, and which families support it. */
+/** Checks a request, whose documents were measured (`measuredDocuments`), before credits are held: the model, its images, the size of the context, and which families support it. */
 export function prepareChat(
   { adapters, egress }: Pick<Deps, 'adapters' | 'egress'>,
   entry: CatalogEntry,
@@ -40,7 +41,11 @@ export function prepareChat(
     kinds: upstream.flatMap(([family, { api, vendor }]) => supports(family, api, vendor)?.thoughts ?? []),
   });
   const request = withRoomToThink(sent, entry.private.max_tokens);
-  const hold = chatHold(request, entry.private.image_tokens);
+  const documents = documentTokensOf(
+    upstream.map(([, mapping]) => mapping),
+    entry.private.context_tokens,
+  );
+  const hold = chatHold(request, entry.private.image_tokens, documents);
   checkContext(entry, hold);
   const families = familiesTaking(entry.private.upstream, supports, request);
   const credits = heldCredits(entry.model.pricing, hold);
@@ -52,8 +57,9 @@ function checkImageUrls(deps: Pick<Deps, 'egress'>, { messages }: ChatRequest): 
   for (const [at, { content }] of messages.entries()) {
     if (!Array.isArray(content)) continue;
     for (const [place, part] of content.entries()) {
-      if (part.type !== 'image' || isDataUri(part.url)) continue;
-      checkInputUrl(deps, part.url, `messages.${at}.content.${place}.image_url.url`);
+      if (part.type === 'text' || isDataUri(part.url)) continue;
+      if (part.type === 'document') checkInputUrl(deps, part.url, part.at, { isInClientWords: true });
+      else checkInputUrl(deps, part.url, `messages.${at}.content.${place}.image_url.url`);
     }
   }
 }
@@ -71,6 +77,7 @@ export type ChatDeps = Pick<
   | 'logger'
   | 'metrics'
   | 'tokenCounter'
+  | 'pdfMeter'
 > & {
   retryBudget: RetryBudget;
   undelivered: Pick<UndeliveredChats, 'giveBack'>;

@@ -26,6 +26,7 @@ const ImageUrl = z
   .string()
   .max(inlineMax)
   .refine((url) => !isDataUri(url) && URL.canParse(url), 'must be an https URL');
+const StoredFile = z.strictObject({ type: z.literal('file'), file_id: z.string() });
 const Image = z.strictObject({
   type: z.literal('image'),
   source: z.discriminatedUnion('type', [
@@ -35,10 +36,34 @@ const Image = z.strictObject({
       data: Base64,
     }),
     z.strictObject({ type: z.literal('url'), url: ImageUrl }),
+    // Read so that its refusal can say what to send.
+    StoredFile,
   ]),
   cache_control,
 });
 export type ImageBlock = z.infer<typeof Image>;
+
+/**
+ * A document (https://platform.claude.com/docs/en/build-with-claude/pdf-support, read 2026-11-26). `citations` is not read, because answers have none
+ * here.
+ */
+const Document = z.strictObject({
+  type: z.literal('document'),
+  source: z.discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: z.string().min(1) }),
+    z.strictObject({ type: z.literal('text'), media_type: z.literal('text/plain'), data: z.string() }),
+    z.strictObject({ type: z.literal('url'), url: ImageUrl }),
+    z.strictObject({
+      type: z.literal('content'),
+      content: z.union([z.string(), listOf(z.discriminatedUnion('type', [Text, Image]), { max: v1ItemsMax })]),
+    }),
+    StoredFile,
+  ]),
+  title: z.string().max(500).nullish(),
+  context: z.string().nullish(),
+  cache_control,
+});
+export type DocumentBlock = z.infer<typeof Document>;
 
 /** A result of the client's own search (https://platform.claude.com/docs/en/build-with-claude/search-results, read 2026-11-26). */
 const SearchResult = z.strictObject({
@@ -74,7 +99,7 @@ const callId = z.string().min(1).max(512);
 const ToolResult = z.strictObject({
   type: z.literal('tool_result'),
   tool_use_id: callId,
-  content: contentOf(z.discriminatedUnion('type', [Text, Image, SearchResult, ToolReference])).nullish(),
+  content: contentOf(z.discriminatedUnion('type', [Text, Image, SearchResult, ToolReference, Document])).nullish(),
   is_error: z.boolean().nullish(),
   cache_control,
   toolset_name: z.null().optional(),
@@ -93,7 +118,7 @@ const RedactedThinking = z.strictObject({ type: z.literal('redacted_thinking'), 
 
 const AssistantBlock = z.discriminatedUnion('type', [Text, ToolUse, Thinking, RedactedThinking, ProviderBlock]);
 export type AssistantBlock = z.infer<typeof AssistantBlock>;
-const UserBlock = z.discriminatedUnion('type', [Text, Image, ToolResult, SearchResult, ProviderBlock]);
+const UserBlock = z.discriminatedUnion('type', [Text, Image, ToolResult, SearchResult, ProviderBlock, Document]);
 export type UserBlock = z.infer<typeof UserBlock>;
 
 /** What Anthropic alone knows of a message: the effort of one turn, and how long instructions between the turns count. */

@@ -2,9 +2,7 @@ import type { z } from 'zod';
 import {
   checkConversation,
   type CacheControl,
-  type ChatContent,
   type ChatMessage,
-  type ChatPart,
   type ChatRequest,
   type ToolCall,
 } from '../../domain/chat.ts';
@@ -19,16 +17,13 @@ import {
   messagesRules,
   type AssistantBlock,
   type CustomTool,
-  type ImageBlock,
   type Message,
   type ProviderBlock,
-  type SearchResultBlock,
   type SystemMessage,
-  type TextBlock,
   type Tool,
-  type ToolReferenceBlock,
   type UserBlock,
 } from './anthropic-chat-fields.ts';
+import { marked, toContent, toParts } from './anthropic-chat-parts.ts';
 import { given, isGiven } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
 import type { OfferedTools } from './offered-tools.ts';
@@ -234,7 +229,7 @@ function toSystem({ content }: SystemMessage, vendor: { vendor?: JsonObject }): 
 
 const isOfProvider = (block: UserBlock | AssistantBlock): block is ProviderBlock => !readBlocks.includes(block.type);
 const readBlocks: readonly string[] = [
-  ...['text', 'image', 'tool_use', 'tool_result', 'search_result', 'thinking', 'redacted_thinking'],
+  ...['text', 'image', 'document', 'tool_use', 'tool_result', 'search_result', 'thinking', 'redacted_thinking'],
 ];
 
 /** The results of tools come before what else the user says. */
@@ -244,7 +239,7 @@ function toUserMessages(blocks: readonly UserBlock[], called: ReadonlySet<string
     const { tool_use_id: toolCallId, content, is_error: isError, cache_control: mark } = block;
     if (!called.has(toolCallId))
       throw refused(`${at}.${index}.tool_use_id`, `no earlier tool_use block has the id ${quoted(toolCallId)}`);
-    const said = toContent(content ?? '');
+    const said = toContent(content ?? '', `${at}.${index}.content`);
     return [
       {
         role: 'tool',
@@ -254,7 +249,9 @@ function toUserMessages(blocks: readonly UserBlock[], called: ReadonlySet<string
       },
     ];
   });
-  const parts = blocks.flatMap((block) => (block.type === 'tool_result' || isOfProvider(block) ? [] : [toPart(block)]));
+  const parts = blocks.flatMap((block, index) =>
+    block.type === 'tool_result' || isOfProvider(block) ? [] : toParts(block, `${at}.${index}`),
+  );
   return parts.length > 0 || results.length === 0 ? [...results, { role: 'user', content: parts }] : results;
 }
 
@@ -269,7 +266,7 @@ function toAssistant(blocks: readonly AssistantBlock[]): Extract<ChatMessage, { 
   const unsigned = blocks.flatMap((block) =>
     block.type === 'thinking' && !block.signature && block.thinking !== '' ? [block.thinking] : [],
   );
-  const parts = blocks.flatMap((block) => (block.type === 'text' ? [toPart(block)] : []));
+  const parts = blocks.flatMap((block) => (block.type === 'text' ? toParts(block, '') : []));
   const thoughts = tokens.filter((token): token is SignedThought => 'kind' in token);
   return {
     role: 'assistant',
@@ -294,36 +291,6 @@ const toToolCall = (block: AssistantBlock): ToolCall[] =>
         },
       ]
     : [];
-
-type ContentBlock = TextBlock | ImageBlock | SearchResultBlock | ToolReferenceBlock;
-
-const toContent = (content: string | readonly ContentBlock[]): ChatContent =>
-  typeof content === 'string' ? content : content.map(toPart);
-
-function toPart(block: ContentBlock): ChatPart {
-  const cached = given({ cacheControl: block.cache_control });
-  if (block.type === 'text') return { type: 'text', text: block.text, ...cached };
-  if (block.type === 'search_result') {
-    const text = [block.title, block.source, ...block.content.map((part) => part.text)].join('\n');
-    return { type: 'text', text, ...cached };
-  }
-  if (block.type === 'tool_reference') {
-    const { tool_name: name } = block;
-    return { type: 'text', text: `The tool ${name} is available.`, toolReference: name, ...cached };
-  }
-  const { source } = block;
-  const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`;
-  return { type: 'image', url, ...cached };
-}
-
-/** The content with a mark for the prompt cache at its end, unless there is one. */
-function marked<Content extends ChatContent | null>(
-  content: Content,
-  cacheControl: CacheControl,
-): ChatContent | Content {
-  const parts: ChatPart[] = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
-  return parts.map((part, index) => (index === parts.length - 1 ? { cacheControl, ...part } : part));
-}
 
 /** Anthropic's mark for the whole request: it stands at the last block that can be cached. */
 function markedAtItsEnd(messages: readonly ChatMessage[], cacheControl: CacheControl): ChatMessage[] {

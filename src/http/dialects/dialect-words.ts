@@ -18,7 +18,7 @@ function wordInTools(words: DialectWords, param: string): string | undefined {
  * because a dialect may divide its messages otherwise. Other errors pass unchanged: refusals of a reader use the dialect's names.
  */
 export function inWords(words: DialectWords, error: unknown): unknown {
-  if (!(error instanceof GatewayError) || error.param === undefined) return error;
+  if (!(error instanceof GatewayError) || error.param === undefined || error.isInClientWords) return error;
   const { code, param, retryAfterSeconds, shouldRetry, taskId, accepted, cause } = error;
   const own = Object.hasOwn(words, param) ? words[param] : undefined;
   const word = own ?? wordInTools(words, param) ?? (param.startsWith('messages.') ? words['messages'] : undefined);

@@ -2,37 +2,48 @@ import { z } from 'zod';
 import type { ChatContent, ChatMessage, ChatPart, ToolCall } from '../../domain/chat.ts';
 import { listOf } from '../validate.ts';
 import { FunctionName, given, JsonRecord, v1ItemsMax } from './chat-fields.ts';
-import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
+import { notStored, toFilePart } from './document-part.ts';
+import { aliased, InlineData, refused } from './gemini-fields.ts';
+
+/** A file of any type in base64, and one by URL (https://ai.google.dev/gemini-api/docs/document-processing, read 2026-11-26). */
+const AnyInlineData = aliased({
+  mimeType: z.string().regex(/^[\w.+-]{1,60}\/[\w.+-]{1,120}$/, 'must be a media type'),
+  data: z.string().min(1),
+  displayName: z.string().optional(),
+});
+const FileData = aliased({
+  fileUri: z.string().min(1).max(2_048),
+  mimeType: z.string().max(200).nullish(),
+  displayName: z.string().optional(),
+});
 
 const answer = { id: z.string().max(512).optional(), name: FunctionName, response: JsonRecord };
 const PlainAnswer = aliased(answer);
-/** With the pictures that the function returned. */
+/** With the files that the function returned. */
 const V1Answer = aliased({
   ...answer,
-  parts: listOf(aliased({ inlineData: InlineData }), { max: v1ItemsMax }).nullish(),
+  parts: listOf(aliased({ inlineData: AnyInlineData.optional(), fileData: FileData.optional() }), {
+    max: v1ItemsMax,
+  }).nullish(),
 });
 
-const partWith = <Answer extends z.ZodType>(functionResponse: Answer) =>
-  aliased({
-    text: z.string().optional(),
-    inlineData: InlineData.optional(),
-    functionCall: aliased({
-      id: z.string().max(512).optional(),
-      name: FunctionName,
-      args: JsonRecord.nullish(),
-    }).optional(),
-    functionResponse: functionResponse.optional(),
-    thought: z.boolean().optional(),
-    thoughtSignature: z.string().optional(),
-  }).superRefine((part, context) => {
-    const given = [part.text, part.inlineData, part.functionCall, part.functionResponse].filter(
-      (one) => one !== undefined,
-    );
-    if (given.length === 1) return;
-    context.addIssue({
-      code: 'custom',
-      message: 'must have exactly one of text, inlineData, functionCall and functionResponse',
-    });
+const common = {
+  text: z.string().optional(),
+  functionCall: aliased({
+    id: z.string().max(512).optional(),
+    name: FunctionName,
+    args: JsonRecord.nullish(),
+  }).optional(),
+  thought: z.boolean().optional(),
+  thoughtSignature: z.string().optional(),
+};
+const contentKinds = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'] as const;
+type Kinds = Partial<Record<(typeof contentKinds)[number], unknown>>;
+/** A part of exactly one kind. */
+const ofOneKind = <Part extends z.ZodType<Kinds>>(part: Part, kinds: string) =>
+  part.superRefine((value, context) => {
+    if (contentKinds.filter((kind) => value[kind] !== undefined).length === 1) return;
+    context.addIssue({ code: 'custom', message: `must have exactly one of ${kinds}` });
   });
 
 const partsWith = <Part extends z.ZodType>(part: Part, max: number) =>
@@ -41,8 +52,19 @@ const partsWith = <Part extends z.ZodType>(part: Part, max: number) =>
     role: z.enum(['user', 'model', 'function']).nullish(),
     parts: listOf(part, { min: 1, max }),
   });
-const Part = partWith(PlainAnswer);
-const V1Part = partWith(V1Answer);
+const Part = ofOneKind(
+  aliased({ ...common, inlineData: InlineData.optional(), functionResponse: PlainAnswer.optional() }),
+  'text, inlineData, functionCall and functionResponse',
+);
+const V1Part = ofOneKind(
+  aliased({
+    ...common,
+    inlineData: AnyInlineData.optional(),
+    fileData: FileData.optional(),
+    functionResponse: V1Answer.optional(),
+  }),
+  'text, inlineData, fileData, functionCall and functionResponse',
+);
 type Part = z.output<typeof V1Part>;
 /** The turns of a conversation, which has at most `max` turns of at most as many parts. */
 export const contentsWith = (max: number) => listOf(partsWith(Part, max), { min: 1, max });
@@ -58,11 +80,12 @@ export function toMessages(contents: z.output<ReturnType<typeof v1ContentsWith>>
   return contents.flatMap(({ role, parts }, index): ChatMessage[] => {
     const at = `contents.${index}`;
     // The model's thoughts belong to its own turn only, so they are not sent again.
-    const said = parts.filter(({ thought }) => thought !== true);
+    const placed = parts.map((part, place) => ({ ...part, at: `${at}.parts.${place}` }));
+    const said = placed.filter(({ thought }) => thought !== true);
     if (role === 'model') {
       if (said.some(({ functionResponse }) => functionResponse))
         throw refused(at, 'a message with role model must not have a functionResponse');
-      if (said.some(({ inlineData }) => inlineData))
+      if (said.some(({ inlineData, fileData }) => inlineData || fileData))
         throw refused(at, 'a message with role model must not have inlineData');
       const toolCalls = said.flatMap((part, place) => toToolCall(part, `call_${index}_${place}`));
       unanswered.push(...toolCalls);
@@ -71,22 +94,22 @@ export function toMessages(contents: z.output<ReturnType<typeof v1ContentsWith>>
     }
     if (said.some(({ functionCall }) => functionCall))
       throw refused(at, 'only a message with role model may have a functionCall');
-    const answers = said.flatMap(({ functionResponse: answer }): ChatMessage[] => {
+    const answers = said.flatMap(({ functionResponse: answer, at: place }): ChatMessage[] => {
       if (!answer) return [];
-      const place = unanswered.findIndex(({ id, name }) => (answer.id ? id === answer.id : name === answer.name));
-      const [call] = place < 0 ? [] : unanswered.splice(place, 1);
+      const index = unanswered.findIndex(({ id, name }) => (answer.id ? id === answer.id : name === answer.name));
+      const [call] = index < 0 ? [] : unanswered.splice(index, 1);
       if (!call) throw refused(at, 'no earlier functionCall matches this functionResponse');
-      return [{ role: 'tool', toolCallId: call.id, content: toResult(answer) }];
+      return [{ role: 'tool', toolCallId: call.id, content: toResult(answer, `${place}.functionResponse.parts`) }];
     });
     const content = said.flatMap(toPart);
     return content.length > 0 ? [...answers, { role: 'user', content }] : answers;
   });
 }
 
-function toResult({ response, parts }: z.output<typeof V1Answer>): ChatContent {
+function toResult({ response, parts }: z.output<typeof V1Answer>, at: string): ChatContent {
   const text = JSON.stringify(response);
-  const pictures = (parts ?? []).map(({ inlineData }) => ({ type: 'image' as const, url: dataUriOf(inlineData) }));
-  return pictures.length > 0 ? [{ type: 'text', text }, ...pictures] : text;
+  const files = (parts ?? []).flatMap((part, index) => toPart({ ...part, at: `${at}.${index}` }));
+  return files.length > 0 ? [{ type: 'text', text }, ...files] : text;
 }
 
 const toToolCall = ({ functionCall: call, thoughtSignature: signature }: Part, ownId: string): ToolCall[] =>
@@ -94,8 +117,26 @@ const toToolCall = ({ functionCall: call, thoughtSignature: signature }: Part, o
     ? [{ id: call.id || ownId, name: call.name, arguments: JSON.stringify(call.args ?? {}), ...given({ signature }) }]
     : [];
 
-function toPart({ text, inlineData }: Part): ChatPart[] {
+function toPart({
+  text,
+  inlineData,
+  fileData,
+  at,
+}: Pick<Part, 'text' | 'inlineData' | 'fileData'> & { at: string }): ChatPart[] {
   if (text !== undefined) return [{ type: 'text', text }];
-  if (!inlineData) return [];
-  return [{ type: 'image', url: dataUriOf(inlineData) }];
+  if (inlineData) {
+    const { data, mimeType: mediaType, displayName: name } = inlineData;
+    return [toFilePart({ at, data, mediaType: mediaType.toLowerCase(), name })];
+  }
+  return fileData ? [toFileByUrl(fileData, at)] : [];
+}
+
+function toFileByUrl(
+  { fileUri: url, mimeType: mediaType, displayName: name }: z.output<typeof FileData>,
+  at: string,
+): ChatPart {
+  // A file of Google's own store, which the client uploaded there.
+  const isStored = !/^https?:/i.test(url) || /^https:\/\/generativelanguage\.googleapis\.com\//i.test(url);
+  if (isStored) throw notStored(`${at}.fileData.fileUri`, 'Send its bytes in inlineData, or a PDF by its https URL.');
+  return toFilePart({ at, url, mediaType: mediaType?.toLowerCase(), name });
 }

@@ -3,7 +3,6 @@ import {
   checkConversation,
   toLength,
   toTemperature,
-  type ChatContent,
   type ChatMessage,
   type ChatRequest,
   type ToolCall,
@@ -13,10 +12,8 @@ import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { neverPassedThrough } from '../../domain/pass-through.ts';
 import { anyJson, chosenBy, listOf, typeIn, validate } from '../validate.ts';
 import {
-  cache_control,
   FunctionName,
   given,
-  ImageUrl,
   isGiven,
   itemsMax,
   v1ItemsMax,
@@ -38,6 +35,7 @@ import {
   V1ChatTool,
   V1ToolChoice,
 } from './openai-chat-tools.ts';
+import { contentsOf, toContent, v1Said, type ContentIn, type Contents } from './openai-chat-parts.ts';
 import { leftOutTools } from './provider-tools.ts';
 import { chosenTools, type OfferedTools } from './offered-tools.ts';
 import { readBody, strictly, type Reading } from './reading.ts';
@@ -107,22 +105,6 @@ function toRequest(
 export const wantsUsage = (body: JsonObject): boolean =>
   JsonRecord.safeParse(body['stream_options']).data?.['include_usage'] === true;
 
-const TextPart = z.object({ type: z.literal('text'), text: z.string(), cache_control });
-const ImagePart = z.object({
-  type: z.literal('image_url'),
-  image_url: z.object({ url: ImageUrl, detail: z.enum(['auto', 'low', 'high', 'original']).nullish() }),
-  cache_control,
-});
-const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
-
-const contentOf = <Part extends z.ZodType>(part: Part, max: number) =>
-  z.union([z.string(), listOf(part, { min: 1, max })]);
-const contentsOf = (max: number) => ({
-  text: contentOf(TextPart, max),
-  user: contentOf(z.discriminatedUnion('type', [TextPart, ImagePart]), max),
-  assistant: contentOf(z.discriminatedUnion('type', [TextPart, RefusalPart]), max),
-});
-type Contents = ReturnType<typeof contentsOf>;
 const name = z.string().max(256).nullish();
 
 const ToolCallIn = z.object({
@@ -143,9 +125,13 @@ const V1ToolCallIn = chosenBy(
   [ToolCallIn, CustomCallIn],
 );
 
-const messageWith = <Call extends z.ZodType<CallIn>, Result extends z.ZodType<ContentIn>>(
+const messageWith = <
+  Call extends z.ZodType<CallIn>,
+  User extends z.ZodType<ContentIn>,
+  Result extends z.ZodType<ContentIn>,
+>(
   call: Call,
-  { text, user, assistant, result }: Contents & { result: Result },
+  { text, user, assistant, result }: Omit<Contents, 'user'> & { user: User; result: Result },
 ) =>
   z.discriminatedUnion('role', [
     z.object({ role: z.literal('system'), content: text, name }),
@@ -174,9 +160,8 @@ const messageWith = <Call extends z.ZodType<CallIn>, Result extends z.ZodType<Co
   ]);
 const contents = contentsOf(itemsMax);
 const Message = messageWith(ToolCallIn, { ...contents, result: contents.text });
-const v1Contents = contentsOf(v1ItemsMax);
 /** Agents send the screenshots of their tools as a user does. */
-const V1Message = messageWith(V1ToolCallIn, { ...v1Contents, result: v1Contents.user });
+const V1Message = messageWith(V1ToolCallIn, { ...contentsOf(v1ItemsMax), user: v1Said, result: v1Said });
 
 const Format = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text') }),
@@ -275,13 +260,14 @@ function toFormat(format: z.infer<typeof Format>): NonNullable<ChatRequest['resp
   };
 }
 
-function toMessage(message: z.infer<typeof V1Message>): ChatMessage {
+function toMessage(message: z.infer<typeof V1Message>, index: number): ChatMessage {
+  const at = `messages.${index}.content`;
   if (message.role === 'tool') {
-    return { role: 'tool', toolCallId: message.tool_call_id, content: toContent(message.content) };
+    return { role: 'tool', toolCallId: message.tool_call_id, content: toContent(message.content, at) };
   }
   const named = isGiven(message.name) && message.name !== '' && { name: message.name };
-  if (message.role !== 'assistant') return { role: message.role, content: toContent(message.content), ...named };
-  const content = isGiven(message.content) ? toContent(message.content) : (message.refusal ?? null);
+  if (message.role !== 'assistant') return { role: message.role, content: toContent(message.content, at), ...named };
+  const content = isGiven(message.content) ? toContent(message.content, at) : (message.refusal ?? null);
   return {
     role: 'assistant',
     content,
@@ -290,18 +276,6 @@ function toMessage(message: z.infer<typeof V1Message>): ChatMessage {
     ...named,
   };
 }
-
-type ContentIn = z.infer<Contents['user']> | z.infer<Contents['assistant']>;
-const toContent = (content: ContentIn): ChatContent =>
-  typeof content === 'string'
-    ? content
-    : content.map((part) => {
-        if (part.type === 'refusal') return { type: 'text', text: part.refusal };
-        const cacheControl = part.cache_control;
-        if (part.type === 'text') return { type: 'text', text: part.text, ...given({ cacheControl }) };
-        const { url, detail } = part.image_url;
-        return { type: 'image', url, ...given({ detail, cacheControl }) };
-      });
 
 function toToolCall(call: CallIn): ToolCall {
   if (call.type === 'custom') {

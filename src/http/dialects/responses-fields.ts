@@ -13,7 +13,17 @@ const InputImage = z.strictObject({
   type: z.literal('input_image'),
   image_url: ImageUrl,
   detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
-  file_id: z.null().optional(),
+  file_id: z.null('files are not stored here. Send the picture in image_url').optional(),
+});
+/** A file (https://developers.openai.com/api/docs/guides/file-inputs, read 2026-11-26). */
+const InputFile = z.strictObject({
+  type: z.literal('input_file'),
+  file_data: z.string().nullish(),
+  file_url: ImageUrl.nullish(),
+  // Read so that its refusal can say what to send.
+  file_id: z.string().max(512).nullish(),
+  filename: z.string().max(512).nullish(),
+  detail: z.enum(['auto', 'low', 'high']).nullish(),
 });
 const OutputText = z.strictObject({
   type: z.literal('output_text'),
@@ -24,7 +34,7 @@ const OutputText = z.strictObject({
 });
 const Refusal = z.strictObject({ type: z.literal('refusal'), refusal: z.string() });
 
-const inputPart = z.discriminatedUnion('type', [InputText, InputImage]);
+const inputPart = z.discriminatedUnion('type', [InputText, InputImage, InputFile]);
 const saidPart = z.discriminatedUnion('type', [OutputText, Refusal, InputText]);
 export type InputPart = z.infer<typeof inputPart> | z.infer<typeof saidPart>;
 const contentOf = <Part extends z.ZodType>(part: Part) => z.union([z.string(), listOf(part, { max: v1ItemsMax })]);

@@ -3,6 +3,7 @@ import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { SignedThought } from '../../domain/thoughts.ts';
 import { given, isGiven } from './chat-fields.ts';
 import { customArguments } from './custom-tool.ts';
+import { notStored, toFilePart } from './document-part.ts';
 import type { ProviderPart } from './provider-tools.ts';
 import type { VendorFieldCollector } from './reading.ts';
 import type { InputItem, InputPart } from './responses-fields.ts';
@@ -32,6 +33,7 @@ export function toMessages(
     return turn;
   };
   for (const [index, item] of input.entries()) {
+    const at = `input.${index}.content`;
     if (item.type === 'reasoning') {
       const token = tokenOf(item);
       // The signature of a call stands between the items of its turn.
@@ -44,7 +46,8 @@ export function toMessages(
       const call = item.type.replace('_output', '');
       if (!called.has(item.call_id))
         throw refused(`input.${index}.call_id`, `no earlier ${call} has the call_id ${quoted(item.call_id)}`);
-      messages.push({ role: 'tool', toolCallId: item.call_id, content: toContent(item.output) });
+      const content = toContent(item.output, `input.${index}.output`);
+      messages.push({ role: 'tool', toolCallId: item.call_id, content });
     } else if (item.type === 'provider') {
       providerRun.push({ path: `input.${index}`, kind: item.kind });
     } else if (item.type === 'item_reference') {
@@ -54,9 +57,9 @@ export function toMessages(
       continue;
     } else if (item.role === 'assistant') {
       const vendor = own.of(`input.${index}`, given({ phase: item.phase }), { isWithoutEffect: true });
-      Object.assign(turnFor(hasSpoken), { content: toContent(item.content), ...given({ vendor }) });
+      Object.assign(turnFor(hasSpoken), { content: toContent(item.content, at), ...given({ vendor }) });
     } else {
-      messages.push({ role: item.role, content: toContent(item.content) });
+      messages.push({ role: item.role, content: toContent(item.content, at) });
     }
   }
   return { messages, providerRun };
@@ -98,12 +101,27 @@ function addThought(turn: AssistantMessage, { summary, content }: ReasoningItem,
 
 const textOf = (parts: readonly { text: string }[]): string => parts.map(({ text }) => text).join('\n\n');
 
-const toContent = (content: string | readonly InputPart[]): ChatContent =>
-  typeof content === 'string' ? content : content.map(toPart);
+/** `at` is the path of the content. */
+const toContent = (content: string | readonly InputPart[], at: string): ChatContent =>
+  typeof content === 'string' ? content : content.map((part, index) => toPart(part, `${at}.${index}`));
 
-function toPart(part: InputPart): ChatPart {
+function toPart(part: InputPart, at: string): ChatPart {
+  if (part.type === 'input_file') return toFile(part, at);
   if (part.type === 'input_image') return { type: 'image', url: part.image_url, ...given({ detail: part.detail }) };
   return { type: 'text', text: part.type === 'refusal' ? part.refusal : part.text };
+}
+
+function toFile(file: Extract<InputPart, { type: 'input_file' }>, at: string): ChatPart {
+  const { file_data: data, file_url: url, filename: name, detail } = file;
+  if (!isGiven(data) && !isGiven(url)) {
+    if (isGiven(file.file_id)) throw notStored(`${at}.file_id`, 'Send the file in file_data, or a PDF by file_url.');
+    throw new GatewayError('missing_parameter', {
+      param: `${at}.file_data`,
+      message: `The field ${at}.file_data is required.`,
+      isInClientWords: true,
+    });
+  }
+  return toFilePart({ at, data, url, name, detail });
 }
 
 const refused = (param: string, what: string): GatewayError =>

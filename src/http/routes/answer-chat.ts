@@ -1,4 +1,5 @@
 import { completeChat, mayTakeLong } from '../../commands/chat/complete-chat.ts';
+import { measuredDocuments } from '../../commands/chat/measured-documents.ts';
 import { prepareChat, type ChatDeps, type ChatInput, type PreparedChat } from '../../commands/chat/prepare-chat.ts';
 import { findModelFor } from '../../commands/catalog/find-model.ts';
 import { findStoredAnswer, sealAnswer, type StoredAnswer } from '../../commands/chat/idempotent-chat.ts';
@@ -169,7 +170,8 @@ async function prepare(
   ctx.state.modelId = entry.model.id;
   try {
     const { request, clamped } = withinLength(dialect, entry, asked);
-    return { prepared: prepareChat(deps, entry, request), clamped };
+    const measured = await measuredDocuments(deps, { entry, request, key: keyOf(ctx) });
+    return { prepared: prepareChat(deps, entry, measured), clamped };
   } catch (error) {
     throw inWords(dialect.words ?? {}, error);
   }

@@ -1,5 +1,6 @@
 import { findModelFor } from '../../commands/catalog/find-model.ts';
 import { carriedTo } from '../../commands/chat/carried-to.ts';
+import { measuredDocuments } from '../../commands/chat/measured-documents.ts';
 import { prepareChat } from '../../commands/chat/prepare-chat.ts';
 import type { ChatRequest } from '../../domain/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
@@ -28,7 +29,8 @@ export const countTokens =
     const entry = await findModelFor(deps, request.model, keyOf(ctx));
     ctx.state.modelId = entry.model.id;
     try {
-      const prepared = prepareChat(deps, entry, request);
+      const measured = await measuredDocuments(deps, { entry, request, key: keyOf(ctx) });
+      const prepared = prepareChat(deps, entry, measured);
       const [family] = prepared.families;
       const { leftOut } = family === undefined ? request : carriedTo(deps, prepared, family);
       tellIgnored(ctx, ignoredFields(leftOut, words));

@@ -1,3 +1,4 @@
+import { anthropicDocuments, complaintAboutDocuments, tokensPerPage } from '../documents.ts';
 import type { StreamWords } from '../chat-stream.ts';
 import { json, listPage, type Family, type Reply } from '../family.ts';
 import {
@@ -165,6 +166,8 @@ function complaintAbout(input: Fields, betas: string): string | null {
   if (messages.length === 0) return 'messages: at least one message is required';
   const complaint = complaintAboutTurns(messages, input.model) ?? complaintAboutBetas(input, messages, betas);
   if (complaint !== null) return complaint;
+  const unread = complaintAboutDocuments(messages.flatMap(({ content }) => anthropicDocuments(content)));
+  if (unread !== null) return `messages: ${unread}`;
   return complaintAboutThoughts(messages, thinking?.type === 'enabled');
 }
 
@@ -234,6 +237,10 @@ function toAsked(input: Fields): ChatAsked {
       resultId: ({ type, tool_use_id: id }) => (type === 'tool_result' ? id : undefined),
       isPicture: ({ type }) => type === 'image',
     }),
+    documents: {
+      heard: objectsOf(input.messages).flatMap(({ content }) => anthropicDocuments(content)),
+      tokensPerPage: tokensPerPage.anthropic,
+    },
     tools: namesOf(objectsOf(input.tools)),
     forced:
       choice?.type === 'tool' && typeof choice.name === 'string'

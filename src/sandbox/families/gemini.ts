@@ -15,6 +15,7 @@ import {
   type ToolCalled,
 } from '../chat.ts';
 import { cameWith, partsIn } from '../earlier-calls.ts';
+import { complaintAboutDocuments, geminiDocuments, tokensPerPage } from '../documents.ts';
 import type { StreamWords } from '../chat-stream.ts';
 import { countOf, fetchFile, findJob, makeSynchronously, secondsOf, stringOf, takeJob } from '../media-family.ts';
 import { mediaSize } from '../media-size.ts';
@@ -235,11 +236,15 @@ function complaintAbout(input: Fields): string | null {
     return 'Please use a valid role: user, model.';
   }
   if (contents.some(({ parts }) => objectsOf(parts).length === 0)) return 'contents.parts must not be empty.';
+  const complaint = complaintAboutDocuments(heardIn(input));
+  if (complaint !== null) return complaint;
   return contents.some(({ parts }) => objectsOf(parts).some(isChanged)) ? 'Thought signature is not valid.' : null;
 }
 
 const unknownName = (name: string): string =>
   `Invalid JSON payload received. Unknown name "${name}": Cannot find field.`;
+
+const heardIn = (input: Fields) => objectsOf(input.contents).flatMap(({ parts }) => geminiDocuments(parts));
 
 function toAsked(input: Fields): ChatAsked {
   const config = objectOf(input.generationConfig);
@@ -252,6 +257,7 @@ function toAsked(input: Fields): ChatAsked {
       ...objectsOf(input.contents).flatMap(toMessages),
     ],
     stops: stringsOf(config?.stopSequences),
+    documents: { heard: heardIn(input), tokensPerPage: tokensPerPage.gemini },
     signed: objectsOf(input.contents)
       .flatMap(({ parts }) => objectsOf(parts))
       .filter(({ thoughtSignature: signature }) => signature !== undefined && signature !== unsigned).length,

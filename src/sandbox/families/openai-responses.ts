@@ -1,3 +1,4 @@
+import { complaintAboutDocuments, openaiDocuments, tokensPerPage } from '../documents.ts';
 import type { StreamWords } from '../chat-stream.ts';
 import type { FamilyCall, Refusals, Reply } from '../family.ts';
 import {
@@ -41,6 +42,8 @@ export function answerResponses(
     return problem(400, 'invalid_value', `No tool output found for function call ${unanswered}.`);
   if (objectsOf(input.input).some(isChanged))
     return problem(400, 'invalid_encrypted_content', 'The encrypted content could not be verified.');
+  const complaint = complaintAboutDocuments(heardIn(input));
+  if (complaint !== null) return problem(400, 'invalid_value', complaint);
   return answerChat(call, toAsked(input), {
     refusals,
     answer: (answered) => toResponse(call, input, answered),
@@ -160,12 +163,16 @@ function unansweredCall(items: Fields[]): string | undefined {
   return open && stringOf(open.call_id);
 }
 
+const heardIn = (input: Fields) =>
+  objectsOf(input.input).flatMap(({ content, output }) => [...openaiDocuments(content), ...openaiDocuments(output)]);
+
 function toAsked(input: Fields): ChatAsked {
   const choice = objectOf(input.tool_choice);
   const format = objectOf(objectOf(input.text)?.format);
   return {
     messages: objectsOf(input.input).flatMap(toMessages),
     stops: [],
+    documents: { heard: heardIn(input), tokensPerPage: tokensPerPage.openai },
     signed: objectsOf(input.input).filter(({ encrypted_content: content }) => content !== undefined).length,
     maxTokens: typeof input.max_output_tokens === 'number' ? input.max_output_tokens : 4_096,
     cameWith: cameWith({

@@ -13,6 +13,7 @@ import {
   type Fields,
   type ToolCalled,
 } from '../chat.ts';
+import { complaintAboutDocuments, openaiDocuments, tokensPerPage } from '../documents.ts';
 import type { StreamWords } from '../chat-stream.ts';
 import {
   countOf,
@@ -59,6 +60,8 @@ function chat(call: FamilyCall): Reply {
     return problem(400, 'missing_required_parameter', "Missing required parameter: 'messages'.");
   }
   const model = input.model;
+  const complaint = complaintAboutDocuments(heardIn(input));
+  if (complaint !== null) return problem(400, 'invalid_value', complaint);
   const refused = refusedParameter(model, input);
   if (refused !== undefined) {
     return problem(
@@ -168,6 +171,8 @@ const toToolCall = ({ id, name, arguments: given }: ToolCalled) => ({
   function: { name, arguments: JSON.stringify(given) },
 });
 
+const heardIn = (input: Fields) => objectsOf(input.messages).flatMap(({ content }) => openaiDocuments(content));
+
 function toAsked(input: Fields): ChatAsked {
   const choice = input.tool_choice;
   const named = objectOf(objectOf(choice)?.function)?.name;
@@ -179,6 +184,7 @@ function toAsked(input: Fields): ChatAsked {
       text: textOfParts(content),
     })),
     stops: stringsOf(input.stop),
+    documents: { heard: heardIn(input), tokensPerPage: tokensPerPage.openai },
     signed: 0,
     cameWith: cameWith({
       parts: objectsOf(input.messages).flatMap((message) => [

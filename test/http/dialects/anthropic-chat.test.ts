@@ -195,7 +195,7 @@ describe('a Messages request', () => {
   });
 
   it.each<[string, JsonObject, string]>([
-    ['a document', saying([{ type: 'document', source: {} }]), 'messages.0.content.0.type'],
+    ['a document without a source', saying([{ type: 'document', source: {} }]), 'messages.0.content.0.source.type'],
     ['a file', saying([{ type: 'image', source: { type: 'file', file_id: 'f' } }]), 'messages.0.content.0.source.type'],
     ['a tool of the provider', { tools: [{ type: 'web_search_20260318', name: 'web_search' }] }, 'tools.0.type'],
     ['an unknown field', { container: 'c1' }, 'container'],

@@ -136,7 +136,7 @@ describe('a Responses request', () => {
     ['a stored prompt', { prompt: { id: 'p' } }, 'prompt'],
     ['a tool of the provider', { tools: [{ type: 'web_search' }] }, 'tools.0.type'],
     ['an item that refers to a stored one', { input: [{ type: 'item_reference', id: 'i' }] }, 'input.0.type'],
-    ['a file', { input: [{ role: 'user', content: [{ type: 'input_file' }] }] }, 'input.0.content.0.type'],
+    ['no file', { input: [{ role: 'user', content: [{ type: 'input_file' }] }] }, 'input.0.content.0.file_data'],
     ['an unknown field of an item', { input: [{ ...call, colour: 'n' }] }, 'input.0.colour'],
     ['log probabilities', { include: ['message.output_text.logprobs'] }, 'include.0'],
     ['an unknown phase', { input: [{ role: 'assistant', content: 'a', phase: 'x' }] }, 'input.0.phase'],

@@ -1,4 +1,4 @@
-import { adapterFamilies, chatVendors, passingFamilies } from '../../../channels/registry.ts';
+import { adapterFamilies, chatVendors, documentFamilies, passingFamilies } from '../../../channels/registry.ts';
 import type { CatalogEntry, UpstreamMapping } from '../../../domain/catalog.ts';
 import { unsentMembers, vendorFields } from '../../../domain/chat.ts';
 import { combinationsMax, describeCombination, offeredCombinations } from '../../../domain/offered-combinations.ts';
@@ -27,6 +27,7 @@ export function checkUpstream(entry: CatalogEntry, findings: Findings): void {
     checkCost(entry, mapping, path, findings);
     checkFurtherFields(entry, family, mapping, findings);
     checkVendor(entry, family, mapping, findings);
+    checkDocuments(entry, family, mapping, findings);
     checkMediaInputs(entry, family, mapping, findings);
   }
   checkEveryValueIsMade(entry, findings);
@@ -65,6 +66,21 @@ function checkVendor(
   else if (api !== undefined) problem(path, 'belongs to chat completions');
   else if (!Object.hasOwn(chatVendors[family] ?? {}, vendor))
     problem(path, `is no vendor of this family: ${quoted([vendor])}`);
+}
+
+/** Checks that only chat models of families which can send PDFs take them. */
+function checkDocuments(
+  { model }: CatalogEntry,
+  family: string,
+  { documents }: UpstreamMapping,
+  { problem, warn }: Findings,
+): void {
+  if (documents === undefined) return;
+  const path = `private.upstream.${family}.documents`;
+  if (model.type !== 'chat') problem(path, 'belongs to chat models');
+  if (!documentFamilies.includes(family)) problem(path, 'this family sends no documents');
+  if (!model.capability.split(',').includes('documents'))
+    warn(path, 'the capability of the model does not list documents');
 }
 
 /** A value that no family can make would be accepted from clients and then fail. */
