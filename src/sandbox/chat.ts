@@ -76,6 +76,7 @@ export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, stream,
   // A tool that was called and answered as often as the script says is not called again, else an agent loop would never end.
   const results = asked.messages.slice(question + 1).filter(({ role }) => role === 'tool').length;
   const scripted = scriptedCalls(behaviour);
+  if (scripted.length === 0) scripted.push(...namedCall(asked, prompt));
   const isAnswered = results >= (behaviour.calls ?? 1) * scripted.length;
   const forced = asked.forced === 'any' ? asked.tools[0] : asked.forced?.name;
   const called =
@@ -125,6 +126,19 @@ function questionIndex(messages: ChatAsked['messages']): number {
   };
   const question = messages.findLastIndex((_, index) => isQuestion(index));
   return question >= 0 ? question : messages.findLastIndex(({ role }) => role === 'user');
+}
+
+/** A question that names the only tool, as "What's the weather like?" does for `get_weather`, calls it, as a model would. */
+function namedCall({ tools }: ChatAsked, prompt: string): Omit<ToolCalled, 'id'>[] {
+  const [name, ...others] = tools;
+  // Only a question without instructions ends so.
+  if (name === undefined || others.length > 0 || !prompt.trimEnd().endsWith('?')) return [];
+  const asked = new Set(prompt.toLowerCase().split(/[^a-z]+/));
+  const isNamed = name
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .some((word) => word.length > 4 && asked.has(word));
+  return isNamed ? [{ name, arguments: {} }] : [];
 }
 
 /** The calls that the script wants in one answer. A list of arguments has those of each call; the last name stands for all further ones. */

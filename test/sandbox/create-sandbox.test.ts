@@ -34,6 +34,39 @@ const submitted = async (prompt: string, channel?: string, more?: object) =>
   JSON.parse(await (await submit(prompt, channel, more)).text()) as Submitted;
 const asKey = { headers: { authorization: 'Key k' } };
 
+describe('a question without instructions', () => {
+  const toolOf = async (content: string, names: string[], more: object[] = []) => {
+    const answer = await getJson<{ choices: { message: { tool_calls?: { function: { name: string } }[] } }[] }>(
+      '/sandbox-a/openai/chat/completions',
+      {
+        method: 'POST',
+        headers: { authorization: 'Bearer k' },
+        body: JSON.stringify({
+          model: 'gpt-5-mini',
+          messages: [{ role: 'user', content }, ...more],
+          tools: names.map((name) => ({ type: 'function', function: { name } })),
+        }),
+      },
+    );
+    return answer.choices[0]?.message.tool_calls?.[0]?.function.name;
+  };
+  const call = { id: 'c', type: 'function', function: { name: 'get_weather', arguments: '{}' } };
+  const answered = [
+    { role: 'assistant', tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'c', content: 'rain' },
+  ];
+  const question = "What's the weather like in San Francisco?";
+  it.each([
+    ['calls the only tool, which it names', question, ['get_weather'], [], 'get_weather'],
+    ['calls no tool that it does not name', question, ['get_stock'], [], undefined],
+    ['calls none of several tools', question, ['get_weather', 'get_time'], [], undefined],
+    ['calls no tool again', question, ['get_weather'], answered, undefined],
+    ['with instructions follows them', `${question} [[tokens=2]]`, ['get_weather'], [], undefined],
+  ])('%s', async (_what, content, names, more, expected) => {
+    expect(await toolOf(content, names, more)).toBe(expected);
+  });
+});
+
 describe('script words in a prompt', () => {
   const first = (prompt: string, channel = 'sandbox-a') => createScripting().next(prompt, channel);
 

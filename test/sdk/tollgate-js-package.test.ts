@@ -20,7 +20,7 @@ describe('the package tollgate-js', () => {
     await mkdir(join(folder, 'node_modules/@types'));
     for (const name of ['standardwebhooks', '@types/node'])
       await symlink(resolve('node_modules', name), join(folder, 'node_modules', name));
-  }, 120_000);
+  }, 240_000);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   it('has its built modules once it is packed as its README says', async () => {
@@ -42,5 +42,5 @@ describe('the package tollgate-js', () => {
       (error: { stdout: string }) => error,
     );
     expect(stdout).toBe('');
-  }, 60_000);
+  }, 240_000);
 });
