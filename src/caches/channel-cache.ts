@@ -4,6 +4,7 @@ import { unavailableUntilMs } from '../domain/routing.ts';
 import { createCached } from './cached.ts';
 import { createChannelHistory, type ChannelHistory } from './channel-history.ts';
 import { CircuitBreaker, type BreakerDeps } from './circuit-breaker.ts';
+import { alarmOf } from '../domain/alarm.ts';
 
 export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'begin' | 'note' | 'noteFreeCall'> {
   /** The channels with their health, and the database's clock now. At most `keptMs` old. */
@@ -67,7 +68,7 @@ export function createChannelCache(
       if (changed.marked.length + changed.cleared.length > 0) cached.forget();
       for (const modelId of changed.marked) {
         tools.logger.error(
-          { alarm: true, channel_id: id, channel: name, model: modelId, reason: 'unlisted' },
+          { ...alarmOf('unlisted'), channel_id: id, channel: name, model: modelId },
           'a channel needs an operator',
         );
       }

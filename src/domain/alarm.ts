@@ -1,6 +1,6 @@
 /** What an alarm is, in the two words by which it is counted, listed and silenced. */
 export interface AlarmKind {
-  /** Why it fired, such as `account` or `a job failed`. */
+  /** Why it fired, such as `account` or `job_failed`. */
   name: string;
   /** The channel or the job that it is about. Empty for none. */
   subject: string;
@@ -16,9 +16,55 @@ export interface Silence extends AlarmKind {
   until: number;
 }
 
+/**
+ * The names of alarms beside those of a channel's account, each with its earlier names, under which it may still be silenced: in 0.2.0 an
+ * alarm was named by the text of its log line.
+ */
+const earlierNames = {
+  worker_stopped: ['the worker stops because of an error'],
+  temporal_worker_failed: ['a Temporal worker failed'],
+  api_stopped: ['the API server stops because of an error'],
+  detail_partitions_missing: ['the partitions of API details could not be created'],
+  job_failed: ['a job failed'],
+  maintenance_step_failed: ['a step of maintenance failed'],
+  summary_failed: ['the summary of a month could not be built'],
+  low_balance: ['the balance of a project lasts for less than three days'],
+  ledger_broken: ['an invariant of the ledger is broken'],
+  task_stuck: ['a stale task could not be ended'],
+  task_not_signaled: ['the workflow of a parked job could not be signaled'],
+  input_missing: ['an input file of a live task is missing'],
+  task_not_started: ['the workflow of a task could not be started'],
+  task_not_withdrawn: ['a task whose client received 503 could not be withdrawn'],
+  credential_unreadable: ['the credential of a channel cannot be decrypted'],
+  disk_full: ['the disk of the file store is nearly full'],
+  settlement_lost: ['the settlement of a chat was not acknowledged and is not followed up'],
+  callback_unreadable: ['the body of a callback could not be rendered'],
+  callback_secret_unreadable: ['the callback secret of a project could not be decrypted'],
+  callback_stuck: ['an overdue callback could not be handled'],
+  outcome_unknown: ['task ended', 'unknown_outcome'],
+  egress_open: [],
+  crash_point_armed: ['CRASH_POINT: this process will kill itself. Development only.'],
+  database_unwritable: ['request failed', 'request refused'],
+  unknown_state: [],
+  unreadable_answer: [],
+  unlisted: [],
+  temporal_away: [],
+  late_callbacks: [],
+} as const satisfies Record<string, readonly string[]>;
+
+export type AlarmName = keyof typeof earlierNames;
+
+/** What makes a log line an alarm of this name. */
+export const alarmOf = (reason: AlarmName) => ({ alarm: true, reason }) as const;
+
+const namesOf = (name: string): readonly string[] => [
+  name,
+  ...(Object.entries(earlierNames).find(([known]) => known === name)?.[1] ?? []),
+];
+
 /** Whether a silence of this name and subject covers an alarm. */
 export const covers = (silence: AlarmKind, alarm: AlarmKind): boolean =>
-  silence.name === alarm.name && (silence.subject === '' || silence.subject === alarm.subject);
+  namesOf(alarm.name).includes(silence.name) && (silence.subject === '' || silence.subject === alarm.subject);
 
 /** The silence that covers an alarm for the longest; null if none does. */
 export function silenceOf(silences: readonly Silence[], alarm: AlarmKind): Silence | null {

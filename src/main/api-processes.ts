@@ -4,6 +4,7 @@ import { createLogger } from '../platform/observe/logger.ts';
 import { pageOfAll, type MetricValues, type Metrics } from '../platform/observe/metrics.ts';
 import { announce, stopOnSignals } from './run-process.ts';
 import { createSupervisor, type RunningChild } from './processes/supervisor.ts';
+import { alarmOf } from '../domain/alarm.ts';
 
 /** What the processes of one API server tell each other. */
 type Message =
@@ -26,7 +27,7 @@ export async function runApiProcesses({ http, logging }: Pick<Config, 'http' | '
   const names = Array.from({ length: http.processes }, (_, n) => `api process ${n + 1}`);
   stopOnSignals(
     () => supervisor.stop(names),
-    (error) => logger.fatal({ err: error, alarm: true }, 'the API server stops because of an error'),
+    (error) => logger.fatal({ err: error, ...alarmOf('api_stopped') }, 'the API server stops because of an error'),
   );
   try {
     // One after the other, because with PORT=0 the first one chooses the port of all.

@@ -38,6 +38,7 @@ import { alarmSenders } from './alarm-senders.ts';
 import { createFileUrls } from './file-urls.ts';
 import { startTracing } from './start-tracing.ts';
 import { statementTraces, wrapsOf, type Wraps } from './trace-deps.ts';
+import { alarmOf } from '../domain/alarm.ts';
 
 export interface Built {
   deps: Deps;
@@ -224,10 +225,13 @@ function armForDevelopment(
   egressWarnings: readonly string[],
   logger: Logger,
 ): void {
-  for (const warning of egressWarnings) logger.warn({ alarm: true }, warning);
+  for (const warning of egressWarnings) logger.warn(alarmOf('egress_open'), warning);
   if (crashPoint === null) return;
   armCrashPoint(crashPoint);
-  logger.warn({ alarm: true, ...crashPoint }, 'CRASH_POINT: this process will kill itself. Development only.');
+  logger.warn(
+    { ...alarmOf('crash_point_armed'), ...crashPoint },
+    'CRASH_POINT: this process will kill itself. Development only.',
+  );
 }
 
 /** Passes a notification of `listenForChanges` on. A table that no cache knows may mean a key, of which the answer must be right soonest. */

@@ -25,6 +25,7 @@ import { announceApi, sharedMetrics } from './api-processes.ts';
 import { createInstallationGauges } from './installation-gauges.ts';
 import { configOrExit, doneOrExit, stopOnSignals } from './run-process.ts';
 import { statementTraces } from './trace-deps.ts';
+import { alarmOf } from '../domain/alarm.ts';
 
 const config = configOrExit();
 const { deps, tracing, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'api'));
@@ -33,7 +34,10 @@ await doneOrExit(() => assertSchemaVersion(db));
 
 // Missing partitions must not prevent the start: the detail rows are lost and counted.
 await ensureDetailPartitions(db).catch((error: unknown) => {
-  logger.warn({ err: error, alarm: true }, 'the partitions of API details could not be created');
+  logger.warn(
+    { err: error, ...alarmOf('detail_partitions_missing') },
+    'the partitions of API details could not be created',
+  );
 });
 const details = createDetailRecorder(deps);
 const undelivered = createUndeliveredChats(deps);
@@ -109,7 +113,7 @@ stopOnSignals(
     await close();
   },
   (error) => {
-    logger.fatal({ err: error, alarm: true }, 'the API server stops because of an error');
+    logger.fatal({ err: error, ...alarmOf('api_stopped') }, 'the API server stops because of an error');
     return flushAlarms();
   },
 );

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { temporalAway } from '../domain/alarm.ts';
+import { alarmOf, temporalAway } from '../domain/alarm.ts';
 
 /** A restart of Temporal takes this long, and concerns nobody. */
 const patienceMs = 15_000;
@@ -26,7 +26,7 @@ export function createTemporalWatch(
     const awayMs = now() - awaySince;
     if (awayMs >= patienceMs) {
       isRaised = true;
-      const about = { alarm: true, reason: temporalAway.name, away_seconds: Math.round(awayMs / 1_000) };
+      const about = { ...alarmOf(temporalAway.name), away_seconds: Math.round(awayMs / 1_000) };
       logger.error(about, 'Temporal is away: tasks are accepted and start when it is back');
     }
     return everyMs;

@@ -7,6 +7,7 @@ import { buildDeps } from './build-deps.ts';
 import { announce, configOrExit, doneOrExit, stopOnSignals } from './run-process.ts';
 import { startLoops } from './worker-loops.ts';
 import { createWorkers, type Workers } from './temporal-workers.ts';
+import { alarmOf } from '../domain/alarm.ts';
 
 const config = configOrExit();
 const { deps, tracing, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'worker'));
@@ -38,7 +39,7 @@ stopOnSignals(
     await health?.close();
   },
   (error) => {
-    logger.fatal({ err: error, alarm: true }, 'the worker stops because of an error');
+    logger.fatal({ err: error, ...alarmOf('worker_stopped') }, 'the worker stops because of an error');
     return flushAlarms();
   },
 );
@@ -48,7 +49,7 @@ running = workers.run();
 announce(null);
 logger.info('the worker is running');
 await running.catch(async (error: unknown) => {
-  logger.fatal({ err: error, alarm: true }, 'a Temporal worker failed');
+  logger.fatal({ err: error, ...alarmOf('temporal_worker_failed') }, 'a Temporal worker failed');
   await flushAlarms();
   process.exit(1);
 });

@@ -4,6 +4,7 @@ import { webhookKeys } from '../../platform/crypto/webhook-keys.ts';
 import { webhookHeaders } from '../../platform/crypto/webhook-signature.ts';
 import { callbackSecretContext } from '../projects/callback-secret.ts';
 import { presentTask } from '../tasks/present-task.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 const bodyBytesMax = 128_000;
 
@@ -59,7 +60,10 @@ export function unsealSecrets(
     try {
       return [sealer.open(sealed, context)];
     } catch (error) {
-      logger.error({ ...about, err: error, alarm: true }, 'the callback secret of a project could not be decrypted');
+      logger.error(
+        { ...about, err: error, ...alarmOf('callback_secret_unreadable') },
+        'the callback secret of a project could not be decrypted',
+      );
       return [];
     }
   });

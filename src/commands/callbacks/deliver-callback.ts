@@ -16,6 +16,7 @@ import { crashPoint } from '../../platform/crash-point.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { readRetryAfter } from '../../platform/retry-after.ts';
 import { callbackBody, callbackHeaders, unsealSecrets } from './callback-message.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 export type DeliverDeps = Pick<
   Deps,
@@ -113,7 +114,10 @@ async function send(
       if (!task) throw new Error(`the task ${delivery.taskId} of a delivery was not found`);
       body = callbackBody(deps, id, task);
     } catch (error) {
-      logger.error({ ...about, err: error, alarm: true }, 'the body of a callback could not be rendered');
+      logger.error(
+        { ...about, err: error, ...alarmOf('callback_unreadable') },
+        'the body of a callback could not be rendered',
+      );
       return { kind: 'unsendable', reason: 'content' };
     }
     body = await saveDeliveryBody(db, deliveryId, body);

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
 import { pause } from '../../platform/pause.ts';
 import { deliverCallback, type DeliverDeps } from './deliver-callback.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 /** The size of one claim. A process that dies delays the wake-up of no more callbacks than these. */
 const batchMax = 50;
@@ -62,7 +63,10 @@ async function handle(deps: SweepDeps, overdue: OverdueDelivery): Promise<Handle
     if (handled === 'unreachable') await forgetWakeUp(deps.db, deliveryId);
     return handled;
   } catch (error) {
-    deps.logger.error({ err: error, delivery_id: deliveryId, alarm: true }, 'an overdue callback could not be handled');
+    deps.logger.error(
+      { err: error, delivery_id: deliveryId, ...alarmOf('callback_stuck') },
+      'an overdue callback could not be handled',
+    );
     // Without this the next wake-up comes only after `CALLBACK_KICK_SECONDS`.
     await forgetWakeUp(deps.db, deliveryId).catch(() => undefined);
     return 'failed';

@@ -1,6 +1,7 @@
 import type { ChannelRow } from '../../db/channels.ts';
 import type { Deps } from '../../deps.ts';
 import type { Sealer } from '../../platform/crypto/seal.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 /** Binds a sealed credential to its channel's row, so that it cannot be decrypted from another row. */
 export const credentialContext = (channelId: string) => `channel|credential|${channelId}` as const;
@@ -31,7 +32,7 @@ export function usableCredential(
   } catch (error) {
     if (!alarmed.has(channel)) {
       logger.error(
-        { err: error, channel: channel.name, alarm: true },
+        { err: error, channel: channel.name, ...alarmOf('credential_unreadable') },
         'the credential of a channel cannot be decrypted',
       );
     }

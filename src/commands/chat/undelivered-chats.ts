@@ -1,6 +1,7 @@
 import type { ChatEnd } from '../../db/chat-ledger.ts';
 import type { Deps } from '../../deps.ts';
 import { pause } from '../../platform/pause.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 /** The chats of this process whose settlement was never acknowledged, so that their clients received 503 instead of an answer. */
 export interface UndeliveredChats {
@@ -54,7 +55,10 @@ export function createUndeliveredChats({
       metrics.chatUndelivered();
       const about = { request_id: end.requestId, credits: end.settle };
       if (remembered.size >= rememberedMax) {
-        logger.error({ ...about, alarm: true }, 'the settlement of a chat was not acknowledged and is not followed up');
+        logger.error(
+          { ...about, ...alarmOf('settlement_lost') },
+          'the settlement of a chat was not acknowledged and is not followed up',
+        );
         return;
       }
       // If this process ends first, an operator finds the request here and can give its charge back.

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import { createCached } from '../../caches/cached.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 export interface StorageGuard {
   /**
@@ -38,7 +39,10 @@ export function createStorageGuard({
     async assertRoom(projectId, purpose) {
       const freeBytes = await free.get();
       if (freeBytes < freeMinBytes[purpose]) {
-        logger.error({ free_bytes: freeBytes, purpose, alarm: true }, 'the disk of the file store is nearly full');
+        logger.error(
+          { free_bytes: freeBytes, purpose, ...alarmOf('disk_full') },
+          'the disk of the file store is nearly full',
+        );
         throw new GatewayError('overloaded', { retryAfterSeconds: 60 });
       }
       if (projectMaxBytes > 0 && (await sumOf(projectId)) >= projectMaxBytes) {

@@ -21,6 +21,7 @@ import { verifyLedger } from '../../db/verify-ledger.ts';
 import type { Deps } from '../../deps.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 /** Rows that retention deletes in one transaction, so that none of them holds its locks for long. */
 const rowsPerTransaction = 5_000;
@@ -157,7 +158,7 @@ export async function runMaintenance(
     } catch (error) {
       cause ??= error;
       summary.failed_steps.push(name);
-      logger.error({ err: error, step: name, alarm: true }, 'a step of maintenance failed');
+      logger.error({ err: error, step: name, ...alarmOf('maintenance_step_failed') }, 'a step of maintenance failed');
     }
     summary.step_ms[name] = Math.round(performance.now() - startedAt);
   }
@@ -186,7 +187,7 @@ async function rebuildSummaries(
       rebuilt.set(month, await rebuildDay(db, { day, creditValueMicroUsd, lagSeconds, freezeAfterDays }));
     } catch (error) {
       errors.set(month, error);
-      logger.error({ err: error, month, alarm: true }, 'the summary of a month could not be built');
+      logger.error({ err: error, month, ...alarmOf('summary_failed') }, 'the summary of a month could not be built');
     }
   }
   summary.months = [...rebuilt.values()];
@@ -197,7 +198,7 @@ async function rebuildSummaries(
 async function warnOfLowBalances({ db, logger }: MaintenanceDeps, summary: MaintenanceSummary): Promise<void> {
   const low = await listLowBalances(db);
   for (const { projectId, balance, week } of low) {
-    const facts = { alarm: true, project_id: projectId, balance, charged_in_7_days: week };
+    const facts = { ...alarmOf('low_balance'), project_id: projectId, balance, charged_in_7_days: week };
     logger.warn(facts, 'the balance of a project lasts for less than three days');
   }
   summary.low_balances = low.length;
@@ -215,7 +216,10 @@ async function verifyAndCheckpoint(
   const broken = Object.entries(report.invariants).filter(([, { breaches }]) => breaches > 0);
   summary.ledger_breaches = broken.map(([name]) => name);
   for (const [name, { breaches, examples }] of broken) {
-    logger.error({ alarm: true, invariant: name, breaches, examples }, 'an invariant of the ledger is broken');
+    logger.error(
+      { ...alarmOf('ledger_broken'), invariant: name, breaches, examples },
+      'an invariant of the ledger is broken',
+    );
   }
   if (summary.ledger_breaches.some((name) => !leavesSumsRight.has(name))) return;
   summary.checkpoint_id = await writeCheckpoint(db, config.accounting.lagSeconds);

@@ -4,6 +4,7 @@ import type { JobName, JobSummary, JobTrigger } from '../../domain/job.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { MaintenanceError } from './maintenance.ts';
 import { jobs, type JobDeps } from './job-table.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 /** With `ran: false`, `runId` is another run of the same job, which holds the lock. */
 export type JobResult =
@@ -43,7 +44,7 @@ export async function runJob(
     const { state, did } = await jobs[name].run(deps).then(
       (counts) => ({ state: 'succeeded' as const, did: counts }),
       (error: unknown) => {
-        logger.error({ err: error, job: name, run_id: runId, alarm: true }, 'a job failed');
+        logger.error({ err: error, job: name, run_id: runId, ...alarmOf('job_failed') }, 'a job failed');
         // The log has the full error, whose message may contain data that the list of runs must not show.
         return {
           state: 'failed' as const,

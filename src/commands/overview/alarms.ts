@@ -112,7 +112,7 @@ const unknownOutcomes = ({ unknownOutcomes: count }: Backlog): Alarm[] =>
     ? []
     : [
         {
-          ...{ kind: 'unknown_outcome', name: 'unknown_outcome', subject: '' },
+          ...{ kind: 'unknown_outcome', name: 'outcome_unknown', subject: '' },
           message: `${counted(count, 'task has', 'tasks have')} an unknown outcome`,
           remedy:
             "The provider's answer was lost, and it may have billed the job. Look it up there and record the outcome.",
@@ -134,7 +134,7 @@ const lateCallbacks = ({ lateCallbacks: count }: Backlog): Alarm[] =>
 
 const failedJobs = ({ failedJobs: runs }: Backlog): Alarm[] =>
   runs.map(({ name, state, endedAt }) => ({
-    ...{ kind: 'job', name: 'a job failed', subject: name },
+    ...{ kind: 'job', name: 'job_failed', subject: name },
     message: `The last run of ${name} ${state === 'lost' ? 'was interrupted' : 'failed'}`,
     remedy: 'Read its summary and the log of the worker, repair the cause, and run the job again.',
     since: endedAt,

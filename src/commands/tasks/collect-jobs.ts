@@ -1,6 +1,7 @@
 import { findRunningTask } from '../../db/parked-jobs.ts';
 import type { Deps } from '../../deps.ts';
 import { createLaneQueue } from '../../platform/lane-queue.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 /** The workflows that are waiting to hear that their parked job has ended. */
 export interface Collector {
@@ -36,7 +37,10 @@ export function createCollector({
       if (away && !isAway) logger.warn('Temporal is unavailable: results of parked jobs wait for it');
       isAway = away;
     } catch (error) {
-      logger.error({ err: error, task_id: taskId, alarm: true }, 'the workflow of a parked job could not be signaled');
+      logger.error(
+        { err: error, task_id: taskId, ...alarmOf('task_not_signaled') },
+        'the workflow of a parked job could not be signaled',
+      );
     }
   };
   const signals = createLaneQueue({ lanes: lanesMax, waitingMax }, signal);

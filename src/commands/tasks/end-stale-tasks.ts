@@ -2,6 +2,7 @@ import { listStaleTasks } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { finishTask } from './finish-task.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 const batchMax = 200;
 const batchesMax = 50;
@@ -34,7 +35,7 @@ export async function endStaleTasks(
       else {
         stuck.push(taskId);
         deps.logger.error(
-          { err: end.reason as unknown, task_id: taskId, alarm: true },
+          { err: end.reason as unknown, task_id: taskId, ...alarmOf('task_stuck') },
           'a stale task could not be ended',
         );
       }

@@ -4,6 +4,7 @@ import type { Deps } from '../../deps.ts';
 import type { FinishInput, FinishReport } from '../../domain/workflow-contract.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { newId } from '../../platform/crypto/ids.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 /**
  * Ends a task once: status, money and the callback's row in one transaction. If the task has already ended, it changes nothing
@@ -27,7 +28,7 @@ export function logEnd(
   { taskId, outcome }: FinishInput,
   { status, errorCode }: Pick<Finish, 'status' | 'errorCode'>,
 ): void {
-  const alarm = outcome.kind === 'failed' && outcome.unknown ? { alarm: true } : {};
+  const alarm = outcome.kind === 'failed' && outcome.unknown ? alarmOf('outcome_unknown') : {};
   logger.info({ task_id: taskId, status, error_code: errorCode, ...alarm }, 'task ended');
 }
 

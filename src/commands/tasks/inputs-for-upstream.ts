@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { mediaInputKeys, type MediaInputKey } from '../../domain/parameter-value.ts';
 import { EgressRefusal } from '../../platform/egress/check-url.ts';
 import { fetchInput, InputUnavailable } from './fetch-input.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 export type InputDeps = Pick<Deps, 'config' | 'db' | 'egress' | 'files' | 'inputMemory' | 'logger' | 'urls'>;
 
@@ -94,7 +95,10 @@ async function placeOf(deps: InputDeps, wanted: InputsWanted, param: MediaInputK
   const file = await findFile(deps.db, value);
   if (!file) {
     // The cleanup deletes no file that a live task uses, so this is a bug or a lost disk.
-    deps.logger.error({ task_id: taskId, file_id: value, alarm: true }, 'an input file of a live task is missing');
+    deps.logger.error(
+      { task_id: taskId, file_id: value, ...alarmOf('input_missing') },
+      'an input file of a live task is missing',
+    );
     throw new InputUnavailable('our copy of an input is missing');
   }
   return !asBytes && canBeFetched(deps) ? { url: deps.urls.sign(file.id, file.expiresAt) } : { file };

@@ -8,6 +8,7 @@ import {
 } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 type StartDeps = Pick<Deps, 'config' | 'db' | 'workflows' | 'logger' | 'tracer'>;
 
@@ -116,7 +117,10 @@ async function startAll(
       started.push(task.taskId);
     } catch (error) {
       failed.push(task.taskId);
-      logger.error({ err: error, task_id: task.taskId, alarm: true }, 'the workflow of a task could not be started');
+      logger.error(
+        { err: error, task_id: task.taskId, ...alarmOf('task_not_started') },
+        'the workflow of a task could not be started',
+      );
     }
   });
   return { started, failed, isAway: unreachable > 0 && started.length === 0 };

@@ -2,6 +2,7 @@ import { rejectUndecided } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { keepWriting } from '../keep-writing.ts';
 import { finishTask } from './finish-task.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 /** A longer outage of the database is for an operator, who finds the task in the log. */
 const withdrawMs = 3_600_000;
@@ -26,7 +27,7 @@ export function withdrawTask(
   };
   keepWriting(withdraw, { leftMs: () => until - performance.now() }).catch((error: unknown) =>
     logger.error(
-      { err: error, task_id: taskId, alarm: true },
+      { err: error, task_id: taskId, ...alarmOf('task_not_withdrawn') },
       'a task whose client received 503 could not be withdrawn',
     ),
   );

@@ -8,6 +8,7 @@ import { describeError } from '../../platform/observe/describe-error.ts';
 import { statusOf } from '../error-status.ts';
 import { dialectOf, errorBodyOf } from '../dialects/dialect.ts';
 import { ClientGone, drainRequest } from '../read-body.ts';
+import { alarmOf } from '../../domain/alarm.ts';
 
 /**
  * Turns every thrown error into an answer in the route's dialect. Only a `GatewayError` shows its own message. A failure of the
@@ -83,7 +84,7 @@ export function logCause(logger: Logger, ctx: AppContext, refusal: GatewayError)
     path: ctx.state.route?.path,
     code: refusal.code,
     error: describeError(refusal.cause ?? refusal),
-    ...(isDatabaseUnwritable(refusal.cause) && { alarm: true }),
+    ...(isDatabaseUnwritable(refusal.cause) && alarmOf('database_unwritable')),
   };
   if (refusal.code === 'internal_error') logger.error(line, 'request failed');
   else if (statusOf[refusal.code] >= 500) logger.warn(line, 'request refused');

@@ -1,6 +1,7 @@
 import type { Deps } from '../../../deps.ts';
 import type { PollResult } from '../../../domain/upstream.ts';
 import { BoundedMap } from '../../../platform/bounded-map.ts';
+import { alarmOf } from '../../../domain/alarm.ts';
 
 /** After so many answers that call a job finished and cannot be read, the job is given up. */
 export const unreadablePollsMax = 3;
@@ -23,12 +24,15 @@ export function alarmUnknownWord(
 ): void {
   if (polled.kind !== 'unclear' || polled.unknownWord === undefined || alarmed.get(attemptId)) return;
   alarmed.set(attemptId, true);
-  const facts = { task_id: taskId, channel, reason: 'unknown_state', word: polled.unknownWord };
-  logger.error({ alarm: true, ...facts }, 'a provider names a state of its job that nobody knows');
+  const facts = { task_id: taskId, channel, word: polled.unknownWord };
+  logger.error({ ...alarmOf('unknown_state'), ...facts }, 'a provider names a state of its job that nobody knows');
 }
 
 /** Raises an alarm about a finished job that is given up, with the shape of its answer: keys and types, no values. */
 export function alarmUnreadable({ logger }: Pick<Deps, 'logger'>, { taskId, channel }: Polled, shape: string): void {
-  const facts = { task_id: taskId, channel, reason: 'unreadable_answer', shape };
-  logger.error({ alarm: true, ...facts }, 'a provider finished a job, and its answer cannot be read');
+  const facts = { task_id: taskId, channel, shape };
+  logger.error(
+    { ...alarmOf('unreadable_answer'), ...facts },
+    'a provider finished a job, and its answer cannot be read',
+  );
 }
