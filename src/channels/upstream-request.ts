@@ -3,8 +3,8 @@ import type { Dispatcher } from 'undici';
 import type { JsonValue } from '../domain/json.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import { requestPath } from '../platform/egress/request-path.ts';
+import { isLarge, jsonBytes } from '../platform/json-pieces.ts';
 import type { Upstream } from './channel.ts';
-import { isLarge, jsonBytes } from './json-bytes.ts';
 import { multipart, type FormPart } from './multipart.ts';
 import { parseExactly } from './reading/exact-json.ts';
 

@@ -28,8 +28,9 @@ export function chatHold(request: ChatRequest, imageTokens: number, documentToke
   let rareBytes = 0;
   let likely = 0;
   for (const text of textsOf(request)) {
-    bytes += utf8Bytes(text);
-    rareBytes += rareScriptBytes(text);
+    const size = utf8Bytes(text);
+    bytes += size;
+    if (size !== text.length) rareBytes += rareScriptBytes(text);
     likely += likelyTokens(text);
   }
   const apart = tokensPerMessage * request.messages.length + imageTokens * listImages(request).length;
@@ -50,6 +51,20 @@ export function chatHold(request: ChatRequest, imageTokens: number, documentToke
 const bytesPerTokenMin = 2;
 /** The tokens that a provider adds around each message. */
 const tokensPerMessage = 8;
+
+/** More than any context holds. To count 30 MB takes a fifth of a second of the event loop. */
+const TEXT_CHARACTERS_MAX = 12_000_000;
+
+/** Throws `context_length_exceeded` for texts that are too long to be counted (rules "Limits"). */
+export function checkTextLength({ messages }: ChatRequest): void {
+  let characters = 0;
+  for (const message of messages) for (const text of textsOfMessage(message)) characters += text.length;
+  if (characters <= TEXT_CHARACTERS_MAX) return;
+  throw new GatewayError('context_length_exceeded', {
+    param: 'messages',
+    message: `The messages have ${characters} characters of text. At most ${TEXT_CHARACTERS_MAX} are accepted, pictures not counted.`,
+  });
+}
 
 /**
  * Throws `context_length_exceeded` when the likely input is more than the model's context (rules "Limits"). The worst case would

@@ -180,6 +180,7 @@ function bodyReaders({ requestTimeoutSeconds, bodiesBufferedMaxBytes }: Config['
   const shared = {
     timeoutMs: requestTimeoutSeconds * 1_000,
     stretchBytes: plainJson.maxBytes,
+    reservedFromBytes: plainJson.maxBytes,
     memory: bodies,
     turns: createBodyTurns(),
   };

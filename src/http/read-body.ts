@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parse as parseContentType } from 'content-type';
 import { GatewayError } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
@@ -18,6 +19,9 @@ const FIELDS_MAX = 10_000;
 const BYTES_PER_SECOND_MIN = 1_000;
 const RATE_WINDOW_SECONDS = 5;
 
+/** From this size on, a body is parsed and checked in several turns of the event loop. */
+const LARGE_CHARACTERS = 1_000_000;
+
 /** The client disconnected while its request was still arriving. There is no answer and no error to log. */
 export class ClientGone extends Error {}
 
@@ -28,6 +32,11 @@ export interface BodyLimits {
   stretchBytes?: number;
   /** The memory that the body takes as it arrives. */
   share: Share;
+  /**
+   * A body that says that it is longer takes its memory before it is read. If there is none, nothing of it is read, where many that arrive at
+   * the same time would each be read in part.
+   */
+  reservedFromBytes?: number;
 }
 
 export interface JsonLimits extends BodyLimits {
@@ -71,6 +80,8 @@ export async function readJsonBody(ctx: AppContext, limits: JsonLimits): Promise
     throw invalid('The body must be a JSON object.');
   // Valid UTF-8 has no surrogates and valid JSON no raw NUL, so only a \u escape can produce one.
   walk(value, text.includes('\\u'));
+  // To parse a large one takes as long as what its handler does first.
+  if (text.length > LARGE_CHARACTERS) await nextTurn();
   return value;
 }
 
@@ -155,16 +166,19 @@ interface Receiver {
  */
 export async function receiveBody(
   ctx: AppContext,
-  { maxBytes, share, ...time }: BodyLimits,
+  { maxBytes, share, reservedFromBytes = Infinity, ...time }: BodyLimits,
   { what, take, extraBytes = 0 }: Receiver,
 ): Promise<void> {
   let left = maxBytes + extraBytes;
-  if (Number(ctx.req.headers['content-length'] ?? 0) > left) throw tooLarge(what, maxBytes);
+  const declared = Number(ctx.req.headers['content-length'] ?? 0);
+  if (declared > left) throw tooLarge(what, maxBytes);
+  const isReserved = declared > reservedFromBytes;
+  if (isReserved) share.take(declared);
   if (ctx.get('expect').toLowerCase() === '100-continue') ctx.res.writeContinue();
   await drainRequest(ctx.req, time, (chunk) => {
     left -= chunk.length;
     if (left < 0) throw tooLarge(what, maxBytes);
-    share.take(chunk.length);
+    if (!isReserved) share.take(chunk.length);
     take(chunk);
   });
 }

@@ -20,7 +20,10 @@ export async function readText(chunks: Buffer[]): Promise<string | null> {
     rest = joined.subarray(end);
     if (chunks.length > 0) await nextTurn();
   }
-  return pieces.length === 1 ? (pieces[0] ?? '') : pieces.join('');
+  if (pieces.length === 1) return pieces[0] ?? '';
+  const text = pieces.join('');
+  await nextTurn();
+  return text;
 }
 
 function takeSome(chunks: Buffer[]): Buffer[] {

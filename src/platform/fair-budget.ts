@@ -10,6 +10,8 @@ export interface Share {
   add(amount: number): void;
   /** Gives everything back. */
   release(): void;
+  /** What the request holds now. */
+  readonly held: number;
 }
 
 export interface FairBudget {
@@ -65,6 +67,9 @@ export function createFairBudget({ total, message, retryAfterSeconds = 2 }: Fair
         },
         mayTake: (amount) => refused(amount) === null,
         add: hold,
+        get held() {
+          return own;
+        },
         release() {
           add(owner, -own);
           own = 0;

@@ -1,7 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { ChatReply, ChatRequest } from '../../src/domain/chat.ts';
-import { chatHold, checkContext, heldCredits, settledCredits, settledUsage } from '../../src/domain/chat-hold.ts';
+import {
+  chatHold,
+  checkContext,
+  checkTextLength,
+  heldCredits,
+  settledCredits,
+  settledUsage,
+} from '../../src/domain/chat-hold.ts';
 import { rareScriptBytes, utf8Bytes } from '../../src/domain/text-size.ts';
 import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 import { spec } from '../spec/spec.ts';
@@ -159,6 +166,21 @@ describe('the hold of a chat', () => {
     expect(() => checkContext(entry, words(115_000))).not.toThrow();
     expect(() => checkContext(entry, words(122_000))).toThrow(
       expect.objectContaining({ code: 'context_length_exceeded' }),
+    );
+  });
+
+  it('is refused before it is counted if its texts have more than 12,000,000 characters, pictures not counted', () => {
+    const of = (characters: number) => {
+      const url = `data:image/png;base64,${'A1b2'.repeat(5_000_000)}`;
+      const content = [
+        { type: 'text' as const, text: ' '.repeat(characters) },
+        { type: 'image' as const, url },
+      ];
+      return () => checkTextLength(asking({ messages: [{ role: 'user', content }] }));
+    };
+    expect(of(12_000_000)).not.toThrow();
+    expect(of(12_000_001)).toThrow(
+      expect.objectContaining({ code: 'context_length_exceeded', message: expect.stringContaining('12000001') }),
     );
   });
 });

@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
+import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { z } from 'zod';
 
 /** What the callers send, again and again. */
@@ -9,8 +10,22 @@ const GreedyRequest = z.object({
   url: z.string(),
   method: z.enum(['GET', 'POST']),
   headers: z.record(z.string(), z.string()),
-  /** JSON with a list of so many equal items. */
-  body: z.object({ head: z.string(), item: z.string(), count: z.number(), tail: z.string() }).optional(),
+  /** JSON with a list of so many equal items, or with one text of them. */
+  body: z
+    .object({
+      head: z.string(),
+      item: z.string(),
+      count: z.number(),
+      tail: z.string(),
+      /** What stands between two items. A comma by default. */
+      joint: z.string().optional(),
+      /** How the body is compressed, and how often what it contains is repeated. */
+      coding: z.enum(['gzip', 'deflate', 'zstd']).optional(),
+      members: z.number().optional(),
+    })
+    .optional(),
+  /** How long a caller waits after an answer that is not 200. */
+  refusedPauseMs: z.number().optional(),
 });
 export type GreedyRequest = z.infer<typeof GreedyRequest>;
 
@@ -26,24 +41,53 @@ function callAll({ requests, callers }: z.infer<typeof Plan>): void {
   setInterval(() => process.stdout.write(`${JSON.stringify(seen)}\n`), 500);
 }
 
-function call({ url, method, headers, body }: GreedyRequest, callers: number, seen: Record<number, number>): void {
+function call(
+  { url, method, headers, body, refusedPauseMs = 20 }: GreedyRequest,
+  callers: number,
+  seen: Record<number, number>,
+): void {
   const agent = new Agent({ keepAlive: true, maxSockets: callers });
-  const text = body && Buffer.from(body.head + Array(body.count).fill(body.item).join(',') + body.tail);
+  const text = body && bytesOf(body);
   const again = (status: number): void => {
     seen[status] = (seen[status] ?? 0) + 1;
     // A client that is refused at once comes back after some milliseconds: without a pause it would be this program that takes the cores.
     if (status === 200) next();
-    else setTimeout(next, 20);
+    else setTimeout(next, refusedPauseMs);
   };
   const next = (): void => {
-    const length = text && { 'content-type': 'application/json', 'content-length': text.length };
+    const length = text && {
+      'content-type': 'application/json',
+      'content-length': text.length,
+      ...(body?.coding && { 'content-encoding': body.coding }),
+    };
+    let isOver = false;
+    /** A server that refuses a body may reset the connection behind its answer. */
+    const end = (status: number): void => {
+      if (!isOver) again(status);
+      isOver = true;
+    };
     const sent = request(url, { method, agent, headers: { ...headers, ...length } }, (response) => {
-      response.resume().once('close', () => again(response.statusCode ?? 0));
+      response.resume().once('close', () => end(response.statusCode ?? 0));
     });
-    sent.once('error', () => again(0));
+    sent.on('error', () => end(0));
     sent.end(text);
   };
   for (let caller = 0; caller < callers; caller += 1) next();
+}
+
+function bytesOf({
+  head,
+  item,
+  count,
+  tail,
+  joint = ',',
+  coding,
+  members = 1,
+}: Required<GreedyRequest>['body']): Buffer {
+  const text = Buffer.from(head + Array(count).fill(item).join(joint) + tail);
+  if (coding === undefined) return text;
+  const packed = { gzip: gzipSync, deflate: deflateSync, zstd: zstdCompressSync }[coding](text);
+  return Buffer.concat(Array<Buffer>(members).fill(packed));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -8,8 +8,10 @@ const Plan = z.object({
   apiKey: z.string(),
   /** Uploads that send 100 bytes a second. */
   uploads: z.number(),
-  /** Chats whose body of 4 MB stops shortly before its end. */
+  /** Chats whose body stops shortly before its end. */
   bodies: z.number(),
+  /** The bytes of such a body: 4 MB by default, and up to 32 MB under `/v1`. */
+  bodyBytes: z.number().optional(),
   /** Readers of `fileUrl` that take 100 bytes a second. */
   readers: z.number(),
   fileUrl: z.string(),
@@ -24,6 +26,8 @@ export interface Seen {
 }
 
 const BODY_BYTES = 4_000_000;
+/** Each body is a piece of this one. */
+const filling = 'x'.repeat(32_000_000);
 /** A client that was refused or cut off comes again, the readers less often because they are many. */
 const pauseMs: Record<Kind, () => number> = {
   uploads: () => 1_000,
@@ -93,9 +97,9 @@ const heads: Record<Kind, (plan: Plan) => string> = {
   uploads: ({ apiKey }) =>
     `POST /api/v1/images/upload HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nContent-Type: image/png\r\n` +
     'Content-Length: 5000000\r\n\r\n',
-  bodies: ({ apiKey }) =>
-    `POST /api/v1/chat/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\n` +
-    `Content-Type: application/json\r\nContent-Length: ${BODY_BYTES}\r\n\r\n{"model":"${'x'.repeat(BODY_BYTES - 1_000)}`,
+  bodies: ({ apiKey, bodyBytes = BODY_BYTES }) =>
+    `POST ${bodyBytes > BODY_BYTES ? '' : '/api'}/v1/chat/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${bodyBytes}\r\n\r\n{"model":"${filling.slice(0, bodyBytes - 1_000)}`,
   readers: ({ fileUrl }) => `GET ${fileUrl.slice(new URL(fileUrl).origin.length)} HTTP/1.1\r\nHost: a\r\n\r\n`,
 };
 

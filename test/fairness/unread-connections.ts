@@ -1,19 +1,17 @@
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import type { Gateway } from '../support/gateway.ts';
 import { originOf, type LargeAnswer } from './large-answers.ts';
+import { PeakMemory } from './peak-memory.ts';
 
 /** Connections that send requests and read no answer. */
 export class UnreadConnections {
   readonly #gateway: Gateway;
   readonly #sockets: Socket[] = [];
-  readonly #watch: NodeJS.Timeout;
-  #peakBytes = 0;
+  readonly #peak: PeakMemory;
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway;
-    this.#watch = setInterval(() => this.#measure(), 100);
-    this.#measure();
+    this.#peak = new PeakMemory(gateway);
   }
 
   /** Opens so many connections, each of which pipelines the request so many times. */
@@ -38,16 +36,11 @@ export class UnreadConnections {
 
   /** The most memory of the API server since the first connection. */
   get peakBytes(): number {
-    return this.#peakBytes;
+    return this.#peak.bytes;
   }
 
   close(): void {
-    clearInterval(this.#watch);
+    this.#peak.stop();
     for (const socket of this.#sockets) socket.destroy();
-  }
-
-  #measure(): void {
-    const status = readFileSync(`/proc/${this.#gateway.pids()['api-1']}/status`, 'utf8');
-    this.#peakBytes = Math.max(this.#peakBytes, 1_024 * Number(/VmRSS:\s*(\d+) kB/.exec(status)?.[1]));
   }
 }

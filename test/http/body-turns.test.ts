@@ -15,14 +15,30 @@ describe('large bodies', () => {
     const begun: string[] = [];
     void turns.begin(open(), 'prj_1').then((endNext) => {
       begun.push('second');
-      endNext();
+      endNext(1);
     });
     void turns.begin(open(), 'prj_1').then(() => begun.push('third'));
-    (await turns.begin(open(), 'prj_2'))();
+    (await turns.begin(open(), 'prj_2'))(1);
     expect(begun).toEqual([]);
-    end();
+    end(1);
     await until(() => begun.length === 2);
     expect(begun).toEqual(['second', 'third']);
+  });
+
+  it('of many megabytes are followed by a pause in which those of others are checked', async () => {
+    const turns = createBodyTurns();
+    const begun: string[] = [];
+    (await turns.begin(open(), 'prj_1'))(16_000_000);
+    const next = turns.begin(open(), 'prj_1').then((end) => {
+      begun.push('prj_1');
+      end(0);
+    });
+    for (const owner of ['prj_2', 'prj_3', 'prj_2', 'prj_3']) {
+      (await turns.begin(open(), owner))(0);
+      begun.push(owner);
+    }
+    await next;
+    expect(begun.at(-1)).toBe('prj_1');
   });
 
   it('of a client that leaves before its turn are not checked', async () => {
@@ -32,8 +48,8 @@ describe('large bodies', () => {
     const waiting = turns.begin(leaving, 'prj_1');
     leaving.res.emit('close');
     await expect(waiting).rejects.toThrow(ClientGone);
-    end();
-    end();
-    (await turns.begin(open(), 'prj_1'))();
+    end(1);
+    end(1);
+    (await turns.begin(open(), 'prj_1'))(1);
   });
 });

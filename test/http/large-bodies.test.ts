@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateRawSync, deflateSync, gzipSync, zstdCompressSync, constants, brotliCompressSync } from 'node:zlib';
 import type { AppMiddleware } from '../../src/http/context.ts';
 import type { Route } from '../../src/http/route.ts';
 import { standIn } from '../support/stand-in.ts';
 import { describedRoutes } from './openapi/described-routes.ts';
-import { goodKey, startFrame, type Frame } from './support.ts';
+import { goodKey, openKey, sendRaw, startFrame, type Frame } from './support.ts';
 
 /** Answers what it got, as far as it is short. */
 const echo: AppMiddleware = (ctx) => {
@@ -188,5 +191,70 @@ describe('a text of several megabytes', () => {
         text: expect.stringContaining('UTF-8'),
       });
     }
+  });
+});
+
+describe('a body that says that it has more than 4 MB', () => {
+  const otherKey = goodKey.replace('Good', 'Fine');
+  const head = (bytes: number, key: string): string =>
+    [
+      'POST /v1/messages HTTP/1.1',
+      ...['Host: a', `x-api-key: ${key}`, 'Content-Type: application/json', `Content-Length: ${bytes}`],
+    ].join('\r\n') + '\r\n\r\n';
+  let small: Frame;
+  beforeAll(async () => {
+    const routes = vendors.map((route) => ({ ...route, beforeAuth: [], beforeBody: [], handler: echo }));
+    const authenticate = (secret: string) =>
+      Promise.resolve({ ...openKey, projectId: secret === otherKey ? 'prj_2' : 'prj_1' });
+    small = await startFrame({
+      routes,
+      settings: { BODIES_BUFFERED_MAX_BYTES: '40000000' },
+      deps: { authenticate },
+    });
+  });
+  afterAll(() => small?.close({ drainSeconds: 0 }));
+
+  const openBody = (bytes: number, key: string): Socket => {
+    const { hostname, port } = new URL(small.url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined).write(head(bytes, key));
+    return socket;
+  };
+
+  it('takes its memory before it is read, and is refused before it is read where there is none', async () => {
+    const held = [openBody(16_000_000, goodKey), openBody(16_000_000, goodKey)];
+    try {
+      // The first ones have reserved their bytes once a third of the same project is refused. Nothing of its body is sent.
+      let refusal = '';
+      for (let tries = 0; tries < 100 && !refusal.startsWith('HTTP/1.1 503'); tries += 1) {
+        const socket = openBody(6_000_000, goodKey);
+        refusal = String(await Promise.race([once(socket, 'data'), sleep(200)]));
+        socket.destroy();
+      }
+      expect(refusal).toMatch(/^HTTP\/1\.1 503 [^]*overloaded/);
+      // A quarter is left for another project.
+      const other = await fetch(`${small.url}/v1/messages`, {
+        method: 'POST',
+        headers: { 'x-api-key': otherKey, 'content-type': 'application/json' },
+        body: ofBytes(7_000_000),
+      });
+      expect(other.status).toBe(200);
+    } finally {
+      for (const socket of held) socket.destroy();
+    }
+  });
+
+  it('is answered with 503 even if its client sends everything before it reads', async () => {
+    const held = [openBody(16_000_000, goodKey), openBody(16_000_000, goodKey)];
+    const body = ofBytes(20_000_000);
+    let answer = '';
+    try {
+      for (let tries = 0; tries < 20 && !answer.startsWith('HTTP/1.1 503'); tries += 1) {
+        answer = await sendRaw(small.url, head(20_000_000, goodKey), body);
+      }
+    } finally {
+      for (const socket of held) socket.destroy();
+    }
+    expect(answer).toMatch(/^HTTP\/1\.1 503 /);
   });
 });

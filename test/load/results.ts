@@ -31,19 +31,37 @@ export interface Peak {
 }
 
 /** Replaces the table of the section about unread answers in `docs/ISOLATION.md`. */
-export async function recordPeaks(peaks: readonly Peak[]): Promise<void> {
-  const lines = peaks.map(
-    ({ route, answerBytes, peakBytes }) =>
-      `| ${route} | ${Math.ceil(answerBytes / 1_000)} | ${Math.round(peakBytes / 1_000_000)} |`,
-  );
-  const [before = '', rest = ''] = (await readFile(file, 'utf8')).split(/(?=^## Unread answers$)/m);
-  const [section = '', after = ''] = rest.split(/(?=^## Measurements$)/m);
-  const prose = section
+export const recordPeaks = (peaks: readonly Peak[]): Promise<void> =>
+  replaceTable('Unread answers', [
+    ...['| Route | Answer in kB | Peak in MB |', '| --- | --- | --- |'],
+    ...peaks.map(
+      ({ route, answerBytes, peakBytes }) =>
+        `| ${route} | ${Math.ceil(answerBytes / 1_000)} | ${Math.round(peakBytes / 1_000_000)} |`,
+    ),
+  ]);
+
+export interface BodyPeak {
+  attack: string;
+  /** Of the whole process. */
+  peakBytes: number;
+}
+
+/** Replaces the table of the section about large bodies. */
+export const recordBodyPeaks = (peaks: readonly BodyPeak[]): Promise<void> =>
+  replaceTable('Large bodies', [
+    ...['| Attack | Peak in MB |', '| --- | --- |'],
+    ...peaks.map(({ attack, peakBytes }) => `| ${attack} | ${Math.round(peakBytes / 1_000_000)} |`),
+  ]);
+
+/** Replaces the table that ends a section. */
+async function replaceTable(heading: string, table: readonly string[]): Promise<void> {
+  const [before = '', rest = ''] = (await readFile(file, 'utf8')).split(new RegExp(`(?=^## ${heading}$)`, 'm'));
+  const [title = '', ...sections] = rest.split(/(?=^## )/m);
+  const prose = title
     .split('\n')
     .filter((line) => !line.startsWith('|'))
     .join('\n')
     .trimEnd();
-  const table = ['| Route | Answer in kB | Peak in MB |', '| --- | --- | --- |', ...lines].join('\n');
-  const text = `${before}${prose}\n\n${table}\n\n${after}`;
+  const text = `${before}${prose}\n\n${table.join('\n')}\n\n${sections.join('')}`;
   await writeFile(file, await format(text, { parser: 'markdown', printWidth: 120 }));
 }

@@ -2,7 +2,7 @@ import type { RateState } from '../../db/rate-limiter.ts';
 import type { Deps } from '../../deps.ts';
 import type { CatalogEntry, UpstreamMapping } from '../../domain/catalog.ts';
 import { checkChatModel, isDataUri, withThoughts, type ChatReply, type ChatRequest } from '../../domain/chat.ts';
-import { chatHold, checkContext, heldCredits, type ChatHold } from '../../domain/chat-hold.ts';
+import { chatHold, checkContext, checkTextLength, heldCredits, type ChatHold } from '../../domain/chat-hold.ts';
 import { familiesTaking } from '../../domain/chat-supports.ts';
 import { documentTokensOf } from '../../domain/documents.ts';
 import type { GatewayError } from '../../domain/errors.ts';
@@ -32,6 +32,7 @@ export function prepareChat(
 ): PreparedChat {
   checkChatModel(entry.model, asked);
   checkImageUrls({ egress }, asked);
+  checkTextLength(asked);
   const supports = (family: string, api: UpstreamMapping['api'], vendor: string | undefined) =>
     supportsOf(adapters, family, api, vendor);
   const upstream = Object.entries(entry.private.upstream);

@@ -1,5 +1,4 @@
 import { mediaFamilies } from '../../channels/registry.ts';
-import { canonicalJson } from '../../domain/canonical-json.ts';
 import { CreateFailed, GatewayError } from '../../domain/errors.ts';
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
@@ -12,7 +11,7 @@ import { findIdempotent } from '../../db/idempotency.ts';
 import { findTask, type TaskView } from '../../db/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
-import { sha256Hex } from '../../platform/crypto/hash.ts';
+import { canonicalHash } from '../../platform/json-pieces.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import type { StorageGuard } from '../files/storage-guard.ts';
 import { discardFiles } from '../files/discard-files.ts';
@@ -44,7 +43,7 @@ const inputsOutliveSeconds = 600;
  * internal error: with an Idempotency-Key a retry finds the task, and without one the task never runs, or is named if that is not certain.
  */
 export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequest): Promise<CreatedMediaTask> {
-  const fingerprint = sha256Hex(canonicalJson({ method: 'POST', path: request.route, body: request.body }));
+  const fingerprint = await canonicalHash({ method: 'POST', path: request.route, body: request.body });
   // Before validation, so that a replay survives changes of the catalog.
   const earlier = await findReplay(deps, request, fingerprint).catch((error: unknown) => {
     // An earlier request with this key may have been accepted.

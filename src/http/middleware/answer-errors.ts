@@ -15,6 +15,7 @@ import { alarmOf } from '../../domain/alarm.ts';
  * database is `service_unavailable`. Any other error is `internal_error` with a constant message, and its stack is logged.
  */
 export function answerErrors({ logger }: { logger: Logger }): AppMiddleware {
+  const mayDiscard = createDiscards();
   return async (ctx, next) => {
     try {
       await next();
@@ -27,7 +28,7 @@ export function answerErrors({ logger }: { logger: Logger }): AppMiddleware {
       }
       const refusal = toRefusal(ctx.state.route?.isCreate ? ofCreate(ctx, error) : error);
       logCause(logger, ctx, refusal);
-      answer(ctx, refusal);
+      answer(ctx, refusal, mayDiscard);
     }
   };
 }
@@ -91,7 +92,7 @@ export function logCause(logger: Logger, ctx: AppContext, refusal: GatewayError)
   else logger.debug(line, 'request refused');
 }
 
-function answer(ctx: AppContext, refusal: GatewayError): void {
+function answer(ctx: AppContext, refusal: GatewayError, mayDiscard: Discard): void {
   const status = statusOf[refusal.code];
   // The handler may have set headers about its body before it failed. They do not apply to the error body.
   for (const name of bodyHeaders) ctx.remove(name);
@@ -107,7 +108,7 @@ function answer(ctx: AppContext, refusal: GatewayError): void {
   ctx.body = body;
   if (hasUnreadBody(ctx.req)) {
     ctx.set('connection', 'close');
-    ctx.body = Readable.from(lingering(ctx.req, body), { objectMode: false });
+    ctx.body = Readable.from(lingering(ctx.req, body, mayDiscard), { objectMode: false });
     ctx.length = body.length;
   }
 }
@@ -125,15 +126,31 @@ const hasUnreadBody = (request: IncomingMessage): boolean =>
  * Sends the whole answer and then discards what the client still sends, for a short time. If the connection were closed
  * immediately, the kernel would send a reset, which destroys the answer before most clients have read it.
  */
-async function* lingering(request: IncomingMessage, body: Buffer): AsyncGenerator<Buffer> {
+async function* lingering(request: IncomingMessage, body: Buffer, mayDiscard: Discard): AsyncGenerator<Buffer> {
   yield body;
-  let left = LINGER_MAX_BYTES;
   await drainRequest(request, { timeoutMs: LINGER_MS }, ({ length }) => {
-    left -= length;
-    if (left < 0) throw new Error('The client sends too much after its answer');
+    if (!mayDiscard(length)) throw new Error('Too much is sent after its answer');
   }).catch(() => undefined);
 }
 
 const LINGER_MS = 1_000;
-/** Well above the largest body that a client sends by mistake. Discarded bytes cost no memory. */
-const LINGER_MAX_BYTES = 64_000_000;
+
+/** Whether so many bytes more may be read and thrown away. */
+type Discard = (bytes: number) => boolean;
+
+/**
+ * Twice the largest body that a client sends by mistake. Discarded bytes cost no memory, but the time of the event loop: a crowd of clients whose
+ * large bodies are refused gets resets instead.
+ */
+const DISCARDED_MAX_BYTES = 64_000_000;
+
+function createDiscards(): Discard {
+  let endsAt = 0;
+  let left = 0;
+  return (bytes) => {
+    const now = performance.now();
+    if (now >= endsAt) [endsAt, left] = [now + LINGER_MS, DISCARDED_MAX_BYTES];
+    left -= bytes;
+    return left >= 0;
+  };
+}

@@ -28,7 +28,7 @@ export const readJsonIfAny =
 export function readJson({ memory, turns, ...limits }: ReaderLimits): AppMiddleware {
   return async (ctx, next) => {
     const share = memory.open(ownerOf(ctx));
-    let endTurn = (): void => undefined;
+    let endTurn = (_bytes: number): void => undefined;
     const beforeParse: JsonLimits['beforeParse'] = async ({ bytes, isCompressed }) => {
       // Only unpacking tells how large a compressed one is.
       if (isCompressed || bytes >= LARGE_BYTES) endTurn = await turns.begin(ctx, ownerOf(ctx));
@@ -36,10 +36,10 @@ export function readJson({ memory, turns, ...limits }: ReaderLimits): AppMiddlew
     try {
       ctx.request.body = await readJsonBody(ctx, { ...limits, share, beforeParse });
       const answering = next();
-      endTurn();
+      endTurn(share.held);
       await answering;
     } finally {
-      endTurn();
+      endTurn(share.held);
       // A slow client may take long to read the answer. The request's body must not stay in memory until then.
       delete ctx.request.body;
       share.release();

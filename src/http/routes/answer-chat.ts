@@ -3,13 +3,12 @@ import { measuredDocuments } from '../../commands/chat/measured-documents.ts';
 import { prepareChat, type ChatDeps, type ChatInput, type PreparedChat } from '../../commands/chat/prepare-chat.ts';
 import { findModelFor } from '../../commands/catalog/find-model.ts';
 import { findStoredAnswer, sealAnswer, type StoredAnswer } from '../../commands/chat/idempotent-chat.ts';
-import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { CatalogEntry } from '../../domain/catalog.ts';
 import type { ChatRequest } from '../../domain/chat.ts';
 import { clampLength } from '../../domain/chat-length.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { sha256Hex } from '../../platform/crypto/hash.ts';
+import { canonicalHash } from '../../platform/json-pieces.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import type { ChatAnswer } from '../dialects/chat-answer.ts';
 import { inWords, type DialectWords } from '../dialects/dialect-words.ts';
@@ -83,7 +82,7 @@ export async function beginChat(
       : {
           route: dialect.route,
           key: idempotencyKey,
-          fingerprint: sha256Hex(canonicalJson({ method: 'POST', path: ctx.path, body })),
+          fingerprint: await canonicalHash({ method: 'POST', path: ctx.path, body }),
         };
   const replayed = async (): Promise<StoredAnswer | null> =>
     idempotency && findStoredAnswer(deps, { projectId: key.projectId, ...idempotency });

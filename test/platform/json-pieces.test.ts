@@ -5,14 +5,16 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { createUpstreamCaller } from '../../src/channels/call-upstream.ts';
-import { isLarge, jsonBytes } from '../../src/channels/json-bytes.ts';
+import { canonicalJson } from '../../src/domain/canonical-json.ts';
+import type { JsonValue } from '../../src/domain/json.ts';
+import { canonicalHash, isLarge, jsonBytes } from '../../src/platform/json-pieces.ts';
 
 const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex');
 const joined = async (value: unknown): Promise<string> => Buffer.concat(await jsonBytes(value)).toString();
 const base64 = (characters: number): string => 'A1b2C3d4'.repeat(characters / 8);
 
 describe('large JSON in pieces', () => {
-  it('has the bytes that JSON.stringify writes', async () => {
+  it('has the bytes that JSON.stringify writes, and the hash of its canonical text', async () => {
     const long = fc.tuple(fc.string({ unit: 'binary' }), fc.integer({ min: 0, max: 3 })).map(([text, size]) => {
       return `${text}${'x"\\\u{1F600}\n\u4e2d'.repeat(size * 60_000)}${text}`;
     });
@@ -25,6 +27,8 @@ describe('large JSON in pieces', () => {
       fc.asyncProperty(values, async (value) => {
         const wrapped = { before: base64(400_000), value };
         expect(await joined(wrapped)).toBe(JSON.stringify(wrapped));
+        const parsed = JSON.parse(JSON.stringify(wrapped)) as JsonValue;
+        expect(await canonicalHash(parsed)).toBe(sha256(canonicalJson(parsed)));
       }),
       { numRuns: 40 },
     );

@@ -1,4 +1,8 @@
+import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { canonicalJson } from '../domain/canonical-json.ts';
+import type { JsonValue } from '../domain/json.ts';
+import { sha256Hex } from './crypto/hash.ts';
 
 /** What is written in one turn of the event loop, which takes about a millisecond. */
 const SLICE_CHARACTERS = 262_144;
@@ -12,17 +16,41 @@ export const isLarge = (value: unknown, characters = SLICE_CHARACTERS): boolean 
  */
 export async function jsonBytes(value: unknown): Promise<Buffer[]> {
   const chunks: Buffer[] = [];
+  await eachSlice(piecesOf(value, asItIs), (text) => chunks.push(Buffer.from(text)));
+  return chunks;
+}
+
+/** SHA-256 of the canonical text of a value, in lower-case hexadecimal. That of a large one is made in several turns of the event loop. */
+export async function canonicalHash(value: JsonValue): Promise<string> {
+  if (!isLarge(value)) return sha256Hex(canonicalJson(value));
+  const hash = createHash('sha256');
+  await eachSlice(piecesOf(value, canonical), (text) => hash.update(text));
+  return hash.digest('hex');
+}
+
+async function eachSlice(pieces: Iterable<string>, take: (text: string) => void): Promise<void> {
   let text = '';
-  for (const piece of piecesOf(value)) {
+  for (const piece of pieces) {
     text += piece;
     if (text.length < SLICE_CHARACTERS) continue;
-    chunks.push(Buffer.from(text));
+    take(text);
     text = '';
     await nextTurn();
   }
-  if (text !== '') chunks.push(Buffer.from(text));
-  return chunks;
+  if (text !== '') take(text);
 }
+
+/** How the parts of a value are written. */
+interface Style {
+  small: (value: unknown) => string;
+  membersOf: (value: object) => [string, unknown][];
+}
+const asItIs: Style = { small: (value) => JSON.stringify(value) ?? 'null', membersOf: Object.entries };
+const canonical: Style = {
+  // What was parsed from JSON is a JSON value.
+  small: (value) => canonicalJson(value as JsonValue),
+  membersOf: (value) => Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)),
+};
 
 /** What is left of `characters` after the value; less than zero if it has more. */
 function weigh(value: unknown, characters: number): number {
@@ -38,22 +66,22 @@ function weigh(value: unknown, characters: number): number {
 }
 const VALUE_CHARACTERS = 8;
 
-function* piecesOf(value: unknown): Generator<string> {
-  if (!isLarge(value)) yield JSON.stringify(value) ?? 'null';
+function* piecesOf(value: unknown, style: Style): Generator<string> {
+  if (!isLarge(value)) yield style.small(value);
   else if (typeof value === 'string') yield* piecesOfText(value);
   else if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
       yield index === 0 ? '[' : ',';
-      yield* piecesOf(item);
+      yield* piecesOf(item, style);
     }
     yield ']';
   } else if (typeof value === 'object' && value !== null) {
     let before = '{';
-    for (const [name, member] of Object.entries(value)) {
+    for (const [name, member] of style.membersOf(value)) {
       if (member === undefined) continue;
       yield `${before}${JSON.stringify(name)}:`;
       before = ',';
-      yield* piecesOf(member);
+      yield* piecesOf(member, style);
     }
     yield before === '{' ? '{}' : '}';
   }
