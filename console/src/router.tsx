@@ -11,6 +11,7 @@ import {
 import {
   catalogQuery,
   channelsQuery,
+  chatQuery,
   listQuery,
   modelQuery,
   newestProjectsQuery,
@@ -45,6 +46,7 @@ const texts =
 
 // As constants, because the compiler does not infer them where they stand beside a loader.
 const taskSearch = texts('status', 'type', 'model', 'project', 'unknown');
+const chatSearch = texts('outcome', 'reason', 'model', 'channel', 'project', 'key', 'ended_after', 'ended_before');
 const deliverySearch = texts('state', 'project', 'task');
 const auditSearch = texts('subject', 'by', 'action');
 const summarySearch = texts('month');
@@ -95,6 +97,24 @@ const routes = [
     path: '/tasks/$taskId',
     loader: ({ context, params }) => begin(context, (client) => client.prefetchQuery(taskQuery(params.taskId))),
     component: lazyRouteComponent(() => import('./pages/tasks/task.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/requests',
+    validateSearch: chatSearch,
+    loaderDeps: ({ search }) => search,
+    loader: ({ context, deps }) =>
+      begin(context, (client) => [
+        client.prefetchInfiniteQuery(listQuery('/chats', deps)),
+        client.prefetchQuery(newestProjectsQuery),
+      ]),
+    component: lazyRouteComponent(() => import('./pages/requests/request-list.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/requests/$requestId',
+    loader: ({ context, params }) => begin(context, (client) => client.prefetchQuery(chatQuery(params.requestId))),
+    component: lazyRouteComponent(() => import('./pages/requests/request.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,

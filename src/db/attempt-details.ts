@@ -23,8 +23,8 @@ export interface AttemptDetail {
   nextPollAt: number | null;
 }
 
-// The same rule as in `sql/functions/rebuild_summary.sql`: the row has the price of the call from its start.
-const boughtCost = `case when outcome in ('ok', 'unknown') or (operation is not null and (outcome is null or outcome = 'canceled'))
+/** SQL for the cost of a call. The same rule as in `sql/functions/rebuild_summary.sql`: the row has the price of the call from its start. */
+export const boughtCost = `case when outcome in ('ok', 'unknown') or (operation is not null and (outcome is null or outcome = 'canceled'))
                       then cost_micro_usd else 0 end::float8`;
 
 /**

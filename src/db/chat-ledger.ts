@@ -1,3 +1,4 @@
+import type { ChargeReason, RefundReason } from '../domain/chat-end-reason.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { toMembers, type Database } from './database.ts';
 import type { IdempotencyBinding } from './idempotency.ts';
@@ -47,10 +48,9 @@ export interface NextChatAttempt {
   channelName: string;
 }
 
-export interface ChatEnd {
+/** What the end of a chat says of it, charged or refunded. */
+interface ChatFacts {
   requestId: string;
-  /** Credits to charge, which may be 0; null refunds all. */
-  settle: number | null;
   channelId: string | null;
   inputTokens: number | null;
   outputTokens: number | null;
@@ -65,6 +65,26 @@ export interface ChatEnd {
   /** The sealed answer, which is kept for replays if the request has an Idempotency-Key. */
   answer: { status: number; body: string | null } | null;
 }
+
+/** The end of a chat that is charged for its answer. */
+export interface ChatSettlement extends ChatFacts {
+  /** Credits to charge, which may be 0. */
+  settle: number;
+  /** Why the answer is not whole or cost nothing; null for a whole one. */
+  reason: ChargeReason | null;
+}
+
+/** The end of a chat that is refunded. A refund without a reason cannot be written. */
+interface ChatRefund extends ChatFacts {
+  settle: null;
+  reason: RefundReason;
+}
+
+export type ChatEnd = ChatSettlement | ChatRefund;
+
+/** What is known of a chat that is refunded. */
+export type RefundFacts = Pick<ChatFacts, 'requestId' | 'attempt'> &
+  Partial<Pick<ChatFacts, 'channelId' | 'costMicroUsd' | 'deliveredTokens'>>;
 
 /**
  * Calls the SQL functions that move the credits of chats (`sql/functions/admit_chats.sql`, `next_chat_attempts.sql`, `finish_chats.sql`).
@@ -106,12 +126,20 @@ export class ChatLedger {
   }
 
   /**
-   * Makes sure that a chat whose answer was not delivered, or not to its end, costs nothing, whether its settlement `end` was committed or not. Returns
+   * Refunds a chat once. The reason stands on its ledger entry. Every refund comes from here, but that of the sweep, whose reason is
+   * `hold_expired` (`expire_chats.sql`).
+   */
+  refundChat(reason: RefundReason, facts: RefundFacts): Promise<{ ended: boolean; charged: number }> {
+    return this.end({ ...nothingKnown, ...facts, settle: null, reason });
+  }
+
+  /**
+   * Makes sure that a chat whose answer was not delivered, or not to its end, costs nothing, whether its settlement was committed or not. Returns
    * the credits that were charged and are given back. Called again, it changes nothing.
    */
-  async giveBack(end: ChatEnd): Promise<number> {
-    const { ended } = await this.end({ ...end, ...nothingCharged(end.requestId, end.channelId, end.costMicroUsd) });
-    return ended ? 0 : this.#database.value<number>('return_chat', [end.requestId]);
+  async giveBack({ requestId, channelId, costMicroUsd, attempt }: ChatSettlement): Promise<number> {
+    const { ended } = await this.refundChat('not_delivered', { requestId, channelId, costMicroUsd, attempt });
+    return ended ? 0 : this.#database.value<number>('return_chat', [requestId]);
   }
 
   /** Refunds a chat whose client has already received 503. If that fails, the hold is refunded when it expires. */
@@ -119,7 +147,7 @@ export class ChatLedger {
     const detail = 'admitted after its client had been answered; nothing was sent';
     const attemptId = firstAttemptId(requestId);
     const attempt: AttemptEnding = { attemptId, outcome: 'transient', errorClass: null, status: null, detail };
-    this.end({ ...nothingCharged(requestId, null), attempt }).catch(() => undefined);
+    this.refundChat('admitted_late', { requestId, attempt }).catch(() => undefined);
   }
 
   async flush(): Promise<void> {
@@ -129,22 +157,16 @@ export class ChatLedger {
   }
 }
 
-/** The end of a chat that is refunded. */
-export const nothingCharged = (
-  requestId: string,
-  channelId: string | null,
-  costMicroUsd = 0,
-): Omit<ChatEnd, 'attempt'> => ({
-  requestId,
-  settle: null,
-  channelId,
+/** A refund names only what is known of its chat. */
+const nothingKnown = {
+  channelId: null,
   inputTokens: null,
   outputTokens: null,
   usageEstimated: false,
   deliveredTokens: null,
-  costMicroUsd,
+  costMicroUsd: 0,
   answer: null,
-});
+} as const;
 
 /** What a batch asks of one account or key. */
 interface Asked {
@@ -247,6 +269,7 @@ function endChats(database: Database, members: ChatEnd[]): Promise<{ ended: bool
     column(({ attempt }) => attempt?.detail),
     column(({ answer }) => answer?.status),
     column(({ answer }) => answer?.body),
+    column(({ reason }) => reason),
   ]);
 }
 

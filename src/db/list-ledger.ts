@@ -1,4 +1,6 @@
+import type { ChatEndReason } from '../domain/chat-end-reason.ts';
 import type { Page, PageRequest } from '../domain/page.ts';
+import type { TaskErrorCode } from '../domain/task.ts';
 import { newestPosition, readTimePosition } from '../domain/time-position.ts';
 import { boundedPageOf, boundedText, CLIENT_PAGE_BYTES_MAX, type Bounded } from './bounded-page.ts';
 import type { Database } from './database.ts';
@@ -25,6 +27,8 @@ export interface LedgerEntry {
   keyId: string | null;
   /** Of a top-up the reference, of an adjustment the reason. */
   reference: string | null;
+  /** Of the end of a request: why it was refunded, or why a charged answer is not whole. Null for a whole one and for what an earlier release ended. */
+  reason: ChatEndReason | TaskErrorCode | null;
 }
 
 /** One page of a project's ledger, newest first. An index has the entries of each project, key and request in this order. */
@@ -44,8 +48,8 @@ export async function listLedger(
   const rows = await database.query<LedgerEntry & Bounded & { position: string }>(
     `list-ledger${requestId === undefined ? '' : '-of-request'}${keyId === undefined ? '' : '-of-key'}`,
     boundedText(
-      `select id, ${unixSeconds('created_at')} as at, kind, credits, balance_after, request_id, key_id, coalesce(reference, reason) as reference,
-       ${positionOf('entry')} as position
+      `select id, ${unixSeconds('created_at')} as at, kind, credits, balance_after, request_id, key_id, case when kind = 'adjust' then reason else reference end as reference,
+       case when kind in ('settle', 'refund') then reason end as reason, ${positionOf('entry')} as position
      from ${source} entry
      where project_id = $1 and (created_at, id) < (${timeOfPosition('$2')}, $3::bigint) ${ofKey}
      order by created_at desc, id desc limit $4`,

@@ -81,19 +81,23 @@ function toPair(text: string): [name: string, value: string | null] {
   return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** A time: ISO 8601 with its zone, a date (its first second, UTC), unix seconds, or a span from now such as `90s`, `15m`, `12h`, `30d`. */
-export const moment = z
-  .union([z.string(), z.int()], 'must be a time such as 2030-01-31, 2030-01-31T12:00:00Z, 12h or 30d')
-  .transform((given, context) => {
-    const at = readMoment(String(given).trim());
+const momentRule = 'must be a time such as 2030-01-31, 2030-01-31T12:00:00Z, 12h or 30d';
+
+/** A time as text or unix seconds. A span is counted from now in this direction. */
+const momentIn = (direction: 1 | -1) =>
+  z.union([z.string(), z.int()], momentRule).transform((given, context) => {
+    const at = readMoment(String(given).trim(), direction);
     // PostgreSQL and JavaScript accept later times, but no expiry needs them.
     if (at !== null && at >= 0 && at <= Date.UTC(9999, 0, 1)) return new Date(at);
-    context.addIssue({
-      code: 'custom',
-      message: 'must be a time such as 2030-01-31, 2030-01-31T12:00:00Z, 12h or 30d',
-    });
+    context.addIssue({ code: 'custom', message: momentRule });
     return z.NEVER;
   });
+
+/** A time: ISO 8601 with its zone, a date (its first second, UTC), unix seconds, or a span from now such as `90s`, `15m`, `12h`, `30d`. */
+export const moment = momentIn(1);
+
+/** The same, but a span is how long ago the time was. */
+export const pastMoment = momentIn(-1);
 
 const spanRule = 'must be a span from 1m to 30d, such as 90m or 2h';
 
@@ -107,9 +111,9 @@ export const span = z
 export const unixSecondsOf = (at: Date | undefined): number | undefined =>
   at === undefined ? undefined : Math.floor(at.getTime() / 1_000);
 
-function readMoment(text: string): number | null {
-  const fromNow = readSpan(text);
-  if (fromNow !== null) return Date.now() + fromNow;
+function readMoment(text: string, direction: 1 | -1): number | null {
+  const span = readSpan(text);
+  if (span !== null) return Date.now() + direction * span;
   if (/^\d{9,11}$/.test(text)) return Number(text) * 1000;
   const iso = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).safeParse(text);
   return iso.success ? Date.parse(iso.data) : null;

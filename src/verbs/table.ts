@@ -4,6 +4,7 @@ import { alarms } from './groups/alarms.ts';
 import { audit } from './groups/audit.ts';
 import { catalog } from './groups/catalog.ts';
 import { channels } from './groups/channels.ts';
+import { chats } from './groups/chats.ts';
 import { credits } from './groups/credits.ts';
 import { deliveries } from './groups/deliveries.ts';
 import { jobs } from './groups/jobs.ts';
@@ -26,6 +27,7 @@ export const verbTable: Readonly<Record<string, Verb | VerbGroup>> = {
   channels,
   catalog,
   tasks,
+  chats,
   deliveries,
   webhooks,
   jobs,

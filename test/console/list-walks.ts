@@ -15,6 +15,16 @@ export const listWalks: readonly Walk[] = [
         { type: ['Model', 'flux-2-pro'], asks: { model: 'flux-2-pro' } },
         { type: ['Project', studio.projectId], asks: { project: studio.projectId } },
       ]);
+      await filterBy(visit, admin, '/requests', 'request_id', [
+        { choose: ['Outcome', 'Refunded'], asks: { outcome: 'refunded' } },
+        { choose: ['Reason', 'Content policy violation'], asks: { reason: 'content_policy_violation' } },
+        { type: ['Model', 'claude-haiku-5.5'], asks: { model: 'claude-haiku-5.5' } },
+        { type: ['Channel', 'nobody'], asks: { channel: 'nobody' } },
+        { type: ['Project', stage.pilot.projectId], asks: { project: stage.pilot.projectId } },
+        { type: ['Key', stage.pilot.keyId], asks: { key: stage.pilot.keyId } },
+        { type: ['Ended after', '1d'], asks: { ended_after: '1d' } },
+        { type: ['Ended before', '1d'], asks: { ended_before: '1d' } },
+      ]);
       await filterBy(visit, admin, '/deliveries', 'task_id', [
         { choose: ['State', 'Delivered'], asks: { state: 'delivered' } },
         { type: ['Project', studio.projectId], asks: { project: studio.projectId } },
@@ -32,6 +42,22 @@ export const listWalks: readonly Walk[] = [
       await visit.picture('tasks-none');
       await visit.press('Show all tasks');
       await rows(visit).nth(1).waitFor();
+    },
+  },
+  {
+    promise: 'leads from the overview and from the ledger to why a chat was refunded',
+    async walk({ visit, stage }) {
+      const { page } = visit;
+      await visit.open('/overview');
+      await page.getByRole('link', { name: 'Why chats were refunded' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Requests' }).waitFor();
+      await page.locator(`a[href$="/requests/${stage.chats.refunded}"]`).click();
+      await page.getByText("The provider's content policy refused the request.").waitFor();
+      await page.getByRole('region', { name: 'Calls to providers' }).getByText('Refused').waitFor();
+      await visit.open(`/projects/${stage.studio.projectId}`);
+      await page.getByRole('tab', { name: 'Ledger' }).click();
+      await page.getByRole('region', { name: 'Ledger' }).locator('a[href*="/requests/req_"]').first().click();
+      await page.getByRole('heading', { level: 1, name: 'Request' }).waitFor();
     },
   },
   {
@@ -56,6 +82,7 @@ export const listWalks: readonly Walk[] = [
       const { projectId } = stage.shop;
       for (const [page, path] of [
         ['/tasks', '/tasks'],
+        ['/requests', '/chats'],
         ['/projects', '/projects'],
         [`/projects/${projectId}`, `/keys?project=${projectId}`],
         ['/deliveries', '/deliveries'],
@@ -121,7 +148,7 @@ async function filterBy(
       await visit.page.getByRole('textbox', { name: typed[0] }).fill(typed[1]);
       await visit.page.keyboard.press('Enter');
     }
-    const { data } = await admin.read(`${page}?${new URLSearchParams(asks).toString()}`);
+    const { data } = await admin.read(`${apiPath(page)}?${new URLSearchParams(asks).toString()}`);
     const expected = (data as Record<string, unknown>[]).map((row) => String(row[name]));
     await expectRows(visit, expected.length);
     expect(new URL(visit.page.url()).search).toContain(Object.values(asks)[0]);
@@ -129,6 +156,9 @@ async function filterBy(
     for (const value of expected) expect(shown).toContain(value.slice(0, 14));
   }
 }
+
+/** The path of the list in the admin API. Requests are chats there. */
+const apiPath = (page: string): string => (page === '/requests' ? '/chats' : page);
 
 async function choose(visit: Visit, label: string, option: string): Promise<void> {
   await visit.page
@@ -197,6 +227,8 @@ async function addRows(database: Scene['gateway']['database'], { shop }: Scene['
      select 'run_more_' || n, 'check-api-channels', 'schedule', 'succeeded', now(), now(), now() from generate_series(1, ${count}) n`,
     `insert into ledger_entry (project_id, kind, credits, balance_after, reference)
      select '${shop.projectId}', 'topup', 0, 0, 'more ' || n from generate_series(1, ${count}) n`,
+    `insert into ledger_entry (project_id, key_id, request_id, kind, credits, balance_after, model_id, held, began_at, reason)
+     select ${ofShop}, 'req_more_' || n, 'refund', 0, 0, 'gpt-5-mini', 1, now(), 'upstream_timeout' from generate_series(1, ${count}) n`,
   ];
   await database.transaction('begin', async (query) => {
     for (const statement of statements) await query('', statement);

@@ -30,6 +30,8 @@ export interface Stage {
     /** Still running: its provider never ends. */
     running: string;
   };
+  /** The request ids of two chats. */
+  chats: { charged: string; refunded: string };
 }
 
 /** Fills a new gateway by its own API, and moves what happened over the last two days. */
@@ -48,7 +50,8 @@ export async function setStage(gateway: Gateway, admin: AdminClient): Promise<St
   await admin.change('POST', `/projects/${pilot.projectId}/disable`);
   await spreadOverTwoDays(gateway);
   await breakChannels(gateway);
-  return { studio, shop, pilot, tasks, channelId: await stageHistory(gateway) };
+  const [charged, refunded] = await Promise.all([newestChat(gateway, 'settle'), newestChat(gateway, 'refund')]);
+  return { studio, shop, pilot, tasks, chats: { charged, refunded }, channelId: await stageHistory(gateway) };
 }
 
 async function stageProject(
@@ -59,6 +62,15 @@ async function stageProject(
   await admin.change('POST', '/credits', { project, amount: credits, reference: `invoice of ${name}` });
   const made = await admin.change('POST', '/keys', { project, ...key });
   return { projectId: project, keyId: String(made['key_id']), apiKey: String(made['api_key']) };
+}
+
+async function newestChat({ database }: Gateway, kind: 'settle' | 'refund'): Promise<string> {
+  const [row] = await database.query<{ requestId: string }>(
+    'stage-chat',
+    `select request_id from ledger_entry where kind = $1 and request_id like 'req_%' order by id desc limit 1`,
+    [kind],
+  );
+  return row?.requestId ?? '';
 }
 
 /** One round of chats: their models and prompts. */

@@ -1,4 +1,10 @@
-import { ChatLedger, firstAttemptId, type ChatAdmissionRequest, type ChatEnd } from '../../src/db/chat-ledger.ts';
+import {
+  ChatLedger,
+  firstAttemptId,
+  type ChatAdmissionRequest,
+  type ChatSettlement,
+  type RefundFacts,
+} from '../../src/db/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { newId, patienceMs, type Book } from './books.ts';
 
@@ -24,9 +30,10 @@ export function anAdmission(book: Book, over: Partial<ChatAdmissionRequest> = {}
 export const settledEnd = (
   { requestId, channelId }: Pick<ChatAdmissionRequest, 'requestId' | 'channelId'>,
   credits: number,
-): ChatEnd => ({
+): ChatSettlement => ({
   requestId,
   settle: credits,
+  reason: null,
   channelId,
   inputTokens: 1,
   outputTokens: 1,
@@ -36,4 +43,20 @@ export const settledEnd = (
   costMicroUsd: 0,
   attempt: { attemptId: firstAttemptId(requestId), outcome: 'ok', errorClass: null, status: null, detail: null },
   answer: null,
+});
+
+/** What is known of an admitted chat that is refunded after its first call failed. */
+export const refundFacts = ({
+  requestId,
+  channelId,
+}: Pick<ChatAdmissionRequest, 'requestId' | 'channelId'>): RefundFacts => ({
+  requestId,
+  channelId,
+  attempt: {
+    attemptId: firstAttemptId(requestId),
+    outcome: 'transient',
+    errorClass: 'connect',
+    status: null,
+    detail: null,
+  },
 });

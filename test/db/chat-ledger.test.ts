@@ -10,7 +10,7 @@ import {
 import type { Database } from '../../src/db/database.ts';
 import { markReplayed } from '../../src/db/idempotency.ts';
 import { accountOf, addKey, breachesIn, entriesOf, newId, openBook, rowsOf, run, type Book } from './books.ts';
-import { anAdmission, openChatLedger, settledEnd } from './chat-books.ts';
+import { anAdmission, openChatLedger, refundFacts, settledEnd } from './chat-books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -222,6 +222,7 @@ describe('a chat that is admitted after its client received 503', () => {
     const admission = anAdmission(book, { credits: 6, ...once('late') });
     await askedBehindALock(admission, '503');
     expect(await factsOf(admission)).toEqual({ state: 'refunded', outcome: 'transient' });
+    expect(await reasonsOf(admission)).toEqual(['admitted_late']);
     expect(await entriesOf(db, admission.requestId)).toEqual({ refund: 1 });
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 10, reserved: 0 });
     expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 0, inFlight: 0 });
@@ -238,14 +239,48 @@ describe('a chat that is admitted after its client received 503', () => {
   });
 });
 
+const reasonsOf = async ({ requestId }: ChatAdmissionRequest): Promise<(string | null)[]> => {
+  const rows = await rowsOf<{ reason: string | null }>(
+    db,
+    'select reason from ledger_entry where request_id = $1 order by id',
+    [requestId],
+  );
+  return rows.map(({ reason }) => reason);
+};
+
 describe('the end of a chat', () => {
+  it('has its reason on its entry, each of a group its own, and none if an API server of release 0.2.0 writes it', async () => {
+    const book = await openBook(db, { credits: 20 });
+    const chats = Array.from({ length: 5 }, () => anAdmission(book));
+    await admitTogether(chats);
+    const [whole, cut, refunded, later, old] = chats as [ChatAdmissionRequest, ...ChatAdmissionRequest[]];
+    if (!cut || !refunded || !later || !old) throw new Error('too few chats');
+    await Promise.all([
+      ledger.end(settledEnd(whole, 1)),
+      ledger.end({ ...settledEnd(cut, 1), reason: 'client_left' }),
+      ledger.refundChat('request_refused', refundFacts(refunded)),
+      ledger.refundChat('upstream_unreachable', refundFacts(later)),
+    ]);
+    await run(
+      db,
+      `select end_chats(array[$1], array[null::bigint], array[null::text], array[null::bigint], array[null::bigint], array[false], array[0::bigint],
+         array[first_attempt_id($1)], array['transient'], array[null::text], array[null::int], array[null::text], array[null::int], array[null::text])`,
+      [old.requestId],
+    );
+    const reasons = [null, 'client_left', 'request_refused', 'upstream_unreachable', null];
+    for (const [index, chat] of chats.entries()) expect(await reasonsOf(chat)).toEqual([reasons[index]]);
+    // The first one to commit decides, and the entry never changes.
+    await ledger.refundChat('internal_error', refundFacts(refunded));
+    expect(await reasonsOf(refunded)).toEqual(['request_refused']);
+  });
+
   it('is written once by concurrent calls, and never charges more than the hold', async () => {
     const book = await openBook(db, { credits: 20, budget: 20 });
     const admission = anAdmission(book, { credits: 8 });
     await ledger.admit(admission);
     const ends = await Promise.all([
       ledger.end(settledEnd(admission, 30)),
-      otherLedger.end({ ...settledEnd(admission, 0), settle: null }),
+      otherLedger.refundChat('upstream_failed', refundFacts(admission)),
       ledger.end(settledEnd(admission, 2)),
     ]);
     expect(ends.filter(({ ended }) => ended)).toHaveLength(1);
@@ -271,6 +306,7 @@ describe('the end of a chat', () => {
     expect(await expireChats(db, 10)).toBe(1);
     expect(await expireChats(db, 10)).toBe(0);
     expect(await ledger.end(settledEnd(gone, 8))).toEqual({ ended: false, charged: 0 });
+    expect(await reasonsOf(gone)).toEqual(['hold_expired']);
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 17, reserved: 3 });
     expect(
       await rowsOf(db, 'select outcome, error_class from attempt where id = $1', [firstAttemptId(gone.requestId)]),
@@ -324,6 +360,7 @@ describe('a chat whose answer was not delivered', () => {
     expect(await ledger.giveBack(end)).toBe(0);
     expect(await ledger.end(end)).toEqual({ ended: false, charged: 0 });
     expect(await entriesOf(db, admission.requestId)).toEqual({ refund: 1 });
+    expect(await reasonsOf(admission)).toEqual(['not_delivered']);
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 20, reserved: 0 });
     expect(await boundTo(admission)).toEqual([]);
   });

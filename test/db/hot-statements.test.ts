@@ -37,7 +37,7 @@ import { historyOf } from '../support/history.ts';
 import { admitted, idempotently, newId, newTask, openBook, openLedger, run, taskEnd, type Book } from './books.ts';
 import { RateLimiter } from '../../src/db/rate-limiter.ts';
 import { readsOf, stopAutovacuum, type Reads } from './block-reads.ts';
-import { anAdmission, openChatLedger, settledEnd } from './chat-books.ts';
+import { anAdmission, openChatLedger, refundFacts, settledEnd } from './chat-books.ts';
 
 /**
  * The cost of a statement on the hot path must not grow with the history. The tests run every operation on tables with 200,000 ended
@@ -306,7 +306,7 @@ async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<
   );
   const refunded = anAdmission(book, { channelId });
   await chats.admit(refunded);
-  await note('refund a chat', () => chats.end({ ...settledEnd(refunded, 1), settle: null }));
+  await note('refund a chat', () => chats.refundChat('upstream_failed', refundFacts(refunded)));
   await note('mark a replay', () => markReplayed(db, first.requestId));
   const undelivered = anAdmission(book, { channelId });
   await chats.admit(undelivered);

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/db/database.ts';
 import { verifyLedger } from '../../src/db/verify-ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { nothingCharged } from '../../src/db/chat-ledger.ts';
 import { admitted, attemptEndedOk, newTask, openBook, openLedger, rowsOf, run, taskEnd } from './books.ts';
-import { anAdmission, openChatLedger, settledEnd } from './chat-books.ts';
+import { anAdmission, openChatLedger, refundFacts, settledEnd } from './chat-books.ts';
 
 /** A consistent ledger with a held, a settled, a refunded and a rejected task. */
 let sound: TestDatabase;
@@ -26,8 +25,8 @@ beforeAll(async () => {
   for (const requestId of ['req_settled', 'req_refunded']) {
     const chat = anAdmission(book, { requestId });
     await chats.admit(chat);
-    const end = settledEnd(chat, 1);
-    await chats.end(requestId === 'req_settled' ? end : { ...end, ...nothingCharged(requestId, null) });
+    if (requestId === 'req_settled') await chats.end(settledEnd(chat, 1));
+    else await chats.refundChat('upstream_failed', refundFacts(chat));
   }
   expect(await verifyLedger(db, 0)).toMatchObject({ ok: true });
 });

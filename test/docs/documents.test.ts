@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { chatEndReasons, sentenceOf } from '../../src/domain/chat-end-reason.ts';
 import { errorTable } from '../../src/domain/errors.ts';
 import { jobNames } from '../../src/domain/job.ts';
 import { taskErrorTable } from '../../src/domain/task.ts';
@@ -89,6 +90,16 @@ describe('docs/API.md', () => {
     expect(told.map((cells) => cells.slice(0, 2))).toEqual(
       Object.entries(taskErrorTable).map(([code, { retryable }]) => [`\`${code}\``, String(retryable)]),
     );
+  });
+});
+
+describe('the reasons of refunds', () => {
+  it('stand in docs/API.md with their sentences, and in docs/RUNBOOK.md with what to do', () => {
+    const told = tableRows(read('docs/API.md')).map(([name, meaning]) => `${name} ${meaning}`);
+    expect(told).toEqual(expect.arrayContaining(chatEndReasons.map((reason) => `\`${reason}\` ${sentenceOf(reason)}`)));
+    const advice = inBackticks(section('docs/RUNBOOK.md', '## Why was this chat refunded?'));
+    // An empty answer is charged with 0 and not refunded.
+    expect(chatEndReasons.filter((reason) => !advice.includes(reason))).toEqual(['empty_answer']);
   });
 });
 

@@ -32,6 +32,8 @@ const known: Readonly<Record<string, readonly string[]>> = {
   from: [String(now - 90 * daySeconds), String(now - daySeconds)],
   to: [String(now - daySeconds)],
   createdAfter: [String(now - 20 * daySeconds)],
+  endedAfter: [String(now - 20 * daySeconds)],
+  endedBefore: [String(now - 20 * daySeconds)],
   createdBefore: [String(now - 20 * daySeconds)],
   groupBy: ['day', 'model', 'key'],
   tz: ['Europe/Berlin', 'Asia/Kolkata'],
@@ -42,6 +44,7 @@ const known: Readonly<Record<string, readonly string[]>> = {
 const ids = (sealedProject: string): Readonly<Record<string, string>> => ({
   '/tasks/:id': history.task(7),
   '/tasks/:id/content': history.task(7),
+  '/chats/:id': history.chat(1),
   '/projects/:id/secret': sealedProject,
 });
 

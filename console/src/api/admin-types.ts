@@ -646,6 +646,50 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/admin/v1/chats': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list chats, those that run and then those that ended, newest first
+     * @description `tollgate chats list`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_chats_list'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/chats/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * show a chat, its calls to providers, and why it ended as it did
+     * @description `tollgate chats show`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_chats_show'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/admin/v1/deliveries': {
     parameters: {
       query?: never;
@@ -1640,6 +1684,112 @@ export interface components {
       /** @description What is allowed but may be a mistake. */
       warnings?: string[];
     };
+    ChatCall: {
+      n: number;
+      channel: string;
+      /** @description Null while it runs. */
+      outcome: ('ok' | 'refused' | 'transient' | 'unknown') | null;
+      error_class: string | null;
+      /** @description The provider's HTTP status, if it answered. */
+      status: number | null;
+      /** @description The code of the error. Never what the prompt or the answer says. */
+      detail: string | null;
+      cost_micro_usd: number;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      started_at: number;
+      ended_at: number | null;
+      took_ms: number | null;
+    };
+    ChatRow: {
+      /** @example req_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      request_id: string;
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      /** @example key_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      key_id: string;
+      model: string;
+      /**
+       * @description `running`: its credits are held. `settled`: it was charged, perhaps 0. `refunded`: the hold was given back.
+       * @enum {string}
+       */
+      outcome: 'running' | 'settled' | 'refunded';
+      /** @description Why it was refunded, or why a charged answer is not whole or cost nothing. Null for a whole answer, for a chat that runs, and for what an earlier release ended. */
+      reason: components['schemas']['EndReason'] | null;
+      /** @description That were called, in order. Only the last one once the rows of old calls are deleted. */
+      channels: string[];
+      /** @description Null unless it was settled. */
+      tokens: {
+        input: number;
+        output: number;
+        /** @description The provider did not count them. */
+        estimated: boolean;
+      } | null;
+      credits: {
+        held: number;
+        charged: number;
+        /** @description By adjustments after the charge. */
+        given_back: number;
+      };
+      /** @description Of all its calls, by the catalog. */
+      cost_micro_usd: number;
+      /**
+       * @description When its credits were held.
+       * @example 1795478400
+       */
+      started_at: number;
+      ended_at: number | null;
+      took_ms: number | null;
+    };
+    ChatTimeline: {
+      /** @example req_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      request_id: string;
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      /** @example key_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      key_id: string;
+      model: string;
+      /**
+       * @description `running`: its credits are held. `settled`: it was charged, perhaps 0. `refunded`: the hold was given back.
+       * @enum {string}
+       */
+      outcome: 'running' | 'settled' | 'refunded';
+      /** @description Why it was refunded, or why a charged answer is not whole or cost nothing. Null for a whole answer, for a chat that runs, and for what an earlier release ended. */
+      reason: components['schemas']['EndReason'] | null;
+      /** @description That were called, in order. Only the last one once the rows of old calls are deleted. */
+      channels: string[];
+      /** @description Null unless it was settled. */
+      tokens: {
+        input: number;
+        output: number;
+        /** @description The provider did not count them. */
+        estimated: boolean;
+      } | null;
+      credits: {
+        held: number;
+        charged: number;
+        /** @description By adjustments after the charge. */
+        given_back: number;
+      };
+      /** @description Of all its calls, by the catalog. */
+      cost_micro_usd: number;
+      /**
+       * @description When its credits were held.
+       * @example 1795478400
+       */
+      started_at: number;
+      ended_at: number | null;
+      took_ms: number | null;
+      /** @description Why it ended as it did, in sentences. */
+      explanation: string;
+      /** @description While it runs: when it is refunded if no process ends it. */
+      expires_at: number | null;
+      /** @description The calls to providers, in order. */
+      attempts_detail: components['schemas']['ChatCall'][];
+      ledger: components['schemas']['LedgerEntry'][];
+    };
     CreatedAdminToken: {
       /** @example atk_01ky4m8r5t0v2x6z9b3d7f1h4k */
       token_id: string;
@@ -1709,6 +1859,47 @@ export interface components {
         error: string | null;
       }[];
     };
+    /**
+     * @description Of a task: the code of its error. Of a chat:
+     *     - `request_refused`: The provider refused the request as invalid.
+     *     - `content_policy_violation`: The provider's content policy refused the request.
+     *     - `context_length_exceeded`: The provider refused the request because it is longer than the context of the model.
+     *     - `upstream_rate_limited`: The last channel that was called was over the rate limit of its provider.
+     *     - `upstream_unreachable`: The provider of the last channel that was called could not be reached.
+     *     - `upstream_timeout`: The provider did not answer, or did not go on, in time.
+     *     - `upstream_interrupted`: The call to the provider broke off before the answer ended.
+     *     - `upstream_failed`: The provider answered with an error, or with what cannot be used.
+     *     - `client_left`: The client closed its connection before the answer ended.
+     *     - `gateway_stopped`: The API server stopped before the answer ended.
+     *     - `internal_error`: An error of the gateway ended the chat. The log has it with the request id.
+     *     - `hold_expired`: The reservation expired before the chat ended: its API server was gone, or had no answer in time.
+     *     - `admitted_late`: The credits were reserved only after the client had been answered with an error. No provider was called.
+     *     - `not_delivered`: The answer was not delivered, because the database did not acknowledge its charge in time.
+     *     - `empty_answer`: The provider answered without content, which costs nothing.
+     * @enum {string}
+     */
+    EndReason:
+      | 'request_refused'
+      | 'content_policy_violation'
+      | 'context_length_exceeded'
+      | 'upstream_rate_limited'
+      | 'upstream_unreachable'
+      | 'upstream_timeout'
+      | 'upstream_interrupted'
+      | 'upstream_failed'
+      | 'client_left'
+      | 'gateway_stopped'
+      | 'internal_error'
+      | 'hold_expired'
+      | 'admitted_late'
+      | 'not_delivered'
+      | 'empty_answer'
+      | 'upstream_invalid_response'
+      | 'upstream_outcome_unknown'
+      | 'task_timeout'
+      | 'no_channel_available'
+      | 'output_unavailable'
+      | 'canceled';
     EndedRun: {
       /** @example run_01ky4m8r5t0v2x6z9b3d7f1h4k */
       run_id: string;
@@ -1879,6 +2070,8 @@ export interface components {
       key_id: string | null;
       /** @description The operator's reference of a top-up or reason of an adjustment. */
       reference: string | null;
+      /** @description Of a refund: why. Of a chat's settlement: why the answer is not whole or cost nothing. Null otherwise, and for what an earlier release ended. */
+      reason: components['schemas']['EndReason'] | null;
     };
     LedgerReport: {
       ok: boolean;
@@ -2638,11 +2831,15 @@ export type Channel = components['schemas']['Channel'];
 export type ChannelHistory = components['schemas']['ChannelHistory'];
 export type ChannelReason = components['schemas']['ChannelReason'];
 export type ChannelSettings = components['schemas']['ChannelSettings'];
+export type ChatCall = components['schemas']['ChatCall'];
+export type ChatRow = components['schemas']['ChatRow'];
+export type ChatTimeline = components['schemas']['ChatTimeline'];
 export type CreatedAdminToken = components['schemas']['CreatedAdminToken'];
 export type CreatedKey = components['schemas']['CreatedKey'];
 export type CreatedProject = components['schemas']['CreatedProject'];
 export type Credits = components['schemas']['Credits'];
 export type Delivery = components['schemas']['Delivery'];
+export type EndReason = components['schemas']['EndReason'];
 export type EndedRun = components['schemas']['EndedRun'];
 export type EndedSilence = components['schemas']['EndedSilence'];
 export type HistoryPoint = components['schemas']['HistoryPoint'];
@@ -4039,6 +4236,108 @@ export interface operations {
           'application/json': components['schemas']['RedeliveredTask'];
           'application/vnd.tollgate.report+json': {
             document: components['schemas']['RedeliveredTask'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_chats_list: {
+    parameters: {
+      query?: {
+        /** @description show only this project */
+        project?: string;
+        /** @description show only the chats of this key */
+        key?: string;
+        /** @description show only this model */
+        model?: string;
+        /** @description show only chats for which this channel was called */
+        channel?: string;
+        /** @description show only this outcome */
+        outcome?: 'running' | 'settled' | 'refunded';
+        /** @description show only chats that ended for this reason */
+        reason?:
+          | 'request_refused'
+          | 'content_policy_violation'
+          | 'context_length_exceeded'
+          | 'upstream_rate_limited'
+          | 'upstream_unreachable'
+          | 'upstream_timeout'
+          | 'upstream_interrupted'
+          | 'upstream_failed'
+          | 'client_left'
+          | 'gateway_stopped'
+          | 'internal_error'
+          | 'hold_expired'
+          | 'admitted_late'
+          | 'not_delivered'
+          | 'empty_answer';
+        /** @description show only chats that ended at this time or later, such as 2h (ago), or run */
+        ended_after?: string | number;
+        /** @description show only chats that ended before this time */
+        ended_before?: string | number;
+        /** @description show at most this many rows (default: 50) */
+        limit?: string | number;
+        /** @description continue after the last row of an earlier list */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['ChatRow'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['ChatRow'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_chats_show: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description request id of the chat, such as req_…: the header x-request-id of its answer */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ChatTimeline'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['ChatTimeline'];
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */

@@ -17,6 +17,9 @@ export const modelQuery = (model: string) =>
 export const taskQuery = (id: string) =>
   queryOptions({ queryKey: ['task', id], queryFn: () => read('/tasks/{id}', { id }) });
 
+export const chatQuery = (id: string) =>
+  queryOptions({ queryKey: ['chat', id], queryFn: () => read('/chats/{id}', { id }) });
+
 const newestProjects = () => read('/projects', { limit: 1_000 });
 
 export const projectQuery = (project: string) =>

@@ -20,9 +20,14 @@ export default function Overview() {
             <Alarms alarms={data.alarms} />
             <Figures today={data.today} yesterday={data.yesterday} />
             <Card withBorder component="section" aria-labelledby="traffic">
-              <Title order={2} size="h4" id="traffic" mb="md">
-                Requests per hour (UTC)
-              </Title>
+              <Group justify="space-between" mb="md">
+                <Title order={2} size="h4" id="traffic">
+                  Requests per hour (UTC)
+                </Title>
+                <PageLink to="/requests" search={{ outcome: 'refunded' }} size="sm">
+                  Why chats were refunded
+                </PageLink>
+              </Group>
               {data.hours.every(({ requests }) => requests === 0) ? (
                 <Empty title="No request yet">
                   Open the <PageLink to="/playground">playground</PageLink> and make a picture: it shows up here.

@@ -29,7 +29,7 @@ interface DataTableProps<T extends RowData> {
   /** Shown instead of the table when there are no rows. */
   empty: ReactNode;
   rowId: (row: T) => string;
-  /** Present while there are more rows. */
+  /** Present while there may be more rows, also if there are none yet. */
   more?: { load: () => void; loading: boolean } | undefined;
 }
 
@@ -40,11 +40,12 @@ interface DataTableProps<T extends RowData> {
 export function DataTable<T extends RowData>({ label, rows, columns, empty, rowId, more }: DataTableProps<T>) {
   const isPhone = useMediaQuery(phone, false, { getInitialValueInEffect: false });
   const table = useTable({ features, data: rows, columns, getRowId: rowId });
-  if (rows.length === 0) return <Card withBorder>{empty}</Card>;
   const shown = table.getRowModel().rows;
   return (
     <Stack gap="sm">
-      {isPhone ? (
+      {rows.length === 0 ? (
+        <Card withBorder>{empty}</Card>
+      ) : isPhone ? (
         <Stack gap="xs" role="list" aria-label={label}>
           {shown.map((row) => (
             <RowCard key={row.id} row={row} />

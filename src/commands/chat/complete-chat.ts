@@ -1,6 +1,7 @@
-import { firstAttemptId, nothingCharged } from '../../db/chat-ledger.ts';
+import { firstAttemptId } from '../../db/chat-ledger.ts';
 import type { ChannelRow } from '../../db/channels.ts';
 import type { ChatReply } from '../../domain/chat.ts';
+import { refundReasonOf, type RefundReason } from '../../domain/chat-end-reason.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { thinksFirst } from '../../domain/reasoning.ts';
 import { cleanedSentence, sharedParam } from '../../domain/told-refusal.ts';
@@ -9,7 +10,8 @@ import { crashPoint } from '../../platform/crash-point.ts';
 import { askForLong, askForWhole } from './ask-channel.ts';
 import { creditRefusal } from '../projects/credit-refusal.ts';
 import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
-import { billChat, refundOnError, settleChat } from './settle-chat.ts';
+import { refundChat, refundOnError } from './refund-chat.ts';
+import { billChat, settleChat } from './settle-chat.ts';
 import { drawChannels, endingOf, tryChannels, type AskChannel, type Progress, type Tried } from './try-channels.ts';
 
 /**
@@ -75,12 +77,18 @@ export async function obtainAnswer<Answer>(
     tryChannels(deps, input, order, progress, { ask, deadline }),
   );
   if (tried.attempt.kind === 'ok') return { tried, answer: tried.attempt.value, progress };
-  await settleChat(deps, {
-    ...nothingCharged(input.requestId, tried.channel.id),
-    attempt: endingOf(tried.attemptId, tried.attempt),
+  const { attempt, channel } = tried;
+  await refundChat(deps, reasonOf(input, attempt), {
+    requestId: input.requestId,
+    channelId: channel.id,
+    attempt: endingOf(tried.attemptId, attempt),
   });
-  throw chatRefusal(input, tried.attempt, tried.channel);
+  throw chatRefusal(input, attempt, channel);
 }
+
+/** A call that was ended because its client left, or because this process stops, failed for that reason. */
+const reasonOf = ({ gone, whyGone }: ChatInput, attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>): RefundReason =>
+  gone?.aborted && attempt.kind === 'transient' && whyGone ? whyGone() : refundReasonOf(attempt);
 
 /** Holds the credits and begins the first attempt. If that fails or is refused, the claimed channel is released. */
 async function admit(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promise<Progress | 'replay'> {
@@ -104,7 +112,8 @@ async function admit(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promi
     throw error;
   });
   if (rate) input.onRate(rate);
-  if (verdict.kind === 'admitted') return { attemptId: firstAttemptId(input.requestId), attempt: null };
+  if (verdict.kind === 'admitted')
+    return { attemptId: firstAttemptId(input.requestId), channelId: first.id, attempt: null };
   await deps.channels.release(first, modelId);
   if (verdict.kind === 'replay') return 'replay';
   throw await creditRefusal(deps, {

@@ -102,6 +102,8 @@ export interface ChatInput {
   onRate: (rate: RateState) => void;
   /** Fires when nobody reads a streamed answer any more. */
   gone?: AbortSignal;
+  /** Why `gone` has fired. */
+  whyGone?: () => 'client_left' | 'gateway_stopped';
 }
 
 export interface ChatAnswered {

@@ -1,18 +1,18 @@
-import { nothingCharged, type AttemptEnding, type ChatEnd } from '../../db/chat-ledger.ts';
+import type { ChatSettlement } from '../../db/chat-ledger.ts';
 import { toUpstreamChat, type ChatReply } from '../../domain/chat.ts';
 import { billedTokens, isAbsurd, plausibleCounts, settledCredits, settledUsage } from '../../domain/chat-hold.ts';
+import type { ChargeReason } from '../../domain/chat-end-reason.ts';
 import { deliveredWhole, type DeliveredText } from '../../domain/delivered-text.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { thoughtOnly } from '../../domain/reasoning.ts';
 import { noEffect, unsentBy } from '../../domain/unsent-parameters.ts';
 import { chatCost } from '../../domain/upstream-cost.ts';
 import type { Sold } from '../../platform/observe/metrics.ts';
-import { within } from '../../platform/pause.ts';
 import { keepWriting } from '../keep-writing.ts';
 import { carriedTo } from './carried-to.ts';
 import { countTokens } from './count-tokens.ts';
 import type { ChatAnswered, ChatDeps, ChatInput, PreparedChat } from './prepare-chat.ts';
-import { endingOf, type Progress, type Tried } from './try-channels.ts';
+import type { Tried } from './try-channels.ts';
 
 /**
  * The client's answer, the settlement to write before the answer is sent, and what it means for the metrics. `streamed` says how far an answer got that
@@ -24,7 +24,7 @@ export async function billChat(
   tried: Omit<Tried<unknown>, 'attempt'>,
   reply: ChatReply,
   streamed?: Streamed,
-): Promise<{ body: string; answered: ChatAnswered; end: ChatEnd; sale: Sold }> {
+): Promise<{ body: string; answered: ChatAnswered; end: ChatSettlement; sale: Sold }> {
   const { entry, request, hold, credits } = input.prepared;
   const plausible = plausibleCounts(entry, request);
   if (isAbsurd(reply, plausible)) {
@@ -61,9 +61,10 @@ export async function billChat(
   };
   const { body } = input.render(answered, streamed?.broken ?? null);
   const mapping = entry.private.upstream[tried.channel.adapter];
-  const end: ChatEnd = {
+  const end: ChatSettlement = {
     requestId: input.requestId,
     settle: settlement.credits,
+    reason: streamed?.reason ?? (usage.empty ? 'empty_answer' : null),
     channelId: tried.channel.id,
     inputTokens: usage.input,
     outputTokens: usage.output,
@@ -87,6 +88,8 @@ export async function billChat(
 interface Streamed {
   /** The error with which it ends, if it broke off. */
   broken: GatewayError | null;
+  /** Why the client did not receive all of it, if it did not. */
+  reason: ChargeReason | null;
   delivered: DeliveredText;
 }
 
@@ -103,76 +106,48 @@ function parameterWarnings(
   return [...(unsent === null ? [] : [unsent]), ...changed];
 }
 
-/** How long the end of a chat without an answer is repeated. After that an error is better than a longer wait of the client. */
-const refundRetriesMs = 5_000;
 /** The last try of a settlement, and the answer after it, come before the hold of the chat may expire. */
 const settleMarginMs = 5_000;
+const settleRetriesMinMs = 5_000;
 
 /**
  * How long the settlement of an answer is repeated: nearly as long as its hold outlives the deadline of the chat. The provider bills the
  * answer, so a client that waits for an outage of the database to end is better off than one that asks again.
  */
 const settleRetriesMs = ({ holdExtraSeconds }: ChatDeps['config']['chat']): number =>
-  Math.max(refundRetriesMs, holdExtraSeconds * 1_000 - settleMarginMs);
+  Math.max(settleRetriesMinMs, holdExtraSeconds * 1_000 - settleMarginMs);
 
 /**
- * Writes the end of a chat, again and again while the database is unavailable. If that does not succeed within the life of its hold, the client
+ * Charges a chat, again and again while the database is unavailable. If that does not succeed within the life of its hold, the client
  * receives 503 with `x-should-retry: false`, and its credits are given back once the database answers, whether the settlement was
  * committed or not. The client receives the same 503 if the hold expired and was refunded before, because an answer whose hold was
  * refunded is never delivered.
  */
-export async function settleChat(deps: ChatDeps, end: ChatEnd, sale?: Sold): Promise<void> {
-  const until = performance.now() + (end.settle === null ? refundRetriesMs : settleRetriesMs(deps.config.chat));
-  const written = await keepWriting(() => deps.chatLedger.end(end), {
-    leftMs: () => until - performance.now(),
-    onTrouble: (error) =>
-      deps.logger.warn(
-        { err: error, request_id: end.requestId },
-        'the end of a chat could not be written: it is written again while its credits are held',
-      ),
-  }).catch((cause: unknown) => {
-    if (end.settle !== null) deps.undelivered.giveBack(end);
+export async function settleChat(deps: ChatDeps, end: ChatSettlement, sale: Sold): Promise<void> {
+  const written = await writeEnd(deps, end.requestId, settleRetriesMs(deps.config.chat), () =>
+    deps.chatLedger.end(end),
+  ).catch((cause: unknown) => {
+    deps.undelivered.giveBack(end);
     throw new GatewayError('service_unavailable', { cause, shouldRetry: false });
   });
-  if (end.settle !== null && written.charged < end.settle) {
-    throw new GatewayError('service_unavailable', { shouldRetry: false });
-  }
-  if (sale) deps.metrics.sold(sale);
+  if (written.charged < end.settle) throw new GatewayError('service_unavailable', { shouldRetry: false });
+  deps.metrics.sold(sale);
 }
 
-/** How long the client waits for its refund to be written. The write continues after that. */
-const refundWaitMs = 1_000;
-
-/**
- * If `work` throws, refunds the chat, which also frees its place in flight and its idempotency key before the hold expires. What the client
- * had received by then is written with the refund, where invariant C10 finds it.
- */
-export async function refundOnError<T>(
-  deps: ChatDeps,
-  { requestId, prepared }: ChatInput,
-  progress: Progress,
-  work: () => T | Promise<T>,
+/** Writes the end of a chat, again and again for at most `repeatedMs` while the database is unavailable. */
+export async function writeEnd<T>(
+  { logger }: Pick<ChatDeps, 'logger'>,
+  requestId: string,
+  repeatedMs: number,
+  write: () => Promise<T>,
 ): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const { attemptId, attempt, delivered } = progress;
-    const ending: AttemptEnding = attempt
-      ? endingOf(attemptId, attempt)
-      : { attemptId, outcome: 'unknown', errorClass: null, status: null, detail: 'an internal error ended this call' };
-    const refunded = deps.chatLedger
-      .end({
-        ...nothingCharged(requestId, null),
-        deliveredTokens: delivered?.leastTokens(prepared.hold.outputTokens) ?? null,
-        attempt: ending,
-      })
-      .catch((failure: unknown) =>
-        deps.logger.warn(
-          { err: failure, request_id: requestId },
-          'a hold could not be refunded and is refunded when it expires',
-        ),
-      );
-    await within(refundWaitMs, refunded);
-    throw error;
-  }
+  const until = performance.now() + repeatedMs;
+  return keepWriting(write, {
+    leftMs: () => until - performance.now(),
+    onTrouble: (error) =>
+      logger.warn(
+        { err: error, request_id: requestId },
+        'the end of a chat could not be written: it is written again while its credits are held',
+      ),
+  });
 }

@@ -1,14 +1,17 @@
 import { ChatStreamBroken, type TakePieces } from '../../channels/channel.ts';
+import type { ChatReply } from '../../domain/chat.ts';
+import { cutReasonOf, type ChargeReason } from '../../domain/chat-end-reason.ts';
 import { isContent, ReplyCollector } from '../../domain/chat-stream.ts';
 import { DeliveredText } from '../../domain/delivered-text.ts';
-import { GatewayError } from '../../domain/errors.ts';
+import { GatewayError, type ErrorCode } from '../../domain/errors.ts';
 import { thinksFirst } from '../../domain/reasoning.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { carriedTo } from './carried-to.ts';
 import { askForStream, type OpenedStream } from './ask-channel.ts';
 import { obtainAnswer, type Obtained } from './complete-chat.ts';
 import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
-import { billChat, refundOnError, settleChat } from './settle-chat.ts';
+import { refundOnError } from './refund-chat.ts';
+import { billChat, settleChat } from './settle-chat.ts';
 
 /** Who reads a streamed answer. */
 export interface ChatReader {
@@ -42,12 +45,13 @@ export async function streamChat(
   const interrupted = new AbortController();
   const live = deps.liveChats.add(input.requestId, () => interrupted.abort());
   const gone = AbortSignal.any([reader.gone, interrupted.signal]);
+  const whyGone = () => (interrupted.signal.aborted ? 'gateway_stopped' : 'client_left');
   try {
     deps.earlyHangUps.check(input.key.keyId);
     const { entry, request } = input.prepared;
     const isThinking = thinksFirst(request, entry.private.max_tokens);
     const ends = { left: reader.gone, interrupted: interrupted.signal, isThinking };
-    const asking = obtainAnswer(deps, { ...input, gone }, askForStream(deps.config.chat, ends));
+    const asking = obtainAnswer(deps, { ...input, gone, whyGone }, askForStream(deps.config.chat, ends));
     const obtained = await asking.catch((error: unknown) => {
       if (reader.gone.aborted) deps.earlyHangUps.note(input.key.keyId);
       throw error;
@@ -62,10 +66,10 @@ export async function streamChat(
     });
     const delivered = (obtained.progress.delivered = new DeliveredText());
     const { end, sale, answered, broken } = await refundOnError(deps, input, obtained.progress, async () => {
-      const { reply, broken: error } = await relay(obtained, { reader, delivered }, interrupted.signal);
+      const { reply, broken: error, reason } = await relay(obtained, { reader, delivered }, interrupted.signal);
       if (error) sayBroken(deps, input, obtained, error);
-      const billed = await billChat(deps, storable(deps, input), tried, reply, { broken: error, delivered });
-      return { ...billed, broken: error };
+      const streamed = { broken: error, reason, delivered };
+      return { ...(await billChat(deps, storable(deps, input), tried, reply, streamed)), broken: error };
     });
     crashPoint('chat_after_upstream_before_settle');
     await settleChat(deps, end, sale);
@@ -75,47 +79,59 @@ export async function streamChat(
   }
 }
 
+/** How far an answer got that was passed on. */
+interface Relayed {
+  reply: ChatReply;
+  /** The error with which it ends, if it broke off. */
+  broken: GatewayError | null;
+  /** Why the client did not receive all of it, if it did not. */
+  reason: ChargeReason | null;
+}
+
 /** Passes the content on until the answer ends, for whatever reason. */
 async function relay(
   { tried, answer: stream }: Obtained<OpenedStream>,
   { reader, delivered }: { reader: ChatReader; delivered: DeliveredText },
   interrupted: AbortSignal,
-) {
+): Promise<Relayed> {
   const collector = new ReplyCollector();
   const readOn = stream.follow(collector);
+  let isMissed = false;
   const pass: TakePieces = (pieces) => {
     const content = pieces.filter(isContent);
     const caughtUp = content.length > 0 ? reader.take(content) : undefined;
     // After the reader has them, because what it cannot take was not delivered.
     delivered.add(pieces, !reader.gone.aborted);
+    isMissed ||= content.length > 0 && reader.gone.aborted;
     collector.add(pieces);
     readOn.heard(pieces);
     return caughtUp;
   };
+  const whole = (): Relayed => ({
+    reply: collector.reply(),
+    broken: null,
+    reason: isMissed ? 'client_left' : null,
+  });
   try {
     await pass(stream.first);
     await stream.rest(pass);
   } catch (error) {
     if (!(error instanceof ChatStreamBroken)) {
       // What came before it was delivered and is charged.
-      return {
-        reply: collector.reply(),
-        broken: new GatewayError('internal_error', { cause: error, shouldRetry: false }),
-      };
+      const broken = new GatewayError('internal_error', { cause: error, shouldRetry: false });
+      return { reply: collector.reply(), broken, reason: 'internal_error' };
     }
     // The counts may be missing then, and nothing else.
-    if (collector.isFinished) return { reply: collector.reply(), broken: null };
+    if (collector.isFinished) return whole();
+    const ends = { isStopping: interrupted.aborted, isLeft: reader.gone.aborted, isOverdue: stream.isOverdue() };
     // A provider may close a connection that a slow client keeps it waiting on.
-    const isOurs = interrupted.aborted || reader.gone.aborted || stream.isOverdue() || stream.wasHeldBack();
+    const isOurs = Object.values(ends).includes(true) || stream.wasHeldBack();
     if (!isOurs) tried.note(error.attempt);
-    return {
-      reply: collector.reply(),
-      broken: endOf(error, { isStopping: interrupted.aborted, isOverdue: stream.isOverdue() }),
-    };
+    return { reply: collector.reply(), ...endOf(error, ends) };
   } finally {
     stream.stop();
   }
-  return { reply: collector.reply(), broken: null };
+  return whole();
 }
 
 /** The input with a `render` that cannot fail: the answer was delivered already, and only its replay is lost. */
@@ -135,11 +151,19 @@ function storable({ logger }: ChatDeps, input: ChatInput): ChatInput {
   };
 }
 
-/** The client's error for an answer that broke off. A repetition would be charged again, so official clients should not repeat it. */
-function endOf({ attempt }: ChatStreamBroken, ours: { isStopping: boolean; isOverdue: boolean }): GatewayError {
-  if (ours.isStopping) return new GatewayError('service_unavailable', { shouldRetry: false });
-  const isTimeout = ours.isOverdue || attempt.timedOut !== undefined;
-  return new GatewayError(isTimeout ? 'upstream_timeout' : 'upstream_error', { shouldRetry: false });
+/**
+ * The client's error for an answer that broke off, and the reason on its ledger entry. A repetition would be charged again, so official
+ * clients should not repeat it.
+ */
+function endOf(
+  { attempt }: ChatStreamBroken,
+  ends: { isStopping: boolean; isLeft: boolean; isOverdue: boolean },
+): Pick<Relayed, 'broken' | 'reason'> {
+  const broken = (code: ErrorCode): GatewayError => new GatewayError(code, { shouldRetry: false });
+  if (ends.isStopping) return { broken: broken('service_unavailable'), reason: 'gateway_stopped' };
+  const isTimeout = ends.isOverdue || attempt.timedOut !== undefined;
+  const reason = ends.isLeft ? 'client_left' : ends.isOverdue ? 'upstream_timeout' : cutReasonOf(attempt);
+  return { broken: broken(isTimeout ? 'upstream_timeout' : 'upstream_error'), reason };
 }
 
 function sayBroken(

@@ -57,6 +57,7 @@ function numbersOf(conversation: string): (channel: ChannelRow) => number {
 /** The latest attempt, and its outcome once it has ended. */
 export interface Progress {
   attemptId: string;
+  channelId: string;
   attempt: Attempt<unknown> | null;
   /** What the client has received, if the answer is passed on as it comes. */
   delivered?: DeliveredText;
@@ -129,6 +130,7 @@ export async function tryChannels<Answer>(
       return last;
     }
     progress.attemptId = attemptId;
+    progress.channelId = channel.id;
     progress.attempt = null;
     last = await tryChannel(channel, last.attempts + 1);
   }

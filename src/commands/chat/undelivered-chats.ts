@@ -1,4 +1,4 @@
-import type { ChatEnd } from '../../db/chat-ledger.ts';
+import type { ChatSettlement } from '../../db/chat-ledger.ts';
 import type { Deps } from '../../deps.ts';
 import { pause } from '../../platform/pause.ts';
 import { alarmOf } from '../../domain/alarm.ts';
@@ -6,7 +6,7 @@ import { alarmOf } from '../../domain/alarm.ts';
 /** The chats of this process whose settlement was never acknowledged, so that their clients received 503 instead of an answer. */
 export interface UndeliveredChats {
   /** Gives the charge back as soon as the database says whether the settlement was committed. Returns at once. */
-  giveBack(end: ChatEnd): void;
+  giveBack(end: ChatSettlement): void;
   /** Tries once more and stops. */
   close(): Promise<void>;
 }
@@ -22,11 +22,11 @@ export function createUndeliveredChats({
   logger,
   metrics,
 }: Pick<Deps, 'chatLedger' | 'logger' | 'metrics'>): UndeliveredChats {
-  const remembered = new Map<string, ChatEnd>();
+  const remembered = new Map<string, ChatSettlement>();
   const closing = new AbortController();
   let working: Promise<void> | null = null;
 
-  const resolve = async (end: ChatEnd): Promise<void> => {
+  const resolve = async (end: ChatSettlement): Promise<void> => {
     const credits = await chatLedger.giveBack(end);
     remembered.delete(end.requestId);
     logger.info(

@@ -10,19 +10,22 @@ export async function listLedgerEntries(
   page: PageRequest,
 ): Promise<Page<PublicEntry>> {
   const { items, next } = await listLedger(db, filter, page);
-  const entries = items.map(({ id, at, kind, credits, balanceAfter, requestId, keyId, reference }): PublicEntry => {
-    const isTask = requestId?.startsWith('task_') ?? false;
-    return {
-      entry_id: `entry_${id}`,
-      at,
-      kind,
-      credits,
-      balance_after: balanceAfter,
-      task_id: isTask ? requestId : null,
-      request_id: isTask ? null : requestId,
-      key_id: keyId,
-      reference,
-    };
-  });
+  const entries = items.map(
+    ({ id, at, kind, credits, balanceAfter, requestId, keyId, reference, reason }): PublicEntry => {
+      const isTask = requestId?.startsWith('task_') ?? false;
+      return {
+        entry_id: `entry_${id}`,
+        at,
+        kind,
+        credits,
+        balance_after: balanceAfter,
+        task_id: isTask ? requestId : null,
+        request_id: isTask ? null : requestId,
+        key_id: keyId,
+        reference,
+        reason,
+      };
+    },
+  );
   return { items: entries, next };
 }

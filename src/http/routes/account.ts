@@ -127,6 +127,7 @@ const ledgerColumns: readonly (keyof PublicEntry)[] = [
   'request_id',
   'key_id',
   'reference',
+  'reason',
 ];
 
 /** RFC 8288 */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { describeLostSettlement } from '../../faults/lost-settlement.ts';
 import { startGateway, type Gateway } from '../../support/gateway.ts';
 import { describeCompleteChat } from './complete-chat.ts';
+import { describeEndReasons } from './end-reasons.ts';
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -24,4 +25,5 @@ beforeAll(async () => {
 afterAll(() => gateway?.stop());
 
 describeCompleteChat(() => gateway);
+describeEndReasons(() => gateway);
 describeLostSettlement(() => gateway);

@@ -88,6 +88,19 @@ export async function deliveredTokensOf(
   return row?.deliveredTokens;
 }
 
+/** Why a chat was refunded, or why its charged answer is not whole, as its entry says. */
+export async function endReasonOf(
+  { database }: Pick<Gateway, 'database'>,
+  requestId: string,
+): Promise<string | null | undefined> {
+  const [row] = await database.query<{ reason: string | null }>(
+    'test-end-reason',
+    `select reason from ledger_entry where request_id = $1 and kind in ('settle', 'refund')`,
+    [requestId],
+  );
+  return row?.reason;
+}
+
 /** The use of a key's limits. */
 export async function keyFacts(
   { database }: Gateway,

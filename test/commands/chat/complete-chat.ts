@@ -17,6 +17,7 @@ import {
   chatRoute,
   contentOf,
   countVerdicts,
+  endReasonOf,
   keyFacts,
   requestIdOf,
   tenCredits,
@@ -196,6 +197,7 @@ export const describeCompleteChat = (started: () => Gateway): void =>
         expect(answer.headers.get('x-should-retry')).toBe('false');
         expect(answer.headers.get('x-tollgate-credits')).toBeNull();
         await expectRefunded(answer);
+        expect(await endReasonOf(gateway, requestIdOf(answer))).toBe('hold_expired');
       });
 
       it('is refunded together with the place in flight and the idempotency key if an internal error ends the chat', async () => {
@@ -215,6 +217,7 @@ export const describeCompleteChat = (started: () => Gateway): void =>
           // The answer waits for the refund only for a limited time.
           await eventually(async () => (await factsOf(answer))?.state === 'refunded');
           await expectRefunded(answer);
+          expect(await endReasonOf(gateway, requestIdOf(answer))).toBe('internal_error');
           expect((await attemptsFor(answer)).map(({ outcome }) => outcome)).toEqual(['transient']);
           expect(await keyFacts(gateway, project.keyId)).toMatchObject({ reserved: 0, inFlight: 0 });
           expect(await sql('key', 'select key from idempotency where key = $1', ['internal-error'])).toEqual([]);

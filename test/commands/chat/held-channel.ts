@@ -22,22 +22,9 @@ export interface HeldChannel {
 export const heldModel = { model: 'deepseek-v3.2' };
 const group = 'openrouter';
 
-export async function openHeldChannel({ database, env }: Pick<Gateway, 'database' | 'env'>): Promise<HeldChannel> {
+export async function openHeldChannel(gateway: Pick<Gateway, 'database' | 'env'>): Promise<HeldChannel> {
   const upstream = await startChatUpstream();
-  await database.query('test-held', 'update channel set groups = array_remove(groups, $1)', [group]);
-  await ensureChannel(
-    { db: database, sealer: createSealer(loadConfig(env).secrets.masterKeys) },
-    {
-      name: 'held',
-      adapter: 'openai',
-      baseUrl: upstream.url,
-      credential: 'held',
-      groups: [group],
-      priority: 1,
-      weight: 1,
-      actor: 'test',
-    },
-  );
+  await openChatChannel(gateway, { name: 'held', group, url: upstream.url });
   return {
     chats: () => upstream.chats.length,
     hold() {
@@ -54,4 +41,16 @@ export async function openHeldChannel({ database, env }: Pick<Gateway, 'database
     holds: (count) => eventually(() => Promise.resolve(upstream.chats.length === count)),
     close: () => upstream.die(),
   };
+}
+
+/** Makes a provider with the wire format of OpenAI the only channel of a group. */
+export async function openChatChannel(
+  { database, env }: Pick<Gateway, 'database' | 'env'>,
+  { name, group: only, url }: { name: string; group: string; url: string },
+): Promise<void> {
+  await database.query('test-only-channel', 'update channel set groups = array_remove(groups, $1)', [only]);
+  await ensureChannel(
+    { db: database, sealer: createSealer(loadConfig(env).secrets.masterKeys) },
+    { name, adapter: 'openai', baseUrl: url, credential: name, groups: [only], priority: 1, weight: 1, actor: 'test' },
+  );
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { revokeKey } from '../../../src/commands/projects/revoke-key.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
-import { chat, chatRoute, chatFacts, contentOf, type ChatFacts } from './chats.ts';
+import { chat, chatRoute, chatFacts, contentOf, endReasonOf, type ChatFacts } from './chats.ts';
 import { letModelsStream, stream, streamedModels, streamFromEach, streamHits, type Streamed } from './streams.ts';
 
 /** Longer than a chat takes to begin on a busy machine. */
@@ -70,6 +70,7 @@ describe.each(Object.entries(streamedModels))('a chat that is streamed from %s',
       usageEstimated: false,
       settledAmount: streamed.cost?.credits,
     });
+    expect(await endReasonOf(gateway, streamed.requestId)).toBeNull();
   });
 
   it('has the counts in a chunk of their own when the client asks for them', async () => {
@@ -105,29 +106,34 @@ describe.each(Object.entries(streamedModels))('a chat that is streamed from %s',
     leaving.abort();
     await sent;
     const ended = await eventually(async () => {
-      const [row] = await gateway.database.query<{ state: string; hits: number }>(
+      const [row] = await gateway.database.query<{ id: string; state: string }>(
         'test-last-chat',
-        `select state from reservation order by created_at desc limit 1`,
+        `select id, state from reservation order by created_at desc limit 1`,
       );
       return row?.state === 'held' ? null : row;
     });
     expect(ended.state).toBe('refunded');
+    expect(await endReasonOf(gateway, ended.id)).toBe('client_left');
     expect(await streamHits(gateway, text)).toHaveLength(1);
   });
 
   it.each([
-    ['is cut off', 'cut=10', 'upstream_error'],
-    ['has an event that is not JSON', 'garble=10', 'upstream_error'],
-    ['reports an error', 'break=10', 'upstream_error'],
-    ['is silent for too long', 'silent=10', 'upstream_timeout'],
-  ])('ends with an error event and is charged as far as it came when its provider %s', async (_what, word, code) => {
-    const streamed = await send(scripted(`tokens=50 rate=200 ${word}`), model);
-    expect(streamed).toMatchObject({ status: 200, error: code, finish: 'error', isDone: false });
-    expect(streamed.text.split(' ')).toHaveLength(10);
-    const facts = await factsOf(streamed);
-    expect(facts).toMatchObject({ state: 'settled' });
-    expectAbout(facts.outputTokens, 10);
-  });
+    ['is cut off', 'cut=10', 'upstream_error', 'upstream_interrupted'],
+    ['has an event that is not JSON', 'garble=10', 'upstream_error', 'upstream_failed'],
+    ['reports an error', 'break=10', 'upstream_error', 'upstream_failed'],
+    ['is silent for too long', 'silent=10', 'upstream_timeout', 'upstream_timeout'],
+  ])(
+    'ends with an error event and is charged as far as it came when its provider %s',
+    async (_what, word, code, reason) => {
+      const streamed = await send(scripted(`tokens=50 rate=200 ${word}`), model);
+      expect(streamed).toMatchObject({ status: 200, error: code, finish: 'error', isDone: false });
+      expect(streamed.text.split(' ')).toHaveLength(10);
+      const facts = await factsOf(streamed);
+      expect(facts).toMatchObject({ state: 'settled' });
+      expectAbout(facts.outputTokens, 10);
+      expect(await endReasonOf(gateway, streamed.requestId)).toBe(reason);
+    },
+  );
 
   it('is estimated when its provider reports no usage', async () => {
     const streamed = await send(scripted('tokens=200 usage=none'), model);
@@ -161,6 +167,7 @@ describe.each(Object.entries(otherModels))('a chat that is streamed from %s and 
     const streamed = await send(text, model, { leaveWhen: (soFar) => soFar.text.split(' ').length >= 10 });
     const facts = await factsOf(streamed);
     expect(facts).toMatchObject({ state: 'settled' });
+    expect(await endReasonOf(gateway, streamed.requestId)).toBe('client_left');
     const { sent = 0 } = await leftHit(text);
     // The provider writes fifty in a second.
     expect(sent).toBeLessThan(200);
@@ -185,6 +192,7 @@ describe('a chat of a model that thinks out of sight', () => {
     });
     expect(left.isDone).toBe(false);
     expect(await factsOf(left)).toMatchObject({ state: 'settled', outputTokens: 5_000, usageEstimated: false });
+    expect(await endReasonOf(gateway, left.requestId)).toBe('client_left');
   });
 });
 
@@ -388,6 +396,9 @@ describe('an API server whose places for streams are taken', () => {
 describe('SIGTERM', () => {
   it('lets a stream finish, or ends it before the grace is over with an error event, charged as far as it came', async () => {
     let finishing: Promise<Streamed> | undefined;
+    const unbegun = scripted('latency=30000');
+    const waiting = send(unbegun, streamedModels.openai);
+    await eventually(async () => (await streamHits(gateway, unbegun)).length > 0);
     const interrupted = await streamFromEach(
       gateway,
       project.apiKey,
@@ -406,10 +417,14 @@ describe('SIGTERM', () => {
       { fields: { max_tokens: 4_000 } },
     );
     expect(await finishing).toMatchObject({ finish: 'stop', isDone: true });
+    // Nothing of it had come.
+    const { requestId, status } = await waiting;
+    expect([status, await endReasonOf(gateway, requestId)]).toEqual([504, 'gateway_stopped']);
     for (const each of interrupted) {
       expect(each).toMatchObject({ finish: 'error', error: 'service_unavailable', isDone: false });
       const facts = await factsOf(each);
       expect(facts.state).toBe('settled');
+      expect(await endReasonOf(gateway, each.requestId)).toBe('gateway_stopped');
       expectAbout(facts.outputTokens, each.text.split(' ').length);
     }
   });

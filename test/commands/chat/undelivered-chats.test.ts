@@ -1,26 +1,23 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { createUndeliveredChats, type UndeliveredChats } from '../../../src/commands/chat/undelivered-chats.ts';
-import { nothingCharged, type ChatEnd } from '../../../src/db/chat-ledger.ts';
+import type { ChatSettlement } from '../../../src/db/chat-ledger.ts';
 import type { Deps } from '../../../src/deps.ts';
 import { createMetrics } from '../../../src/platform/observe/metrics.ts';
+import { settledEnd } from '../../db/chat-books.ts';
 import { eventually } from '../../support/eventually.ts';
 import { metricValue } from '../../support/metric-value.ts';
 
 let undelivered: UndeliveredChats;
 afterEach(() => undelivered.close());
 
-const end: ChatEnd = {
-  ...nothingCharged('req_1', 'chn_1'),
-  settle: 7,
-  attempt: { attemptId: 'att_1', outcome: 'ok', errorClass: null, status: null, detail: null },
-};
+const end = settledEnd({ requestId: 'req_1', channelId: 'chn_1' }, 7);
 
 describe('a chat whose settlement was never acknowledged', () => {
   it('is counted, and given back once the database answers', async () => {
     const metrics = createMetrics();
     const tried: string[] = [];
-    const giveBack = ({ requestId }: ChatEnd): Promise<number> => {
+    const giveBack = ({ requestId }: ChatSettlement): Promise<number> => {
       tried.push(requestId);
       return tried.length === 1 ? Promise.reject(new Error('no database')) : Promise.resolve(7);
     };

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { anyRedeliveries } from '../../../src/commands/callbacks/redeliver-callback.ts';
 import { runMaintenance, MaintenanceError } from '../../../src/commands/jobs/maintenance.ts';
-import { firstAttemptId, nothingCharged, type AttemptEnding } from '../../../src/db/chat-ledger.ts';
+import { firstAttemptId, type AttemptEnding } from '../../../src/db/chat-ledger.ts';
 import { ensureDetailPartitions, writeDetailRows } from '../../../src/db/detail-rows.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { startRedelivery } from '../../../src/db/deliveries.ts';
@@ -91,7 +91,7 @@ beforeAll(async () => {
       status: 400,
       detail: null,
     } as const;
-    await chats.end({ ...nothingCharged(requestId, null), attempt });
+    await chats.refundChat('request_refused', { requestId, attempt });
     await moveRequest(database, requestId, daysAgo(days));
   }
 
@@ -227,7 +227,8 @@ describe('retention', () => {
       expect(await chats.nextAttempt({ requestId, ended, ...next })).toBe(true);
     }
     // The API server ends the chat without knowing that its second attempt was written.
-    await chats.end({ ...nothingCharged('req_over', null), attempt: ending(firstAttemptId('req_over')) });
+    const facts = { requestId: 'req_over', attempt: ending(firstAttemptId('req_over')) };
+    await chats.refundChat('upstream_failed', facts);
     const left = () =>
       rowsOf(db, `select id, outcome from attempt where request_id in ('req_over', 'req_held') order by id`);
     const held = [

@@ -4,7 +4,7 @@ import { canonicalJson } from '../../../src/domain/canonical-json.ts';
 import { sha256Hex } from '../../../src/platform/crypto/hash.ts';
 import { newId } from '../../../src/platform/crypto/ids.ts';
 import { run, type Book } from '../books.ts';
-import { anAdmission, settledEnd } from '../chat-books.ts';
+import { anAdmission, refundFacts, settledEnd } from '../chat-books.ts';
 import type { DumpedReplay, DumpedSecrets } from './dumped-secrets.ts';
 
 /** Holds that the upgrade finds: one that has expired, and one that has not. */
@@ -44,7 +44,7 @@ export async function fillChats(
 
   const refunded = anAdmission(book, { requestId: newId('req'), ...about, credits: 8 });
   await chatLedger.admit(refunded);
-  await chatLedger.end({ ...settledEnd(refunded, 1), settle: null });
+  await chatLedger.refundChat('upstream_failed', refundFacts(refunded));
   const estimated = anAdmission(book, { requestId: newId('req'), ...about, credits: 6 });
   await chatLedger.admit(estimated);
   await chatLedger.end({ ...settledEnd(estimated, 6), usageEstimated: true });

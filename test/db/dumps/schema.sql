@@ -1685,7 +1685,7 @@ begin
   return query select * from finish_chats(
     p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
     array_fill(null::int, array[cardinality(p_request_ids)]), p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes,
-    p_statuses, p_details, p_answer_statuses, p_answer_bodies);
+    p_statuses, p_details, p_answer_statuses, p_answer_bodies, array_fill(null::text, array[cardinality(p_request_ids)]));
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.end_delivery_try(p_id text, p_token text, p_state text, p_delay_seconds double precision, p_status integer, p_error_class text, p_claimed_at double precision)
@@ -1778,7 +1778,7 @@ begin
       delete from hold h where h.id = any (ended_ids) returning h.*
     ), over as materialized (
       select r.*, g.n, g.channel_id as won_by, g.is_success, case when g.is_success then least(g.price, r.amount) else 0 end as charged,
-        (r.created_at at time zone 'UTC')::date as began_on
+        case when not g.is_success then g.member->>'error_code' end as reason, (r.created_at at time zone 'UTC')::date as began_on
       from released r join given g on g.id = r.id
     ), accounts as (
       update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held, in_flight = a.in_flight - s.tasks
@@ -1801,11 +1801,11 @@ begin
         from over group by 1) s
       where k.id = s.key_id and k.id = any (array(select key_id from over))
     ), entries as (
-      insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, held, began_at)
+      insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, held, reason, began_at)
       select o.project_id, case when o.is_success then 'settle' else 'refund' end, -o.charged,
         -- What the later ones of this batch take is still in the account.
         a.total + coalesce(sum(o.charged) over (partition by o.project_id order by o.n rows between 1 following and unbounded following), 0),
-        o.key_id, o.id, o.model_id, o.won_by, o.amount, o.created_at
+        o.key_id, o.id, o.model_id, o.won_by, o.amount, o.reason, o.created_at
       from over o join accounts a on a.project_id = o.project_id order by o.n
     ), tasks as (
       update task set
@@ -1903,12 +1903,13 @@ begin
         from hold h where h.kind = 'chat' and h.expires_at < clock_timestamp() order by h.expires_at limit p_limit) expired;
   if due.n = 0 then return 0; end if;
   return (
-    select count(*) filter (where ended) from end_chats(
+    select count(*) filter (where ended) from finish_chats(
       due.ids, array_fill(null::bigint, array[due.n]), array_fill(null::text, array[due.n]), array_fill(null::bigint, array[due.n]),
-      array_fill(null::bigint, array[due.n]), array_fill(null::boolean, array[due.n]), array_fill(null::bigint, array[due.n]),
+      array_fill(null::bigint, array[due.n]), array_fill(null::boolean, array[due.n]), array_fill(null::int, array[due.n]),
+      array_fill(null::bigint, array[due.n]),
       due.attempt_ids, array_fill('unknown'::text, array[due.n]), array_fill('deadline'::text, array[due.n]),
       array_fill(null::int, array[due.n]), array_fill('the process that made this call is gone'::text, array[due.n]),
-      array_fill(null::int, array[due.n]), array_fill(null::text, array[due.n])));
+      array_fill(null::int, array[due.n]), array_fill(null::text, array[due.n]), array_fill('hold_expired'::text, array[due.n])));
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.finish_attempts(members jsonb)
@@ -1966,7 +1967,7 @@ begin
     order by asked.n;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.finish_chats(p_request_ids text[], p_settled bigint[], p_channel_ids text[], p_input_tokens bigint[], p_output_tokens bigint[], p_usage_estimated boolean[], p_delivered_tokens integer[], p_costs_micro_usd bigint[], p_attempt_ids text[], p_outcomes text[], p_error_classes text[], p_statuses integer[], p_details text[], p_answer_statuses integer[], p_answer_bodies text[])
+CREATE OR REPLACE FUNCTION public.finish_chats(p_request_ids text[], p_settled bigint[], p_channel_ids text[], p_input_tokens bigint[], p_output_tokens bigint[], p_usage_estimated boolean[], p_delivered_tokens integer[], p_costs_micro_usd bigint[], p_attempt_ids text[], p_outcomes text[], p_error_classes text[], p_statuses integer[], p_details text[], p_answer_statuses integer[], p_answer_bodies text[], p_reasons text[])
  RETURNS TABLE(ended boolean, charged bigint)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -1986,9 +1987,10 @@ begin
   month_first := date_trunc('month', latest_day::timestamp)::date;
   with given as materialized (
     select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
-                         p_delivered_tokens, p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details)
+                         p_delivered_tokens, p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details,
+                         p_reasons)
       with ordinality as x (request_id, settled, won_by, input_tokens, output_tokens, usage_estimated,
-                            delivered_tokens, cost_micro_usd, ended_attempt_id, outcome, error_class, status, detail, n)
+                            delivered_tokens, cost_micro_usd, ended_attempt_id, outcome, error_class, status, detail, reason, n)
   ), released as (
     delete from hold h where h.id = any (p_request_ids) returning h.*, first_attempt_id(h.id) as first_attempt_id
   ), over as materialized (
@@ -2016,12 +2018,12 @@ begin
     where k.id = s.key_id and k.id = any (array(select key_id from over))
   ), entries as (
     insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
-                              usage_estimated, delivered_tokens, cost_micro_usd, began_at)
+                              usage_estimated, delivered_tokens, cost_micro_usd, reason, began_at)
     select o.project_id, case when o.settled is null then 'refund' else 'settle' end, -o.charged,
       -- What the later ones of this batch take is still in the account.
       a.total + coalesce(sum(o.charged) over (partition by o.project_id order by o.n rows between 1 following and unbounded following), 0),
       o.key_id, o.id, o.model_id, o.won_by, o.amount, o.input_tokens, o.output_tokens, o.usage_estimated, o.delivered_tokens,
-      case when o.at_once then o.cost_micro_usd end, o.created_at
+      case when o.at_once then o.cost_micro_usd end, o.reason, o.created_at
     from over o join accounts a on a.project_id = o.project_id order by o.n
   ), first_attempts as (
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
@@ -2070,6 +2072,31 @@ declare
   latest_day date := lock_tasks(array(select m->>'task_id' from jsonb_array_elements(members) m));
 begin
   return query select * from end_tasks(members, latest_day);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.first_entry_since(p_at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  -- Every entry up to `low` is earlier, and every entry from `high` on is not.
+  low bigint := 0;
+  high bigint := coalesce((select max(id) from ledger_entry), 0) + 1;
+  middle bigint;
+  probe record;
+begin
+  while high - low > 1 loop
+    middle := low + (high - low) / 2;
+    select e.id, e.created_at into probe from ledger_entry e where e.id >= middle and e.id < high order by e.id limit 1;
+    if probe.created_at < p_at then
+      low := probe.id;
+    else
+      high := middle;
+    end if;
+  end loop;
+  return high;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.fold_traffic(p_lag_seconds double precision, p_limit integer)

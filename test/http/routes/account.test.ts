@@ -9,7 +9,7 @@ import type { Ledger } from '../../../src/db/ledger.ts';
 import { accountRoutes } from '../../../src/http/routes/account.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
 import { admitted, attemptEndedOk, breachesIn, newTask, openLedger, passDays, run, taskEnd } from '../../db/books.ts';
-import { anAdmission, openChatLedger, settledEnd } from '../../db/chat-books.ts';
+import { anAdmission, openChatLedger, refundFacts, settledEnd } from '../../db/chat-books.ts';
 import { awayFromMidnight } from '../../support/away-from-midnight.ts';
 import { buildQuietDeps } from '../../support/built-deps.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -84,6 +84,7 @@ interface Entry {
   request_id: string | null;
   key_id: string | null;
   reference: string | null;
+  reason: string | null;
 }
 interface List<Item> {
   data: Item[];
@@ -233,10 +234,24 @@ describe('GET /api/v1/ledger', () => {
     await chat(other, 3, 3);
     const { data } = await read<List<Entry>>('/api/v1/ledger', project.apiKey);
     const { keyId: key_id } = project;
-    const entry = { entry_id: expect.stringMatching(/^entry_\d+$/), at: expect.any(Number), key_id, reference: null };
+    const entry = {
+      entry_id: expect.stringMatching(/^entry_\d+$/),
+      at: expect.any(Number),
+      key_id,
+      reference: null,
+      reason: null,
+    };
     expect(data).toEqual([
       { ...entry, kind: 'adjust', credits: 5, balance_after: 973, task_id: ended, request_id: null, reference: 'late' },
-      { ...entry, kind: 'refund', credits: 0, balance_after: 968, task_id: failed, request_id: null },
+      {
+        ...entry,
+        kind: 'refund',
+        credits: 0,
+        balance_after: 968,
+        task_id: failed,
+        request_id: null,
+        reason: 'upstream_failed',
+      },
       { ...entry, kind: 'settle', credits: -25, balance_after: 968, task_id: ended, request_id: null },
       { ...entry, kind: 'settle', credits: -7, balance_after: 993, task_id: null, request_id: requestId },
       {
@@ -258,6 +273,21 @@ describe('GET /api/v1/ledger', () => {
     expect(await kinds(`key_id=${key_id}`)).toEqual(['adjust', 'refund', 'settle', 'settle']);
     expect(await kinds(`key_id=${other.keyId}`)).toEqual([]);
     expect((await read<List<Entry>>(`/api/v1/ledger?task_id=${ended}`, other.apiKey)).data).toEqual([]);
+  });
+
+  it('says why a chat and a task were refunded, also as a table', async () => {
+    const project = await aProject();
+    const admission = anAdmission(project, { credits: 5 });
+    await chats.admit(admission);
+    await chats.refundChat('client_left', refundFacts(admission));
+    const failed = await task(project, 5, 'failed');
+    const { data } = await read<List<Entry>>('/api/v1/ledger?limit=2', project.apiKey);
+    expect(data.map(({ kind, reference, reason }) => [kind, reference, reason])).toEqual([
+      ['refund', null, 'upstream_failed'],
+      ['refund', null, 'client_left'],
+    ]);
+    const csv = await ask(`/api/v1/ledger?task_id=${failed}`, project.apiKey, { accept: 'text/csv' });
+    expect(csv.text).toMatch(/,refund,0,1000,task_\w+,,key_\w+,,upstream_failed\r\n$/);
   });
 
   it('lists each entry once, page by page, while chats and tasks end', async () => {
@@ -311,12 +341,12 @@ describe('GET /api/v1/ledger', () => {
     const csv = await ask('/api/v1/ledger?limit=1', project.apiKey, { accept: 'text/csv' });
     expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     const [head, line, end] = csv.text.split('\r\n');
-    expect(head).toBe('entry_id,at,kind,credits,balance_after,task_id,request_id,key_id,reference');
-    expect(line).toMatch(/^entry_\d+,\d+,topup,5,1005,,,,[\w-]+$/);
+    expect(head).toBe('entry_id,at,kind,credits,balance_after,task_id,request_id,key_id,reference,reason');
+    expect(line).toMatch(/^entry_\d+,\d+,topup,5,1005,,,,[\w-]+,$/);
     expect(end).toBe('');
     const next = /^<(.*)>; rel="next"$/.exec(csv.headers.get('link') ?? '')?.[1] ?? '';
     const second = await ask(next, project.apiKey, { accept: 'text/csv' });
-    expect(second.text).toMatch(/topup,1000,1000,,,,start\r\n$/);
+    expect(second.text).toMatch(/topup,1000,1000,,,,start,\r\n$/);
     expect(second.headers.get('link')).toBeNull();
   });
 });

@@ -202,15 +202,7 @@ describe('tollgate channels set', () => {
     expect(await refused('channels', 'set', 'three', '--adapter', 'gemini')).toContain('calls that run');
     expect((await ledger.finishTask({ ...taskEnd(taskId, 'failed'), errorCode: 'task_timeout' })).finished).toBe(true);
     expect(await refused('channels', 'set', 'three', '--adapter', 'gemini')).toContain('calls that run');
-    const nothing = {
-      channelId: null,
-      inputTokens: null,
-      outputTokens: null,
-      usageEstimated: false,
-      deliveredTokens: null,
-      costMicroUsd: 0,
-    };
-    await chats.end({ requestId: 'req_chat', settle: null, ...nothing, attempt: null, answer: null });
+    await chats.refundChat('upstream_failed', { requestId: 'req_chat', attempt: null });
     await done('channels', 'set', 'three', '--adapter', 'gemini');
   });
 });

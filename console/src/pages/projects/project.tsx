@@ -10,7 +10,8 @@ import { useList } from '../../api/use-list.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { CreditsField, TextField } from '../../ui/fields.tsx';
-import { credits, number } from '../../ui/format.ts';
+import { entryKinds } from '../../ui/entry-kinds.ts';
+import { credits, number, words } from '../../ui/format.ts';
 import { PageLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Loading, Page } from '../../ui/page.tsx';
 import { SwitchDialog } from '../../ui/switch-dialog.tsx';
@@ -148,26 +149,30 @@ function Ledger({ projectId }: { projectId: string }) {
   );
 }
 
-function EntryReason({ entry: { reference, task_id: taskId, request_id: requestId } }: { entry: LedgerEntry }) {
-  if (reference === null && taskId !== null)
-    return (
-      <PageLink to="/tasks/$taskId" params={{ taskId }} size="sm" className="breakable">
-        {taskId}
-      </PageLink>
-    );
-  return <span className="breakable">{reference ?? requestId}</span>;
+/** What an entry is about, as a link, and what is said of it: its reference, or why the request ended as it did. */
+function EntryReason({ entry }: { entry: LedgerEntry }) {
+  const { reference, reason, task_id: taskId, request_id: requestId } = entry;
+  const about = reference ?? (reason && words(reason));
+  return (
+    <div className="breakable">
+      {taskId !== null && (
+        <PageLink to="/tasks/$taskId" params={{ taskId }} size="sm">
+          {taskId}
+        </PageLink>
+      )}
+      {requestId !== null && (
+        <PageLink to="/requests/$requestId" params={{ requestId }} size="sm">
+          {requestId}
+        </PageLink>
+      )}
+      {about && <div>{about}</div>}
+    </div>
+  );
 }
-
-const kinds: Record<LedgerEntry['kind'], string> = {
-  topup: 'Added',
-  settle: 'Charged',
-  refund: 'Refunded',
-  adjust: 'Given back',
-};
 
 const ledgerColumns: Columns<LedgerEntry> = [
   { accessorKey: 'at', header: 'When', cell: ({ row: { original } }) => <When at={original.at} /> },
-  { accessorKey: 'kind', header: 'Kind', cell: ({ row: { original } }) => kinds[original.kind] },
+  { accessorKey: 'kind', header: 'Kind', cell: ({ row: { original } }) => entryKinds[original.kind] },
   { accessorKey: 'credits', header: 'Credits', cell: ({ row: { original } }) => number(original.credits), ...numeric },
   {
     accessorKey: 'balance_after',

@@ -69,7 +69,11 @@ const ledgerStep = (entry: LedgerEntry, { refunded }: TaskTimeline['credits']): 
   at: entry.at,
   title: entryTitles[entry.kind],
   // The entry of a refund moves nothing: what was held had not left the account.
-  about: [credits(entry.kind === 'refund' ? refunded : Math.abs(entry.credits)), entry.reference]
+  about: [
+    credits(entry.kind === 'refund' ? refunded : Math.abs(entry.credits)),
+    entry.reason && words(entry.reason),
+    entry.reference,
+  ]
     .filter(Boolean)
     .join(' · '),
   color: 'gray',

@@ -70,7 +70,7 @@ begin
       delete from hold h where h.id = any (ended_ids) returning h.*
     ), over as materialized (
       select r.*, g.n, g.channel_id as won_by, g.is_success, case when g.is_success then least(g.price, r.amount) else 0 end as charged,
-        (r.created_at at time zone 'UTC')::date as began_on
+        case when not g.is_success then g.member->>'error_code' end as reason, (r.created_at at time zone 'UTC')::date as began_on
       from released r join given g on g.id = r.id
     ), accounts as (
       update credit_account a set balance = a.balance + s.back, reserved = a.reserved - s.held, in_flight = a.in_flight - s.tasks
@@ -93,11 +93,11 @@ begin
         from over group by 1) s
       where k.id = s.key_id and k.id = any (array(select key_id from over))
     ), entries as (
-      insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, held, began_at)
+      insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, held, reason, began_at)
       select o.project_id, case when o.is_success then 'settle' else 'refund' end, -o.charged,
         -- What the later ones of this batch take is still in the account.
         a.total + coalesce(sum(o.charged) over (partition by o.project_id order by o.n rows between 1 following and unbounded following), 0),
-        o.key_id, o.id, o.model_id, o.won_by, o.amount, o.created_at
+        o.key_id, o.id, o.model_id, o.won_by, o.amount, o.reason, o.created_at
       from over o join accounts a on a.project_id = o.project_id order by o.n
     ), tasks as (
       update task set

@@ -11,10 +11,11 @@ begin
         from hold h where h.kind = 'chat' and h.expires_at < clock_timestamp() order by h.expires_at limit p_limit) expired;
   if due.n = 0 then return 0; end if;
   return (
-    select count(*) filter (where ended) from end_chats(
+    select count(*) filter (where ended) from finish_chats(
       due.ids, array_fill(null::bigint, array[due.n]), array_fill(null::text, array[due.n]), array_fill(null::bigint, array[due.n]),
-      array_fill(null::bigint, array[due.n]), array_fill(null::boolean, array[due.n]), array_fill(null::bigint, array[due.n]),
+      array_fill(null::bigint, array[due.n]), array_fill(null::boolean, array[due.n]), array_fill(null::int, array[due.n]),
+      array_fill(null::bigint, array[due.n]),
       due.attempt_ids, array_fill('unknown'::text, array[due.n]), array_fill('deadline'::text, array[due.n]),
       array_fill(null::int, array[due.n]), array_fill('the process that made this call is gone'::text, array[due.n]),
-      array_fill(null::int, array[due.n]), array_fill(null::text, array[due.n])));
+      array_fill(null::int, array[due.n]), array_fill(null::text, array[due.n]), array_fill('hold_expired'::text, array[due.n])));
 end $$;

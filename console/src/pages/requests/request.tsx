@@ -1,0 +1,162 @@
+import { Card, Code, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useProjectNames } from '../../api/project-names.ts';
+import { chatQuery } from '../../api/queries.ts';
+import type { ChatCall, ChatTimeline, LedgerEntry } from '../../api/admin-types.ts';
+import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
+import { entryKinds } from '../../ui/entry-kinds.ts';
+import { credits, milliseconds, number, time, usd, words } from '../../ui/format.ts';
+import { PageLink } from '../../ui/links.tsx';
+import { Empty, Loaded, Page } from '../../ui/page.tsx';
+import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
+import { outcomeName } from './outcomes.ts';
+
+/** One chat: why it ended as it did, the calls that were made for it, and what it moved in the ledger. */
+export default function RequestPage() {
+  const { requestId } = useParams({ from: '/requests/$requestId' });
+  const chat = useQuery({
+    ...chatQuery(requestId),
+    refetchInterval: ({ state }) => (state.data?.outcome === 'running' ? 2_000 : false),
+  });
+  return (
+    <Page title="Request" about={<Copyable text={requestId} label="Copy the id" wrap />}>
+      <Loaded of={chat}>
+        {(data) => (
+          <>
+            <Summary chat={data} />
+            <Calls calls={data.attempts_detail} />
+            <Entries entries={data.ledger} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Summary({ chat }: { chat: ChatTimeline }) {
+  const projectName = useProjectNames();
+  const { held, charged, given_back: givenBack } = chat.credits;
+  return (
+    <Card withBorder>
+      <Text mb="md">{chat.explanation}</Text>
+      <Facts
+        of={[
+          ['Outcome', <Status key="outcome" of={outcomeName(chat.outcome)} />],
+          ['Reason', chat.reason && <Code key="reason">{chat.reason}</Code>],
+          [
+            'Model',
+            <PageLink key="model" to="/models/$modelId" params={{ modelId: chat.model }}>
+              {chat.model}
+            </PageLink>,
+          ],
+          [
+            'Project',
+            <PageLink
+              key="project"
+              to="/projects/$projectId"
+              params={{ projectId: chat.project_id }}
+              className="breakable"
+            >
+              {projectName(chat.project_id)}
+            </PageLink>,
+          ],
+          [
+            'Key',
+            <Code key="key" className="breakable">
+              {chat.key_id}
+            </Code>,
+          ],
+          ['Credits', `${credits(charged)} charged of ${number(held)} held`],
+          ['Given back', givenBack > 0 ? credits(givenBack) : null],
+          ['Tokens', chat.tokens && tokensOf(chat.tokens)],
+          ['Our cost', usd(chat.cost_micro_usd)],
+          ['Began', time(chat.started_at)],
+          ['Ended', chat.ended_at && time(chat.ended_at)],
+          ['Took', chat.took_ms === null ? null : milliseconds(chat.took_ms)],
+          ['Held until', chat.expires_at && time(chat.expires_at)],
+        ]}
+      />
+    </Card>
+  );
+}
+
+const tokensOf = ({ input, output, estimated }: NonNullable<ChatTimeline['tokens']>): string =>
+  `${number(input)} in, ${number(output)} out${estimated ? ' (estimated)' : ''}`;
+
+function Calls({ calls }: { calls: ChatCall[] }) {
+  return (
+    <div>
+      <Title order={2} size="h4" mb="sm">
+        Calls to providers
+      </Title>
+      <DataTable
+        label="Calls to providers"
+        rows={calls}
+        columns={callColumns}
+        rowId={({ n }) => String(n)}
+        empty={<Empty title="The calls are not known any more">Their rows are deleted after some time.</Empty>}
+      />
+    </div>
+  );
+}
+
+const callColumns: Columns<ChatCall> = [
+  { accessorKey: 'n', header: 'Call', ...numeric },
+  { accessorKey: 'channel', header: 'Channel' },
+  {
+    id: 'outcome',
+    header: 'Outcome',
+    accessorFn: ({ outcome }) => outcome ?? 'running',
+    cell: ({ row: { original } }) => <Status of={original.outcome ?? 'running'} />,
+  },
+  {
+    id: 'error',
+    header: 'Error',
+    enableSorting: false,
+    cell: ({ row: { original } }) => (
+      <span className="breakable">
+        {[original.error_class && words(original.error_class), original.detail].filter(Boolean).join(': ') || 'None'}
+      </span>
+    ),
+  },
+  { id: 'cost', header: 'Our cost', accessorFn: ({ cost_micro_usd: cost }) => usd(cost), ...numeric },
+  {
+    id: 'took',
+    header: 'Took',
+    accessorFn: ({ took_ms: ms }) => ms ?? Infinity,
+    cell: ({ row: { original } }) => (original.took_ms === null ? 'Not ended' : milliseconds(original.took_ms)),
+    ...numeric,
+  },
+];
+
+function Entries({ entries }: { entries: LedgerEntry[] }) {
+  return (
+    <div>
+      <Title order={2} size="h4" mb="sm">
+        Ledger
+      </Title>
+      <DataTable
+        label="Ledger"
+        rows={entries}
+        columns={entryColumns}
+        rowId={(entry) => entry.entry_id}
+        empty={<Empty title="No entry yet">The chat runs, and its credits are held.</Empty>}
+      />
+    </div>
+  );
+}
+
+const entryColumns: Columns<LedgerEntry> = [
+  { accessorKey: 'at', header: 'When', cell: ({ row: { original } }) => <When at={original.at} /> },
+  { accessorKey: 'kind', header: 'Kind', cell: ({ row: { original } }) => entryKinds[original.kind] },
+  { accessorKey: 'credits', header: 'Credits', cell: ({ row: { original } }) => number(original.credits), ...numeric },
+  {
+    id: 'reason',
+    header: 'Reason',
+    enableSorting: false,
+    cell: ({ row: { original } }) => (
+      <span className="breakable">{(original.reason && words(original.reason)) ?? original.reference ?? 'None'}</span>
+    ),
+  },
+];

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { adjustCredits } from '../../../src/commands/projects/adjust-credits.ts';
+import type { ChatAdmissionRequest, ChatLedger } from '../../../src/db/chat-ledger.ts';
+import { cli } from '../../../src/main/cli.ts';
+import { anAdmission, openChatLedger, refundFacts, settledEnd } from '../../db/chat-books.ts';
+import { startAdminHome, type AdminHome } from '../../http/admin/admin-home.ts';
+import { commandLine } from '../../support/command-line.ts';
+import { createOperator, type TestProject } from '../../support/operator.ts';
+
+let home: AdminHome;
+let token: string;
+let project: TestProject;
+let chats: ChatLedger;
+let whole: ChatAdmissionRequest;
+let refunded: ChatAdmissionRequest;
+let running: ChatAdmissionRequest;
+
+beforeAll(async () => {
+  home = await startAdminHome();
+  ({ token } = await home.token('viewer'));
+  project = await createOperator(home.db, home.settings).project({ credits: 100 });
+  chats = openChatLedger(home.db);
+  const admit = async (credits: number): Promise<ChatAdmissionRequest> => {
+    const admission = anAdmission(project, { credits });
+    await chats.admit(admission);
+    return admission;
+  };
+  whole = await admit(10);
+  await chats.end({ ...settledEnd(whole, 4), inputTokens: 120, outputTokens: 30, costMicroUsd: 77 });
+  refunded = await admit(5);
+  const attempt = {
+    ...{ attemptId: refundFacts(refunded).attempt?.attemptId ?? '', outcome: 'transient' as const },
+    ...{ errorClass: 'rate_limit', status: 429, detail: 'HTTP 429 rate_limit_exceeded' },
+  };
+  await chats.refundChat('upstream_rate_limited', { ...refundFacts(refunded), attempt });
+  running = await admit(3);
+});
+afterAll(() => home?.drop());
+
+const { done, refused } = commandLine(() => home.settings);
+/** What the command prints for people. */
+async function textOf(...args: string[]): Promise<string> {
+  const written: string[] = [];
+  expect(await cli(args, home.settings, (text) => written.push(text))).toBe(0);
+  return written.join('');
+}
+
+describe('tollgate chats show', () => {
+  it('says why a chat was refunded, and which calls were made for it', async () => {
+    const { requestId } = refunded;
+    const shown = await done('chats', 'show', requestId);
+    expect(shown).toMatchObject({
+      ...{ request_id: requestId, project_id: project.projectId, key_id: project.keyId, model: 'model-a' },
+      ...{ outcome: 'refunded', reason: 'upstream_rate_limited', tokens: null, channels: ['channel-a'] },
+      explanation:
+        'The last channel that was called was over the rate limit of its provider. The hold of 5 credits was given back, and nothing was charged.',
+      credits: { held: 5, charged: 0, given_back: 0 },
+      ...{ cost_micro_usd: 0, took_ms: expect.any(Number), expires_at: null },
+      attempts_detail: [
+        {
+          ...{ n: 1, channel: 'channel-a', outcome: 'transient', error_class: 'rate_limit', status: 429 },
+          detail: 'HTTP 429 rate_limit_exceeded',
+        },
+      ],
+      ledger: [{ kind: 'refund', request_id: requestId, reason: 'upstream_rate_limited' }],
+    });
+    const text = await textOf('chats', 'show', requestId);
+    expect(text).toMatch(/^The last channel that was called was over the rate limit of its provider\./);
+    expect(text).toMatch(/HTTP 429 rate_limit_exceeded/);
+  });
+
+  it('shows the only call of a chat that succeeded at first, and what was given back later', async () => {
+    const { requestId } = whole;
+    await adjustCredits(home, { requestId, amount: 1, reason: 'sorry', actor: 'test' });
+    expect(await done('chats', 'show', requestId)).toMatchObject({
+      ...{ outcome: 'settled', reason: null, cost_micro_usd: 77 },
+      explanation: 'The chat ended with an answer. 4 credits of 10 held were charged. 1 credit was given back later.',
+      tokens: { input: 120, output: 30, estimated: false },
+      credits: { held: 10, charged: 4, given_back: 1 },
+      attempts_detail: [{ n: 1, channel: 'chn_a', outcome: 'ok', cost_micro_usd: 77, detail: null }],
+      ledger: [{ kind: 'adjust', reference: 'sorry', reason: null }, { kind: 'settle' }],
+    });
+  });
+
+  it('shows a chat that runs with the end of its hold', async () => {
+    expect(await done('chats', 'show', running.requestId)).toMatchObject({
+      ...{ outcome: 'running', reason: null, ended_at: null, took_ms: null, expires_at: expect.any(Number) },
+      attempts_detail: [{ n: 1, channel: 'channel-a', outcome: null, ended_at: null }],
+      ledger: [],
+    });
+  });
+
+  it('refuses a request whose credits were never held, and the id of a task', async () => {
+    expect(await refused('chats', 'show', 'req_nobody')).toMatch(/^There is no chat req_nobody\. .* search the logs/);
+    expect(await refused('chats', 'show', 'task_1')).toMatch(/^task_1 is a task\./);
+  });
+});
+
+describe('tollgate chats list', () => {
+  const idsOf = async (...options: string[]): Promise<unknown[]> => {
+    const { data } = await done('chats', 'list', '--project', project.projectId, ...options);
+    return (data as { request_id: string }[]).map(({ request_id: id }) => id);
+  };
+
+  it('lists those that run first, and filters by outcome, reason, key, model and time', async () => {
+    expect(await idsOf()).toEqual([running.requestId, refunded.requestId, whole.requestId]);
+    expect(await idsOf('--outcome', 'settled')).toEqual([whole.requestId]);
+    expect(await idsOf('--reason', 'upstream_rate_limited', '--key', project.keyId)).toEqual([refunded.requestId]);
+    expect(await idsOf('--model', 'model-b')).toEqual([]);
+    // Spans are counted back from now.
+    expect(await idsOf('--ended-after', '1h')).toHaveLength(3);
+    expect(await idsOf('--ended-before', '1h')).toEqual([]);
+  });
+
+  it('continues after a cursor, and shows people a line for each', async () => {
+    const text = await textOf('chats', 'list', '--limit', '1', '--outcome', 'refunded');
+    expect(text).toMatch(/upstream_rate_limited/);
+    const first = await home.ask(token, 'GET', '/chats?limit=1');
+    expect(first.body).toMatchObject({ data: [{ request_id: running.requestId }], has_more: true });
+    expect(await idsOf('--after', String(first.body['next_cursor']))).toEqual([refunded.requestId, whole.requestId]);
+  });
+});
+
+describe('the admin API', () => {
+  it('answers a viewer as the command line does', async () => {
+    const { requestId } = refunded;
+    const { status, body } = await home.ask(token, 'GET', `/chats/${requestId}`);
+    expect({ status, body }).toEqual({ status: 200, body: await done('chats', 'show', requestId) });
+    const { data } = await done('chats', 'list');
+    expect((await home.ask(token, 'GET', '/chats')).body).toMatchObject({ object: 'list', data, has_more: false });
+    expect((await home.ask(token, 'GET', '/chats/req_nobody')).status).toBe(404);
+    expect((await home.ask(token, 'GET', '/chats?outcome=lost')).status).toBe(400);
+  });
+});
