@@ -225,7 +225,10 @@ function errorInside(outcome: CallOutcome, readError: ReadError): Exclude<Attemp
  */
 export function mayReportError(json: unknown): boolean {
   const event = fieldsIn(json);
-  return (event?.error ?? null) !== null || event?.object === 'error' || event?.type === 'error';
+  if ((event?.error ?? null) !== null || event?.object === 'error' || event?.type === 'error') return true;
+  // MiniMax, whose every answer says here how it went.
+  const code = fieldsIn(event?.base_resp)?.status_code;
+  return typeof code === 'number' && code !== 0;
 }
 
 /**

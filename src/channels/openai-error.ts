@@ -10,6 +10,8 @@ import type { ReadError } from './classify-outcome.ts';
  * with `Retry-After: 120`. Only that limit frees itself: `openrouter_credits` and `openrouter_key_limit` need an operator.
  */
 export const readOpenaiError: ReadError = (json) => {
+  const minimax = MinimaxError.safeParse(json).data;
+  if (minimax) return readMinimaxError(minimax);
   const xai = XaiError.safeParse(json).data;
   if (xai) return readXaiError(xai);
   const error = ErrorBody.safeParse(json).data;
@@ -52,6 +54,9 @@ function vendorWords(message: string, words: string[]): string[] {
 
 const glmCodes: Readonly<Record<string, string>> = {
   ...{ 1110: 'billing', 1111: 'billing', 1112: 'billing', 1113: 'insufficient_balance', 1121: 'billing' },
+  ...{ 1000: 'unauthorized', 1001: 'unauthorized', 1002: 'unauthorized', 1003: 'unauthorized', 1004: 'unauthorized' },
+  ...{ 1210: 'invalid_request', 1213: 'invalid_request', 1214: 'invalid_request' },
+  ...{ 1302: 'rate_limit', 1303: 'rate_limit' },
   ...{ 1211: 'model_not_found', 1221: 'model_not_found', 1222: 'model_not_found' },
   ...{ 1261: 'context_length_exceeded', 1301: 'content_policy' },
   ...{ 1304: 'insufficient_quota', 1308: 'insufficient_quota', 1309: 'billing', 1310: 'insufficient_quota' },
@@ -68,6 +73,25 @@ function readXaiError({ code, error }: z.infer<typeof XaiError>): string[] {
   if (/\bcredits\b|spending limit/i.test(error)) return [code, 'insufficient_credits'];
   return [code];
 }
+/**
+ * MiniMax says how a chat went in `base_resp`, inside a 200 (https://platform.minimax.io/docs/api-reference/errorcode, read on 2026-11-26).
+ * `{"choices":null,"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}`.
+ */
+const readMinimaxError = ({ base_resp: { status_code: code } }: z.infer<typeof MinimaxError>): string[] => [
+  String(code),
+  ...(Object.hasOwn(minimaxCodes, code) ? [minimaxCodes[code] ?? ''] : []),
+];
+const minimaxCodes: Readonly<Record<number, string>> = {
+  ...{ 1026: 'content_policy', 1027: 'content_policy' },
+  ...{ 1004: 'unauthorized', 2049: 'unauthorized', 1008: 'insufficient_balance', 2056: 'insufficient_balance' },
+  ...{ 1002: 'rate_limit', 1039: 'rate_limit', 2045: 'rate_limit' },
+  ...{ 1001: 'overloaded', 1013: 'overloaded', 1024: 'overloaded', 1033: 'overloaded' },
+  2013: 'invalid_request',
+};
+const MinimaxError = z.object({
+  base_resp: z.object({ status_code: z.int().refine((code) => code !== 0), status_msg: z.string().nullish() }),
+});
+
 const XaiError = z.object({ code: z.string(), error: z.string() });
 
 const word = z.union([z.string(), z.number()]).nullish().catch(null);

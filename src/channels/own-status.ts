@@ -1,10 +1,13 @@
 import { fieldsIn } from './event-fields.ts';
 
-/** The HTTP status that an error inside a 2xx answer names, as OpenRouter, vLLM and Google do; else that of its words; else undefined. */
+/** The HTTP status that an error inside a 2xx answer names, as OpenRouter, vLLM, Google and MiniMax do; else that of its words; else undefined. */
 export function ownStatus(json: unknown, words: readonly string[]): number | undefined {
   const event = fieldsIn(json);
   const error = fieldsIn(event?.error);
-  const named = [error?.code, error?.status, error?.status_code, event?.status, event?.status_code, event?.code];
+  const named = [
+    ...[error?.code, error?.status, error?.status_code, error?.http_code],
+    ...[event?.status, event?.status_code, event?.code],
+  ];
   return named.map(statusIn).find((status) => status !== undefined) ?? statusOfWords(words);
 }
 

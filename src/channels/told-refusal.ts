@@ -7,7 +7,8 @@ export function toldRefusal(json: unknown): ToldRefusal | null {
   const body = fieldsIn(json) ?? firstFieldsIn(json);
   const error = fieldsIn(body?.error) ?? body;
   const first = firstFieldsIn(body?.detail);
-  const message = textIn(error?.message) ?? textIn(body?.detail) ?? textIn(body?.error) ?? textIn(first?.msg);
+  const message =
+    textIn(error?.message) ?? textIn(body?.detail) ?? textIn(body?.error) ?? textIn(first?.msg) ?? statusMessage(body);
   if (message === undefined) return null;
   const passedOn = passedOnBy(error);
   if (passedOn) return passedOn;
@@ -17,6 +18,9 @@ export function toldRefusal(json: unknown): ToldRefusal | null {
   const param = textIn(error?.param) ?? violated ?? textIn(located);
   return { message, ...(param !== undefined && { param }) };
 }
+
+/** MiniMax's words. */
+const statusMessage = (body: EventFields | null): string | undefined => textIn(fieldsIn(body?.base_resp)?.status_msg);
 
 /** What the provider behind OpenRouter says, whose own message is "Provider returned error" (`metadata.raw`); null if there is none. */
 function passedOnBy(error: EventFields | null): ToldRefusal | null {

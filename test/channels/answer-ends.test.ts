@@ -270,6 +270,43 @@ describe.each(Object.keys(familyWires) as FamilyName[])('an error inside a 200 o
   });
 });
 
+describe('an error inside a 200 by the numbers of a vendor', () => {
+  const minimax = (code: number) => ({
+    choices: null,
+    base_resp: { status_code: code, status_msg: 'temperature: too high' },
+  });
+  const glm = (code: string) => ({ error: { code, message: 'temperature: too high' } });
+  it.each<[string, object, object]>([
+    ['MiniMax 1002', minimax(1002), { kind: 'transient', errorClass: 'rate_limit' }],
+    ['MiniMax 1039', minimax(1039), { kind: 'transient', errorClass: 'rate_limit' }],
+    ['MiniMax 1004', minimax(1004), { kind: 'transient', errorClass: 'account' }],
+    ['MiniMax 1008', minimax(1008), { kind: 'transient', errorClass: 'account' }],
+    ['MiniMax 1026', minimax(1026), { kind: 'refused', clientCode: 'content_policy_violation' }],
+    ['MiniMax 1033', minimax(1033), { kind: 'transient', errorClass: 'provider_error' }],
+    ['MiniMax 2013', minimax(2013), { kind: 'refused', told: { message: 'temperature: too high' } }],
+    ['MiniMax 9999', minimax(9999), { kind: 'transient' }],
+    ['MiniMax with a status', { error: { type: 'x', http_code: '429', message: 'x' } }, { errorClass: 'rate_limit' }],
+    ['GLM 1302', glm('1302'), { kind: 'transient', errorClass: 'rate_limit' }],
+    ['GLM 1113', glm('1113'), { kind: 'transient', errorClass: 'account' }],
+    ['GLM 1002', glm('1002'), { kind: 'transient', errorClass: 'account' }],
+    ['GLM 1301', glm('1301'), { kind: 'refused', clientCode: 'content_policy_violation' }],
+    ['GLM 1210', glm('1210'), { kind: 'refused', told: { message: 'temperature: too high' } }],
+    ['GLM 1305', glm('1305'), { kind: 'transient', errorClass: 'provider_error' }],
+  ])('%s', async (_name, json, expected) => {
+    expect(await whole('openai', json)).toMatchObject(expected);
+    expect(await streamed('openai', (response) => response.end(event(json)))).toMatchObject(expected);
+  });
+
+  it('is none where it says that all went well', async () => {
+    const well = { base_resp: { status_code: 0, status_msg: '' } };
+    const body = { choices: [{ message: { role: 'assistant', content: 'well' }, finish_reason: 'stop' }], ...well };
+    expect(await whole('openai', body)).toMatchObject({ kind: 'ok', value: { content: 'well' } });
+    const chunk = { choices: [{ index: 0, delta: { content: 'well' }, finish_reason: 'stop' }], ...well };
+    const send = (response: ServerResponse) => response.end(`${event(chunk)}data: [DONE]\n\n`);
+    expect(await streamed('openai', send)).toMatchObject({ kind: 'ok', value: { content: 'well' } });
+  });
+});
+
 describe('how long a provider wants to be left alone', () => {
   const info = (retryDelay: unknown) => ({
     details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }],
