@@ -1,15 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createAdminToken } from '../../src/commands/admin/create-admin-token.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { choosePort } from '../../src/main/processes/choose-port.ts';
+import { mediaRoutes } from '../support/api-client.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { noise } from '../support/pictures.ts';
 import { upload } from '../support/upload.ts';
 import type { GreedyRequest } from './greedy-callers.ts';
+import { greedyBodies, greedyLists } from './greedy-requests.ts';
 import { largeBodies } from './large-bodies.ts';
 import { startGreedyCallers, workUntil } from './other-tenant.ts';
 import { PeakMemory } from './peak-memory.ts';
 
 /** A fifth of the bodies that `test/load` sends, on a gateway with a fifth of the memory for them. */
 const scale = 0.2;
-const settings = { BODIES_BUFFERED_MAX_BYTES: '51000000' };
+const settings = async () => ({
+  BODIES_BUFFERED_MAX_BYTES: '51000000',
+  ADMIN_PORT: String(await choosePort(0, new Set())),
+});
 /** Half of what `docker-compose.yml` gives an API server, which takes 180 MB before its first request. */
 const peakBytesMax = 768_000_000;
 
@@ -18,7 +26,7 @@ let attacker: TestProject;
 let victim: TestProject;
 let fileUrl: string;
 beforeAll(async () => {
-  gateway = await startGateway({ asInProduction: true, env: settings });
+  gateway = await startGateway({ asInProduction: true, env: await settings() });
   [attacker, victim] = [await gateway.project({ credits: 100_000_000 }), await gateway.project({ credits: 100_000 })];
   fileUrl = (await upload({ baseUrl: gateway.baseUrl, apiKey: victim.apiKey }, await noise(200))).url;
 });
@@ -66,5 +74,24 @@ describe('one project whose callers repeat large bodies', () => {
     } finally {
       peak.stop();
     }
+  });
+});
+
+describe('one project and one operator whose callers repeat every list and every body with an array', () => {
+  it('leave every request of another project to succeed, and are answered themselves', async () => {
+    const { taskId } = await gateway.create(attacker.apiKey, mediaRoutes.image, {
+      model: 'aurora-image-1',
+      prompt: 'a red fox',
+    });
+    const deps = { db: gateway.database, config: loadConfig(gateway.env) };
+    const admin = { name: 'greedy', role: 'owner', expiresAt: null, actor: 'test' } as const;
+    const { token } = await createAdminToken(deps, admin);
+    const requests = [
+      ...greedyLists(gateway, { project: attacker, taskId, adminToken: token }),
+      ...greedyBodies(gateway, attacker, 9_900),
+    ];
+    expect(requests.length).toBeGreaterThan(40);
+    const statuses = await statusesOf(requests, 1);
+    expect(Object.entries(statuses).filter(([, [status]]) => Number(status) >= 500)).toEqual([]);
   });
 });

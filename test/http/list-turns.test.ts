@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { scopes } from '../../src/domain/scope.ts';
 import type { AppMiddleware } from '../../src/http/context.ts';
 import type { Route } from '../../src/http/route.ts';
+import { standIn } from '../support/stand-in.ts';
 import { describedAdminRoutes, describedRoutes } from './openapi/described-routes.ts';
 import { goodKey, openKey, startFrame, until, type Frame } from './support.ts';
 
@@ -83,6 +85,41 @@ describe('lists', () => {
     begun[2]?.();
     expect(await Promise.all([...first, next])).toEqual([200, 200, 200]);
     expect(begun).toHaveLength(3);
+  });
+
+  it('of one owner are read two at a time on every route', async () => {
+    let running = 0;
+    let most = 0;
+    const handler: AppMiddleware = async (ctx) => {
+      ctx.set(standIn, 'true');
+      running += 1;
+      most = Math.max(most, running);
+      for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+      running -= 1;
+      ctx.body = { object: 'list', data: [] };
+    };
+    const lists = [...describedRoutes(), ...describedAdminRoutes()].filter(({ isList }) => isList);
+    const routes = lists.map((route) => ({ ...route, beforeAuth: [], beforeBody: [], handler }));
+    const owner = { principalId: 'admin_1', name: 'a', role: 'owner' };
+    const adminAccess = { byToken: () => Promise.resolve(owner), bySession: () => Promise.resolve(null) };
+    const all = await startFrame({ routes, deps: { adminAccess } as never });
+    try {
+      for (const { path, auth } of routes) {
+        most = 0;
+        const address = all.url + path.replace(/(?<!\\):\w+/g, 'x').replaceAll('\\', '');
+        const headers = { authorization: `Bearer ${auth === 'admin' ? 'adm_x' : goodKey}` };
+        const answers = await Promise.all(
+          Array.from({ length: 16 }, async () => {
+            const answer = await fetch(address, { headers });
+            await answer.text();
+            return answer.status;
+          }),
+        );
+        expect({ path, statuses: new Set(answers), most }).toEqual({ path, statuses: new Set([200]), most: 2 });
+      }
+    } finally {
+      await all.close({ drainSeconds: 0 });
+    }
   });
 
   it('take turns on every route that answers one', () => {
