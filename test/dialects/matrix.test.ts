@@ -7,6 +7,7 @@ import type { Hit } from '../../src/sandbox/hits.ts';
 import { letModelsStream } from '../commands/chat/streams.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { pdf } from '../support/pdfs.ts';
+import { describeDocuments } from './documents.ts';
 import type { Ask, DialectClient, Seen, ToolResult } from './dialect-client.ts';
 import { objectAt, parsed, textAt } from './json-at.ts';
 import {
@@ -310,6 +311,7 @@ describeAiProviders(scene);
 describePythonDialects(scene);
 describeUnknownFields(scene);
 describeTokenCounts(scene);
+describeDocuments(scene);
 describeOddAddresses(scene);
 describeLargeRequests(scene);
 

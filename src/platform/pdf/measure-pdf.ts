@@ -1,12 +1,15 @@
 import type { PdfSize } from '../../domain/chat.ts';
 import { decodeStream, type DecodingBudget } from './decode-stream.ts';
 import { PageTree } from './page-tree.ts';
-import { shownBytes } from './shown-bytes.ts';
+import { mostDraws, shownBytes } from './shown-bytes.ts';
 
 /** More streams than any document that a provider takes. Each costs the start of a decoder. */
 const STREAMS_MAX = 50_000;
 /** Texts of objects between two streams, or in one of them. Each becomes many small strings. */
 const OBJECTS_BYTES_MAX = 8_000_000;
+
+/** How often one page draws the same form, where forms have text. Writers repeat markers of diagrams far more often, which have none. */
+const FORM_DRAWS_MAX = 20;
 
 /**
  * The pages of a PDF and the bytes of the texts on them, without a full parse: every stream is decoded within the budget and searched, and the
@@ -15,8 +18,8 @@ const OBJECTS_BYTES_MAX = 8_000_000;
  */
 export function measurePdf(bytes: Buffer, budget: DecodingBudget): PdfSize | null {
   const tree = new PageTree();
-  /** The bytes of text in each stream, by the number of its object. */
-  const shown: { object: number | null; bytes: number }[] = [];
+  const shown: ShownText[] = [];
+  const draws = { page: 0, form: 0 };
   let at = 0;
   for (let streams = 0; at < bytes.length; streams += 1) {
     const start = nextStream(bytes, at);
@@ -33,13 +36,26 @@ export function measurePdf(bytes: Buffer, budget: DecodingBudget): PdfSize | nul
       if (!tree.readObjects(decoded.data, { dictionary, bytesMax: OBJECTS_BYTES_MAX })) return null;
       const count = shownBytes(decoded.data);
       if (count === null) return null;
-      if (count > 0) shown.push({ object: object.number, bytes: count });
+      const kind = /\/Subtype\s*\/Form\b/.test(dictionary) ? 'form' : 'page';
+      if (count > 0) shown.push({ object: object.number, bytes: count, kind });
+      draws[kind] = Math.max(draws[kind], mostDraws(decoded.data));
     }
     at = decoded.end;
   }
   const pages = tree.pages();
-  if (pages === null) return null;
-  return { pages, textBytes: shown.reduce((sum, { object, bytes: count }) => sum + count * tree.uses(object), 0) };
+  const hasForms = shown.some(({ kind }) => kind === 'form');
+  // Forms that draw others repeatedly multiply with each level.
+  if (pages === null || (hasForms && (draws.form > 1 || draws.page > FORM_DRAWS_MAX))) return null;
+  const timesOf = ({ object, kind }: ShownText): number =>
+    kind === 'form' ? Math.max(1, draws.page) : tree.uses(object);
+  return { pages, textBytes: shown.reduce((sum, text) => sum + text.bytes * timesOf(text), 0) };
+}
+
+/** The bytes of text in one stream, which pages show themselves or draw as a form (ISO 32000-1, 8.10). */
+interface ShownText {
+  object: number | null;
+  bytes: number;
+  kind: 'page' | 'form';
 }
 
 /** The next keyword `stream`, which a line break follows, and where its data begin. */

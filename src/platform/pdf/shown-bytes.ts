@@ -27,6 +27,15 @@ export function shownBytes(data: Buffer): number | null {
   return count;
 }
 
+/** How often a stream draws the same form; 0 if it draws none. */
+export function mostDraws(data: Buffer): number {
+  if (!data.includes(' Do')) return 0;
+  const counts = new Map<string, number>();
+  for (const [, name = ''] of data.toString('latin1').matchAll(/\/([\w.+-]{1,100}) Do\b/g))
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  return Math.max(0, ...counts.values());
+}
+
 /** Whether the two letters stand alone, as in data that is no text they do by chance only. */
 function hasOperator(data: Buffer, operator: string): boolean {
   const isApart = (byte: number | undefined): boolean =>

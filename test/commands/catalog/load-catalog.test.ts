@@ -382,6 +382,27 @@ describe('a catalog file', () => {
     expect(problemsOf(() => parse(withMember(thinking, 'private.upstream', upstream)))).toEqual([]);
   });
 
+  it('says what a page of a PDF counts, for chat models of families that send documents', () => {
+    const documents = { page_tokens: 4_600, likely_page_tokens: 2_000 };
+    const withDocuments = (family: string, value: object, entry = chat()) => {
+      const mapping = { model: 'c', cost: { per_million: { input: 1, output: 1 } }, documents: value };
+      return problemsOf(() => parse(withMember(entry, 'private.upstream', { [family]: mapping }))).join('\n');
+    };
+    for (const family of ['anthropic', 'gemini', 'openai']) expect(withDocuments(family, documents)).toBe('');
+    expect(withDocuments('xai', documents)).toMatch(/xai.documents this family sends no documents/);
+    expect(withDocuments('openai', { ...documents, likely_page_tokens: 5_000 })).toMatch(
+      /must not be above page_tokens/,
+    );
+    const fal = { model: 'x', cost: { per_image: 1 }, documents };
+    const picture = withMember(image(), 'private.upstream', { fal });
+    expect(problemsOf(() => parse(picture)).join('\n')).toMatch(/fal.documents belongs to chat models/);
+    const [, ...others] = chat().capability?.toString().split(',') ?? [];
+    const tagged = withMember(chat(), 'capability', ['chat', ...others, 'documents'].join(','));
+    const upstream = { openai: { model: 'c', cost: { per_million: { input: 1, output: 1 } }, documents } };
+    expect(parse(withMember(tagged, 'private.upstream', upstream)).warnings.join()).not.toMatch(/documents/);
+    expect(parse(withMember(chat(), 'private.upstream', upstream)).warnings.join()).toMatch(/does not list documents/);
+  });
+
   it('may let only one of two families make a value', () => {
     const upstream = {
       fal: { model: 'fal-ai/pic', cost: { per_request: 1 }, only: { img_size: ['1k'] } },

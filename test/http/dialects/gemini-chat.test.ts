@@ -168,6 +168,11 @@ describe('a generateContent request', () => {
       'contents.0.parts.0.inlineData.mimeType',
     ],
     [
+      withPart({ inline_data: { mime_type: 'application/pdf', data: 'AAAA' } }),
+      'invalid_value',
+      'contents.0.parts.0.inlineData.mimeType',
+    ],
+    [
       withPart({ inlineData: { mimeType: 'image/png', data: 'not base64!' } }),
       'invalid_value',
       'contents.0.parts.0.inlineData.data',

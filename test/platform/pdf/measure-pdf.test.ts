@@ -48,6 +48,20 @@ describe('the size of a PDF', () => {
     expect(of(stream(9, shown(long), 'compressed texts', '/Subtype /Image'))).toBe(long.length);
   });
 
+  it('has the text of a form as often as a page draws it', () => {
+    const form = stream(8, shown('hello'), 'compressed texts', '/Subtype /Form');
+    const of = (content: string, ...more: Buffer[]) =>
+      measure(assembled([catalog, tree(2, '3 0 R'), page(3), form, stream(9, content), ...more]));
+    expect(of('/F0 Do')).toEqual({ pages: 1, textBytes: 5 });
+    expect(of('/F0 Do '.repeat(7))).toEqual({ pages: 1, textBytes: 35 });
+    expect(of('/F0 Do '.repeat(1_000))).toBeNull();
+    const nested = stream(7, '/F0 Do '.repeat(2), 'compressed texts', '/Subtype /Form');
+    expect(of('/F1 Do', nested)).toBeNull();
+    const markers = stream(8, '0 0 m 1 1 l S', 'compressed texts', '/Subtype /Form');
+    const drawn = [catalog, tree(2, '3 0 R'), page(3), markers, stream(9, '/M0 Do '.repeat(1_000))];
+    expect(measure(assembled(drawn))).toEqual({ pages: 1, textBytes: 0 });
+  });
+
   it('has no text of pictures, fonts and drawings', () => {
     const of = (content: Buffer) => measure(assembled([catalog, tree(2, '3 0 R'), page(3), content]));
     expect(of(rawStream(9, Buffer.from('(a) BT (b)'), '/Subtype /Image /Filter /DCTDecode'))).toMatchObject({
