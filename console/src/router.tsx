@@ -46,7 +46,7 @@ const texts =
 
 // As constants, because the compiler does not infer them where they stand beside a loader.
 const taskSearch = texts('status', 'type', 'model', 'project', 'unknown');
-const chatSearch = texts('outcome', 'reason', 'model', 'channel', 'project', 'key', 'ended_after', 'ended_before');
+const chatSearch = texts('outcome', 'reason', 'model', 'channel', 'project', 'key', 'created_after', 'created_before');
 const deliverySearch = texts('state', 'project', 'task');
 const auditSearch = texts('subject', 'by', 'action');
 const summarySearch = texts('month');

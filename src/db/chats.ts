@@ -3,8 +3,11 @@ import { boughtCost } from './attempt-details.ts';
 import type { Database } from './database.ts';
 import { unixSeconds } from './unix-seconds.ts';
 
-/** `running`: its credits are held. `settled`: it was charged, perhaps nothing for an empty answer. `refunded`: its hold was given back. */
-export const chatOutcomes = ['running', 'settled', 'refunded'] as const;
+/**
+ * `running`: its credits are held. `succeeded`: it was charged for a whole answer. `incomplete`: it was charged for what came of an answer,
+ * perhaps nothing for an empty one. `refunded`: its hold was given back.
+ */
+export const chatOutcomes = ['running', 'succeeded', 'incomplete', 'refunded'] as const;
 export type ChatOutcome = (typeof chatOutcomes)[number];
 
 /** A chat whose credits were held, without its content, which is never stored. Times are unix seconds. */
@@ -18,7 +21,7 @@ export interface ChatView {
   reason: ChatEndReason | null;
   /** The names of the channels that were called, in order. Only the last one is known once the rows of the calls are deleted. */
   channels: string[];
-  /** Null unless it was settled. */
+  /** Null unless it was charged. */
   inputTokens: number | null;
   outputTokens: number | null;
   usageEstimated: boolean;
@@ -41,7 +44,7 @@ export const runningChat = `h.id as request_id, h.project_id, h.key_id, h.model_
   h.amount as held, 0::bigint as charged, 0::bigint as cost_micro_usd, h.created_at as started, null::timestamptz as ended, h.expires_at as expires`;
 
 /** SQL for the chats that have ended: rows of `ledger_entry e` that `isEndOfChat`. */
-export const endedChat = `e.request_id, e.project_id, e.key_id, e.model_id, case e.kind when 'settle' then 'settled' else 'refunded' end as outcome,
+export const endedChat = `e.request_id, e.project_id, e.key_id, e.model_id, case when e.kind = 'refund' then 'refunded' when e.reason is null then 'succeeded' else 'incomplete' end as outcome,
   e.reason, e.channel_id, null::text as channel_name, e.input_tokens, e.output_tokens, e.usage_estimated,
   e.held, -e.credits as charged, e.cost_micro_usd, e.began_at as started, e.created_at as ended, null::timestamptz as expires`;
 

@@ -22,10 +22,10 @@ export interface ChatFilter {
   channel?: string | undefined;
   outcome?: ChatOutcome | undefined;
   reason?: ChatEndReason | undefined;
-  /** Unix seconds: chats that ended at this time or later, and those that run. */
-  endedFrom?: number | undefined;
-  /** Unix seconds: chats that ended earlier. */
-  endedBefore?: number | undefined;
+  /** Unix seconds: chats that began at this time or later. */
+  createdFrom?: number | undefined;
+  /** Unix seconds: chats that began earlier. */
+  createdBefore?: number | undefined;
 }
 
 /** Matches the position of a chat in the list: among those that run by the time of its hold, or else by the time of its end. */
@@ -50,9 +50,9 @@ export async function listChats(
   const channelId = filter.channel === undefined ? undefined : await findChannelId(database, filter.channel);
   if (channelId === null) return { items: [], next: null };
   const start = startOf(after);
-  const { outcome, reason, endedBefore } = filter;
-  // Those that run have no reason and no end.
-  const mayRun = (outcome ?? 'running') === 'running' && reason === undefined && endedBefore === undefined;
+  const { outcome, reason } = filter;
+  // Those that run have no reason.
+  const mayRun = (outcome ?? 'running') === 'running' && reason === undefined;
   const parts = {
     running: mayRun ? start.running : null,
     ended: outcome === 'running' ? null : start.ended,
@@ -125,16 +125,16 @@ function statementOf(
   return { name: `list-chats-${scannedMax}-${shapeOf({ ...filter, ...parts })}`, text, values };
 }
 
-/** A letter for each condition, because PostgreSQL cuts names of statements at 63 characters. */
+/** A letter for each condition, and one for the outcome, whose condition is in the text, because PostgreSQL cuts names of statements at 63 characters. */
 const letters: Readonly<Record<keyof ChatFilter | keyof Parts, string>> = {
   ...{ projectId: 'p', keyId: 'k', modelId: 'm', channel: 'c', outcome: 'o', reason: 'r' },
-  ...{ endedFrom: 'f', endedBefore: 'b', running: 'R', ended: 'E' },
+  ...{ createdFrom: 'f', createdBefore: 'b', running: 'R', ended: 'E' },
 };
 
 const shapeOf = (conditions: ChatFilter & Parts): string =>
   (Object.keys(letters) as (keyof typeof letters)[])
     .filter((name) => conditions[name] !== undefined && conditions[name] !== null)
-    .map((name) => letters[name])
+    .map((name) => letters[name] + (name === 'outcome' ? (conditions.outcome?.[0] ?? '') : ''))
     .join('');
 
 type Bind = (value: unknown) => string;
@@ -143,7 +143,7 @@ const microsecondsOf = (time: string): string => `(extract(epoch from ${time}) *
 
 /** The holds of chats, which are as many as requests run. */
 function runningText(
-  { projectId, keyId, modelId, channel }: ChatFilter,
+  { projectId, keyId, modelId, channel, createdFrom, createdBefore }: ChatFilter,
   { microseconds, id }: TimePosition,
   bind: Bind,
 ): string {
@@ -152,6 +152,7 @@ function runningText(
     ...(projectId === undefined ? [] : [`h.project_id = ${bind(projectId)}`]),
     ...(keyId === undefined ? [] : [`h.key_id = ${bind(keyId)}`]),
     ...(modelId === undefined ? [] : [`h.model_id = ${bind(modelId)}`]),
+    ...beganWithin('h.created_at', { createdFrom, createdBefore }, bind),
     ...(channel === undefined ? [] : [wasCalled(bind(channel), 'h.channel_id', 'h.id')]),
   ];
   return `select ${runningChat}, 'running.' || ${microsecondsOf('h.created_at')} || '.' || h.id as position
@@ -164,11 +165,10 @@ function endedText(filter: ChatFilter, position: TimePosition, bind: Bind): { sc
   const isOwned = keyId !== undefined || projectId !== undefined;
   const conditions = isOwned ? ownedRange(filter, position, bind) : idRange(filter, position, bind);
   const match = [
-    ...(filter.endedBefore === undefined ? [] : [`e.created_at < to_timestamp(${bind(filter.endedBefore)})`]),
-    ...(filter.endedFrom === undefined ? [] : [`e.created_at >= to_timestamp(${bind(filter.endedFrom)})`]),
+    ...beganWithin('e.began_at', filter, bind),
     ...(keyId !== undefined && projectId !== undefined ? [`e.project_id = ${bind(projectId)}`] : []),
     ...(modelId === undefined ? [] : [`e.model_id = ${bind(modelId)}`]),
-    ...(outcome === undefined ? [] : [`e.kind = ${bind(outcome === 'settled' ? 'settle' : 'refund')}`]),
+    ...(outcome === undefined ? [] : [isOutcome[outcome]]),
     ...(reason === undefined ? [] : [`e.reason = ${bind(reason)}`]),
     ...(channel === undefined
       ? []
@@ -179,26 +179,42 @@ function endedText(filter: ChatFilter, position: TimePosition, bind: Bind): { sc
 }
 
 /** The entries of a key, or else of a project, by the index of their times. */
-function ownedRange({ keyId, projectId, endedFrom, endedBefore }: ChatFilter, position: TimePosition, bind: Bind) {
-  const { microseconds, id } = earlierPosition(position, endedBefore);
+function ownedRange({ keyId, projectId, createdFrom, createdBefore }: ChatFilter, position: TimePosition, bind: Bind) {
+  const { microseconds, id } = earlierPosition(position, createdBefore && createdBefore + LONGEST_CHAT_SECONDS);
   return [
     keyId === undefined ? `e.project_id = ${bind(projectId)}` : `e.key_id = ${bind(keyId)}`,
     `(e.created_at, e.id) < (${timeOfPosition(bind(microseconds))}, ${bind(Number(id))}::bigint)`,
-    ...(endedFrom === undefined ? [] : [`e.created_at >= to_timestamp(${bind(endedFrom)})`]),
+    ...(createdFrom === undefined ? [] : [`e.created_at >= to_timestamp(${bind(createdFrom)})`]),
   ];
 }
+
+const isOutcome: Readonly<Record<ChatOutcome, string>> = {
+  // Not in the ledger yet.
+  running: 'false',
+  succeeded: `e.kind = 'settle' and e.reason is null`,
+  incomplete: `e.kind = 'settle' and e.reason is not null`,
+  refunded: `e.kind = 'refund'`,
+};
+
+/** Entries are in the order of the ends, which come no later than this after the beginnings. */
+const LONGEST_CHAT_SECONDS = 86_400;
+
+const beganWithin = (column: string, { createdFrom, createdBefore }: ChatFilter, bind: Bind): string[] => [
+  ...(createdBefore === undefined ? [] : [`${column} < to_timestamp(${bind(createdBefore)})`]),
+  ...(createdFrom === undefined ? [] : [`${column} >= to_timestamp(${bind(createdFrom)})`]),
+];
 
 /** Entries that were written at the same moment may have their ids the other way round. */
 const SLACK = `interval '1 minute'`;
 
 /** The entries of everybody, by their ids. */
-function idRange({ endedFrom, endedBefore }: ChatFilter, { id }: TimePosition, bind: Bind) {
+function idRange({ createdFrom, createdBefore }: ChatFilter, { id }: TimePosition, bind: Bind) {
   const since = (seconds: number, slack: string): string =>
     `(select first_entry_since(to_timestamp(${bind(seconds)}) ${slack}))`;
   return [
     `e.id < ${bind(id === '' ? Number.MAX_SAFE_INTEGER : Number(id))}::bigint`,
-    ...(endedBefore === undefined ? [] : [`e.id < ${since(endedBefore, `+ ${SLACK}`)}`]),
-    ...(endedFrom === undefined ? [] : [`e.id >= ${since(endedFrom, `- ${SLACK}`)}`]),
+    ...(createdBefore === undefined ? [] : [`e.id < ${since(createdBefore + LONGEST_CHAT_SECONDS, `+ ${SLACK}`)}`]),
+    ...(createdFrom === undefined ? [] : [`e.id >= ${since(createdFrom, `- ${SLACK}`)}`]),
   ];
 }
 

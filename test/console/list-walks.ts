@@ -22,8 +22,8 @@ export const listWalks: readonly Walk[] = [
         { type: ['Channel', 'nobody'], asks: { channel: 'nobody' } },
         { type: ['Project', stage.pilot.projectId], asks: { project: stage.pilot.projectId } },
         { type: ['Key', stage.pilot.keyId], asks: { key: stage.pilot.keyId } },
-        { type: ['Ended after', '1d'], asks: { ended_after: '1d' } },
-        { type: ['Ended before', '1d'], asks: { ended_before: '1d' } },
+        { type: ['Began after', '1d'], asks: { created_after: '1d' } },
+        { type: ['Began before', '1d'], asks: { created_before: '1d' } },
       ]);
       await filterBy(visit, admin, '/deliveries', 'task_id', [
         { choose: ['State', 'Delivered'], asks: { state: 'delivered' } },

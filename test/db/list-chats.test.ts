@@ -19,7 +19,7 @@ let chats: ChatLedger;
 /** Two projects, the first with two keys. */
 let books: readonly [Book, Book, Book];
 /** Every chat in the order of the list, newest first, those that run before those that ended. */
-let expected: { requestId: string; facts: Required<Omit<ChatFilter, 'endedFrom' | 'endedBefore'>> }[];
+let expected: { requestId: string; facts: Required<Omit<ChatFilter, 'createdFrom' | 'createdBefore'>> }[];
 
 /** The channels by their ids: the first call of every fourth chat fails, and its second call is to the other channel. */
 const channels = ['chn_first', 'chn_second'];
@@ -79,7 +79,7 @@ async function endOne(n: number): Promise<(typeof expected)[number]> {
     await chats.end({ ...settledEnd(admission, 3), costMicroUsd: 5, ...facts, attempt });
   }
   return expectedChat(n, {
-    outcome: isRefunded ? 'refunded' : 'settled',
+    outcome: isRefunded ? 'refunded' : 'succeeded',
     channel: isSecond ? 'chn_second-name' : 'none',
   });
 }
@@ -147,9 +147,12 @@ describe('listChats', () => {
       ['a key of another project', { projectId: other.projectId, keyId: book.keyId }],
       ['a model', { modelId: 'model-3' }],
       ['a model of a project', { projectId: other.projectId, modelId: 'model-3' }],
-      ...(['running', 'settled', 'refunded'] as const).map((outcome): [string, ChatFilter] => [outcome, { outcome }]),
+      ...(['running', 'succeeded', 'incomplete', 'refunded'] as const).map((outcome): [string, ChatFilter] => [
+        outcome,
+        { outcome },
+      ]),
       ['a reason', { reason: 'upstream_failed' }],
-      ['a reason of another outcome', { reason: 'upstream_failed', outcome: 'settled' }],
+      ['a reason of another outcome', { reason: 'upstream_failed', outcome: 'incomplete' }],
       ['a channel that was called second', { channel: 'chn_second-name' }],
       ['an unknown channel', { channel: 'nobody' }],
     ];
@@ -170,17 +173,19 @@ describe('listChats', () => {
     expect((await pagesOf({ channel: 'chn_first' }, 10)).flat()).toEqual(expectedOf(() => true));
   });
 
-  it('finds the chats of a time by their ends, to the second, of all projects and of one', async () => {
+  it('finds the chats of a time by their beginnings, to the second, of all projects and of one', async () => {
     const order = expected.filter(({ facts }) => facts.outcome !== 'running');
-    const [endedFrom, endedBefore] = [newest - 30 * apart, newest - 10 * apart];
+    const [createdFrom, createdBefore] = [newest - 31 * apart, newest - 11 * apart];
     const between = order.slice(11, 31);
-    expect((await pagesOf({ endedFrom, endedBefore }, 6)).flat()).toEqual(between.map(({ requestId }) => requestId));
+    expect((await pagesOf({ createdFrom, createdBefore }, 6)).flat()).toEqual(
+      between.map(({ requestId }) => requestId),
+    );
     const { projectId } = books[2];
     const own = between.filter(({ facts }) => facts.projectId === projectId).map(({ requestId }) => requestId);
-    expect((await pagesOf({ endedFrom, endedBefore, projectId }, 3)).flat()).toEqual(own);
-    // Those that run end later.
+    expect((await pagesOf({ createdFrom, createdBefore, projectId }, 3)).flat()).toEqual(own);
+    // Those that run began later.
     const running = expected.slice(0, 3).map(({ requestId }) => requestId);
-    expect((await pagesOf({ endedFrom: newest }, 6)).flat()).toEqual([...running, order[0]?.requestId]);
+    expect((await pagesOf({ createdFrom: newest - apart }, 6)).flat()).toEqual([...running, order[0]?.requestId]);
   });
 
   it('stops after a bounded number of entries, with fewer rows and a further page', async () => {

@@ -32,8 +32,6 @@ const known: Readonly<Record<string, readonly string[]>> = {
   from: [String(now - 90 * daySeconds), String(now - daySeconds)],
   to: [String(now - daySeconds)],
   createdAfter: [String(now - 20 * daySeconds)],
-  endedAfter: [String(now - 20 * daySeconds)],
-  endedBefore: [String(now - 20 * daySeconds)],
   createdBefore: [String(now - 20 * daySeconds)],
   groupBy: ['day', 'model', 'key'],
   tz: ['Europe/Berlin', 'Asia/Kolkata'],

@@ -1712,34 +1712,34 @@ export interface components {
       key_id: string;
       model: string;
       /**
-       * @description `running`: its credits are held. `settled`: it was charged, perhaps 0. `refunded`: the hold was given back.
+       * @description `running`: its credits are held. `succeeded`: charged for a whole answer. `incomplete`: charged for what came of an answer that broke off, perhaps 0. `refunded`: the hold was given back.
        * @enum {string}
        */
-      outcome: 'running' | 'settled' | 'refunded';
+      outcome: 'running' | 'succeeded' | 'incomplete' | 'refunded';
       /** @description Why it was refunded, or why a charged answer is not whole or cost nothing. Null for a whole answer, for a chat that runs, and for what an earlier release ended. */
       reason: components['schemas']['EndReason'] | null;
       /** @description That were called, in order. Only the last one once the rows of old calls are deleted. */
       channels: string[];
-      /** @description Null unless it was settled. */
-      tokens: {
-        input: number;
-        output: number;
-        /** @description The provider did not count them. */
-        estimated: boolean;
-      } | null;
+      /** @description Null unless it was charged. */
+      input_tokens: number | null;
+      /** @description Null unless it was charged. */
+      output_tokens: number | null;
+      /** @description The provider did not count the tokens. */
+      usage_estimated: boolean;
       credits: {
-        held: number;
+        /** @description For the worst case, when it began. */
+        reserved: number;
         charged: number;
-        /** @description By adjustments after the charge. */
-        given_back: number;
+        /** @description The whole reservation of a refunded chat; else what adjustments gave back after the charge. */
+        refunded: number;
       };
       /** @description Of all its calls, by the catalog. */
       cost_micro_usd: number;
       /**
-       * @description When its credits were held.
+       * @description When its credits were reserved.
        * @example 1795478400
        */
-      started_at: number;
+      created_at: number;
       ended_at: number | null;
       took_ms: number | null;
     };
@@ -1752,34 +1752,34 @@ export interface components {
       key_id: string;
       model: string;
       /**
-       * @description `running`: its credits are held. `settled`: it was charged, perhaps 0. `refunded`: the hold was given back.
+       * @description `running`: its credits are held. `succeeded`: charged for a whole answer. `incomplete`: charged for what came of an answer that broke off, perhaps 0. `refunded`: the hold was given back.
        * @enum {string}
        */
-      outcome: 'running' | 'settled' | 'refunded';
+      outcome: 'running' | 'succeeded' | 'incomplete' | 'refunded';
       /** @description Why it was refunded, or why a charged answer is not whole or cost nothing. Null for a whole answer, for a chat that runs, and for what an earlier release ended. */
       reason: components['schemas']['EndReason'] | null;
       /** @description That were called, in order. Only the last one once the rows of old calls are deleted. */
       channels: string[];
-      /** @description Null unless it was settled. */
-      tokens: {
-        input: number;
-        output: number;
-        /** @description The provider did not count them. */
-        estimated: boolean;
-      } | null;
+      /** @description Null unless it was charged. */
+      input_tokens: number | null;
+      /** @description Null unless it was charged. */
+      output_tokens: number | null;
+      /** @description The provider did not count the tokens. */
+      usage_estimated: boolean;
       credits: {
-        held: number;
+        /** @description For the worst case, when it began. */
+        reserved: number;
         charged: number;
-        /** @description By adjustments after the charge. */
-        given_back: number;
+        /** @description The whole reservation of a refunded chat; else what adjustments gave back after the charge. */
+        refunded: number;
       };
       /** @description Of all its calls, by the catalog. */
       cost_micro_usd: number;
       /**
-       * @description When its credits were held.
+       * @description When its credits were reserved.
        * @example 1795478400
        */
-      started_at: number;
+      created_at: number;
       ended_at: number | null;
       took_ms: number | null;
       /** @description Why it ended as it did, in sentences. */
@@ -4257,7 +4257,7 @@ export interface operations {
         /** @description show only chats for which this channel was called */
         channel?: string;
         /** @description show only this outcome */
-        outcome?: 'running' | 'settled' | 'refunded';
+        outcome?: 'running' | 'succeeded' | 'incomplete' | 'refunded';
         /** @description show only chats that ended for this reason */
         reason?:
           | 'request_refused'
@@ -4275,10 +4275,10 @@ export interface operations {
           | 'admitted_late'
           | 'not_delivered'
           | 'empty_answer';
-        /** @description show only chats that ended at this time or later, such as 2h (ago), or run */
-        ended_after?: string | number;
-        /** @description show only chats that ended before this time */
-        ended_before?: string | number;
+        /** @description show only chats that began at this time or later, such as 2h (ago) */
+        created_after?: string | number;
+        /** @description show only chats that began before this time */
+        created_before?: string | number;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
         /** @description continue after the last row of an earlier list */

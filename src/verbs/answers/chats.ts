@@ -12,7 +12,7 @@ const row = {
   outcome: z
     .enum(chatOutcomes)
     .describe(
-      '`running`: its credits are held. `settled`: it was charged, perhaps 0. `refunded`: the hold was given back.',
+      '`running`: its credits are held. `succeeded`: charged for a whole answer. `incomplete`: charged for what came of an answer that broke off, perhaps 0. `refunded`: the hold was given back.',
     ),
   reason: EndReason.nullable().describe(
     'Why it was refunded, or why a charged answer is not whole or cost nothing. Null for a whole answer, for a chat that runs, and for what an earlier release ended.',
@@ -20,17 +20,18 @@ const row = {
   channels: z
     .array(z.string())
     .describe('That were called, in order. Only the last one once the rows of old calls are deleted.'),
-  tokens: z
-    .object({ input: z.int(), output: z.int(), estimated: z.boolean().describe('The provider did not count them.') })
-    .nullable()
-    .describe('Null unless it was settled.'),
+  input_tokens: z.int().nullable().describe('Null unless it was charged.'),
+  output_tokens: z.int().nullable().describe('Null unless it was charged.'),
+  usage_estimated: z.boolean().describe('The provider did not count the tokens.'),
   credits: z.object({
-    held: z.int(),
+    reserved: z.int().describe('For the worst case, when it began.'),
     charged: z.int(),
-    given_back: z.int().describe('By adjustments after the charge.'),
+    refunded: z
+      .int()
+      .describe('The whole reservation of a refunded chat; else what adjustments gave back after the charge.'),
   }),
   cost_micro_usd: z.number().describe('Of all its calls, by the catalog.'),
-  started_at: time.describe('When its credits were held.'),
+  created_at: time.describe('When its credits were reserved.'),
   ended_at: timeOrNull,
   took_ms: z.number().nullable(),
 };

@@ -25,23 +25,23 @@ const list = verb({
     reason: option('<reason>', z.enum(chatEndReasons).optional()).describe(
       'show only chats that ended for this reason',
     ),
-    endedAfter: option('<time>', pastMoment.optional()).describe(
-      'show only chats that ended at this time or later, such as 2h (ago), or run',
+    createdAfter: option('<time>', pastMoment.optional()).describe(
+      'show only chats that began at this time or later, such as 2h (ago)',
     ),
-    endedBefore: option('<time>', pastMoment.optional()).describe('show only chats that ended before this time'),
+    createdBefore: option('<time>', pastMoment.optional()).describe('show only chats that began before this time'),
     ...pageInput('chats', 50, chatPosition),
   },
   route: { method: 'GET', path: '/chats', role: 'viewer' },
   answer: listOf(ChatRow),
   needs: 'database',
-  async run({ db }, { project, key, model, channel, outcome, reason, endedAfter, endedBefore, ...page }) {
+  async run({ db }, { project, key, model, channel, outcome, reason, createdAfter, createdBefore, ...page }) {
     const filter = {
       ...{ projectId: project, keyId: key, modelId: model, channel, outcome, reason },
-      endedFrom: unixSecondsOf(endedAfter),
-      endedBefore: unixSecondsOf(endedBefore),
+      createdFrom: unixSecondsOf(createdAfter),
+      createdBefore: unixSecondsOf(createdBefore),
     };
     const toLine = (chat: ChatView) => {
-      const { tokens, credits } = chatRow(chat);
+      const { credits, input_tokens: input, output_tokens: output } = chatRow(chat);
       return {
         request_id: chat.requestId,
         project_id: chat.projectId,
@@ -49,10 +49,10 @@ const list = verb({
         outcome: chat.outcome,
         reason: chat.reason,
         channels: chat.channels.join(', '),
-        tokens: tokens && `${tokens.input}+${tokens.output}`,
+        tokens: input === null ? null : `${input}+${output}`,
         charged: credits.charged,
-        given_back: credits.given_back,
-        started_at: time(chat.startedAt),
+        refunded: credits.refunded,
+        created_at: time(chat.startedAt),
         took_ms: chat.tookMs,
       };
     };
@@ -77,12 +77,10 @@ const show = verb({
     const about = facts({
       ...row,
       channels: chat.channels.join(', '),
-      tokens:
-        row.tokens && `${row.tokens.input} in, ${row.tokens.output} out${row.tokens.estimated ? ' (estimated)' : ''}`,
       credits: Object.entries(row.credits)
         .map(([name, credits]) => `${name} ${credits}`)
         .join(', '),
-      started_at: time(chat.startedAt),
+      created_at: time(chat.startedAt),
       ended_at: time(chat.endedAt),
       expires_at: time(chat.expiresAt),
     });
@@ -107,6 +105,8 @@ const callTable = (calls: readonly ChatCall[]): string =>
     'The rows of its calls are deleted.',
   );
 
+const isCharged = ({ outcome }: ChatView): boolean => outcome === 'succeeded' || outcome === 'incomplete';
+
 /** A chat as `--json` shows it. */
 const chatRow = (chat: ChatView): z.input<typeof ChatRow> => ({
   request_id: chat.requestId,
@@ -116,13 +116,16 @@ const chatRow = (chat: ChatView): z.input<typeof ChatRow> => ({
   outcome: chat.outcome,
   reason: chat.reason,
   channels: chat.channels,
-  tokens:
-    chat.outcome === 'settled'
-      ? { input: chat.inputTokens ?? 0, output: chat.outputTokens ?? 0, estimated: chat.usageEstimated }
-      : null,
-  credits: { held: chat.creditsHeld, charged: chat.creditsCharged, given_back: chat.creditsGivenBack },
+  input_tokens: isCharged(chat) ? (chat.inputTokens ?? 0) : null,
+  output_tokens: isCharged(chat) ? (chat.outputTokens ?? 0) : null,
+  usage_estimated: chat.usageEstimated,
+  credits: {
+    reserved: chat.creditsHeld,
+    charged: chat.creditsCharged,
+    refunded: chat.outcome === 'refunded' ? chat.creditsHeld : chat.creditsGivenBack,
+  },
   cost_micro_usd: chat.costMicroUsd,
-  started_at: chat.startedAt,
+  created_at: chat.startedAt,
   ended_at: chat.endedAt,
   took_ms: chat.tookMs,
 });

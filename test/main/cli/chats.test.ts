@@ -51,10 +51,17 @@ describe('tollgate chats show', () => {
     const shown = await done('chats', 'show', requestId);
     expect(shown).toMatchObject({
       ...{ request_id: requestId, project_id: project.projectId, key_id: project.keyId, model: 'model-a' },
-      ...{ outcome: 'refunded', reason: 'upstream_rate_limited', tokens: null, channels: ['channel-a'] },
+      ...{
+        outcome: 'refunded',
+        reason: 'upstream_rate_limited',
+        input_tokens: null,
+        output_tokens: null,
+        channels: ['channel-a'],
+      },
       explanation:
         'The last channel that was called was over the rate limit of its provider. The hold of 5 credits was given back, and nothing was charged.',
-      credits: { held: 5, charged: 0, given_back: 0 },
+      credits: { reserved: 5, charged: 0, refunded: 5 },
+      created_at: expect.any(Number),
       ...{ cost_micro_usd: 0, took_ms: expect.any(Number), expires_at: null },
       attempts_detail: [
         {
@@ -73,10 +80,10 @@ describe('tollgate chats show', () => {
     const { requestId } = whole;
     await adjustCredits(home, { requestId, amount: 1, reason: 'sorry', actor: 'test' });
     expect(await done('chats', 'show', requestId)).toMatchObject({
-      ...{ outcome: 'settled', reason: null, cost_micro_usd: 77 },
+      ...{ outcome: 'succeeded', reason: null, cost_micro_usd: 77 },
       explanation: 'The chat ended with an answer. 4 credits of 10 held were charged. 1 credit was given back later.',
-      tokens: { input: 120, output: 30, estimated: false },
-      credits: { held: 10, charged: 4, given_back: 1 },
+      ...{ input_tokens: 120, output_tokens: 30, usage_estimated: false },
+      credits: { reserved: 10, charged: 4, refunded: 1 },
       attempts_detail: [{ n: 1, channel: 'chn_a', outcome: 'ok', cost_micro_usd: 77, detail: null }],
       ledger: [{ kind: 'adjust', reference: 'sorry', reason: null }, { kind: 'settle' }],
     });
@@ -104,12 +111,14 @@ describe('tollgate chats list', () => {
 
   it('lists those that run first, and filters by outcome, reason, key, model and time', async () => {
     expect(await idsOf()).toEqual([running.requestId, refunded.requestId, whole.requestId]);
-    expect(await idsOf('--outcome', 'settled')).toEqual([whole.requestId]);
+    expect(await idsOf('--outcome', 'succeeded')).toEqual([whole.requestId]);
     expect(await idsOf('--reason', 'upstream_rate_limited', '--key', project.keyId)).toEqual([refunded.requestId]);
     expect(await idsOf('--model', 'model-b')).toEqual([]);
+    expect(await idsOf('--outcome', 'incomplete')).toEqual([]);
+    expect(await idsOf('--created-before', '2030-01-31T12:00:00Z')).toHaveLength(3);
     // Spans are counted back from now.
-    expect(await idsOf('--ended-after', '1h')).toHaveLength(3);
-    expect(await idsOf('--ended-before', '1h')).toEqual([]);
+    expect(await idsOf('--created-after', '1h')).toHaveLength(3);
+    expect(await idsOf('--created-before', '1h')).toEqual([]);
   });
 
   it('continues after a cursor, and shows people a line for each', async () => {

@@ -3,13 +3,19 @@ import type { ChatRow } from '../../api/admin-types.ts';
 type Outcome = ChatRow['outcome'];
 
 /** The words of the ledger page for the outcomes of a chat. */
-const names: Record<Outcome, string> = { running: 'running', settled: 'charged', refunded: 'refunded' };
+const names: Record<Outcome, string> = {
+  running: 'running',
+  succeeded: 'charged',
+  incomplete: 'incomplete',
+  refunded: 'refunded',
+};
 
 export const outcomeName = (outcome: Outcome): string => names[outcome];
 
 export const outcomes: readonly { value: Outcome; label: string }[] = [
   { value: 'running', label: 'Running' },
-  { value: 'settled', label: 'Charged' },
+  { value: 'succeeded', label: 'Charged' },
+  { value: 'incomplete', label: 'Incomplete' },
   { value: 'refunded', label: 'Refunded' },
 ];
 

@@ -33,15 +33,15 @@ export default function RequestList() {
         <TextFilter label="Project" value={search.project} onChange={filter('project')} placeholder="prj_…" />
         <TextFilter label="Key" value={search.key} onChange={filter('key')} placeholder="key_…" />
         <TextFilter
-          label="Ended after"
-          value={search.ended_after}
-          onChange={filter('ended_after')}
+          label="Began after"
+          value={search.created_after}
+          onChange={filter('created_after')}
           placeholder="2h (ago) or 2026-11-26"
         />
         <TextFilter
-          label="Ended before"
-          value={search.ended_before}
-          onChange={filter('ended_before')}
+          label="Began before"
+          value={search.created_before}
+          onChange={filter('created_before')}
           placeholder="2h (ago) or 2026-11-26"
         />
       </Group>
@@ -80,6 +80,10 @@ function None({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }
   );
 }
 
+/** What was charged, without what was given back later. */
+const paidFor = ({ outcome, credits }: ChatRow): number =>
+  outcome === 'refunded' ? 0 : credits.charged - credits.refunded;
+
 const columnsOf = (projectName: (id: string) => string): Columns<ChatRow> => [
   {
     accessorKey: 'request_id',
@@ -116,8 +120,8 @@ const columnsOf = (projectName: (id: string) => string): Columns<ChatRow> => [
   {
     id: 'credits',
     header: 'Credits',
-    accessorFn: ({ credits }) => credits.charged - credits.given_back,
-    cell: ({ row: { original } }) => number(original.credits.charged - original.credits.given_back),
+    accessorFn: paidFor,
+    cell: ({ row: { original } }) => number(paidFor(original)),
     ...numeric,
   },
   {
@@ -129,5 +133,5 @@ const columnsOf = (projectName: (id: string) => string): Columns<ChatRow> => [
     ),
     ...numeric,
   },
-  { accessorKey: 'started_at', header: 'Began', cell: ({ row: { original: chat } }) => <When at={chat.started_at} /> },
+  { accessorKey: 'created_at', header: 'Began', cell: ({ row: { original: chat } }) => <When at={chat.created_at} /> },
 ];

@@ -36,7 +36,7 @@ export default function RequestPage() {
 
 function Summary({ chat }: { chat: ChatTimeline }) {
   const projectName = useProjectNames();
-  const { held, charged, given_back: givenBack } = chat.credits;
+  const { reserved, charged, refunded } = chat.credits;
   return (
     <Card withBorder>
       <Text mb="md">{chat.explanation}</Text>
@@ -67,11 +67,11 @@ function Summary({ chat }: { chat: ChatTimeline }) {
               {chat.key_id}
             </Code>,
           ],
-          ['Credits', `${credits(charged)} charged of ${number(held)} held`],
-          ['Given back', givenBack > 0 ? credits(givenBack) : null],
-          ['Tokens', chat.tokens && tokensOf(chat.tokens)],
+          ['Credits', `${credits(charged)} charged of ${number(reserved)} held`],
+          ['Given back', refunded > 0 ? credits(refunded) : null],
+          ['Tokens', tokensOf(chat)],
           ['Our cost', usd(chat.cost_micro_usd)],
-          ['Began', time(chat.started_at)],
+          ['Began', time(chat.created_at)],
           ['Ended', chat.ended_at && time(chat.ended_at)],
           ['Took', chat.took_ms === null ? null : milliseconds(chat.took_ms)],
           ['Held until', chat.expires_at && time(chat.expires_at)],
@@ -81,8 +81,10 @@ function Summary({ chat }: { chat: ChatTimeline }) {
   );
 }
 
-const tokensOf = ({ input, output, estimated }: NonNullable<ChatTimeline['tokens']>): string =>
-  `${number(input)} in, ${number(output)} out${estimated ? ' (estimated)' : ''}`;
+const tokensOf = ({ input_tokens: input, output_tokens: output, usage_estimated: isEstimated }: ChatTimeline) =>
+  input === null || output === null
+    ? null
+    : `${number(input)} in, ${number(output)} out${isEstimated ? ' (estimated)' : ''}`;
 
 function Calls({ calls }: { calls: ChatCall[] }) {
   return (
