@@ -140,8 +140,7 @@ function toMessages({ messages, traits }: UpstreamChat): RequestBody[] {
 
 function toMessage(message: ChatMessage): RequestBody {
   if (message.role === 'tool') {
-    const content = message.isError ? resultText(message) : toContent(message.content);
-    return { role: 'tool', tool_call_id: message.toolCallId, content };
+    return { role: 'tool', tool_call_id: message.toolCallId, content: resultText(message) };
   }
   // OpenAI accepts `developer` and `system`, compatible providers accept `system` only.
   const role = message.role === 'developer' ? 'system' : message.role;
@@ -154,7 +153,12 @@ function toMessage(message: ChatMessage): RequestBody {
   };
 }
 
-const toContent = (content: ChatContent) => (typeof content === 'string' ? content : content.map(toPart));
+/** One text is sent as text, because some compatible providers take no list of parts. */
+function toContent(content: ChatContent): string | (JsonObject | RequestBody)[] {
+  if (typeof content === 'string') return content;
+  const [first] = content;
+  return content.length === 1 && first?.type === 'text' ? first.text : content.map(toPart);
+}
 
 function toPart(part: ChatPart): JsonObject | RequestBody {
   if (part.type === 'text') return { type: 'text', text: part.text };

@@ -6,6 +6,7 @@ import type {
   TextBlock,
   ToolReferenceBlock,
 } from './anthropic-chat-fields.ts';
+import { markedParts } from './cache-mark.ts';
 import { given, isGiven } from './chat-fields.ts';
 import { notStored, toFilePart } from './document-part.ts';
 
@@ -64,14 +65,3 @@ function toContentDocument(
   const all: ChatPart[] = heading === '' ? parts : [{ type: 'text', text: heading }, ...parts];
   return isGiven(cacheControl) ? markedParts(all, cacheControl) : all;
 }
-
-/** The content with a mark for the prompt cache at its end, unless there is one. */
-export function marked<Content extends ChatContent | null>(
-  content: Content,
-  cacheControl: CacheControl,
-): ChatContent | Content {
-  return markedParts(typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []), cacheControl);
-}
-
-const markedParts = (parts: readonly ChatPart[], cacheControl: CacheControl): ChatPart[] =>
-  parts.map((part, index) => (index === parts.length - 1 ? { cacheControl, ...part } : part));

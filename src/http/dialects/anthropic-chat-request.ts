@@ -23,7 +23,8 @@ import {
   type Tool,
   type UserBlock,
 } from './anthropic-chat-fields.ts';
-import { marked, toContent, toParts } from './anthropic-chat-parts.ts';
+import { toContent, toParts } from './anthropic-chat-parts.ts';
+import { marked } from './cache-mark.ts';
 import { given, isGiven } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
 import type { OfferedTools } from './offered-tools.ts';
@@ -296,10 +297,9 @@ const toToolCall = (block: AssistantBlock): ToolCall[] =>
 function markedAtItsEnd(messages: readonly ChatMessage[], cacheControl: CacheControl): ChatMessage[] {
   const last = messages.findLastIndex(({ content }) => content !== null && content.length > 0);
   return messages.map((message, index) => {
-    if (index !== last) return message;
-    return message.role === 'assistant'
-      ? { ...message, content: marked(message.content, cacheControl) }
-      : { ...message, content: marked(message.content, cacheControl) };
+    if (index !== last || message.content === null) return message;
+    const content = marked(message.content, cacheControl);
+    return message.role === 'assistant' ? { ...message, content } : { ...message, content };
   });
 }
 

@@ -3,6 +3,7 @@ import {
   checkConversation,
   toLength,
   toTemperature,
+  type ChatContent,
   type ChatMessage,
   type ChatRequest,
   type ToolCall,
@@ -12,6 +13,7 @@ import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { neverPassedThrough } from '../../domain/pass-through.ts';
 import { anyJson, chosenBy, listOf, typeIn, validate } from '../validate.ts';
 import {
+  cache_control,
   FunctionName,
   given,
   isGiven,
@@ -26,6 +28,7 @@ import {
   withoutHarmless,
   type HarmlessValues,
 } from './chat-fields.ts';
+import { marked } from './cache-mark.ts';
 import { customArguments } from './custom-tool.ts';
 import {
   ChatFunction,
@@ -118,50 +121,60 @@ const CustomCallIn = z.object({
   id: z.string().min(1).max(512),
   type: z.literal('custom'),
   custom: z.object({ name: FunctionName, input: z.string() }),
+  cache_control,
 });
-type CallIn = z.infer<typeof ToolCallIn> | z.infer<typeof CustomCallIn>;
+const V1FunctionCallIn = ToolCallIn.extend({ cache_control });
+type CallIn = z.infer<typeof V1FunctionCallIn> | z.infer<typeof CustomCallIn>;
 const V1ToolCallIn = chosenBy(
-  (value): z.ZodType<CallIn> => (typeIn(value) === 'custom' ? CustomCallIn : ToolCallIn),
-  [ToolCallIn, CustomCallIn],
+  (value): z.ZodType<CallIn> => (typeIn(value) === 'custom' ? CustomCallIn : V1FunctionCallIn),
+  [V1FunctionCallIn, CustomCallIn],
 );
 
-const messageWith = <
+const messagesWith = <
   Call extends z.ZodType<CallIn>,
   User extends z.ZodType<ContentIn>,
   Result extends z.ZodType<ContentIn>,
 >(
   call: Call,
   { text, user, assistant, result }: Omit<Contents, 'user'> & { user: User; result: Result },
-) =>
-  z.discriminatedUnion('role', [
-    z.object({ role: z.literal('system'), content: text, name }),
-    z.object({ role: z.literal('developer'), content: text, name }),
-    z.object({ role: z.literal('user'), content: user, name }),
-    z
-      .object({
-        role: z.literal('assistant'),
-        content: assistant.nullish(),
-        refusal: z.string().nullish(),
-        tool_calls: listOf(call, { max: toolsMax }).nullish(),
-        reasoning_content: z.string().nullish(),
-        // Retired fields, which SDKs send back as null with an earlier answer.
-        function_call: z.null().optional(),
-        audio: z.null().optional(),
-        name,
-      })
-      .superRefine((message, context) => {
-        const isEmpty =
-          !isGiven(message.content) && !isGiven(message.refusal) && (message.tool_calls?.length ?? 0) === 0;
-        if (isEmpty) {
-          context.addIssue({ code: 'custom', path: ['content'], message: 'is required where there are no tool_calls' });
-        }
-      }),
-    z.object({ role: z.literal('tool'), content: result, tool_call_id: z.string().min(1).max(512) }),
-  ]);
+) => ({
+  system: z.object({ role: z.literal('system'), content: text, name }),
+  developer: z.object({ role: z.literal('developer'), content: text, name }),
+  user: z.object({ role: z.literal('user'), content: user, name }),
+  assistant: z
+    .object({
+      role: z.literal('assistant'),
+      content: assistant.nullish(),
+      refusal: z.string().nullish(),
+      tool_calls: listOf(call, { max: toolsMax }).nullish(),
+      reasoning_content: z.string().nullish(),
+      // Retired fields, which SDKs send back as null with an earlier answer.
+      function_call: z.null().optional(),
+      audio: z.null().optional(),
+      name,
+    })
+    .superRefine((message, context) => {
+      const isEmpty = !isGiven(message.content) && !isGiven(message.refusal) && (message.tool_calls?.length ?? 0) === 0;
+      if (isEmpty) {
+        context.addIssue({ code: 'custom', path: ['content'], message: 'is required where there are no tool_calls' });
+      }
+    }),
+  tool: z.object({ role: z.literal('tool'), content: result, tool_call_id: z.string().min(1).max(512) }),
+});
 const contents = contentsOf(itemsMax);
-const Message = messageWith(ToolCallIn, { ...contents, result: contents.text });
-/** Agents send the screenshots of their tools as a user does. */
-const V1Message = messageWith(V1ToolCallIn, { ...contentsOf(v1ItemsMax), user: v1Said, result: v1Said });
+const plain = messagesWith(ToolCallIn, { ...contents, result: contents.text });
+const Message = z.discriminatedUnion('role', [plain.system, plain.developer, plain.user, plain.assistant, plain.tool]);
+
+// Agents send the screenshots of their tools as a user does.
+const v1 = messagesWith(V1ToolCallIn, { ...contentsOf(v1ItemsMax), user: v1Said, result: v1Said });
+/** opencode marks whole messages for the prompt cache. */
+const V1Message = z.discriminatedUnion('role', [
+  v1.system.extend({ cache_control }),
+  v1.developer.extend({ cache_control }),
+  v1.user.extend({ cache_control }),
+  v1.assistant.safeExtend({ cache_control }),
+  v1.tool.extend({ cache_control }),
+]);
 
 const Format = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text') }),
@@ -261,13 +274,17 @@ function toFormat(format: z.infer<typeof Format>): NonNullable<ChatRequest['resp
 }
 
 function toMessage(message: z.infer<typeof V1Message>, index: number): ChatMessage {
-  const at = `messages.${index}.content`;
+  const mark = message.cache_control;
+  const said = (content: ContentIn): ChatContent => {
+    const parts = toContent(content, `messages.${index}.content`);
+    return isGiven(mark) ? marked(parts, mark) : parts;
+  };
   if (message.role === 'tool') {
-    return { role: 'tool', toolCallId: message.tool_call_id, content: toContent(message.content, at) };
+    return { role: 'tool', toolCallId: message.tool_call_id, content: said(message.content) };
   }
   const named = isGiven(message.name) && message.name !== '' && { name: message.name };
-  if (message.role !== 'assistant') return { role: message.role, content: toContent(message.content, at), ...named };
-  const content = isGiven(message.content) ? toContent(message.content, at) : (message.refusal ?? null);
+  if (message.role !== 'assistant') return { role: message.role, content: said(message.content), ...named };
+  const content = isGiven(message.content) ? said(message.content) : (message.refusal ?? null);
   return {
     role: 'assistant',
     content,
@@ -280,9 +297,10 @@ function toMessage(message: z.infer<typeof V1Message>, index: number): ChatMessa
 function toToolCall(call: CallIn): ToolCall {
   if (call.type === 'custom') {
     const { name: called, input } = call.custom;
-    return { id: call.id, name: called, arguments: customArguments(input), isCustom: true };
+    const cached = given({ cacheControl: call.cache_control });
+    return { id: call.id, name: called, arguments: customArguments(input), isCustom: true, ...cached };
   }
-  const { id, function: called, extra_content } = call;
+  const { id, function: called, extra_content, cache_control: cacheControl } = call;
   const signature = extra_content?.google?.thought_signature;
-  return { id, name: called.name, arguments: called.arguments, ...given({ signature }) };
+  return { id, name: called.name, arguments: called.arguments, ...given({ signature, cacheControl }) };
 }

@@ -254,6 +254,7 @@ function toAsked(input: Fields): ChatAsked {
 
 /** Tool results arrive inside a user message. */
 function toMessages({ role, content }: Fields): ChatAsked['messages'] {
+  if (role === 'system') return [{ role, text: textOfParts(content) }];
   const results = objectsOf(content).filter(({ type }) => type === 'tool_result');
   const texts = results.map((result) => textOfParts(result.content));
   return turnOf(role === 'assistant' ? 'assistant' : 'user', textOfParts(content), texts);

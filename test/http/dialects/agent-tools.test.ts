@@ -480,3 +480,38 @@ describe('a picture in the result of a tool', () => {
     expect(param).toBe('contents.2.parts.0.functionResponse.parts');
   });
 });
+
+describe('marks for the prompt cache on whole messages of chat completions', () => {
+  const cache_control = { type: 'ephemeral' };
+  const call = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } };
+  const messages: JsonObject[] = [
+    { role: 'system', content: 's', cache_control },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'text', text: 'b' },
+      ],
+      cache_control,
+    },
+    { role: 'assistant', content: '', tool_calls: [{ ...call, cache_control }], cache_control },
+    { role: 'tool', tool_call_id: 'c1', content: 'r', cache_control },
+  ];
+
+  it('stand at the end of each message and at its calls', () => {
+    const cacheControl = cache_control;
+    const request = readBy('chat completions')({ messages });
+    expect(request.messages).toMatchObject([
+      { content: [{ text: 's', cacheControl }] },
+      { content: [{ text: 'a' }, { text: 'b', cacheControl }] },
+      { content: '', toolCalls: [{ id: 'c1', cacheControl }] },
+      { content: [{ text: 'r', cacheControl }] },
+    ]);
+    expect(request.messages[1]).not.toHaveProperty('content.0.cacheControl');
+    expect(request.leftOut).toEqual([]);
+  });
+
+  it('stay without effect on the routes of the specification', () => {
+    expect(JSON.stringify(readOpenaiChat({ model: 'm', messages }))).not.toContain('cacheControl');
+  });
+});
