@@ -12,8 +12,6 @@ export interface Dev {
   baseUrl: string;
   apiKey: string;
   sandboxUrl: string;
-  /** The requests that the API server has logged since the call before. */
-  requests(): { path: string; status: number }[];
   stop(): Promise<void>;
 }
 
@@ -32,15 +30,8 @@ export async function startDev(): Promise<Dev> {
     await wait(500);
   }
   const dev = DevFile.parse(JSON.parse(readFileSync(file, 'utf8')));
-  let read = 0;
   return {
     ...{ baseUrl: dev.base_url, apiKey: dev.api_key, sandboxUrl: dev.sandbox_url },
-    requests() {
-      const lines = readFileSync(join(home, 'logs', 'api.log'), 'utf8').split('\n');
-      const fresh = lines.slice(read, -1);
-      read = lines.length - 1;
-      return fresh.flatMap((line) => (line.includes('"msg":"request"') ? [Request.parse(JSON.parse(line))] : []));
-    },
     async stop() {
       child.kill('SIGTERM');
       await ended;
@@ -48,5 +39,3 @@ export async function startDev(): Promise<Dev> {
     },
   };
 }
-
-const Request = z.object({ path: z.string(), status: z.number() });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Dev } from './dev.ts';
 import type { Program } from './programs.ts';
+import type { Recorded, Recorder } from './recorder.ts';
 
 /** What became of one program with one model. */
 export interface Result {
@@ -11,38 +12,66 @@ export interface Result {
   outcome: string;
 }
 
+/** Where and with which model a program runs. */
+export interface Run {
+  dev: Dev;
+  recorder: Recorder;
+  bin: string;
+  home: string;
+  model: string;
+}
+
 const TASK_SECONDS = 120;
 /** Two calls of a tool, with a turn of the model before, between and after them. */
 const TURNS = 3;
 
 /**
- * Lets a program do one task of three turns. Returns `works`, or why it does not: it ended with an error, the gateway refused one of its
- * requests, or the provider was not called once for each turn.
+ * Lets a program do one task of three turns. Returns its requests, and `works` or why it does not: it ended with an error, the gateway refused one
+ * of its requests, or the provider was not called once for each turn with the results of all calls before.
  */
 export async function runProgram(
   program: Program,
-  { dev, bin, home, model }: { dev: Dev; bin: string; home: string; model: string },
-): Promise<string> {
+  { dev, recorder, bin, home, model }: Run,
+): Promise<{ outcome: string; requests: Recorded[] }> {
   const mark = `task-${Math.random().toString(36).slice(2, 10)}`;
   const script = program.tool
     ? `[[tool=${program.tool.name} calls=${TURNS - 1} args=${JSON.stringify(program.tool.args)}]]`
     : '';
-  const place = { baseUrl: dev.baseUrl, apiKey: dev.apiKey, home, model, prompt: `${mark} ${script}` };
+  const place = { baseUrl: recorder.baseUrl, apiKey: dev.apiKey, home, model, prompt: `${mark} ${script}` };
   const { env, args } = program.setUp(place);
-  dev.requests();
+  recorder.take();
   const { code, output } = await run(bin, args, { env, home });
-  const refused = dev.requests().filter(({ path, status }) => status >= 400 && path !== 'unmatched');
-  const hits = await turnsOf(dev, mark);
-  const [first] = refused;
-  if (first) return `${first.path} was answered ${first.status}`;
-  if (code !== 0) return `exit code ${code}: ${output.trim().split('\n').at(-1) ?? ''}`.slice(0, 200);
-  const turns = program.tool ? TURNS : 1;
-  return hits < turns ? `${hits} of ${turns} turns reached the provider` : 'works';
+  const ended = { code, output, requests: recorder.take(), hits: await hitsOf(dev, mark) };
+  return { outcome: outcomeOf(program, ended), requests: ended.requests };
 }
 
-async function turnsOf(dev: Dev, mark: string): Promise<number> {
-  const response = await fetch(`${dev.sandboxUrl}/_sandbox/hits?contains=${mark}`);
-  return ((await response.json()) as unknown[]).length;
+interface Ended {
+  code: number;
+  output: string;
+  requests: Recorded[];
+  hits: readonly Hit[];
+}
+
+function outcomeOf(program: Program, { code, output, requests, hits }: Ended): string {
+  const refused = requests.find(({ path, status }) => status >= 400 && isApi(path));
+  if (refused) return `${refused.path} was answered ${refused.status}`;
+  if (code !== 0) return `exit code ${code}: ${output.trim().split('\n').at(-1) ?? ''}`.slice(0, 200);
+  const turns = program.tool ? TURNS : 1;
+  if (hits.length < turns) return `${hits.length} of ${turns} turns reached the provider`;
+  const results = Math.max(...hits.map((hit) => hit.results ?? 0));
+  return results < turns - 1 ? `${results} of ${turns - 1} results of tools reached the provider` : 'works';
+}
+
+/** Programs also look for services that no gateway has, such as their vendor's settings. */
+const isApi = (path: string): boolean => /^\/v1(beta\d?)?\/(chat\/completions|responses|messages|models)\b/.test(path);
+
+interface Hit {
+  results?: number;
+}
+
+async function hitsOf(dev: Dev, mark: string): Promise<Hit[]> {
+  const response = await fetch(`${dev.sandboxUrl}/_sandbox/hits?contains=${mark}&kind=chat`);
+  return (await response.json()) as Hit[];
 }
 
 function run(

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createParser } from 'eventsource-parser';
 import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
 import { chatCredits } from '../../src/domain/pricing.ts';
-import type { Hit } from '../../src/sandbox/hits.ts';
 import { letModelsStream } from '../commands/chat/streams.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { pdf } from '../support/pdfs.ts';
@@ -22,6 +20,8 @@ import {
   type FamilyName,
   type Feature,
 } from './matrix.ts';
+import { describeAgentTools } from './agent-tools.ts';
+import { describeBrokenStreams } from './broken-streams.ts';
 import { describeAiProviders } from './sdk-ai.ts';
 import { describeAnthropicSdk } from './sdk-anthropic.ts';
 import { describeChatSdk } from './sdk-chat.ts';
@@ -31,6 +31,7 @@ import { describeResponsesSdk } from './sdk-responses.ts';
 import { describeOddAddresses } from './odd-addresses.ts';
 import { describeTokenCounts } from './token-counts.ts';
 import { describeLargeRequests } from './large-requests.ts';
+import { eventsIn, hitsOf } from './sdk-scene.ts';
 import { describeUnknownFields } from './unknown-fields.ts';
 
 /** One gateway for all cases and client libraries: each is one or two requests. */
@@ -77,17 +78,6 @@ async function send(client: DialectClient, ask: Ask): Promise<Answered> {
   return { status, headers, json: isStream ? client.join(eventsIn(text)) : objectAt(parsed(text)) };
 }
 
-function eventsIn(text: string): JsonObject[] {
-  const events: JsonObject[] = [];
-  const parser = createParser({
-    onEvent: ({ data }) => {
-      if (data !== '[DONE]') events.push(objectAt(parsed(data)));
-    },
-  });
-  parser.feed(text);
-  return events;
-}
-
 async function seen(client: DialectClient, ask: Ask): Promise<Seen> {
   const { status, json } = await send(client, ask);
   if (status !== 200) throw new Error(`${status} ${JSON.stringify(json)}`);
@@ -111,7 +101,7 @@ async function overTwoTurns(
   const results = first.calls.map(({ id }, index) => ({ callId: id, text: `rain in ${cities[index]}`, picture, file }));
   const second = await seen(client, { ...next, answered: { turn: first.turn, results } });
   expect(second).toMatchObject({ text: expect.stringContaining('Sandbox answer to'), finish: client.finishes.end });
-  expect((await hitsOf(ask.prompt)).at(-1)).toMatchObject({
+  expect((await hitsOf(gateway, ask.prompt)).at(-1)).toMatchObject({
     results: cities.length,
     ...(picture && { pictures: cities.length }),
     ...(file && { documents: cities.map(() => ({ type: file.type, pages: PDF_PAGES })) }),
@@ -198,7 +188,9 @@ const runs: Record<Feature, Run> = {
     for (const isStream of [false, true]) {
       const prompt = `${ask.prompt} ${isStream} [[tokens=10]]`;
       const { headers, json } = await send(client, { ...ask, file: report, prompt, isStream });
-      expect((await hitsOf(prompt)).at(-1)?.documents).toMatchObject([{ type: 'application/pdf', pages: PDF_PAGES }]);
+      expect((await hitsOf(gateway, prompt)).at(-1)?.documents).toMatchObject([
+        { type: 'application/pdf', pages: PDF_PAGES },
+      ]);
       const { usage } = client.read(json);
       expect(usage.input).toBeGreaterThan(PDF_PAGES * 500);
       if (isStream || !model) continue;
@@ -219,7 +211,7 @@ const runs: Record<Feature, Run> = {
     const file = { type: 'text/plain' as const, name: 'notes.txt', base64: Buffer.from(text).toString('base64') };
     for (const isStream of [false, true]) {
       await seen(client, { ...ask, prompt: `${ask.prompt} ${isStream}`, file, isStream });
-      const hit = (await hitsOf(family === 'Anthropic' ? `${ask.prompt} ${isStream}` : text)).at(-1);
+      const hit = (await hitsOf(gateway, family === 'Anthropic' ? `${ask.prompt} ${isStream}` : text)).at(-1);
       expect(hit).toBeDefined();
       if (family === 'Anthropic') expect(hit?.documents).toMatchObject([{ type: 'text/plain', text }]);
     }
@@ -247,7 +239,7 @@ const runs: Record<Feature, Run> = {
       const prompt = `${ask.prompt} ${isStream ? 's' : 'w'} [[thoughts=20 tool=weather args={"city":"Oslo"}]]`;
       const asked = { ...ask, prompt, hasTool: true, isThinking: true, isStream, maxTokens: 2_000 };
       await overTwoTurns(client, asked);
-      expect((await hitsOf(prompt)).at(-1)?.signed).toBeGreaterThan(0);
+      expect((await hitsOf(gateway, prompt)).at(-1)?.signed).toBeGreaterThan(0);
     }
   },
 
@@ -297,11 +289,6 @@ async function refusedAsk(client: DialectClient, feature: Feature, ask: Ask): Pr
   return { ...ask, hasTool: true, answered: { turn, results } };
 }
 
-async function hitsOf(prompt: string): Promise<Partial<Hit>[]> {
-  const response = await fetch(`${gateway.sandboxUrl}/_sandbox/hits?contains=${encodeURIComponent(prompt)}&kind=chat`);
-  return (await response.json()) as Partial<Hit>[];
-}
-
 const scene = () => ({ gateway, apiKey });
 describeAnthropicSdk(scene);
 describeChatSdk(scene);
@@ -314,6 +301,8 @@ describeTokenCounts(scene);
 describeDocuments(scene);
 describeOddAddresses(scene);
 describeLargeRequests(scene);
+describeBrokenStreams(scene);
+describeAgentTools(scene);
 
 describe.each(dialectNames)('a client of %s', (dialect) => {
   const client = dialects[dialect];

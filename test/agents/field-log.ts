@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { fieldPaths } from './field-paths.ts';
+import type { Recorded } from './recorder.ts';
+
+const Known = z.record(z.string(), z.array(z.string()));
+
+/** The fields that programs send, by program, beside those that earlier runs have seen. */
+export class FieldLog {
+  readonly #known: Record<string, string[]>;
+  readonly #seen = new Map<string, Map<string, boolean>>();
+
+  /** `known` is the text of known-fields.json. */
+  constructor(known: string) {
+    this.#known = Known.parse(JSON.parse(known));
+  }
+
+  add(program: string, requests: readonly Recorded[]): void {
+    const seen = this.#seen.get(program) ?? new Map<string, boolean>();
+    this.#seen.set(program, seen);
+    for (const { body, ignored } of requests) {
+      const leftOut = ignored.map((path) => path.replaceAll(/\.\d+(?=\.|$)/g, '.*'));
+      for (const path of body ? fieldPaths(body) : []) {
+        const plain = path.replaceAll(/\([^)]*\)/g, '');
+        seen.set(path, seen.get(path) === true || leftOut.includes(plain));
+      }
+    }
+  }
+
+  /** A line for each field that no program has sent before, with what the gateway did with it. */
+  news(): string[] {
+    const known = new Set(Object.values(this.#known).flat());
+    return [...this.#seen].flatMap(([program, paths]) =>
+      [...paths].flatMap(([path, isLeftOut]) =>
+        known.has(path)
+          ? []
+          : [`${program} sends ${path}, which nobody has seen (${isLeftOut ? 'left out' : 'taken'})`],
+      ),
+    );
+  }
+
+  /** The text of known-fields.json with the programs that ran. */
+  toText(): string {
+    const ran = [...this.#seen].map(([program, paths]) => [program, [...paths.keys()].sort()]);
+    return `${JSON.stringify({ ...this.#known, ...Object.fromEntries(ran) }, null, 2)}\n`;
+  }
+}
