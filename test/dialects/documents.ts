@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
 import { createOpenAI } from '@ai-sdk/openai';
@@ -9,7 +10,7 @@ import { generateText, type LanguageModel } from 'ai';
 import OpenAI from 'openai';
 import type { JsonObject } from '../../src/domain/json.ts';
 import type { Hit } from '../../src/sandbox/hits.ts';
-import { assembled, object, pdf } from '../support/pdfs.ts';
+import { assembled, object, pdf, rawStream, stream } from '../support/pdfs.ts';
 import { dialectNames, dialects, families, familyNames, type DialectName, type FamilyName } from './matrix.ts';
 import { textAt } from './json-at.ts';
 import type { SdkScene } from './sdk-scene.ts';
@@ -92,6 +93,28 @@ export function describeDocuments(scene: () => SdkScene): void {
     const encrypted = assembled([pdf(), object(90, '<< /Encrypt 91 0 R >>')]).toString('base64');
     expect(await ask(encrypted, 'unknown size')).toMatchObject({ status: 402 });
     expect(await ask(base64, 'known size')).toMatchObject({ status: 200 });
+  });
+
+  it('is taken with megabytes of pictures, and with streams that unpack to far more than is read', async () => {
+    const { gateway, apiKey } = scene();
+    const photo = rawStream(50, randomBytes(5_000_000), '/Subtype /Image /Filter /DCTDecode');
+    const bomb = stream(51, ' '.repeat(200_000_000));
+    const { apiKey: poor } = await gateway.project({ credits: 500 });
+    for (const [more, key, status] of [
+      [bomb, apiKey, 200],
+      [photo, poor, 200],
+      // Nobody knows what the bomb holds, so it is held for as the whole context.
+      [bomb, poor, 402],
+    ] as const) {
+      const data = assembled([more, pdf({ pages: PAGES })]).toString('base64');
+      const source = { type: 'base64', media_type: 'application/pdf', data };
+      const response = await fetch(`${gateway.baseUrl}/v1/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(fileForms.messages.placed(families.Anthropic, 'large', { type: 'document', source })),
+      });
+      expect([response.status, await response.text()]).toEqual([status, expect.any(String)]);
+    }
   });
 
   it('counts the tokens of a PDF without a charge', async () => {
