@@ -54,7 +54,8 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       seed: false,
       topK: true,
       serialToolCalls: true,
-      stopMax: 16,
+      // Its documents name no limit.
+      stopMax: 1_000,
       // "stop_sequences: each stop sequence must contain non-whitespace"
       blankStops: false,
       extra: false,

@@ -205,13 +205,20 @@ function withoutGemini({ gemini, ...request }: ChatRequest): ChatRequest {
   return { ...request, extra, ...(thinking && { thinking }) };
 }
 
-function refusalOf(param: string, { toolsMax }: ChatSupports, { tools, isOfSpec }: ChatRequest): string {
+function refusalOf(
+  param: string,
+  { toolsMax, stopMax, vendor }: ChatSupports,
+  { tools, stop = [], isOfSpec }: ChatRequest,
+): string {
+  const stopsTaken = Math.min(stopMax, vendor?.stopMax ?? stopMax);
   if (/^messages\.\d+\.content$/.test(param))
     return `${param}: this model takes no turn of the user that is only white space.`;
   if (param === 'tools' && toolsMax !== undefined)
     return `tools: this model takes at most ${toolsMax} tools, and this request offers ${tools.length}.`;
   if (param === 'tool_choice' && !isOfSpec)
     return 'tool_choice: this model cannot be forced to call a tool. Send "auto", or ask for JSON by response_format.';
+  if (param === 'stop' && stopsTaken > 0 && stop.length > stopsTaken)
+    return `stop: this model takes at most ${stopsTaken} stop sequences, and this request has ${stop.length}.`;
   const advice = Object.hasOwn(neverLeftOut, param) ? neverLeftOut[param] : undefined;
   const refusal = `This model does not support the field ${param}, or not with this value`;
   return advice === undefined ? `${refusal}.` : `${refusal}: ${advice}`;

@@ -3,7 +3,7 @@ import { isDataUri } from '../../domain/chat.ts';
 import { anyJson, chosenBy, listOf, typeIn } from '../validate.ts';
 import type { FieldRules } from '../unknown-fields.ts';
 import { Base64 } from './base64.ts';
-import { FunctionName, inlineMax, v1ItemsMax, JsonRecord, v1ToolsMax, V1MaxTokens } from './chat-fields.ts';
+import { FunctionName, inlineMax, v1ItemsMax, JsonRecord, v1ToolsMax, V1MaxTokens, V1Stops } from './chat-fields.ts';
 
 /**
  * The fields of a Messages request (https://platform.claude.com/docs/en/api/messages and the types of `@anthropic-ai/sdk` 1.12.0, read
@@ -131,7 +131,9 @@ const Message = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('assistant'), content: contentOf(AssistantBlock), ...turn }),
   z.strictObject({
     role: z.literal('system'),
-    content: contentOf(z.discriminatedUnion('type', [Text, ToolChange])).nullish(),
+    content: z
+      .union([z.string(), listOf(z.discriminatedUnion('type', [Text, ToolChange]), { max: v1ItemsMax }), z.null()])
+      .optional(),
     ...systemTurn,
   }),
 ]);
@@ -218,7 +220,7 @@ export const MessagesBody = z.strictObject({
   temperature: z.number().min(0).max(1).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
   top_k: z.int().min(1).max(1_000).nullish(),
-  stop_sequences: z.array(z.string().min(1).max(500)).max(16).nullish(),
+  stop_sequences: V1Stops.nullish(),
   metadata: z.strictObject({ user_id: z.string().max(512).nullish() }).nullish(),
   service_tier: z.enum(['auto', 'standard_only']).nullish(),
   stream: z.boolean().nullish(),

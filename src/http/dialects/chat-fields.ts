@@ -17,6 +17,13 @@ export const inlineMax = 32_000_000;
 export const toolsMax = 128;
 /** The most tools under `/v1`. How many a model takes, its family says. */
 export const v1ToolsMax = 1_000;
+/** The stop sequences of a request under `/v1`. How many a model takes, its family says. */
+export const V1Stops = z.array(z.string().min(1).max(500)).max(1_000);
+/** A client's name of its user under `/v1`. Providers take 512 characters, which tell users apart as well. */
+export const V1User = z
+  .string()
+  .max(10_000)
+  .transform((user) => user.slice(0, 512));
 export const FunctionName = z
   .string()
   .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 letters, digits, "_", "-", "." or ":"');

@@ -38,11 +38,12 @@ const common = {
   thoughtSignature: z.string().optional(),
 };
 const contentKinds = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'] as const;
-type Kinds = Partial<Record<(typeof contentKinds)[number], unknown>>;
-/** A part of exactly one kind. */
-const ofOneKind = <Part extends z.ZodType<Kinds>>(part: Part, kinds: string) =>
+type Kinds = Partial<Record<(typeof contentKinds)[number] | 'thoughtSignature', unknown>>;
+/** A part of exactly one kind, or where `maySignAlone` a signature without any, as streams end with. */
+const ofOneKind = <Part extends z.ZodType<Kinds>>(part: Part, kinds: string, { maySignAlone = false } = {}) =>
   part.superRefine((value, context) => {
-    if (contentKinds.filter((kind) => value[kind] !== undefined).length === 1) return;
+    const count = contentKinds.filter((kind) => value[kind] !== undefined).length;
+    if (count === 1 || (maySignAlone && count === 0 && value.thoughtSignature !== undefined)) return;
     context.addIssue({ code: 'custom', message: `must have exactly one of ${kinds}` });
   });
 
@@ -64,6 +65,7 @@ const V1Part = ofOneKind(
     functionResponse: V1Answer.optional(),
   }),
   'text, inlineData, fileData, functionCall and functionResponse',
+  { maySignAlone: true },
 );
 type Part = z.output<typeof V1Part>;
 /** The turns of a conversation, which has at most `max` turns of at most as many parts. */

@@ -26,6 +26,7 @@ import {
   V1MaxTokens,
   withoutHarmless,
   type HarmlessValues,
+  V1Stops,
 } from './chat-fields.ts';
 import { contentsWith, toMessages, v1ContentsWith } from './gemini-chat-contents.ts';
 import { aliased, refused } from './gemini-fields.ts';
@@ -197,6 +198,7 @@ type GenerationConfig = z.output<typeof GenerationConfig>;
 const V1GenerationConfig = aliased({
   ...settings,
   maxOutputTokens: V1MaxTokens.nullish(),
+  stopSequences: V1Stops.nullish(),
   // An answer of text is what there is here.
   responseModalities: z.array(z.literal('TEXT')).max(1).nullish(),
   presencePenalty: z.number().min(-2).max(2).nullish(),

@@ -25,6 +25,8 @@ import {
   toolsMax,
   v1ToolsMax,
   V1MaxTokens,
+  V1Stops,
+  V1User,
   withoutHarmless,
   type HarmlessValues,
 } from './chat-fields.ts';
@@ -225,7 +227,9 @@ export const v1OpenaiChatFields = {
   max_tokens: V1MaxTokens.nullish(),
   max_completion_tokens: V1MaxTokens.nullish(),
   // OpenAI's later name of `user`.
-  safety_identifier: z.string().max(512).nullish(),
+  safety_identifier: V1User.nullish(),
+  user: V1User.nullish(),
+  stop: z.union([z.string().min(1).max(500), V1Stops]).nullish(),
   stream_options: z
     .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
     .nullish(),

@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { anyJson, chosenBy, listOf } from '../validate.ts';
 import type { FieldRules } from '../unknown-fields.ts';
-import { FunctionName, ImageUrl, v1ItemsMax, JsonRecord, Temperature, v1ToolsMax, V1MaxTokens } from './chat-fields.ts';
+import {
+  FunctionName,
+  ImageUrl,
+  v1ItemsMax,
+  JsonRecord,
+  Temperature,
+  v1ToolsMax,
+  V1MaxTokens,
+  V1User,
+} from './chat-fields.ts';
 import { Tool, ToolChoice } from './responses-tools.ts';
 
 /**
@@ -164,8 +173,8 @@ export const known = {
   include: z.array(z.literal('reasoning.encrypted_content')).max(20).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.strictObject({ include_obfuscation: z.boolean().nullish() }).nullish(),
-  user: z.string().max(512).nullish(),
-  safety_identifier: z.string().max(512).nullish(),
+  user: V1User.nullish(),
+  safety_identifier: V1User.nullish(),
 };
 /** What must not be ignored in silence inside of other fields. Those of the request itself are decided by the reader. */
 export const responsesRules: FieldRules = { refused: {} };
