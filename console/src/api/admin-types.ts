@@ -4322,7 +4322,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @description request id of the chat, such as req_…: the header x-request-id of its answer */
+        /** @description request id of the chat, such as req_…: the header x-request-id of its answer; or the id of the answer itself */
         id: string;
       };
       cookie?: never;

@@ -22,10 +22,14 @@ export interface ShownChat {
 /** More than one chat has: each adjustment is an entry. */
 const ENTRIES_MAX = 100;
 
-/** One chat with its calls and its ledger entries. Throws `UnknownToOperator` if no credits were ever held for the request. */
-export async function showChat(deps: Pick<Deps, 'db'>, requestId: string): Promise<ShownChat> {
+/**
+ * One chat with its calls and its ledger entries, by the id of its request or of its answer. Throws `UnknownToOperator` if no credits were ever
+ * held for the request.
+ */
+export async function showChat(deps: Pick<Deps, 'db'>, id: string): Promise<ShownChat> {
+  const requestId = id.replace(answerPrefix, 'req_');
   const chat = await findChat(deps.db, requestId);
-  if (chat === null) throw new UnknownToOperator(unknownChat(requestId));
+  if (chat === null) throw new UnknownToOperator(unknownChat(id));
   const [attempts, ledger] = await Promise.all([
     listAttemptDetails(deps.db, requestId),
     listLedgerEntries(deps, { projectId: chat.projectId, requestId }, { limit: ENTRIES_MAX, after: null }),
@@ -33,6 +37,9 @@ export async function showChat(deps: Pick<Deps, 'db'>, requestId: string): Promi
   const calls = attempts.length > 0 ? attempts.map(toCall) : onlyCall(chat);
   return { chat, explanation: explainChat(chat), calls, ledger: ledger.items };
 }
+
+/** Answers have the id of their request behind the prefix of their dialect. */
+const answerPrefix = /^(?:chatcmpl-|msg_|resp_)/;
 
 const unknownChat = (id: string): string =>
   id.startsWith('task_')

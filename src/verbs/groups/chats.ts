@@ -66,7 +66,11 @@ const list = verb({
 
 const show = verb({
   summary: 'show a chat, its calls to providers, and why it ended as it did',
-  input: { id: shortText.describe('request id of the chat, such as req_…: the header x-request-id of its answer') },
+  input: {
+    id: shortText.describe(
+      'request id of the chat, such as req_…: the header x-request-id of its answer; or the id of the answer itself',
+    ),
+  },
   route: { method: 'GET', path: '/chats/:id', role: 'viewer' },
   answer: ChatTimeline,
   refusals: ['not_found'],

@@ -89,6 +89,11 @@ describe('tollgate chats show', () => {
     });
   });
 
+  it.each(['chatcmpl-', 'msg_', 'resp_'])('finds a chat by the id of its answer with the prefix %s', async (prefix) => {
+    const { requestId } = whole;
+    expect(await done('chats', 'show', requestId.replace('req_', prefix))).toMatchObject({ request_id: requestId });
+  });
+
   it('shows a chat that runs with the end of its hold', async () => {
     expect(await done('chats', 'show', running.requestId)).toMatchObject({
       ...{ outcome: 'running', reason: null, ended_at: null, took_ms: null, expires_at: expect.any(Number) },
