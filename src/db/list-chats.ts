@@ -196,8 +196,11 @@ const isOutcome: Readonly<Record<ChatOutcome, string>> = {
   refunded: `e.kind = 'refund'`,
 };
 
-/** Entries are in the order of the ends, which come no later than this after the beginnings. */
-const LONGEST_CHAT_SECONDS = 86_400;
+/**
+ * Entries are in the order of the ends, which come no later than this after the beginnings, as `rebuild_summary` counts too. All entries
+ * of this time are compared before the first one that matches, so it is short.
+ */
+const LONGEST_CHAT_SECONDS = 3_600;
 
 const beganWithin = (column: string, { createdFrom, createdBefore }: ChatFilter, bind: Bind): string[] => [
   ...(createdBefore === undefined ? [] : [`${column} < to_timestamp(${bind(createdBefore)})`]),
