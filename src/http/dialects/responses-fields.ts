@@ -170,7 +170,11 @@ export const known = {
       mode: z.literal('standard').nullish(),
     })
     .nullish(),
-  include: z.array(z.literal('reasoning.encrypted_content')).max(20).nullish(),
+  // The reader leaves out what is asked of tools that the provider runs. What is left asks for another answer.
+  include: z
+    .array(z.string().refine((one) => one === 'reasoning.encrypted_content', 'is not supported here'))
+    .max(20)
+    .nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.strictObject({ include_obfuscation: z.boolean().nullish() }).nullish(),
   user: V1User.nullish(),
