@@ -1,4 +1,4 @@
-import type { ChatContent, ChatMessage, ResponseFormat, UpstreamChat } from '../domain/chat.ts';
+import type { ChatContent, ChatMessage, UpstreamChat } from '../domain/chat.ts';
 import { isEffort, nearestEffort } from '../domain/reasoning.ts';
 import { isNamed, noEffect } from '../domain/unsent-parameters.ts';
 import { isForced, type VendorParameter, type VendorRules } from '../domain/vendor-rules.ts';
@@ -17,7 +17,7 @@ export function forVendor(request: UpstreamChat): UpstreamChat {
 export function vendorWarnings(request: UpstreamChat): string[] {
   const rules = rulesOf(request);
   if (rules === undefined) return [];
-  const { responseFormat: format, extra } = request;
+  const { extra } = request;
   const sent = forVendor(request);
   const effort = extra.reasoning_effort;
   const sentEffort = sent.extra.reasoning_effort;
@@ -32,7 +32,7 @@ export function vendorWarnings(request: UpstreamChat): string[] {
       ? [noEffect(['reasoning_effort']) ?? '']
       : []),
     ...(unthought ? ['The model does not think in this answer, because it must call a tool.'] : []),
-    ...(instructionFor(rules, format) === null
+    ...(instructionFor(rules, request) === null
       ? []
       : ['The model was told the format in its instructions and is not held to it.']),
     ...(!rules.takes.includes('strict') && request.tools.some(({ strict }) => strict === true)
@@ -112,8 +112,8 @@ function withThoughts(rules: VendorRules, request: UpstreamChat): UpstreamChat {
 }
 
 function withFormat(rules: VendorRules, request: UpstreamChat): UpstreamChat {
-  const { responseFormat, ...others } = request;
-  const instruction = instructionFor(rules, responseFormat);
+  const { responseFormat: _, ...others } = request;
+  const instruction = instructionFor(rules, request);
   if (instruction === null) return request;
   return {
     ...others,
@@ -122,8 +122,15 @@ function withFormat(rules: VendorRules, request: UpstreamChat): UpstreamChat {
   };
 }
 
-/** What tells the model about a format to which its vendor cannot hold it; null if it can. */
-function instructionFor({ formats }: VendorRules, format: ResponseFormat | undefined): string | null {
+/**
+ * What tells the model about a format to which its vendor cannot hold it; null if it can. The routes of the specification send formats as they
+ * are, as they always did.
+ */
+function instructionFor(
+  { formats }: VendorRules,
+  { responseFormat: format, isOfSpec }: Pick<UpstreamChat, 'responseFormat' | 'isOfSpec'>,
+): string | null {
+  if (isOfSpec) return null;
   if (format?.type === 'json_object' && formats === 'none') return 'Answer with one JSON object and nothing else.';
   if (format?.type !== 'json_schema' || formats === 'schema') return null;
   return `Answer with JSON and nothing else. It must match this JSON schema: ${JSON.stringify(format.schema)}`;

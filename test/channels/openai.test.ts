@@ -528,6 +528,25 @@ describe('the Responses API of the sandbox', () => {
     ]);
     expect(second).toMatchObject({ finishReason: 'stop', toolCalls: [], content: expect.stringContaining('see') });
   });
+
+  it.each(['deepseek', 'zai', 'minimax'])('answers by a schema that %s is told in its instructions', async (vendor) => {
+    const upstream = { channelId: 'c', baseUrl: `${sandbox.url}/sandbox-a/openai`, credential: 'k' };
+    const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+    for (const system of ['Be brief.', null]) {
+      const request: UpstreamChat = {
+        model: 'm',
+        messages: [
+          ...(system === null ? [] : [{ role: 'system' as const, content: system }]),
+          { role: 'user', content: 'where?' },
+        ],
+        ...{ tools: [], maxTokens: 200, extra: {}, traits: { vendor } },
+        responseFormat: { type: 'json_schema', name: 'place', schema },
+      };
+      const attempt = await createOpenai(caller).chat?.(upstream, request, {});
+      if (attempt?.kind !== 'ok') throw new Error(`not answered: ${JSON.stringify(attempt)}`);
+      expect(JSON.parse(attempt.value.content ?? '')).toEqual({ city: 'sandbox' });
+    }
+  });
 });
 
 describe('what a mapping leaves out for its vendor', () => {

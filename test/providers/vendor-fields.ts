@@ -164,6 +164,16 @@ export function describeVendorFields(scene: () => ProviderScene): void {
     );
   });
 
+  it('a JSON schema is sent as it is on the route of the specification, as it always was', async () => {
+    const format = { type: 'json_schema', json_schema: { name: 'city', schema: citySchema, strict: true } };
+    for (const vendor of ['deepseek', 'zai', 'minimax'] as const) {
+      const more = { path: '/api/v1/chat/completions', more: { response_format: format } };
+      const { json } = await send(scene(), chat, { model: vendors[vendor].model, prompt: 'spec' }, more);
+      expect(lastBody()).toMatchObject({ response_format: { type: 'json_schema' } });
+      expect(textAt(json, 'tollgate', 'warning')).toBe('');
+    }
+  });
+
   describe('a forced tool', () => {
     const tools = [{ type: 'function', function: weather }];
     const choices = ['required', { type: 'function', function: { name: 'weather' } }];

@@ -25,14 +25,27 @@ export function readPredict(body: unknown, reading: Reading = strictly): Predict
   return { ...asked, ...given({ leftOut }) };
 }
 
-/** What would be another picture. */
-const predictRules: FieldRules = {
-  refused: Object.fromEntries(
-    ['image', 'mask', 'referenceImages', 'reference_images'].map((field) => [
-      `instances.*.${field}`,
-      `The field instances.0.${field} is not supported here: send pictures to generateContent.`,
+const besides = (place: string, fields: readonly string[], advice: string): FieldRules['refused'] =>
+  Object.fromEntries(
+    fields.map((field) => [
+      `${place}.${field}`,
+      `The field ${place.replace('*', '0')}.${field} is not supported here: ${advice}`,
     ]),
-  ),
+  );
+/** What would be another picture, or another form of it. */
+const predictRules: FieldRules = {
+  refused: {
+    ...besides(
+      'instances.*',
+      ['image', 'mask', 'referenceImages', 'reference_images'],
+      'send pictures to generateContent.',
+    ),
+    ...besides(
+      'parameters',
+      ['guidanceScale', 'guidance_scale', 'outputOptions', 'output_options'],
+      'a model has one, so leave it out.',
+    ),
+  },
 };
 
 export const PredictBody = aliased({

@@ -69,6 +69,7 @@ export function toCoreOpenaiVideo(
 /** What would be another price or another clip. */
 const refusedFields: RefusedFields = {
   n: 'send one request for each clip.',
+  remix: 'clips are made from prompts and pictures only.',
   remix_video_id: 'clips are made from prompts and pictures only.',
   characters: 'clips are made from prompts and pictures only.',
   stream: 'poll the clip, or leave it out.',
