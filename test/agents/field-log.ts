@@ -38,9 +38,12 @@ export class FieldLog {
     );
   }
 
-  /** The text of known-fields.json with the programs that ran. */
+  /** The text of known-fields.json with the fields of this run as well: runs of one version differ. */
   toText(): string {
-    const ran = [...this.#seen].map(([program, paths]) => [program, [...paths.keys()].sort()]);
+    const ran = [...this.#seen].map(([program, paths]) => [
+      program,
+      [...new Set([...(this.#known[program] ?? []), ...paths.keys()])].sort(),
+    ]);
     return `${JSON.stringify({ ...this.#known, ...Object.fromEntries(ran) }, null, 2)}\n`;
   }
 }
