@@ -1,7 +1,7 @@
 import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const source = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -41,8 +41,10 @@ async function remember(file: string, code: string): Promise<void> {
 async function sourcesHash(): Promise<string> {
   const hash = createHash('sha256');
   for (const layer of ['workflows', 'domain']) {
-    const names = (await readdir(join(source, layer))).sort();
-    for (const name of names) hash.update(name).update(await readFile(join(source, layer, name)));
+    const folder = join(source, layer);
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+    for (const file of files.sort()) hash.update(relative(folder, file)).update(await readFile(file));
   }
   for (const file of [traceInterceptors, join(dirname(source), 'package-lock.json')]) hash.update(await readFile(file));
   return hash.digest('hex').slice(0, 24);

@@ -9,7 +9,7 @@ const caller = createUpstreamCaller();
 afterAll(() => caller.close());
 const adapters = createAdapters(caller);
 const here = new URL('.', import.meta.url);
-const tests = readdirSync(here)
+const tests = readdirSync(here, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.test.ts'))
   .map((name) => readFileSync(new URL(name, here), 'utf8'));
 
