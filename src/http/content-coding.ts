@@ -40,17 +40,21 @@ export function contentCodingOf(
 }
 
 /**
- * Unpacks a body, and passes what it contains to `take` piece by piece. What `take` throws ends it at once, so that a body which unpacks to
+ * Unpacks a body, and passes what it contains to `take` piece by piece, which may let it wait. What `take` throws ends it at once, so that a body which unpacks to
  * too much costs no more than what is accepted. Takes the chunks out of `packed` as it reads them. Throws `invalid_json` for a broken one.
  */
-export async function unpack(packed: Buffer[], coding: ContentCoding, take: (piece: Buffer) => void): Promise<void> {
+export async function unpack(
+  packed: Buffer[],
+  coding: ContentCoding,
+  take: (piece: Buffer) => Promise<void> | undefined,
+): Promise<void> {
   const decoder = decoders[coding](packed[0]);
   let refusal: { error: unknown } | undefined;
   try {
     await pipeline(Readable.from(drained(packed)), decoder, async (pieces: AsyncIterable<Buffer>) => {
       for await (const piece of pieces) {
         try {
-          take(piece);
+          await take(piece);
         } catch (error) {
           refusal = { error };
           throw error;

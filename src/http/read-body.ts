@@ -19,6 +19,9 @@ const FIELDS_MAX = 10_000;
 const BYTES_PER_SECOND_MIN = 1_000;
 const RATE_WINDOW_SECONDS = 5;
 
+/** A larger body takes turns of its own kind (`createBodyTurns`). */
+export const HUGE_BYTES = 4_000_000;
+
 /** From this size on, a body is parsed and checked in several turns of the event loop. */
 const LARGE_CHARACTERS = 1_000_000;
 
@@ -45,6 +48,8 @@ export interface JsonLimits extends BodyLimits {
   mayBeCompressed: boolean;
   /** Called before a body that has arrived is unpacked or parsed. */
   beforeParse?: (arrived: { bytes: number; isCompressed: boolean }) => Promise<void>;
+  /** Called when a compressed body shows that it has more than `HUGE_BYTES`, though it arrived with less. */
+  beforeHuge?: () => Promise<void>;
 }
 
 /**
@@ -87,20 +92,22 @@ export async function readJsonBody(ctx: AppContext, limits: JsonLimits): Promise
 
 /** What a compressed body contains. Each piece takes its memory as if it had arrived, and what was compressed gives its own back. */
 async function unpackWithin(
-  { maxBytes, share }: BodyLimits,
+  { maxBytes, share, beforeHuge }: JsonLimits,
   packed: Buffer[],
   coding: ContentCoding,
   count: (piece: Buffer) => void,
 ): Promise<Buffer[]> {
   const pieces: Buffer[] = [];
   const packedBytes = packed.reduce((sum, { length }) => sum + length, 0);
-  let left = maxBytes;
+  let bytes = 0;
   await unpack(packed, coding, (piece) => {
-    left -= piece.length;
-    if (left < 0) throw tooLarge('unpacked body', maxBytes);
+    const isHuge = bytes <= HUGE_BYTES && bytes + piece.length > HUGE_BYTES && packedBytes <= HUGE_BYTES;
+    bytes += piece.length;
+    if (bytes > maxBytes) throw tooLarge('unpacked body', maxBytes);
     share.take(piece.length);
     count(piece);
     pieces.push(piece);
+    return isHuge ? beforeHuge?.() : undefined;
   });
   share.add(-packedBytes);
   return pieces;

@@ -4,7 +4,7 @@ import { ownerOf, type AppMiddleware } from '../context.ts';
 import { readJsonBody, type JsonLimits } from '../read-body.ts';
 import { LARGE_BYTES } from '../write-body.ts';
 
-interface ReaderLimits extends Omit<JsonLimits, 'share' | 'beforeParse'> {
+interface ReaderLimits extends Omit<JsonLimits, 'share' | 'beforeParse' | 'beforeHuge'> {
   /** Shared by the whole process. A body counts until its request has been answered. */
   memory: FairBudget;
   /** Shared by the whole process, too. */
@@ -31,10 +31,14 @@ export function readJson({ memory, turns, ...limits }: ReaderLimits): AppMiddlew
     let endTurn = (_bytes: number): void => undefined;
     const beforeParse: JsonLimits['beforeParse'] = async ({ bytes, isCompressed }) => {
       // Only unpacking tells how large a compressed one is.
-      if (isCompressed || bytes >= LARGE_BYTES) endTurn = await turns.begin(ctx, ownerOf(ctx));
+      if (isCompressed || bytes >= LARGE_BYTES) endTurn = await turns.begin(ctx, ownerOf(ctx), bytes);
+    };
+    const beforeHuge = async (): Promise<void> => {
+      endTurn(share.held);
+      endTurn = await turns.begin(ctx, ownerOf(ctx), Infinity);
     };
     try {
-      ctx.request.body = await readJsonBody(ctx, { ...limits, share, beforeParse });
+      ctx.request.body = await readJsonBody(ctx, { ...limits, share, beforeParse, beforeHuge });
       const answering = next();
       endTurn(share.held);
       await answering;
