@@ -40,36 +40,33 @@ export function contentCodingOf(
 }
 
 /**
- * Unpacks a body, and passes what it contains to `take` piece by piece, which may let it wait. What `take` throws ends it at once, so that a body which unpacks to
- * too much costs no more than what is accepted. Takes the chunks out of `packed` as it reads them. Throws `invalid_json` for a broken one.
+ * Unpacks a body, and passes what it contains to `take` piece by piece. Ends with false as soon as that returns false, so that a body which unpacks
+ * to too much costs no more than what is accepted. Throws what `take` throws, and `invalid_json` for a broken body.
  */
 export async function unpack(
-  packed: Buffer[],
+  packed: readonly Buffer[],
   coding: ContentCoding,
-  take: (piece: Buffer) => Promise<void> | undefined,
-): Promise<void> {
+  take: (piece: Buffer) => boolean,
+): Promise<boolean> {
   const decoder = decoders[coding](packed[0]);
-  let refusal: { error: unknown } | undefined;
+  let ended: { error?: unknown } | undefined;
   try {
-    await pipeline(Readable.from(drained(packed)), decoder, async (pieces: AsyncIterable<Buffer>) => {
+    await pipeline(Readable.from(packed), decoder, async (pieces: AsyncIterable<Buffer>) => {
       for await (const piece of pieces) {
         try {
-          await take(piece);
+          if (!take(piece)) ended = {};
         } catch (error) {
-          refusal = { error };
-          throw error;
+          ended = { error };
         }
+        if (ended) throw new Error('The rest is not unpacked');
       }
     });
+    return true;
   } catch (cause) {
-    throw refusal
-      ? refusal.error
-      : new GatewayError('invalid_json', { message: `The body is not valid ${coding}.`, cause });
+    if (ended && 'error' in ended) throw ended.error;
+    if (ended) return false;
+    throw new GatewayError('invalid_json', { message: `The body is not valid ${coding}.`, cause });
   }
-}
-
-function* drained(chunks: Buffer[]): Generator<Buffer> {
-  for (let chunk = chunks.shift(); chunk; chunk = chunks.shift()) yield chunk;
 }
 
 /** How much a decoder hands over at once. */

@@ -73,7 +73,7 @@ export async function readJsonBody(ctx: AppContext, limits: JsonLimits): Promise
   const bytes = arrived.reduce((sum, { length }) => sum + length, 0);
   await limits.beforeParse?.({ bytes, isCompressed: coding !== null });
   if (bytes === 0) throw invalid('The body is empty; a JSON object is expected.');
-  const text = await readText(coding === null ? arrived : await unpackWithin(limits, arrived, coding, count));
+  const text = await readText(coding === null ? arrived : await unpackWithin(limits, arrived, coding));
   if (text === null) throw invalid('The body is not valid UTF-8.');
   let value: JsonValue;
   try {
@@ -90,27 +90,44 @@ export async function readJsonBody(ctx: AppContext, limits: JsonLimits): Promise
   return value;
 }
 
-/** What a compressed body contains. Each piece takes its memory as if it had arrived, and what was compressed gives its own back. */
-async function unpackWithin(
-  { maxBytes, share, beforeHuge }: JsonLimits,
-  packed: Buffer[],
-  coding: ContentCoding,
-  count: (piece: Buffer) => void,
-): Promise<Buffer[]> {
-  const pieces: Buffer[] = [];
+/**
+ * What a compressed body contains. Each piece takes its memory as if it had arrived, and what was compressed gives its own back. One that shows to
+ * be huge gives everything back and is unpacked again when it has its turn, so that those that wait hold no more than arrived.
+ */
+async function unpackWithin(limits: JsonLimits, packed: readonly Buffer[], coding: ContentCoding): Promise<Buffer[]> {
   const packedBytes = packed.reduce((sum, { length }) => sum + length, 0);
+  let pieces = packedBytes > HUGE_BYTES ? null : await unpackUpTo(limits, packed, coding, HUGE_BYTES);
+  if (!pieces) {
+    // One that arrived with as much waited for this turn already.
+    if (packedBytes <= HUGE_BYTES) await limits.beforeHuge?.();
+    pieces = await unpackUpTo(limits, packed, coding, limits.maxBytes);
+  }
+  if (!pieces) throw tooLarge('unpacked body', limits.maxBytes);
+  limits.share.add(-packedBytes);
+  return pieces;
+}
+
+/** Null, with nothing taken, if it is more than `bytesMax`. */
+async function unpackUpTo(
+  { share, depthMax }: JsonLimits,
+  packed: readonly Buffer[],
+  coding: ContentCoding,
+  bytesMax: number,
+): Promise<Buffer[] | null> {
+  const pieces: Buffer[] = [];
+  const count = createJsonCounter(depthMax);
   let bytes = 0;
-  await unpack(packed, coding, (piece) => {
-    const isHuge = bytes <= HUGE_BYTES && bytes + piece.length > HUGE_BYTES && packedBytes <= HUGE_BYTES;
-    bytes += piece.length;
-    if (bytes > maxBytes) throw tooLarge('unpacked body', maxBytes);
+  const isWhole = await unpack(packed, coding, (piece) => {
+    if (bytes + piece.length > bytesMax) return false;
     share.take(piece.length);
+    bytes += piece.length;
     count(piece);
     pieces.push(piece);
-    return isHuge ? beforeHuge?.() : undefined;
+    return true;
   });
-  share.add(-packedBytes);
-  return pieces;
+  if (isWhole) return pieces;
+  share.add(-bytes);
+  return null;
 }
 
 /** The key that could change a prototype when objects are merged. `constructor` and `prototype` are keys like any other: JSON has them as own ones. */
