@@ -3,7 +3,7 @@ const layer = (name, ...sees) => ({
   name: `${name}-sees-only-${sees.join('-') || 'itself'}`,
   severity: 'error',
   from: { path: `^src/${name}(/|[.]ts$)` },
-  to: { path: '^src/', pathNot: `^src/(${[name, ...sees].join('|')})(/|[.]ts$)` },
+  to: { path: '^(src|packages)/', pathNot: `^src/(${[name, ...sees].join('|')})(/|[.]ts$)` },
 });
 const typesOnly = (from, to) => ({
   name: `${from}-takes-only-types-from-${to}`,
@@ -16,28 +16,55 @@ module.exports = {
   forbidden: [
     layer('domain'),
     // What both APIs answer.
-    layer('answers', 'domain'),
+    layer('schemas', 'domain'),
     layer('platform', 'domain'),
-    layer('channels', 'domain', 'platform'),
+    layer('adapters', 'domain', 'platform'),
     layer('db', 'domain'),
     layer('config', 'platform'),
     layer('caches', 'domain', 'db', 'platform', 'config'),
+    // What a process knows of the configured channels.
+    layer('channels', 'domain', 'db', 'platform', 'config', 'caches'),
     // The types of what main builds; it imports from the layers below it and nothing above.
-    layer('deps', 'domain', 'db', 'channels', 'platform', 'caches', 'config'),
-    layer('commands', 'domain', 'answers', 'db', 'channels', 'platform', 'caches', 'deps', 'config'),
-    layer('activities', 'domain', 'commands', 'deps', 'config'),
+    layer('deps', 'domain', 'db', 'adapters', 'platform', 'caches', 'channels', 'config'),
+    layer('services', 'domain', 'schemas', 'db', 'adapters', 'platform', 'caches', 'channels', 'deps', 'config'),
+    layer('activities', 'domain', 'services', 'deps', 'config'),
     layer('workflows', 'domain', 'activities'),
     // What operators can do, for the command line and the admin API.
-    layer('verbs', 'domain', 'answers', 'db', 'channels', 'platform', 'caches', 'deps', 'config', 'commands'),
-    layer('http', 'domain', 'answers', 'commands', 'verbs', 'caches', 'platform', 'deps', 'config'),
-    layer('sandbox', 'domain', 'platform'),
+    layer(
+      'admin',
+      'domain',
+      'schemas',
+      'db',
+      'adapters',
+      'platform',
+      'caches',
+      'channels',
+      'deps',
+      'config',
+      'services',
+    ),
+    layer('http', 'domain', 'schemas', 'services', 'admin', 'caches', 'channels', 'platform', 'deps', 'config'),
     typesOnly('workflows', 'activities'),
     typesOnly('http', 'caches'),
+    typesOnly('http', 'channels'),
     {
       name: 'nothing-imports-main',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/main/' },
       to: { path: '^src/main/' },
+    },
+    {
+      name: 'production-needs-no-package-of-ours',
+      severity: 'error',
+      comment: 'The image has src alone: sandbox and development stack are for developers.',
+      from: { path: '^src/' },
+      to: { path: '^packages/' },
+    },
+    {
+      name: 'sandbox-stands-alone',
+      severity: 'error',
+      from: { path: '^packages/sandbox/', pathNot: '^packages/sandbox/src/(main|sandbox-models)[.]ts$' },
+      to: { path: '^(src|packages)/', pathNot: '^(packages/sandbox|src/domain|src/platform)/' },
     },
     {
       name: 'deps-holds-only-types',
@@ -62,8 +89,8 @@ module.exports = {
       severity: 'error',
       comment: 'Outbound sockets are opened by the egress guard, the upstream caller and the servers in main only.',
       from: {
-        path: '^src/(domain|db|caches|commands|activities|workflows|http|channels|platform)/',
-        pathNot: '^src/(http/server|channels/call-upstream|platform/egress/[^/]+)[.]ts$',
+        path: '^src/(domain|db|caches|channels|services|admin|activities|workflows|http|adapters|platform)/',
+        pathNot: '^src/(http/server/server|adapters/upstream/call-upstream|platform/egress/[^/]+)[.]ts$',
       },
       to: { path: '(^|/)(undici|http|https|net|tls|dns)(/|$)', pathNot: '^src/', dependencyTypesNot: ['type-only'] },
     },

@@ -20,7 +20,7 @@ FROM packages AS console
 RUN npm install --no-save --include=dev --ignore-scripts --no-audit --no-fund && node scripts/check-install.mjs
 COPY scripts ./scripts
 COPY console ./console
-COPY src/domain/channel-state.ts ./src/domain/
+COPY src/domain/channels/channel-state.ts ./src/domain/channels/
 RUN node scripts/build-console.mjs
 
 FROM node:24.21.0-bookworm-slim

@@ -37,7 +37,7 @@ export default tseslint.config(
   },
   {
     // A file that needs more has a second file inside it, and a function a second function.
-    files: ['src/**/*.ts'],
+    files: ['src/**/*.ts', 'packages/{sandbox,dev-stack}/src/**/*.ts'],
     // A migration is one list of statements and is never changed once released.
     ignores: ['src/db/migrations/*.ts'],
     rules: {
@@ -53,7 +53,7 @@ export default tseslint.config(
         'error',
         ...['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest'].map((name) => ({
           name,
-          message: 'Call upstreams by src/channels/call-upstream.ts and everything else by the egress guard.',
+          message: 'Call upstreams by src/adapters/upstream/call-upstream.ts and everything else by the egress guard.',
         })),
       ],
     },

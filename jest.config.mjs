@@ -6,7 +6,7 @@ export default {
   testEnvironment: '<rootDir>/test/support/native-environment.mjs',
   transform: {},
   // Without it Jest maps node_modules too, which takes seconds in a fresh clone.
-  roots: ['<rootDir>/src', '<rootDir>/test'],
+  roots: ['<rootDir>/src', '<rootDir>/packages', '<rootDir>/test'],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   // Measurements at full size run by themselves: `npm run test:load`.
   testPathIgnorePatterns: ['/node_modules/', '\\.load\\.test\\.ts$'],

@@ -9,14 +9,14 @@ const { globalSetup: _setup, globalTeardown: _teardown, ...shared } = everything
 export default {
   ...shared,
   testMatch: [
-    '<rootDir>/test/{channels,docs,domain,http,platform,sandbox,spec}/**/*.test.ts',
-    '<rootDir>/test/commands/catalog/*.test.ts',
+    '<rootDir>/test/{adapters,docs,domain,http,platform,sandbox,spec}/**/*.test.ts',
+    '<rootDir>/test/services/catalog/*.test.ts',
     '<rootDir>/test/db/group-commit.test.ts',
     '<rootDir>/test/workflows/bundle.test.ts',
   ],
   testPathIgnorePatterns: [
     '/node_modules/',
-    '/test/channels/families-through-gateway',
+    '/test/adapters/families-through-gateway',
     '/test/http/(admin/|rate-limits/limits)',
     '/test/http/routes/(account|chat-hang-up|conditional-reads|create-options|gemini|jobs|refusals|task-(delete|list|waits)|uploads|webhook-events)',
     '/test/spec/client-api',

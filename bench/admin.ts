@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { buildConsole } from '../scripts/build-console.mjs';
-import { createAdminToken } from '../src/commands/admin/create-admin-token.ts';
+import { createAdminToken } from '../src/services/admin/create-admin-token.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import type { Database } from '../src/db/database.ts';
-import { snakeCase } from '../src/verbs/input.ts';
+import { snakeCase } from '../src/admin/input.ts';
 import { startBrowser } from '../test/console/browser.ts';
 import { adminReads, type AdminRead } from '../test/support/admin-reads.ts';
 import { startGateway, type Gateway } from '../test/support/gateway.ts';
@@ -46,7 +46,7 @@ interface Measured {
  * longer than a second. Prints a table and a last line of the slowest.
  */
 export async function benchAdmin(): Promise<void> {
-  // Throws if the table has a verb whose inputs it does not know, before the long fill.
+  // Throws if the table has a action whose inputs it does not know, before the long fill.
   adminReads('');
   const servers = await startBenchServers({ postgresSettings: countingStatements });
   await buildConsole();
@@ -69,7 +69,7 @@ export async function benchAdmin(): Promise<void> {
     const { token } = await createAdminToken(deps, { role: 'owner', name: 'bench', expiresAt: null, actor: 'bench' });
 
     const results = [
-      ...(await measureVerbs(gateway, token, reader.projectId)),
+      ...(await measureActions(gateway, token, reader.projectId)),
       ...(await measureClientLists(gateway, reader.apiKey)),
     ];
     say(
@@ -77,7 +77,7 @@ export async function benchAdmin(): Promise<void> {
     );
     sayTable(
       ['Read', 'asked', 'median ms', 'worst ms', 'database ms', 'blocks', 'the slowest'],
-      [...Map.groupBy(results, ({ name }) => name.split(', ')[0] ?? name)].map(([verb, all]) => lineOf(verb, all)),
+      [...Map.groupBy(results, ({ name }) => name.split(', ')[0] ?? name)].map(([action, all]) => lineOf(action, all)),
     );
     const pages = await measurePages(gateway, token);
     say(`\nfrom navigation until the data is shown, ${calls} times each, the first one with an empty cache:\n`);
@@ -101,12 +101,12 @@ export async function benchAdmin(): Promise<void> {
   }
 }
 
-/** Of all reads of a verb: the median of their medians, and the most of everything else. */
-function lineOf(verb: string, all: readonly Measured[]): string[] {
+/** Of all reads of a action: the median of their medians, and the most of everything else. */
+function lineOf(action: string, all: readonly Measured[]): string[] {
   const most = (of: (one: Measured) => number): number => Math.max(...all.map(of));
   const slowest = all.find(({ ms }) => Math.max(...ms) === most((one) => Math.max(...one.ms)));
   return [
-    verb,
+    action,
     String(all.length),
     median(all.map(({ ms }) => median(ms))).toFixed(0),
     most(({ ms }) => Math.max(...ms)).toFixed(0),
@@ -116,15 +116,15 @@ function lineOf(verb: string, all: readonly Measured[]): string[] {
   ];
 }
 
-/** Every verb that reads, and each list also behind a deep cursor and with the longest page. */
-async function measureVerbs(gateway: Gateway, token: string, sealedProject: string): Promise<Measured[]> {
+/** Every action that reads, and each list also behind a deep cursor and with the longest page. */
+async function measureActions(gateway: Gateway, token: string, sealedProject: string): Promise<Measured[]> {
   const results: Measured[] = [];
   for (const read of adminReads(sealedProject)) {
     const path = `/api/admin/v1${pathOf(read)}`;
     const measure = (name: string, own: Record<string, string> = {}): Promise<Measured> =>
       measureRead(gateway, { name, path: withQuery(path, own), token });
     results.push(await measure(read.name));
-    const isList = 'after' in read.verb.input;
+    const isList = 'after' in read.action.input;
     if (!isList || read.name.includes(',')) continue;
     const deep = await deepCursor(gateway, { path, token });
     if (deep === null) continue;

@@ -1,4 +1,4 @@
-import { ensureChannel } from '../src/commands/channels/ensure-channel.ts';
+import { ensureChannel } from '../src/services/channels/ensure-channel.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import { createSealer } from '../src/platform/crypto/seal.ts';
 import type { Gateway } from '../test/support/gateway.ts';

@@ -1,5 +1,5 @@
 import { loadavg } from 'node:os';
-import { letModelsStream } from '../test/commands/chat/streams.ts';
+import { letModelsStream } from '../test/services/chat/streams.ts';
 import { sayBooks, startChatBench } from './chat-bench.ts';
 import { chatHeaders, chatMessages, makeKeys } from './chat-load.ts';
 import { cpuSeconds } from './cpu-seconds.ts';

@@ -3,9 +3,9 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findTemporal } from '../scripts/find-temporal.mjs';
-import { startPostgres } from '../src/main/servers/postgres.ts';
+import { startPostgres } from '../packages/dev-stack/src/servers/postgres.ts';
 import { startGuardian } from '../src/main/processes/start-guardian.ts';
-import { startTemporal } from '../src/main/servers/temporal.ts';
+import { startTemporal } from '../packages/dev-stack/src/servers/temporal.ts';
 
 export interface BenchServers {
   postgresPid: number;

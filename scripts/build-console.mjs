@@ -58,7 +58,7 @@ function sourcesHash() {
     'console/tsconfig.json',
     'package-lock.json',
     // Imported by the console.
-    'src/domain/channel-state.ts',
+    'src/domain/channels/channel-state.ts',
   ];
   for (const file of [...files, ...others.map((name) => join(project, name))])
     hash.update(file).update(readFileSync(file));

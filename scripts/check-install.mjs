@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs';
 
 const packagesOf = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;
 const locked = packagesOf('package-lock.json');
-const installed = Object.entries(packagesOf('node_modules/.package-lock.json'));
+// The packages of this repository are for developers; an image has only what comes from a registry.
+const isOurs = (path, { link }) => link === true || path.startsWith('packages/');
+const installed = Object.entries(packagesOf('node_modules/.package-lock.json')).filter((entry) => !isOurs(...entry));
 
 const problems = installed.flatMap(([path, { version, integrity, resolved }]) => {
   const expected = locked[path];
@@ -18,8 +20,9 @@ const problems = installed.flatMap(([path, { version, integrity, resolved }]) =>
 });
 // What production needs and the install left out. An optional package may be of another system.
 const present = new Set(installed.map(([path]) => path));
-for (const [path, { dev, optional, devOptional, peer }] of Object.entries(locked)) {
-  if (path !== '' && !dev && !optional && !devOptional && !peer && !present.has(path))
+for (const [path, entry] of Object.entries(locked)) {
+  const { dev, optional, devOptional, peer } = entry;
+  if (path !== '' && !isOurs(path, entry) && !dev && !optional && !devOptional && !peer && !present.has(path))
     problems.push(`${path} is missing`);
 }
 if (installed.length === 0) problems.push('nothing is installed');

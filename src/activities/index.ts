@@ -1,14 +1,14 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import { deliverCallback } from '../commands/callbacks/deliver-callback.ts';
-import { finishTask } from '../commands/tasks/finish-task.ts';
-import { runJob } from '../commands/jobs/run-job.ts';
-import { drawAgain, drawChannels, planTask } from '../commands/tasks/plan-task.ts';
-import { AttemptInterrupted, type AttemptSignals } from '../commands/tasks/attempt/run.ts';
-import { runAttempt } from '../commands/tasks/run-attempt.ts';
-import { stopUpstream } from '../commands/tasks/stop-upstream.ts';
+import { deliverCallback } from '../services/callbacks/deliver-callback.ts';
+import { finishTask } from '../services/tasks/end/finish-task.ts';
+import { runJob } from '../services/jobs/run-job.ts';
+import { drawAgain, drawChannels, planTask } from '../services/tasks/create/plan-task.ts';
+import { AttemptInterrupted, type AttemptSignals } from '../services/tasks/attempt/run.ts';
+import { runAttempt } from '../services/tasks/attempt/run-attempt.ts';
+import { stopUpstream } from '../services/tasks/end/stop-upstream.ts';
 import type { Deps } from '../deps.ts';
-import type { JobName } from '../domain/job.ts';
-import type { AttemptInput, FinishInput } from '../domain/workflow-contract.ts';
+import type { JobName } from '../domain/tasks/job.ts';
+import type { AttemptInput, FinishInput } from '../domain/tasks/workflow-contract.ts';
 
 /**
  * The commands as Temporal activities. They return every outcome, and throw only for internal errors, which Temporal retries. Once

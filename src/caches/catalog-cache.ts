@@ -1,7 +1,7 @@
-import type { CatalogEntry } from '../domain/catalog.ts';
+import type { CatalogEntry } from '../domain/catalog/catalog.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { Database } from '../db/database.ts';
-import { listModels } from '../db/models.ts';
+import { listModels } from '../db/catalog/models.ts';
 import { createCached } from './cached.ts';
 
 export interface CatalogCache {

@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts';
-import { findLiveKeys } from '../db/live-keys.ts';
-import type { AuthenticatedKey } from '../domain/authenticated-key.ts';
+import { findLiveKeys } from '../db/projects/live-keys.ts';
+import type { AuthenticatedKey } from '../domain/projects/authenticated-key.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import { digestApiKey } from '../platform/crypto/api-key.ts';

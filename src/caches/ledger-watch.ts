@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { ledgerEnds } from '../db/list-task-ends.ts';
+import { ledgerEnds } from '../db/tasks/list-task-ends.ts';
 import { createWatch, type Watch } from './watch.ts';
 
 /** Follows the ledgers of projects. Nothing announces their entries: the reads of the versions find them. */

@@ -1,6 +1,6 @@
-import { listSilences } from '../db/alarms.ts';
+import { listSilences } from '../db/operators/alarms.ts';
 import type { Database } from '../db/database.ts';
-import { silenceOf, type AlarmKind } from '../domain/alarm.ts';
+import { silenceOf, type AlarmKind } from '../domain/operators/alarm.ts';
 import { within } from '../platform/pause.ts';
 import { createCached } from './cached.ts';
 

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { taskVersions } from '../db/tasks.ts';
+import { taskVersions } from '../db/tasks/tasks.ts';
 import { createWatch, type Watch } from './watch.ts';
 
 /**

@@ -2,14 +2,14 @@ import Koa from 'koa';
 import type { Config } from '../config/load-config.ts';
 import { GatewayError, quoted } from '../domain/errors.ts';
 import type { AppContext, AppMiddleware, AppState } from './context.ts';
-import { headerValues } from './credentials.ts';
-import { createBodyTurns } from './body-turns.ts';
-import { createClientAddress } from './client-address.ts';
+import { headerValues } from './request/credentials.ts';
+import { createBodyTurns } from './server/body-turns.ts';
+import { createClientAddress } from './server/client-address.ts';
 import { createFairBudget, type FairBudget } from '../platform/fair-budget.ts';
 import { describeError } from '../platform/observe/describe-error.ts';
 import { createFailureThrottle } from './rate-limits/failure-throttle.ts';
 import type { HttpDeps } from './http-deps.ts';
-import { readingOf } from './ignored-fields.ts';
+import { readingOf } from './request/ignored-fields.ts';
 import { answerErrors } from './middleware/answer-errors.ts';
 import { allowOrigins, openToEveryOrigin, type Crossing } from './middleware/cross-origin.ts';
 import { demandApiKey, demandToken, throttleRefusals } from './middleware/authenticate.ts';
@@ -18,7 +18,7 @@ import { demandIpRange, demandRouteScope } from './middleware/key-permissions.ts
 import { health } from './middleware/health.ts';
 import { limitRate } from './rate-limits/limit-rate.ts';
 import { createAnswerMemory, holdAnswers } from './middleware/hold-answers.ts';
-import { holdPlace } from './middleware/hold-place.ts';
+import { holdSlot } from './middleware/hold-slot.ts';
 import { demandAdmin } from './middleware/demand-admin.ts';
 import { readJson, readJsonIfAny } from './middleware/read-json.ts';
 import { readJsonOrForm } from './middleware/read-json-or-form.ts';
@@ -27,8 +27,8 @@ import { readPicture } from './middleware/read-picture.ts';
 import { requestContext } from './middleware/request-context.ts';
 import { takeListTurn } from './middleware/take-list-turn.ts';
 import { traceRequests } from './middleware/trace-requests.ts';
-import { demandKnownQuery } from './query.ts';
-import { UPLOAD_TIMEOUT_SECONDS } from './read-upload.ts';
+import { demandKnownQuery } from './request/query.ts';
+import { UPLOAD_TIMEOUT_SECONDS } from './request/read-upload.ts';
 import { isClientRoute, type Route } from './route.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 
@@ -163,7 +163,7 @@ const BODIES_AWAITED_MAX = 1_500;
 /** `open` counts a request from its authentication on, `inFlight` once its body has arrived, so that no slow body holds a place. */
 function places(inFlightMax: number): { open: AppMiddleware; inFlight: AppMiddleware } {
   const message = 'The server is handling too many requests at the same time. Try again in a few seconds.';
-  const limit = (total: number): AppMiddleware => holdPlace(createFairBudget({ total, message, retryAfterSeconds: 1 }));
+  const limit = (total: number): AppMiddleware => holdSlot(createFairBudget({ total, message, retryAfterSeconds: 1 }));
   return { open: limit(inFlightMax + BODIES_AWAITED_MAX), inFlight: limit(inFlightMax) };
 }
 

@@ -1,7 +1,7 @@
 import type Koa from 'koa';
-import type { AdminAccess } from '../domain/admin-access.ts';
+import type { AdminAccess } from '../domain/operators/admin-access.ts';
 import type { JsonObject } from '../domain/json.ts';
-import type { AuthenticatedKey } from '../domain/authenticated-key.ts';
+import type { AuthenticatedKey } from '../domain/projects/authenticated-key.ts';
 import type { Share } from '../platform/fair-budget.ts';
 import type { RouteFacts } from './route-facts.ts';
 

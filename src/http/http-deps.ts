@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import type { DetailRow } from '../commands/details/detail-recorder.ts';
+import type { DetailRow } from '../services/details/detail-recorder.ts';
 import type { Deps } from '../deps.ts';
 import type { Config } from '../config/load-config.ts';
-import type { AdminAccess } from '../domain/admin-access.ts';
-import type { AuthenticatedKey } from '../domain/authenticated-key.ts';
+import type { AdminAccess } from '../domain/operators/admin-access.ts';
+import type { AuthenticatedKey } from '../domain/projects/authenticated-key.ts';
 import type { ByteRange } from '../platform/files/file-store.ts';
 import type { Tracing } from '../platform/observe/tracer.ts';
 

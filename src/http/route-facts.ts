@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { Role } from '../domain/role.ts';
-import type { Scope } from '../domain/scope.ts';
+import type { Role } from '../domain/operators/role.ts';
+import type { Scope } from '../domain/projects/scope.ts';
 import type { DialectName } from './dialects/dialect-name.ts';
 
 /** What a row of the route table says of its route. A route behind an API key names its scopes. */

@@ -1,5 +1,5 @@
 import { GatewayError } from '../domain/errors.ts';
-import { scopes } from '../domain/scope.ts';
+import { scopes } from '../domain/projects/scope.ts';
 import type { AppContext, AppMiddleware } from './context.ts';
 import { anthropicModels } from './dialects/anthropic-models.ts';
 import { geminiModels } from './dialects/gemini-models.ts';
@@ -7,8 +7,8 @@ import type { ModelForm } from './dialects/model-form.ts';
 import { openaiModels } from './dialects/openai-models.ts';
 import { strictly } from './dialects/reading.ts';
 import type { HttpDeps } from './http-deps.ts';
-import { readingOf } from './ignored-fields.ts';
-import { pageQuery } from './list-codec.ts';
+import { readingOf } from './request/ignored-fields.ts';
+import { pageQuery } from './request/list-codec.ts';
 import type { Route } from './route.ts';
 import { accountRoutes } from './routes/account.ts';
 import { streamWebhookEvents } from './routes/webhook-events.ts';

@@ -1,11 +1,11 @@
-import { accessBySession, accessByToken } from '../commands/admin/admin-access.ts';
+import { accessBySession, accessByToken } from '../services/admin/admin-access.ts';
 import { openDatabase } from '../db/database.ts';
 import type { StatementTraces } from '../db/database-options.ts';
 import type { Config } from '../config/load-config.ts';
 import type { Deps } from '../deps.ts';
 import { adminPrefix, oidcCallbackPath } from '../http/admin/admin-prefix.ts';
 import { createOidcClient, type OidcClient } from '../platform/oidc/oidc-client.ts';
-import type { VerbDeps } from '../verbs/verb-deps.ts';
+import type { ActionDeps } from '../admin/action-deps.ts';
 
 /** Connections for operators, so that a long list or the check of the ledger takes none from clients. */
 const connectionsMax = 3;
@@ -32,7 +32,7 @@ export function createAdminApi(deps: Deps, traces?: StatementTraces) {
         const options = { ...deps.config.database, poolMax: connectionsMax, statementTimeoutMs };
         db ??= openDatabase({ ...options, ...(traces && { traces }) });
         const own = { ...deps, db, answerWithinSeconds };
-        const opened: VerbDeps = {
+        const opened: ActionDeps = {
           ...{ catalogSettings: own, database: own, secrets: own, upstreams: own, worker: own },
           listener: { listen: () => Promise.reject(new Error('the listener runs on the machine of its user')) },
         };

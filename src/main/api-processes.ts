@@ -4,7 +4,7 @@ import { createLogger } from '../platform/observe/logger.ts';
 import { pageOfAll, type MetricValues, type Metrics } from '../platform/observe/metrics.ts';
 import { announce, stopOnSignals } from './run-process.ts';
 import { createSupervisor, type RunningChild } from './processes/supervisor.ts';
-import { alarmOf } from '../domain/alarm.ts';
+import { alarmOf } from '../domain/operators/alarm.ts';
 
 /** What the processes of one API server tell each other. */
 type Message =

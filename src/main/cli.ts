@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../http/version.ts';
 import { explainError } from './cli/explain-error.ts';
-import { addEntry, type Invocation } from './cli/verb-commands.ts';
-import { verbTable } from '../verbs/table.ts';
+import { addEntry, type Invocation } from './cli/action-commands.ts';
+import { actionTable } from '../admin/table.ts';
 
 /**
  * The operators' command line. Returns the exit code: 0 done, 1 refused, 2 wrong usage. With `--json` it writes exactly one
@@ -39,7 +39,7 @@ export function createProgram(invocation: Invocation, json: boolean): Command {
     // Every subcommand inherits these settings: errors are thrown, and `cli` alone prints them.
     .exitOverride()
     .configureOutput({ outputError: () => undefined, ...(json && { writeErr: () => undefined }) });
-  for (const [name, entry] of Object.entries(verbTable)) addEntry(root, name, entry, invocation);
+  for (const [name, entry] of Object.entries(actionTable)) addEntry(root, name, entry, invocation);
   return root;
 }
 

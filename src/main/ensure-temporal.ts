@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { jobIntervals } from '../commands/jobs/job-table.ts';
+import { jobIntervals } from '../services/jobs/job-table.ts';
 import type { Deps } from '../deps.ts';
 
 const timeoutMs = 10_000;

@@ -1,9 +1,9 @@
 import { Gauge, Registry } from 'prom-client';
 import { createCached } from '../caches/cached.ts';
-import type { ChannelRow } from '../db/channels.ts';
-import { readWorkInHand, type WorkInHand } from '../db/work-in-hand.ts';
+import type { ChannelRow } from '../db/channels/channels.ts';
+import { readWorkInHand, type WorkInHand } from '../db/tasks/work-in-hand.ts';
 import type { Deps } from '../deps.ts';
-import { channelStates } from '../domain/channel-states.ts';
+import { channelStates } from '../domain/channels/model-states.ts';
 import { within } from '../platform/pause.ts';
 
 /** A scrape within this time reads nothing. */

@@ -1,12 +1,12 @@
-import { createTaskAdmission } from '../commands/tasks/task-admission.ts';
-import { createDetailRecorder } from '../commands/details/detail-recorder.ts';
-import { createStorageGuard } from '../commands/files/storage-guard.ts';
-import { UPLOAD_STORED_MAX_BYTES } from '../commands/files/upload-image.ts';
-import { createEarlyHangUps } from '../commands/chat/early-hang-ups.ts';
-import { createRetryBudget } from '../commands/chat/retry-budget.ts';
-import { createLiveChats } from '../commands/chat/live-chats.ts';
-import { createUndeliveredChats } from '../commands/chat/undelivered-chats.ts';
-import { createSignedFiles } from '../commands/files/open-signed-file.ts';
+import { createTaskAdmission } from '../services/tasks/create/task-admission.ts';
+import { createDetailRecorder } from '../services/details/detail-recorder.ts';
+import { createStorageGuard } from '../services/files/storage-guard.ts';
+import { UPLOAD_STORED_MAX_BYTES } from '../services/files/upload-image.ts';
+import { createEarlyHangUps } from '../services/chat/early-hang-ups.ts';
+import { createRetryBudget } from '../services/chat/retry-budget.ts';
+import { createLiveChats } from '../services/chat/live-chats.ts';
+import { createUndeliveredChats } from '../services/chat/undelivered-chats.ts';
+import { createSignedFiles } from '../services/files/open-signed-file.ts';
 import { ensureDetailPartitions } from '../db/detail-rows.ts';
 import { assertSchemaVersion } from '../db/migrate.ts';
 import { createApp } from '../http/app.ts';
@@ -15,8 +15,8 @@ import { consoleRoutes } from '../http/console/console-routes.ts';
 import { createAnswerMemory } from '../http/middleware/hold-answers.ts';
 import { createRoutes } from '../http/routes.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
-import { startHttpServer } from '../http/server.ts';
-import { createTaskWaits } from '../http/task-waits.ts';
+import { startHttpServer } from '../http/server/server.ts';
+import { createTaskWaits } from '../http/response/task-waits.ts';
 import { createFairBudget } from '../platform/fair-budget.ts';
 import { createImageDecoder } from '../platform/media/decode-image.ts';
 import { createAdminApi } from './admin-api.ts';
@@ -25,7 +25,7 @@ import { announceApi, sharedMetrics } from './api-processes.ts';
 import { createInstallationGauges } from './installation-gauges.ts';
 import { configOrExit, doneOrExit, stopOnSignals } from './run-process.ts';
 import { statementTraces } from './trace-deps.ts';
-import { alarmOf } from '../domain/alarm.ts';
+import { alarmOf } from '../domain/operators/alarm.ts';
 
 const config = configOrExit();
 const { deps, tracing, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'api'));
@@ -57,7 +57,7 @@ const httpDeps = {
   undelivered,
   liveChats,
   taskWaits: createTaskWaits({ total: config.tasks.waitsMax }),
-  streamPlaces: createFairBudget({
+  streamSlots: createFairBudget({
     total: config.chat.streamsMax,
     message: 'The server is streaming too many answers at the same time. Try again in a few seconds.',
     retryAfterSeconds: 5,

@@ -1,10 +1,10 @@
-import type { UpstreamCaller } from '../channels/call-upstream.ts';
-import type { Adapter, ChatStream, Upstream } from '../channels/channel.ts';
-import type { Adapters } from '../channels/registry.ts';
-import type { ChatLedger } from '../db/chat-ledger.ts';
+import type { UpstreamCaller } from '../adapters/upstream/call-upstream.ts';
+import type { Adapter, ChatStream, Upstream } from '../adapters/channel.ts';
+import type { Adapters } from '../adapters/registry.ts';
+import type { ChatLedger } from '../db/chat/chat-ledger.ts';
 import type { EndedStatement, Send, StatementTraces } from '../db/database-options.ts';
-import type { Ledger } from '../db/ledger.ts';
-import type { Attempt } from '../domain/upstream.ts';
+import type { Ledger } from '../db/ledger/ledger.ts';
+import type { Attempt } from '../domain/channels/upstream.ts';
 import type { Egress } from '../platform/egress/egress.ts';
 import { failureOf, inSpan, type SpanFacts, type SpanStart, type Tracing } from '../platform/observe/tracer.ts';
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { alarmOf, temporalAway } from '../domain/alarm.ts';
+import { alarmOf, temporalAway } from '../domain/operators/alarm.ts';
 
 /** A restart of Temporal takes this long, and concerns nobody. */
 const patienceMs = 15_000;

@@ -2,12 +2,12 @@ import { assertSchemaVersion } from '../db/migrate.ts';
 import { within } from '../platform/pause.ts';
 import { createApp } from '../http/app.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
-import { startHttpServer } from '../http/server.ts';
+import { startHttpServer } from '../http/server/server.ts';
 import { buildDeps } from './build-deps.ts';
 import { announce, configOrExit, doneOrExit, stopOnSignals } from './run-process.ts';
 import { startLoops } from './worker-loops.ts';
 import { createWorkers, type Workers } from './temporal-workers.ts';
-import { alarmOf } from '../domain/alarm.ts';
+import { alarmOf } from '../domain/operators/alarm.ts';
 
 const config = configOrExit();
 const { deps, tracing, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'worker'));

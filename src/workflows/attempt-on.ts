@@ -15,7 +15,7 @@ import {
   type AttemptReport,
   type ChannelDraw,
   type MediaTaskInput,
-} from '../domain/workflow-contract.ts';
+} from '../domain/tasks/workflow-contract.ts';
 
 export type TaskIds = Pick<MediaTaskInput, 'taskId' | 'projectId'>;
 

@@ -1,6 +1,6 @@
 import { condition, defineSignal, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { retryCallbackSignal, taskQueues, type RedeliveryInput } from '../domain/workflow-contract.ts';
+import { retryCallbackSignal, taskQueues, type RedeliveryInput } from '../domain/tasks/workflow-contract.ts';
 
 /** Set by the signal that ends a callback's wait early. */
 export interface WakeUps {

@@ -1,6 +1,6 @@
 import { isCancellation, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { taskQueues } from '../domain/workflow-contract.ts';
+import { taskQueues } from '../domain/tasks/workflow-contract.ts';
 
 type MoneyActivities = Pick<Activities, 'planTask' | 'drawChannels' | 'drawAgain' | 'finishTask'>;
 

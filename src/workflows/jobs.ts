@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { taskQueues, type JobInput } from '../domain/workflow-contract.ts';
+import { taskQueues, type JobInput } from '../domain/tasks/workflow-contract.ts';
 
 /**
  * One scheduled run of a job. The database has its lock and its record. If the worker dies or the command fails, this workflow

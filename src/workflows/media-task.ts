@@ -13,7 +13,7 @@ import {
   type MediaTaskInput,
   type TaskOutcome,
   type TaskPlan,
-} from '../domain/workflow-contract.ts';
+} from '../domain/tasks/workflow-contract.ts';
 import { listenForCollects } from './attempt-on.ts';
 import { deliverDurably, listenForWakeUps } from './deliver-durably.ts';
 import { durably } from './durably.ts';

@@ -1,5 +1,5 @@
 import { CancellationScope } from '@temporalio/workflow';
-import type { RedeliveryInput } from '../domain/workflow-contract.ts';
+import type { RedeliveryInput } from '../domain/tasks/workflow-contract.ts';
 import { deliverDurably, listenForWakeUps } from './deliver-durably.ts';
 
 /** Delivers a callback that was started again, under a workflow id of its own. */

@@ -1,6 +1,6 @@
 import { patched, setCurrentDetails, sleep } from '@temporalio/workflow';
-import { channelWaitMs } from '../domain/channel-wait.ts';
-import type { TaskOutcome, TaskPlan } from '../domain/workflow-contract.ts';
+import { channelWaitMs } from '../domain/channels/channel-wait.ts';
+import type { TaskOutcome, TaskPlan } from '../domain/tasks/workflow-contract.ts';
 import type { AttemptScope, Collects, TaskIds } from './attempt-on.ts';
 import { durably } from './durably.ts';
 import { tryFewTimes } from './try-few-times.ts';

@@ -1,5 +1,5 @@
 import { setCurrentDetails, sleep } from '@temporalio/workflow';
-import type { ChannelDraw, TaskOutcome, TaskPlan } from '../domain/workflow-contract.ts';
+import type { ChannelDraw, TaskOutcome, TaskPlan } from '../domain/tasks/workflow-contract.ts';
 import type { AttemptScope } from './attempt-on.ts';
 import { durably } from './durably.ts';
 import { failed, tryInOrder, type Ended, type TriesReport } from './try-in-order.ts';

@@ -1,4 +1,4 @@
-import type { AttemptReport, ChannelDraw, FinishReport, TaskOutcome } from '../domain/workflow-contract.ts';
+import type { AttemptReport, ChannelDraw, FinishReport, TaskOutcome } from '../domain/tasks/workflow-contract.ts';
 import { attemptOn, type AttemptScope } from './attempt-on.ts';
 
 /** The attempt has ended the task. */

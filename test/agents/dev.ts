@@ -22,7 +22,7 @@ export async function startDev(): Promise<Dev> {
     ['PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'SANDBOX_PORT', 'PGPORT'].map((name) => [name, '0']),
   );
   const env = { ...process.env, ...ports, TOLLGATE_HOME: home };
-  const child = spawn(process.execPath, ['src/main/dev.ts'], { env, stdio: 'ignore' });
+  const child = spawn(process.execPath, ['packages/dev-stack/src/main.ts'], { env, stdio: 'ignore' });
   const ended = new Promise((resolve) => child.once('exit', resolve));
   const file = join(home, 'dev.json');
   while (!existsSync(file)) {

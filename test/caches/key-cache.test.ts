@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { createKeyCache } from '../../src/caches/key-cache.ts';
-import { createKey } from '../../src/commands/projects/create-key.ts';
-import { createProject } from '../../src/commands/projects/create-project.ts';
+import { createKey } from '../../src/services/projects/create-key.ts';
+import { createProject } from '../../src/services/projects/create-project.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createSealer } from '../../src/platform/crypto/seal.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTaskAnswers, type TaskAnswers } from '../../src/caches/task-answers.ts';
-import { anyRedeliveries } from '../../src/commands/callbacks/redeliver-callback.ts';
-import { answerTaskRead } from '../../src/commands/tasks/show-task.ts';
+import { anyRedeliveries } from '../../src/services/callbacks/redeliver-callback.ts';
+import { answerTaskRead } from '../../src/services/tasks/show/show-task.ts';
 import type { Database } from '../../src/db/database.ts';
-import { startRedelivery } from '../../src/db/deliveries.ts';
+import { startRedelivery } from '../../src/db/callbacks/deliveries.ts';
 import { listenForChanges, type ChangeListener } from '../../src/db/listen.ts';
-import { eraseContents, purgeTasks } from '../../src/db/retention.ts';
-import { TaskReader } from '../../src/db/task-reader.ts';
+import { eraseContents, purgeTasks } from '../../src/db/jobs/retention.ts';
+import { TaskReader } from '../../src/db/tasks/task-reader.ts';
 import { newId, openBook, patienceMs, run, type Book } from '../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aRunningTask, deliver, succeed } from '../support/ended-task.ts';

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTaskWatch } from '../../src/caches/task-watch.ts';
 import type { Watch } from '../../src/caches/watch.ts';
-import { waitForTask } from '../../src/commands/tasks/wait-for-task.ts';
+import { waitForTask } from '../../src/services/tasks/show/wait-for-task.ts';
 import type { Database } from '../../src/db/database.ts';
-import { createEndAnnouncer } from '../../src/db/end-announcer.ts';
-import { Ledger } from '../../src/db/ledger.ts';
+import { createEndAnnouncer } from '../../src/db/tasks/end-announcer.ts';
+import { Ledger } from '../../src/db/ledger/ledger.ts';
 import { listenForChanges, type ChangeListener } from '../../src/db/listen.ts';
-import { TaskReader } from '../../src/db/task-reader.ts';
-import { findTask, type TaskView } from '../../src/db/tasks.ts';
+import { TaskReader } from '../../src/db/tasks/task-reader.ts';
+import { findTask, type TaskView } from '../../src/db/tasks/tasks.ts';
 import { attemptEndedOk, openBook, patienceMs, taskEnd, type Book } from '../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aRunningTask } from '../support/ended-task.ts';

@@ -3,15 +3,15 @@ import type { AdminClient } from './admin-client.ts';
 import type { Walk } from './scene.ts';
 import type { Visit } from './visit.ts';
 
-/** A walk that calls these verbs, by their commands. */
+/** A walk that calls these actions, by their commands. */
 export interface Action extends Walk {
-  verbs: readonly string[];
+  actions: readonly string[];
 }
 
 /** Every action, in an order in which the later ones find what they need. */
 export const actions: readonly Action[] = [
   {
-    verbs: ['alarms silence', 'alarms unsilence'],
+    actions: ['alarms silence', 'alarms unsilence'],
     promise: 'silences an alarm of the overview after asking why, shows it with the end of the silence, and ends that',
     async walk({ visit, admin, gateway }) {
       await gateway.database.query(
@@ -37,7 +37,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['projects create'],
+    actions: ['projects create'],
     promise: 'creates a project, whose callback secret it shows once',
     async walk({ visit, admin }) {
       await visit.open('/projects');
@@ -58,7 +58,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['credits add'],
+    actions: ['credits add'],
     promise: 'adds credits, once for each reference',
     async walk({ visit, admin, stage: { shop } }) {
       await visit.open(`/projects/${shop.projectId}`);
@@ -77,7 +77,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['projects disable', 'projects enable'],
+    actions: ['projects disable', 'projects enable'],
     promise: 'disables a project and enables it again',
     async walk({ visit, admin, stage: { shop } }) {
       await visit.open(`/projects/${shop.projectId}`);
@@ -94,7 +94,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['keys create'],
+    actions: ['keys create'],
     promise: 'creates a key with limits, whose secret it shows once and which works at once',
     async walk({ visit, admin, gateway, stage: { shop } }) {
       await visit.open(`/projects/${shop.projectId}`);
@@ -119,7 +119,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['keys set'],
+    actions: ['keys set'],
     promise: 'changes the limits of a key and removes one',
     async walk({ visit, admin, stage: { shop } }) {
       await visit.open(`/projects/${shop.projectId}`);
@@ -139,7 +139,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['keys rotate'],
+    actions: ['keys rotate'],
     promise: 'gives a key a new secret, beside which the old one works on',
     async walk({ visit, gateway, stage: { studio } }) {
       await visit.open(`/projects/${studio.projectId}`);
@@ -152,7 +152,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['keys revoke'],
+    actions: ['keys revoke'],
     promise: 'revokes a key',
     async walk({ visit, admin, gateway, stage: { shop } }) {
       const spare = await gateway.key(shop.projectId);
@@ -169,7 +169,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['tasks cancel'],
+    actions: ['tasks cancel'],
     promise: 'cancels a running task and refunds it',
     async walk({ visit, admin, gateway, stage: { studio } }) {
       const taskId = await gateway.accept(studio.apiKey, '/api/v1/images/generate', {
@@ -189,7 +189,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['tasks resolve'],
+    actions: ['tasks resolve'],
     promise: 'records what became of a task with an unknown outcome',
     async walk({ visit, admin, stage: { tasks } }) {
       await visit.open(`/tasks/${tasks.unknown}`);
@@ -206,7 +206,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['tasks redeliver'],
+    actions: ['tasks redeliver'],
     promise: 'sends a callback again, from the task and from the list of deliveries, but not for a task without one',
     async walk({ visit, admin, stage: { tasks } }) {
       await visit.open(`/tasks/${tasks.delivered}`);
@@ -226,7 +226,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['credits adjust'],
+    actions: ['credits adjust'],
     promise: 'gives credits of a task back, once for each reason',
     async walk({ visit, admin, stage: { tasks, shop } }) {
       await visit.open(`/tasks/${tasks.plain}`);
@@ -244,7 +244,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['catalog check', 'catalog apply'],
+    actions: ['catalog check', 'catalog apply'],
     promise: 'checks an edited model before it can be applied, and says what the change means',
     async walk({ visit, admin }) {
       const field = visit.dialog.getByLabel('Catalog entry');
@@ -292,7 +292,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['channels test'],
+    actions: ['channels test'],
     promise: 'tests a channel and keeps the answer beside it',
     async walk({ visit }) {
       await visit.open('/channels');
@@ -301,7 +301,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['channels verify'],
+    actions: ['channels verify'],
     promise: 'asks a provider which models of a channel it has',
     async walk({ visit }) {
       await visit.open('/channels');
@@ -312,7 +312,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['channels set'],
+    actions: ['channels set'],
     promise: 'changes priority and weight of a channel',
     async walk({ visit, admin }) {
       await visit.open('/channels');
@@ -325,7 +325,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['channels disable', 'channels enable'],
+    actions: ['channels disable', 'channels enable'],
     promise: 'drains a channel and puts it back into service',
     async walk({ visit, admin }) {
       await visit.open('/channels');
@@ -342,7 +342,7 @@ export const actions: readonly Action[] = [
     },
   },
   {
-    verbs: ['jobs run'],
+    actions: ['jobs run'],
     promise: 'runs a job, whose end the list shows',
     async walk({ visit, admin }) {
       await visit.open('/jobs');
@@ -359,7 +359,7 @@ export const actions: readonly Action[] = [
   },
 ];
 
-/** Verbs that change something and that the console does not offer, and why. */
+/** Actions that change something and that the console does not offer, and why. */
 export const notInTheConsole: Record<string, string> = {
   'projects secret rotate':
     'The receivers of the project have to take the new secret within a day, which its owner plans outside.',

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { createAdminToken } from '../../src/commands/admin/create-admin-token.ts';
+import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import type { Role } from '../../src/domain/role.ts';
-import { allVerbs } from '../../src/verbs/table.ts';
-import type { VerbRoute } from '../../src/verbs/define-verb.ts';
+import type { Role } from '../../src/domain/operators/role.ts';
+import { allActions } from '../../src/admin/table.ts';
+import type { ActionRoute } from '../../src/admin/define-action.ts';
 import { buildConsole } from '../../scripts/build-console.mjs';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { oidcClient, startOidcIssuer, type OidcIssuer } from '../support/oidc-issuer.ts';
@@ -92,16 +92,16 @@ describe('the console', () => {
     await visit.picture('playground');
   });
 
-  it.each(actions)('$promise', async ({ verbs, walk }) => {
+  it.each(actions)('$promise', async ({ actions, walk }) => {
     const before = visit.changes.length;
     await walk(scene());
     const sent = visit.changes.slice(before);
-    for (const verb of verbs) expect(sent).toContainEqual(expect.stringMatching(requestOf(verb)));
+    for (const action of actions) expect(sent).toContainEqual(expect.stringMatching(requestOf(action)));
   });
 
-  it('walks every verb that changes something, or says why it is not in the console', () => {
-    const changing = allVerbs().filter(({ verb: { route } }) => !('local' in route) && route.method !== 'GET');
-    const known = [...actions.flatMap(({ verbs }) => verbs), ...Object.keys(notInTheConsole)];
+  it('walks every action that changes something, or says why it is not in the console', () => {
+    const changing = allActions().filter(({ action: { route } }) => !('local' in route) && route.method !== 'GET');
+    const known = [...actions.flatMap(({ actions }) => actions), ...Object.keys(notInTheConsole)];
     expect([...known].sort()).toEqual(changing.map(({ name }) => name).sort());
     expect(Object.values(notInTheConsole)).not.toContain('');
   });
@@ -165,8 +165,8 @@ describe('the console', () => {
   });
 });
 
-/** What a browser sends for a verb, such as `POST /keys/key_1/rotate`. */
+/** What a browser sends for a action, such as `POST /keys/key_1/rotate`. */
 function requestOf(name: string): RegExp {
-  const route = allVerbs().find((each) => each.name === name)?.verb.route as VerbRoute | undefined;
+  const route = allActions().find((each) => each.name === name)?.action.route as ActionRoute | undefined;
   return new RegExp(`^${route?.method} ${route?.path.replace(/:\w+/g, '[^/]+')}$`);
 }

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { Role } from '../../src/domain/role.ts';
+import type { Role } from '../../src/domain/operators/role.ts';
 import type { Scene, Walk } from './scene.ts';
 import { startVisit, type Visit } from './visit.ts';
 

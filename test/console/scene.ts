@@ -1,5 +1,5 @@
 import type { Browser } from 'playwright-core';
-import type { Role } from '../../src/domain/role.ts';
+import type { Role } from '../../src/domain/operators/role.ts';
 import type { Gateway } from '../support/gateway.ts';
 import type { AdminClient } from './admin-client.ts';
 import type { Stage } from './stage.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { UnknownToOperator } from '../../src/commands/operator-error.ts';
-import { createProject } from '../../src/commands/projects/create-project.ts';
+import { UnknownToOperator } from '../../src/services/operator-error.ts';
+import { createProject } from '../../src/services/projects/create-project.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
-import type { OpenDeps, VerbDeps } from '../../src/verbs/verb-deps.ts';
+import type { OpenDeps, ActionDeps } from '../../src/admin/action-deps.ts';
 import { adminReads, type AdminRead } from '../support/admin-reads.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createTestHome, type TestHome } from '../support/home.ts';
@@ -12,8 +12,8 @@ import { writeOperatorHistory } from '../support/operator-history.ts';
 import { readsOf, stopAutovacuum, type Reads } from './block-reads.ts';
 
 /**
- * No read of the admin API may cost more because much has happened. Every verb that reads is called on 50,000 ended requests, 5,000 of them
- * tasks, by the table of verbs: a new verb is among them. `npm run bench -- admin` does the same on two hundred times as many and takes the time.
+ * No read of the admin API may cost more because much has happened. Every action that reads is called on 50,000 ended requests, 5,000 of them
+ * tasks, by the table of actions: a new action is among them. `npm run bench -- admin` does the same on two hundred times as many and takes the time.
  */
 const size = { entries: 50_000, entriesPerTask: 10, projects: 10, keys: 5, days: 30, audits: 20_000, jobRuns: 20_000 };
 
@@ -64,15 +64,15 @@ afterAll(async () => {
 const openOn = (deps: Awaited<ReturnType<typeof buildDeps>>['deps'] & { db: Database }): OpenDeps => {
   const own = { ...deps, answerWithinSeconds: 1 };
   const listener = { listen: () => Promise.reject(new Error('not here')) };
-  const opened: VerbDeps = {
+  const opened: ActionDeps = {
     ...{ catalogSettings: own, database: own, secrets: own, upstreams: own, worker: own },
     listener,
   };
   return (need) => Promise.resolve(opened[need]);
 };
 
-async function run({ name, verb, given }: AdminRead): Promise<void> {
-  const prepared = verb.prepare({ ...given, ...('limit' in verb.input && { limit: '10' }) });
+async function run({ name, action, given }: AdminRead): Promise<void> {
+  const prepared = action.prepare({ ...given, ...('limit' in action.input && { limit: '10' }) });
   if (!prepared.ok) throw new Error(`${name} is refused: ${JSON.stringify(prepared.issues)}`);
   await prepared.run(open, 'test').catch((error: unknown) => {
     if (!(error instanceof UnknownToOperator)) throw error;

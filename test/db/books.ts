@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { addCredits } from '../../src/commands/projects/add-credits.ts';
+import { addCredits } from '../../src/services/projects/add-credits.ts';
 import type { Database } from '../../src/db/database.ts';
-import { Ledger, type NewTask, type TaskEnd } from '../../src/db/ledger.ts';
-import { verifyLedger } from '../../src/db/verify-ledger.ts';
+import { Ledger, type NewTask, type TaskEnd } from '../../src/db/ledger/ledger.ts';
+import { verifyLedger } from '../../src/db/ledger/verify-ledger.ts';
 
 /** The ids of a project with credits and of one of its keys. */
 export interface Book {

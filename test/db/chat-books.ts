@@ -4,7 +4,7 @@ import {
   type ChatAdmissionRequest,
   type ChatSettlement,
   type RefundFacts,
-} from '../../src/db/chat-ledger.ts';
+} from '../../src/db/chat/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { newId, patienceMs, type Book } from './books.ts';
 

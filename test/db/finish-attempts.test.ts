@@ -6,9 +6,9 @@ import {
   saveResult,
   startAttempt,
   type AttemptStart,
-} from '../../src/db/attempts.ts';
+} from '../../src/db/tasks/attempts.ts';
 import type { Database } from '../../src/db/database.ts';
-import type { AttemptFinish, Ledger } from '../../src/db/ledger.ts';
+import type { AttemptFinish, Ledger } from '../../src/db/ledger/ledger.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {

@@ -9,18 +9,23 @@ import {
   saveResult,
   startAttempt,
   type AttemptMemory,
-} from '../../src/db/attempts.ts';
-import { expireChats, firstAttemptId, type ChatLedger } from '../../src/db/chat-ledger.ts';
-import { addToHistory, readHistory } from '../../src/db/channel-history.ts';
+} from '../../src/db/tasks/attempts.ts';
+import { expireChats, firstAttemptId, type ChatLedger } from '../../src/db/chat/chat-ledger.ts';
+import { addToHistory, readHistory } from '../../src/db/channels/channel-history.ts';
 import type { Database } from '../../src/db/database.ts';
-import { claimDelivery, claimOverdueDeliveries, endDeliveryTry, readDelivery } from '../../src/db/deliveries.ts';
+import {
+  claimDelivery,
+  claimOverdueDeliveries,
+  endDeliveryTry,
+  readDelivery,
+} from '../../src/db/callbacks/deliveries.ts';
 import { findIdempotent, markReplayed } from '../../src/db/idempotency.ts';
-import { findLiveKeys } from '../../src/db/live-keys.ts';
-import type { Ledger } from '../../src/db/ledger.ts';
-import { readKeyFacts } from '../../src/db/key-facts.ts';
-import { listLedger } from '../../src/db/list-ledger.ts';
-import { listTasks } from '../../src/db/list-tasks.ts';
-import { claimPolls, parkJob } from '../../src/db/parked-jobs.ts';
+import { findLiveKeys } from '../../src/db/projects/live-keys.ts';
+import type { Ledger } from '../../src/db/ledger/ledger.ts';
+import { readKeyFacts } from '../../src/db/projects/key-facts.ts';
+import { listLedger } from '../../src/db/ledger/list-ledger.ts';
+import { listTasks } from '../../src/db/tasks/list-tasks.ts';
+import { claimPolls, parkJob } from '../../src/db/tasks/parked-jobs.ts';
 import {
   claimSilentTasks,
   claimUnstartedTasks,
@@ -29,13 +34,13 @@ import {
   listStaleTasks,
   readUnstarted,
   taskVersions,
-} from '../../src/db/tasks.ts';
-import { sumUsage } from '../../src/db/usage.ts';
-import { usageGroups } from '../../src/domain/usage-group.ts';
+} from '../../src/db/tasks/tasks.ts';
+import { sumUsage } from '../../src/db/ledger/usage.ts';
+import { usageGroups } from '../../src/domain/ledger/usage-group.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { historyOf } from '../support/history.ts';
 import { admitted, idempotently, newId, newTask, openBook, openLedger, run, taskEnd, type Book } from './books.ts';
-import { RateLimiter } from '../../src/db/rate-limiter.ts';
+import { RateLimiter } from '../../src/db/projects/rate-limiter.ts';
 import { readsOf, stopAutovacuum, type Reads } from './block-reads.ts';
 import { anAdmission, openChatLedger, refundFacts, settledEnd } from './chat-books.ts';
 
@@ -68,7 +73,7 @@ beforeAll(async () => {
   book = await openBook(observer, { credits: 1_000_000 });
   channelId = await addChannel(observer);
   oldSession = await openSession();
-  await readsOfEveryVerb(oldSession);
+  await readsOfEveryAction(oldSession);
   for (const text of historyOf(book, { chats: endedChats, tasks: endedTasks })) await run(observer, text);
   // Otherwise PostgreSQL may count what these statements read while a test counts.
   await run(observer, 'select pg_stat_force_next_flush()');
@@ -79,15 +84,15 @@ describe('in a session that planned its statements on empty tables', () => {
   it('every operation except sweeps and lists reads a bounded number of blocks before the full tables are analyzed', async () => {
     // The first sweep reads the dead index entry of every ended row, and marks it. A list of tasks sorts rows until ANALYZE shows
     // the planner that an index has the order. Autovacuum does both within a minute, and no client waits for a sweep.
-    const reads = await readsOfEveryVerb(oldSession);
-    expect(excessive(reads.filter(([verb]) => !/^(sweep|list) /.test(verb)))).toEqual([]);
+    const reads = await readsOfEveryAction(oldSession);
+    expect(excessive(reads.filter(([action]) => !/^(sweep|list) /.test(action)))).toEqual([]);
   });
 
   it('every operation reads a bounded number of blocks after VACUUM ANALYZE', async () => {
     await run(observer, 'vacuum analyze');
 
-    await readsOfEveryVerb(oldSession);
-    expect(excessive(await readsOfEveryVerb(oldSession))).toEqual([]);
+    await readsOfEveryAction(oldSession);
+    expect(excessive(await readsOfEveryAction(oldSession))).toEqual([]);
   });
 });
 
@@ -95,11 +100,11 @@ describe('in a session that planned its statements on full tables', () => {
   beforeAll(async () => {
     newSession = await openSession();
     // The first call of a PL/pgSQL function plans its statements, and planning also reads blocks.
-    await readsOfEveryVerb(newSession);
+    await readsOfEveryAction(newSession);
   });
 
   it('every operation reads a bounded number of blocks', async () => {
-    expect(excessive(await readsOfEveryVerb(newSession))).toEqual([]);
+    expect(excessive(await readsOfEveryAction(newSession))).toEqual([]);
   });
 
   it('a batch of 64 chats reads at most 64 times the blocks of one chat', async () => {
@@ -260,15 +265,15 @@ async function openSession(): Promise<Session> {
   return { db, ledger: openLedger(db), chats: openChatLedger(db), reads: readsOf(observer, db) };
 }
 
-const excessive = (reads: [verb: string, reads: Reads][]): [verb: string, reads: Reads][] =>
+const excessive = (reads: [action: string, reads: Reads][]): [action: string, reads: Reads][] =>
   reads.filter(([, { blocks, scans }]) => blocks > blocksMax || scans.length > 0);
 
 /** Runs every operation of a chat, of a media task and of the sweeps. Returns the blocks that each of them read. */
-async function readsOfEveryVerb({ db, ledger, chats, reads }: Session): Promise<[verb: string, reads: Reads][]> {
+async function readsOfEveryAction({ db, ledger, chats, reads }: Session): Promise<[action: string, reads: Reads][]> {
   const noted: [string, Reads][] = [];
-  async function note<T>(verb: string, work: () => Promise<T>): Promise<T> {
+  async function note<T>(action: string, work: () => Promise<T>): Promise<T> {
     let value!: T;
-    noted.push([verb, await reads(async () => (value = await work()))]);
+    noted.push([action, await reads(async () => (value = await work()))]);
     return value;
   }
 

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { adjustCredits } from '../../src/commands/projects/adjust-credits.ts';
-import type { ChatLedger } from '../../src/db/chat-ledger.ts';
+import { adjustCredits } from '../../src/services/projects/adjust-credits.ts';
+import type { ChatLedger } from '../../src/db/chat/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
-import type { Ledger } from '../../src/db/ledger.ts';
+import type { Ledger } from '../../src/db/ledger/ledger.ts';
 import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {

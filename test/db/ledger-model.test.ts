@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Database } from '../../src/db/database.ts';
-import type { Ledger, NewTask } from '../../src/db/ledger.ts';
+import type { Ledger, NewTask } from '../../src/db/ledger/ledger.ts';
 import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
@@ -38,15 +38,15 @@ const ends = ['succeeded', 'failed', 'canceled'] as const;
 /** The batches of a run. Each batch has calls of one operation, because the ledger groups each operation on its own. */
 const anyTask = fc.nat({ max: tasksMax - 1 });
 const anyBatch = fc.oneof(
-  fc.record({ verb: fc.constant('create' as const), tasks: fc.array(anyTask, { minLength: 1, maxLength: 6 }) }),
+  fc.record({ action: fc.constant('create' as const), tasks: fc.array(anyTask, { minLength: 1, maxLength: 6 }) }),
   fc.record({
-    verb: fc.constant('reserve' as const),
+    action: fc.constant('reserve' as const),
     tasks: fc.array(anyTask, { minLength: 1, maxLength: 6 }),
     byWorkflow: fc.boolean(),
   }),
-  fc.record({ verb: fc.constant('wait' as const), days: fc.constantFrom(1, 31), tasks: fc.constant([]) }),
+  fc.record({ action: fc.constant('wait' as const), days: fc.constantFrom(1, 31), tasks: fc.constant([]) }),
   fc.record({
-    verb: fc.constant('finish' as const),
+    action: fc.constant('finish' as const),
     tasks: fc.array(fc.tuple(anyTask, fc.constantFrom(...ends)), { minLength: 1, maxLength: 6 }),
   }),
 );
@@ -214,7 +214,7 @@ describe('the ledger', () => {
         const { projectId, tasks } = await openRun(run);
         for (const [at, batch] of run.batches.entries()) {
           const ledger = ledgers[at % ledgers.length]!;
-          switch (batch.verb) {
+          switch (batch.action) {
             case 'create': {
               const expected = batch.tasks.map((index) => model.create(index));
               expect(await Promise.all(batch.tasks.map((index) => calls.create(ledger, tasks[index]!)))).toEqual(

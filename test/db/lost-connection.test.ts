@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ChatLedger } from '../../src/db/chat-ledger.ts';
+import { ChatLedger } from '../../src/db/chat/chat-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
-import type { Ledger, NewTask } from '../../src/db/ledger.ts';
-import { RateLimiter } from '../../src/db/rate-limiter.ts';
+import type { Ledger, NewTask } from '../../src/db/ledger/ledger.ts';
+import { RateLimiter } from '../../src/db/projects/rate-limiter.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import {
@@ -46,10 +46,10 @@ afterAll(async () => {
 });
 
 /** Runs a call whose answer is lost after its commit. */
-async function withLostAnswer<T>(verb: () => Promise<T>): Promise<T> {
+async function withLostAnswer<T>(action: () => Promise<T>): Promise<T> {
   const before = proxy.cuts();
   proxy.cutNextAnswer();
-  const answer = await verb();
+  const answer = await action();
   expect(proxy.cuts()).toBe(before + 1);
   return answer;
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/db/database.ts';
-import { foldTraffic, readTraffic, type Traffic, type TrafficReport } from '../../src/db/overview.ts';
-import { sumUsage } from '../../src/db/usage.ts';
+import { foldTraffic, readTraffic, type Traffic, type TrafficReport } from '../../src/db/operators/overview.ts';
+import { sumUsage } from '../../src/db/ledger/usage.ts';
 import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { eventually } from '../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

@@ -9,7 +9,7 @@ import { describe, expect, it } from '@jest/globals';
 import { generateText, type LanguageModel } from 'ai';
 import OpenAI from 'openai';
 import type { JsonObject } from '../../src/domain/json.ts';
-import type { Hit } from '../../src/sandbox/hits.ts';
+import type { Hit } from '../../packages/sandbox/src/hits.ts';
 import { assembled, object, pdf, rawStream, stream } from '../support/pdfs.ts';
 import { dialectNames, dialects, families, familyNames, type DialectName, type FamilyName } from './matrix.ts';
 import { textAt } from './json-at.ts';

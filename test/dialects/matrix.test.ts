@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
+import { loadCatalog } from '../../src/services/catalog/load-catalog.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
-import { chatCredits } from '../../src/domain/pricing.ts';
-import { letModelsStream } from '../commands/chat/streams.ts';
+import { chatCredits } from '../../src/domain/ledger/pricing.ts';
+import { letModelsStream } from '../services/chat/streams.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { pdf } from '../support/pdfs.ts';
 import { describeDocuments } from './documents.ts';

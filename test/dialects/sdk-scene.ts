@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import type { JsonObject } from '../../src/domain/json.ts';
-import type { Hit } from '../../src/sandbox/hits.ts';
+import type { Hit } from '../../packages/sandbox/src/hits.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { objectAt, parsed } from './json-at.ts';
 

@@ -3,9 +3,9 @@ import { format } from 'prettier';
 import { errorTable, type ErrorCode } from '../../src/domain/errors.ts';
 import { errorHelp } from '../../src/http/docs/error-help.ts';
 import { mayRetry } from '../../src/http/docs/error-pages.ts';
-import { statusOf } from '../../src/http/error-status.ts';
+import { statusOf } from '../../src/http/response/error-status.ts';
 import { operations } from '../../src/http/openapi/operations.ts';
-import { allVerbs } from '../../src/verbs/table.ts';
+import { allActions } from '../../src/admin/table.ts';
 import { committedDocuments } from '../http/openapi/shipped-document.ts';
 import { typesOf } from './document-types.ts';
 
@@ -21,7 +21,7 @@ export async function apiDocuments(): Promise<Map<string, string>> {
     ['docs/openapi.json', `${JSON.stringify(openapi, null, 1)}\n`],
     ['docs/admin-openapi.json', `${JSON.stringify(adminOpenapi, null, 1)}\n`],
     ['docs/API.md', await withParts('docs/API.md', { routes: routeTable(), errors: errorTableText() })],
-    ['docs/ADMIN-API.md', await withParts('docs/ADMIN-API.md', { verbs: verbTableText() })],
+    ['docs/ADMIN-API.md', await withParts('docs/ADMIN-API.md', { actions: actionTableText() })],
     ['packages/tollgate-js/src/api-types.ts', await typesOf(openapi, sdkPaths)],
     ['console/src/api/client-types.ts', await typesOf(openapi, playgroundPaths)],
     ['console/src/api/admin-types.ts', await typesOf(adminOpenapi)],
@@ -73,11 +73,11 @@ const routeTable = (): string =>
     '',
   ].join('\n');
 
-const verbTableText = (): string =>
+const actionTableText = (): string =>
   [
     row('Request', 'Role', 'Command', 'Refusals of its own'),
     row('---', '---', '---', '---'),
-    ...allVerbs().flatMap(({ name, verb: { route, refusals = [] } }) => {
+    ...allActions().flatMap(({ name, action: { route, refusals = [] } }) => {
       if ('local' in route) return [];
       const path = route.path.replace(/:(\w+)/g, '{$1}');
       const own = refusals.map((code) => `\`${code}\``).join(', ');

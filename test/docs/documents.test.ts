@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { chatEndReasons, sentenceOf } from '../../src/domain/chat-end-reason.ts';
+import { chatEndReasons, sentenceOf } from '../../src/domain/chat/chat-end-reason.ts';
 import { errorTable } from '../../src/domain/errors.ts';
-import { jobNames } from '../../src/domain/job.ts';
-import { taskErrorTable } from '../../src/domain/task.ts';
-import { statusOf } from '../../src/http/error-status.ts';
+import { jobNames } from '../../src/domain/tasks/job.ts';
+import { taskErrorTable } from '../../src/domain/tasks/task.ts';
+import { statusOf } from '../../src/http/response/error-status.ts';
 import { createProgram } from '../../src/main/cli.ts';
 
 const root = new URL('../../', import.meta.url);

@@ -1,7 +1,7 @@
-import { mediaFamilies } from '../../src/channels/registry.ts';
-import { anyNumber, type MediaSupport } from '../../src/domain/media-support.ts';
-import { mediaInputKeys, type MediaInputKey } from '../../src/domain/parameter-value.ts';
-import { taskTypes } from '../../src/domain/task.ts';
+import { mediaFamilies } from '../../src/adapters/registry.ts';
+import { anyNumber, type MediaSupport } from '../../src/domain/tasks/media-support.ts';
+import { mediaInputKeys, type MediaInputKey } from '../../src/domain/catalog/parameter-value.ts';
+import { taskTypes } from '../../src/domain/tasks/task.ts';
 
 /** The document with the table of families and inputs. */
 export const providersDocument = new URL('../../docs/PROVIDERS.md', import.meta.url);

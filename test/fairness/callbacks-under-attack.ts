@@ -4,7 +4,7 @@ import { newTask, taskEnd } from '../db/books.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
-import { answer, startReceiver, takeIt, type Receiver } from '../commands/callbacks/receiver.ts';
+import { answer, startReceiver, takeIt, type Receiver } from '../services/callbacks/receiver.ts';
 
 /** One callback: the milliseconds from the end of its task to its first try, and from that to its second try. */
 export interface CallbackTimes {

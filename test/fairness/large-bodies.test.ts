@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createAdminToken } from '../../src/commands/admin/create-admin-token.ts';
+import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { choosePort } from '../../src/main/processes/choose-port.ts';
 import { mediaRoutes } from '../support/api-client.ts';

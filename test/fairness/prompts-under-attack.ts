@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { chat, chatBody, chatModel, chatRoute, verdictOf } from '../commands/chat/chats.ts';
+import { chat, chatBody, chatModel, chatRoute, verdictOf } from '../services/chat/chats.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
 
 /** The only channel of the model in these tests, so that another project has no other when it rests. */

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { all, chat, countVerdicts } from '../commands/chat/chats.ts';
+import { all, chat, countVerdicts } from '../services/chat/chats.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { chatUntil, keepOnlyChannel, sendPrompts, stops, troubles } from './prompts-under-attack.ts';

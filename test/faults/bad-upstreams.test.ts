@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { all, chat, chatFacts, countVerdicts, requestIdOf, tenCredits, verdictOf } from '../commands/chat/chats.ts';
+import { all, chat, chatFacts, countVerdicts, requestIdOf, tenCredits, verdictOf } from '../services/chat/chats.ts';
 import type { Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';

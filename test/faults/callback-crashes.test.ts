@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deliverCallback } from '../../src/commands/callbacks/deliver-callback.ts';
+import { deliverCallback } from '../../src/services/callbacks/deliver-callback.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
 import { mediaRoutes, type Task } from '../support/api-client.ts';
@@ -17,7 +17,7 @@ import {
   verified,
   type Behaviour,
   type Receiver,
-} from '../commands/callbacks/receiver.ts';
+} from '../services/callbacks/receiver.ts';
 
 let gateway: Gateway;
 let receiver: Receiver;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { verifyLedger } from '../../src/db/verify-ledger.ts';
+import { verifyLedger } from '../../src/db/ledger/verify-ledger.ts';
 import type { Answer } from '../support/api-client.ts';
 import { ownPostgres, type OwnServer } from './own-servers.ts';
 import { eventually } from '../support/eventually.ts';
@@ -15,9 +15,9 @@ import {
   tenCredits,
   usageOfFive,
   verdictOf,
-} from '../commands/chat/chats.ts';
-import { letModelsStream, streamFromEach } from '../commands/chat/streams.ts';
-import { within } from '../commands/chat/within.ts';
+} from '../services/chat/chats.ts';
+import { letModelsStream, streamFromEach } from '../services/chat/streams.ts';
+import { within } from '../services/chat/within.ts';
 
 let postgres: OwnServer;
 let gateway: Gateway;

@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { scheduleIdOf } from '../../src/domain/job.ts';
+import { scheduleIdOf } from '../../src/domain/tasks/job.ts';
 import { crashPoints, type CrashPoint } from '../../src/platform/crash-point.ts';
-import { quickCallbacks, startReceiver, verified, type Receiver } from '../commands/callbacks/receiver.ts';
-import { chat, chatFacts, chatRoute, requestIdOf, tenCredits, usageOfFive } from '../commands/chat/chats.ts';
-import { runsOf } from '../commands/jobs/scheduler.ts';
+import { quickCallbacks, startReceiver, verified, type Receiver } from '../services/callbacks/receiver.ts';
+import { chat, chatFacts, chatRoute, requestIdOf, tenCredits, usageOfFive } from '../services/chat/chats.ts';
+import { runsOf } from '../services/jobs/scheduler.ts';
 import { mediaRoutes, type Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
@@ -83,10 +83,10 @@ async function killApis(): Promise<void> {
     await recordCrash(place, api.name, project);
   };
   await createAt('after_idem_insert', plain, (create) =>
-    killedBefore({ verb: 'create_tasks', table: 'task' }, plain.name, create),
+    killedBefore({ action: 'create_tasks', table: 'task' }, plain.name, create),
   );
   await createAt('after_hold_before_commit', direct, (create) =>
-    killedBefore({ verb: 'reserve_tasks', table: 'hold' }, direct.name, create),
+    killedBefore({ action: 'reserve_tasks', table: 'hold' }, direct.name, create),
   );
   await createAt('after_commit_before_start', committed);
   await createAt('after_start_before_reply', started);
@@ -142,7 +142,7 @@ async function killWorkers(): Promise<void> {
   const { name } = await gateway.startWorker();
   const finishing = await gateway.project({ credits: startCredits });
   // The row of the callback is the last one that finish_attempts writes.
-  await killedBefore({ verb: 'finish_attempts', table: 'delivery' }, name, async () => {
+  await killedBefore({ action: 'finish_attempts', table: 'delivery' }, name, async () => {
     await accept(finishing, 'in_finish_before_commit', { callback_url: receiver.at('in_finish_before_commit') });
   });
   await recordCrash('in_finish_before_commit', name, finishing);
@@ -230,7 +230,7 @@ function crashOf(place: Place): Crash {
  * its database session, because PostgreSQL would otherwise complete the function.
  */
 async function killedBefore(
-  { verb, table }: { verb: string; table: string },
+  { action, table }: { action: string; table: string },
   name: string,
   drive: () => Promise<void>,
 ): Promise<void> {
@@ -247,11 +247,11 @@ async function killedBefore(
         const [waiting] = await sql<{ pid: number }>(
           `select pid from pg_locks l join pg_stat_activity a using (pid)
            where l.relation = $1::regclass and not l.granted and a.datname = current_database() and a.query like $2`,
-          [table, `%from ${verb}(%`],
+          [table, `%from ${action}(%`],
         );
         return waiting;
       },
-      { what: `a session of ${verb} that waits for ${table}` },
+      { what: `a session of ${action} that waits for ${table}` },
     );
     await gateway.kill(name);
     await query('', 'select pg_terminate_backend($1, 5000)', [pid]);

@@ -4,12 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { readChannelHistory, type HistoryPoint } from '../../src/commands/channels/read-channel-history.ts';
-import { claimChannel, noteChannelFailure, coolDownChannel } from '../../src/db/channels.ts';
-import { sessionHeaders } from '../../src/http/session-header.ts';
+import { readChannelHistory, type HistoryPoint } from '../../src/services/channels/read-channel-history.ts';
+import { claimChannel, noteChannelFailure, coolDownChannel } from '../../src/db/channels/channels.ts';
+import { sessionHeaders } from '../../src/http/request/session-header.ts';
 import { cli } from '../../src/main/cli.ts';
-import { all, chat, chatModel, countVerdicts, requestIdOf, verdictOf } from '../commands/chat/chats.ts';
-import { runByCall } from '../commands/jobs/scheduler.ts';
+import { all, chat, chatModel, countVerdicts, requestIdOf, verdictOf } from '../services/chat/chats.ts';
+import { runByCall } from '../services/jobs/scheduler.ts';
 import { mediaRoutes, type Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
@@ -205,7 +205,7 @@ describe('the turns of a conversation over two equal channels', () => {
   it.each<[string, Parameters<typeof tenTurns>[0]]>([
     ['its opening', () => ({})],
     ['prompt_cache_key', (n) => ({ fields: { ...aloneInMessages(n), prompt_cache_key: 'talk' } })],
-    // test/http/session-header.test.ts has the others.
+    // test/http/request/session-header.test.ts has the others.
     ...sessionHeaders
       .slice(0, 1)
       .map((name): [string, Parameters<typeof tenTurns>[0]] => [

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chat, chatFacts, keyFacts, requestIdOf, verdictOf } from '../commands/chat/chats.ts';
-import { heldModel, openHeldChannel, type HeldChannel } from '../commands/chat/held-channel.ts';
+import { chat, chatFacts, keyFacts, requestIdOf, verdictOf } from '../services/chat/chats.ts';
+import { heldModel, openHeldChannel, type HeldChannel } from '../services/chat/held-channel.ts';
 import type { Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chat, chatFacts, keyFacts, requestIdOf, tenCredits, verdictOf } from '../commands/chat/chats.ts';
-import { letModelsStream, stream, streamedModels } from '../commands/chat/streams.ts';
+import { chat, chatFacts, keyFacts, requestIdOf, tenCredits, verdictOf } from '../services/chat/chats.ts';
+import { letModelsStream, stream, streamedModels } from '../services/chat/streams.ts';
 import { startCuttingProxy, type CuttingProxy } from '../db/cutting-proxy.ts';
 import type { Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';

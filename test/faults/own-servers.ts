@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startPostgres, type PostgresServer } from '../../src/main/servers/postgres.ts';
+import { startPostgres, type PostgresServer } from '../../packages/dev-stack/src/servers/postgres.ts';
 import { startGuardian } from '../../src/main/processes/start-guardian.ts';
-import { startTemporal, type TemporalServer } from '../../src/main/servers/temporal.ts';
+import { startTemporal, type TemporalServer } from '../../packages/dev-stack/src/servers/temporal.ts';
 import { lightTemporal } from '../support/light-temporal.ts';
 
 /** A server for one test file, which may stop, wipe and restart it without affecting other test files. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { chat, countVerdicts, keyFacts, requestIdOf, verdictOf } from '../commands/chat/chats.ts';
+import { chat, countVerdicts, keyFacts, requestIdOf, verdictOf } from '../services/chat/chats.ts';
 import type { Answer } from '../support/api-client.ts';
 import { startChatUpstream, type ChatUpstream } from '../support/chat-upstream.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
-import { scopes } from '../../src/domain/scope.ts';
+import { scopes } from '../../src/domain/projects/scope.ts';
 import type { AppMiddleware } from '../../src/http/context.ts';
 import type { Route } from '../../src/http/route.ts';
 import { goodKey, openKey, startFrame, until, type Frame } from './support.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { scopes } from '../../src/domain/scope.ts';
+import { scopes } from '../../src/domain/projects/scope.ts';
 import type { AppMiddleware } from '../../src/http/context.ts';
 import type { Route } from '../../src/http/route.ts';
 import { standIn } from '../support/stand-in.ts';

@@ -3,11 +3,11 @@ import { connect } from 'node:net';
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createApp, type LaterRoutes } from '../../src/http/app.ts';
-import type { AuthenticatedKey } from '../../src/domain/authenticated-key.ts';
-import { scopes } from '../../src/domain/scope.ts';
+import type { AuthenticatedKey } from '../../src/domain/projects/authenticated-key.ts';
+import { scopes } from '../../src/domain/projects/scope.ts';
 import type { HttpDeps } from '../../src/http/http-deps.ts';
 import type { Route } from '../../src/http/route.ts';
-import { startHttpServer, type HttpServer } from '../../src/http/server.ts';
+import { startHttpServer, type HttpServer } from '../../src/http/server/server.ts';
 
 export const goodKey = 'sk-GoodGoodGoodGoodGoodGoodGoodGoodGoodGood000000';
 export const jobToken = 'job-token-0123456789-0123456789-0123456789';

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { forceCancelTask } from '../../src/commands/tasks/force-cancel-task.ts';
-import { runAttempt } from '../../src/commands/tasks/run-attempt.ts';
+import { forceCancelTask } from '../../src/services/tasks/end/force-cancel-task.ts';
+import { runAttempt } from '../../src/services/tasks/attempt/run-attempt.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
 import { mediaRoutes, type Task } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Database } from '../../src/db/database.ts';
-import { listProjectTasks, type ProjectTasksFilter } from '../../src/db/list-tasks.ts';
+import { listProjectTasks, type ProjectTasksFilter } from '../../src/db/tasks/list-tasks.ts';
 import { addKey, admitted, newTask, openBook, openLedger, rowsOf, run, taskEnd } from '../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { manyTasks, type ListedBook } from '../support/many-tasks.ts';

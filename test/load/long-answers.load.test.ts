@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import { chatFacts, chatRoute } from '../commands/chat/chats.ts';
-import { letModelsStream, stream, streamedModels } from '../commands/chat/streams.ts';
+import { chatFacts, chatRoute } from '../services/chat/chats.ts';
+import { letModelsStream, stream, streamedModels } from '../services/chat/streams.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 
 /** The longest answer that may be asked for, at the pace of a slow model: four and a half minutes. */

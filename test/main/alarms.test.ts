@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { loadConfig } from '../../src/config/load-config.ts';
-import type { AlarmKind } from '../../src/domain/alarm.ts';
+import type { AlarmKind } from '../../src/domain/operators/alarm.ts';
 import { alarmSenders } from '../../src/main/alarm-senders.ts';
 import { buildDeps, type Built } from '../../src/main/build-deps.ts';
 import { createAlarms, type AlarmNotice } from '../../src/platform/observe/alarms.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { z } from 'zod';
-import { takeHomeLock } from '../../src/main/dev/home-lock.ts';
+import { takeHomeLock } from '../../packages/dev-stack/src/home-lock.ts';
 import { createSupervisor, type RunningChild } from '../../src/main/processes/supervisor.ts';
 import { processStart } from '../../src/main/processes/process-identity.ts';
 

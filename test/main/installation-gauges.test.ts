@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createInstallationGauges } from '../../src/main/installation-gauges.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import type { WorkInHand } from '../../src/db/work-in-hand.ts';
+import type { WorkInHand } from '../../src/db/tasks/work-in-hand.ts';
 import type { Deps } from '../../src/deps.ts';
 import { quickSettings } from '../support/gateway-settings.ts';
 import { metricValue } from '../support/metric-value.ts';

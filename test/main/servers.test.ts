@@ -17,10 +17,10 @@ import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import { cachedTemporal, checkTemporal, findTemporal } from '../../scripts/find-temporal.mjs';
 import { choosePort } from '../../src/main/processes/choose-port.ts';
-import { startPostgres } from '../../src/main/servers/postgres.ts';
+import { startPostgres } from '../../packages/dev-stack/src/servers/postgres.ts';
 import { processStart } from '../../src/main/processes/process-identity.ts';
 import { startGuardian } from '../../src/main/processes/start-guardian.ts';
-import { startTemporal } from '../../src/main/servers/temporal.ts';
+import { startTemporal } from '../../packages/dev-stack/src/servers/temporal.ts';
 
 const temporalBinary = process.env.TEST_TEMPORAL_BINARY ?? '';
 let folder: string;

@@ -45,7 +45,7 @@ describe('the packages', () => {
     expect({ dependencies, devDependencies }).toEqual(wanted);
     const all = Object.entries({ ...wanted.dependencies, ...wanted.devDependencies });
     expect(all.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([]);
-    expect(readFileSync('package-lock.json', 'utf8')).not.toContain('"resolved"');
+    expect(readFileSync('package-lock.json', 'utf8')).not.toMatch(/"resolved": "(?!packages\/)/);
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Adapter } from '../../src/channels/channel.ts';
+import type { Adapter } from '../../src/adapters/channel.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Deps } from '../../src/deps.ts';
 import type { Built } from '../../src/main/build-deps.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
-import { createUpstreamCaller } from '../../src/channels/call-upstream.ts';
+import { createUpstreamCaller } from '../../src/adapters/upstream/call-upstream.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import type { JsonValue } from '../../src/domain/json.ts';
 import { canonicalHash, isLarge, jsonBytes } from '../../src/platform/json-pieces.ts';

@@ -46,7 +46,7 @@ const usual = {
 } as Record<ClientField, Fate>;
 
 /**
- * What each vendor of the family `openai` receives, from the types of its SDK or its documents (src/channels/openai-vendors.ts names them). Written
+ * What each vendor of the family `openai` receives, from the types of its SDK or its documents (src/adapters/chat/openai-vendors.ts names them). Written
  * independently of the table of the adapter.
  */
 export const vendors = {

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { imageSize } from 'image-size';
-import { clip } from '../../src/sandbox/clip.ts';
-import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
-import { stateOf, type JobState, type MediaJob } from '../../src/sandbox/media-jobs.ts';
-import { mediaSize } from '../../src/sandbox/media-size.ts';
-import { picture } from '../../src/sandbox/picture.ts';
-import { createScripting } from '../../src/sandbox/script.ts';
+import { clip } from '../../packages/sandbox/src/clip.ts';
+import { createSandbox, type Sandbox } from '../../packages/sandbox/src/create-sandbox.ts';
+import { stateOf, type JobState, type MediaJob } from '../../packages/sandbox/src/media-jobs.ts';
+import { mediaSize } from '../../packages/sandbox/src/media-size.ts';
+import { picture } from '../../packages/sandbox/src/picture.ts';
+import { createScripting } from '../../packages/sandbox/src/script.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -301,7 +301,7 @@ describe('the sandbox over HTTP', () => {
 
 describe('the sandbox as a process', () => {
   it('prints its address, and exits when its parent closes the pipe', async () => {
-    const child = spawn(process.execPath, [new URL('../../src/main/sandbox.ts', import.meta.url).pathname], {
+    const child = spawn(process.execPath, [new URL('../../packages/sandbox/src/main.ts', import.meta.url).pathname], {
       env: { PORT: '0', TOLLGATE_PARENT_PIPE: '1' },
       stdio: ['pipe', 'pipe', 'inherit'],
     });

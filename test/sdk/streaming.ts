@@ -1,5 +1,5 @@
 import { beforeAll, describe } from '@jest/globals';
-import { letModelsStream } from '../commands/chat/streams.ts';
+import { letModelsStream } from '../services/chat/streams.ts';
 import type { Gateway } from '../support/gateway.ts';
 import type { StreamScene } from './stream-scene.ts';
 import { describeAiStreams } from './streams-ai.ts';

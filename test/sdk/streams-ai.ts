@@ -2,7 +2,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { APICallError, isStepCount, streamText, tool } from 'ai';
 import { z } from 'zod';
-import { streamedModels, streamHits } from '../commands/chat/streams.ts';
+import { streamedModels, streamHits } from '../services/chat/streams.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { bufferedModel, weatherPrompt, type StreamScene } from './stream-scene.ts';

@@ -1,6 +1,6 @@
 import { ApiError, GoogleGenAI, type Content, type FunctionCall, type GenerateContentConfig } from '@google/genai';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { streamedModels, streamHits } from '../commands/chat/streams.ts';
+import { streamedModels, streamHits } from '../services/chat/streams.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { bufferedModel, weatherPrompt, type StreamScene } from './stream-scene.ts';

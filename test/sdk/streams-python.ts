@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { streamedModels, streamHits } from '../commands/chat/streams.ts';
+import { streamedModels, streamHits } from '../services/chat/streams.ts';
 import { eventually } from '../support/eventually.ts';
 import { bufferedModel, type StreamScene } from './stream-scene.ts';
 import { runPython, whyNoPython } from './python-client.ts';

@@ -12,7 +12,7 @@ import {
   type TaskEvent,
   type WebhookKey,
 } from '../../packages/tollgate-js/src/index.ts';
-import { startReceiver } from '../commands/callbacks/receiver.ts';
+import { startReceiver } from '../services/callbacks/receiver.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
 import { countRows } from '../support/rows.ts';

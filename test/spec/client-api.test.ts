@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { quickCallbacks } from '../commands/callbacks/receiver.ts';
+import { quickCallbacks } from '../services/callbacks/receiver.ts';
 import { describeDocumentedRequests } from '../docs/documented-requests.ts';
 import { describeClientNames } from '../http/routes/client-names.ts';
 import { describeLegacy } from '../http/routes/legacy.ts';

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { stream } from '../commands/chat/streams.ts';
-import { startReceiver, verified, type Receiver } from '../commands/callbacks/receiver.ts';
+import { stream } from '../services/chat/streams.ts';
+import { startReceiver, verified, type Receiver } from '../services/callbacks/receiver.ts';
 import { mediaRoutes, Task, type Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { loadCatalog } from '../../src/commands/catalog/load-catalog.ts';
-import { toLength, type ChatRequest } from '../../src/domain/chat.ts';
-import { withRoomToThink } from '../../src/domain/reasoning.ts';
+import { loadCatalog } from '../../src/services/catalog/load-catalog.ts';
+import { toLength, type ChatRequest } from '../../src/domain/chat/chat.ts';
+import { withRoomToThink } from '../../src/domain/chat/reasoning.ts';
 import { specLines } from './spec-lines.ts';
 import { specTable, testsByLine } from './spec-table.ts';
 

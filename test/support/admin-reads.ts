@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { snakeCase } from '../../src/verbs/input.ts';
-import { allVerbs } from '../../src/verbs/table.ts';
-import type { Verb, VerbRoute } from '../../src/verbs/define-verb.ts';
+import { snakeCase } from '../../src/admin/input.ts';
+import { allActions } from '../../src/admin/table.ts';
+import type { Action, ActionRoute } from '../../src/admin/define-action.ts';
 import { operatorHistory as history } from './operator-history.ts';
 
-/** One call of a verb that reads. */
+/** One call of a action that reads. */
 export interface AdminRead {
   /** The words of the command, and what it asks for. */
   name: string;
-  verb: Verb;
-  route: VerbRoute;
+  action: Action;
+  route: ActionRoute;
   /** By the names of the inputs. */
   given: Readonly<Record<string, string>>;
 }
@@ -50,28 +50,28 @@ const ids = (sealedProject: string): Readonly<Record<string, string>> => ({
 const paging = ['limit', 'after'];
 
 /**
- * Every verb that reads, from the table itself: with its required inputs alone, then with each other input alone, and with all of them. An input
+ * Every action that reads, from the table itself: with its required inputs alone, then with each other input alone, and with all of them. An input
  * with a list of values is asked for each of them, one that is a text for a common value, a rare one and one that matches nothing. Throws for
  * a required input that it knows no value of. `sealedProject` was created by the gateway, so that its secrets can be decrypted.
  */
 export function adminReads(sealedProject: string): AdminRead[] {
-  return allVerbs().flatMap(({ name, verb }): AdminRead[] => {
-    const { route } = verb;
+  return allActions().flatMap(({ name, action }): AdminRead[] => {
+    const { route } = action;
     if ('local' in route || route.method !== 'GET') return [];
-    const inputs = Object.entries(verb.input).filter(([input]) => !paging.includes(input));
+    const inputs = Object.entries(action.input).filter(([input]) => !paging.includes(input));
     const required = inputs.filter(([input, schema]) => isRequired(schema) || route.path.includes(`:${input}`));
     const base = Object.fromEntries(
       required.map(([input]) => [input, requiredValue(name, route, input, sealedProject)]),
     );
     const others = inputs.filter(([input]) => !(input in base));
     const read = (words: string, given: Record<string, string>): AdminRead => ({
-      ...{ name: words === '' ? name : `${name}, ${words}`, verb, route },
+      ...{ name: words === '' ? name : `${name}, ${words}`, action, route },
       given: { ...base, ...given },
     });
     const single = others.flatMap(([input, schema]) =>
       valuesOf(input, schema).map((value) => read(`${snakeCase(input)}=${shown(value)}`, { [input]: value })),
     );
-    // A small project behind a large one, of each verb that needs one.
+    // A small project behind a large one, of each action that needs one.
     const small = 'project' in base ? [read('small project', { project: history.smallProject })] : [];
     const all = Object.fromEntries(others.map(([input, schema]) => [input, valuesOf(input, schema)[0] ?? '']));
     return [read('', {}), ...small, ...single, ...(others.length > 1 ? [read('all filters', all)] : [])];
@@ -80,7 +80,7 @@ export function adminReads(sealedProject: string): AdminRead[] {
 
 const isRequired = (schema: z.ZodType): boolean => !z.object({ value: schema }).safeParse({}).success;
 
-function requiredValue(name: string, { path }: VerbRoute, input: string, sealedProject: string): string {
+function requiredValue(name: string, { path }: ActionRoute, input: string, sealedProject: string): string {
   const value = input === 'id' ? ids(sealedProject)[path] : known[input]?.[0];
   if (value === undefined) throw new Error(`adminReads knows no value for the input ${input} of ${name}`);
   return value;

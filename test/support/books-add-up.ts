@@ -1,5 +1,5 @@
 import type { Database } from '../../src/db/database.ts';
-import { sumUsage } from '../../src/db/usage.ts';
+import { sumUsage } from '../../src/db/ledger/usage.ts';
 
 /**
  * Throws unless, to the credit, the ledger of each project adds up to its balance and what is reserved, and its usage is what was settled less

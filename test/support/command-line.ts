@@ -2,8 +2,8 @@ import { expect } from '@jest/globals';
 import { z } from 'zod';
 import { adminPrefix } from '../../src/http/admin/admin-prefix.ts';
 import { cli } from '../../src/main/cli.ts';
-import { reportType } from '../../src/verbs/report.ts';
-import { allVerbs } from '../../src/verbs/table.ts';
+import { reportType } from '../../src/admin/report.ts';
+import { allActions } from '../../src/admin/table.ts';
 import { undocumented } from './undocumented.ts';
 
 /** The exit code of a command and the JSON document that it printed. */
@@ -39,11 +39,11 @@ export function commandLine(settings: () => Record<string, string>) {
   return { tollgate, done, refused };
 }
 
-/** What `undocumented` says of the document of a command, as if its report were an answer of the verb's route. */
+/** What `undocumented` says of the document of a command, as if its report were an answer of the action's route. */
 function undocumentedIn(args: readonly string[], document: Said['said']): string | null {
-  const found = allVerbs().find(({ name }) => name.split(' ').every((word, index) => args[index] === word));
-  if (!found || 'local' in found.verb.route) return null;
-  const { method, path } = found.verb.route;
+  const found = allActions().find(({ name }) => name.split(' ').every((word, index) => args[index] === word));
+  if (!found || 'local' in found.action.route) return null;
+  const { method, path } = found.action.route;
   // `catalog show` without a model prints the list, which another route answers.
   const isWithoutModel = found.name === 'catalog show' && (args[2] ?? '--').startsWith('--');
   const filled = isWithoutModel ? '/catalog' : path.replace(/:\w+/g, 'some');

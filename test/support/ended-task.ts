@@ -1,6 +1,6 @@
 import { newId as uniqueId } from '../../src/platform/crypto/ids.ts';
 import type { Database } from '../../src/db/database.ts';
-import { claimDelivery, endDeliveryTry } from '../../src/db/deliveries.ts';
+import { claimDelivery, endDeliveryTry } from '../../src/db/callbacks/deliveries.ts';
 import { admitted, attemptEndedOk, newId, newTask, openLedger, taskEnd, type Book } from '../db/books.ts';
 
 /** A task as a route accepts its id, admitted and running. */

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase, type Database } from '../../src/db/database.ts';
-import { verifyLedger, type LedgerReport } from '../../src/db/verify-ledger.ts';
+import { verifyLedger, type LedgerReport } from '../../src/db/ledger/verify-ledger.ts';
 import { choosePort } from '../../src/main/processes/choose-port.ts';
 import { createApiClient, type ApiClient } from './api-client.ts';
 import { demandBooksAddUp } from './books-add-up.ts';

@@ -1,4 +1,4 @@
-import type { TaskView } from '../../src/db/tasks.ts';
+import type { TaskView } from '../../src/db/tasks/tasks.ts';
 import type { Book } from '../db/books.ts';
 
 /** What lists can filter tasks by. */

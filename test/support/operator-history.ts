@@ -1,5 +1,5 @@
-import { foldTraffic } from '../../src/db/overview.ts';
-import { listOpenDays, rebuildDay } from '../../src/db/summaries.ts';
+import { foldTraffic } from '../../src/db/operators/overview.ts';
+import { listOpenDays, rebuildDay } from '../../src/db/ledger/summaries.ts';
 import { fillDatabase } from './history.ts';
 
 export interface OperatorHistorySize {

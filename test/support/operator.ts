@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { addCredits } from '../../src/commands/projects/add-credits.ts';
-import { createKey } from '../../src/commands/projects/create-key.ts';
-import { createProject } from '../../src/commands/projects/create-project.ts';
-import { ensureChannel } from '../../src/commands/channels/ensure-channel.ts';
+import { addCredits } from '../../src/services/projects/add-credits.ts';
+import { createKey } from '../../src/services/projects/create-key.ts';
+import { createProject } from '../../src/services/projects/create-project.ts';
+import { ensureChannel } from '../../src/services/channels/ensure-channel.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Database } from '../../src/db/database.ts';
-import type { Scope } from '../../src/domain/scope.ts';
+import type { Scope } from '../../src/domain/projects/scope.ts';
 import { createSealer } from '../../src/platform/crypto/seal.ts';
 import { projectFolder } from './program.ts';
 
@@ -47,9 +47,9 @@ export function createOperator(
     async prepare() {
       // Loaded here, because a test that copies a prepared database does not need these modules.
       const [{ adapterFamilies }, { applyCatalog }, { readCatalogFiles }, { createCatalogCache }] = await Promise.all([
-        import('../../src/channels/registry.ts'),
-        import('../../src/commands/catalog/apply-catalog.ts'),
-        import('../../src/commands/catalog/load-catalog.ts'),
+        import('../../src/adapters/registry.ts'),
+        import('../../src/services/catalog/apply-catalog.ts'),
+        import('../../src/services/catalog/load-catalog.ts'),
         import('../../src/caches/catalog-cache.ts'),
       ]);
       await applyCatalog(deps, { texts: await readCatalogFiles(join(projectFolder, config.catalog.file)), actor });

@@ -3,8 +3,8 @@ import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } 
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { jobNames, scheduleIdOf } from '../../src/domain/job.ts';
-import { searchAttributes } from '../../src/domain/workflow-contract.ts';
+import { jobNames, scheduleIdOf } from '../../src/domain/tasks/job.ts';
+import { searchAttributes } from '../../src/domain/tasks/workflow-contract.ts';
 
 /**
  * Registers a namespace with our search attributes and returns its name. Task queues have fixed names, so two test files need two

@@ -60,7 +60,7 @@ const Document = z.looseObject({
 /** The committed documents, and where to correct what they say. */
 const sources = {
   'openapi.json': 'src/http/openapi/operations',
-  'admin-openapi.json': 'the `answer` or the `refusals` of the verb',
+  'admin-openapi.json': 'the `answer` or the `refusals` of the action',
 };
 
 const documents = Object.entries(sources).map(([name, source]) => {

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { findPendingDelivery } from '../../src/db/deliveries.ts';
+import { findPendingDelivery } from '../../src/db/callbacks/deliveries.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
 import type { JsonValue } from '../../src/domain/json.ts';
 import {
@@ -15,7 +15,7 @@ import {
   takeIt,
   type Behaviour,
   type Receiver,
-} from '../commands/callbacks/receiver.ts';
+} from '../services/callbacks/receiver.ts';
 import { newTask } from '../db/books.ts';
 import { hasEnded, mediaRoutes, type Task } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,4 +1,4 @@
-import { channelStateWords } from '../../../src/domain/channel-state.ts';
+import { channelStateWords } from '../../../src/domain/channels/channel-state.ts';
 import type { Channel } from '../api/admin-types.ts';
 
 /** The states in the words of the documentation, as the command line has them. */

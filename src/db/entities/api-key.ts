@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
-import type { Scope } from '../../domain/scope.ts';
+import type { Scope } from '../../domain/projects/scope.ts';
 
 export const ApiKey = defineEntity({
   name: 'ApiKey',

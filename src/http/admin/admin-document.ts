@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../domain/json.ts';
-import { verbTable } from '../../verbs/table.ts';
-import { errorBodies, openaiError } from '../openapi/answers/errors.ts';
+import { actionTable } from '../../admin/table.ts';
+import { errorBodies, openaiError } from '../openapi/schemas/errors.ts';
 import { describeRoutes } from '../openapi/describe-routes.ts';
 import type { DescribedRoute } from '../openapi/operation.ts';
 import { version } from '../version.ts';
@@ -22,7 +22,7 @@ export function adminDocument(routes: readonly DescribedAdminRoute[]): JsonObjec
     info: { title: 'Tollgate admin API', version, description: introduction },
     // Where the document was read.
     servers: [{ url: '/' }],
-    tags: [...Object.entries(verbTable).map(([name, entry]) => tagOf(name, entry)), ...ownTags],
+    tags: [...Object.entries(actionTable).map(([name, entry]) => tagOf(name, entry)), ...ownTags],
     security: [{ token: [] }, { session: [] }],
     paths,
     components: { securitySchemes, schemas },
@@ -32,7 +32,7 @@ export function adminDocument(routes: readonly DescribedAdminRoute[]): JsonObjec
 export type DescribedAdminRoute = DescribedRoute & { role?: string };
 
 const introduction = [
-  'Everything that the command `tollgate` can do. The answer of a verb is the document that `--json` prints; with `Accept: application/vnd.tollgate.report+json` it is that document beside the text for people.',
+  'Everything that the command `tollgate` can do. The answer of a action is the document that `--json` prints; with `Accept: application/vnd.tollgate.report+json` it is that document beside the text for people.',
   'Send a token as `Authorization: Bearer adm_…`. The role `operator` includes `viewer`, and `owner` includes both.',
 ].join('\n\n');
 

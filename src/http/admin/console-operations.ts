@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { time, timeOrNull } from '../../answers/time.ts';
-import { roles } from '../../domain/role.ts';
+import { time, timeOrNull } from '../../schemas/time.ts';
+import { roles } from '../../domain/operators/role.ts';
 import { bodySchema, type NamedSchemas } from '../openapi/json-schema.ts';
 import { json, type Operation } from '../openapi/operation.ts';
 import { adminPrefix, oidcCallbackPath } from './admin-prefix.ts';
@@ -43,7 +43,7 @@ const bodyOf = (schema: z.ZodType) => (_catalog: unknown, named: NamedSchemas) =
 const session = `${adminPrefix}/session`;
 const setsCookie = { 'Set-Cookie': 'The cookie of the session, which scripts cannot read.' };
 
-/** The routes that are not verbs. */
+/** The routes that are not actions. */
 export const consoleOperations: Record<string, Operation<string>> = {
   [`POST ${session}`]: {
     summary: 'sign in to the console with a token',

@@ -3,7 +3,7 @@ import {
   completeOidcSignIn,
   oidcSignInSeconds,
   type OidcDeps,
-} from '../../commands/admin/oidc-sign-in.ts';
+} from '../../services/admin/oidc-sign-in.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import type { Route } from '../route.ts';
 import { adminPrefix, oidcCallbackPath } from './admin-prefix.ts';

@@ -1,4 +1,4 @@
-import { answerCoded, renderCoded, renderJson, type CodedBody } from '../representations.ts';
+import { answerCoded, renderCoded, renderJson, type CodedBody } from '../response/representations.ts';
 import type { Route } from '../route.ts';
 import { adminDocument, type DescribedAdminRoute } from './admin-document.ts';
 import { adminPrefix } from './admin-prefix.ts';

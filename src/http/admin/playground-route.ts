@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { issuePlaygroundKey } from '../../commands/admin/playground-key.ts';
+import { issuePlaygroundKey } from '../../services/admin/playground-key.ts';
 import type { Deps } from '../../deps.ts';
 import { adminOf } from '../context.ts';
 import type { Route } from '../route.ts';
-import { validate } from '../validate.ts';
+import { validate } from '../request/validate.ts';
 import { adminPrefix } from './admin-prefix.ts';
 import { refusalOf } from './refusal-of.ts';
 

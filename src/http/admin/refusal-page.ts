@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
-import { UnknownOperator } from '../../commands/admin/oidc-sign-in.ts';
+import { UnknownOperator } from '../../services/admin/oidc-sign-in.ts';
 import type { AppMiddleware } from '../context.ts';
 import { escaped, page, pagePolicy } from '../docs/page.ts';
-import { statusOf } from '../error-status.ts';
+import { statusOf } from '../response/error-status.ts';
 import { logCause, toRefusal } from '../middleware/answer-errors.ts';
-import { preferredType } from '../preferred-type.ts';
+import { preferredType } from '../request/preferred-type.ts';
 
 /** Answers a refusal with a page where a browser asks for one, because a person has followed a link and is to read it. */
 export const showRefusalAsPage =

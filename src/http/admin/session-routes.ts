@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { accessByToken, beginSession, endSession, type AccessDeps } from '../../commands/admin/admin-access.ts';
-import type { AdminAccess } from '../../domain/admin-access.ts';
+import { accessByToken, beginSession, endSession, type AccessDeps } from '../../services/admin/admin-access.ts';
+import type { AdminAccess } from '../../domain/operators/admin-access.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { adminOf, type AppMiddleware } from '../context.ts';
 import type { Route } from '../route.ts';
-import { validate } from '../validate.ts';
+import { validate } from '../request/validate.ts';
 import { adminPrefix } from './admin-prefix.ts';
 import { demandSameOrigin } from './same-origin.ts';
 import { clearSessionCookie, isFromHttps, sessionOf, setSessionCookie } from './session-cookie.ts';

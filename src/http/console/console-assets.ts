@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { etagOf } from '../../platform/crypto/hash.ts';
 import type { AppContext } from '../context.ts';
-import { answerRepresentation, type Representation } from '../etag.ts';
+import { answerRepresentation, type Representation } from '../response/etag.ts';
 
 const types: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',

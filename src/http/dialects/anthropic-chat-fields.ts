@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isDataUri } from '../../domain/chat.ts';
-import { anyJson, chosenBy, listOf, typeIn } from '../validate.ts';
-import type { FieldRules } from '../unknown-fields.ts';
+import { isDataUri } from '../../domain/chat/chat.ts';
+import { anyJson, chosenBy, listOf, typeIn } from '../request/validate.ts';
+import type { FieldRules } from '../request/unknown-fields.ts';
 import { Base64 } from './base64.ts';
 import { FunctionName, inlineMax, v1ItemsMax, JsonRecord, v1ToolsMax, V1MaxTokens, V1Stops } from './chat-fields.ts';
 

@@ -1,4 +1,4 @@
-import type { CacheControl, ChatContent, ChatPart, DocumentWords } from '../../domain/chat.ts';
+import type { CacheControl, ChatContent, ChatPart, DocumentWords } from '../../domain/chat/chat.ts';
 import type {
   DocumentBlock,
   ImageBlock,

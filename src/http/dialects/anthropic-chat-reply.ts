@@ -1,6 +1,6 @@
-import type { ChatReply, ToolCall } from '../../domain/chat.ts';
+import type { ChatReply, ToolCall } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import type { SignedThought } from '../../domain/thoughts.ts';
+import type { SignedThought } from '../../domain/chat/thoughts.ts';
 import { within, type ChatAnswer } from './chat-answer.ts';
 import { callArguments } from './call-arguments.ts';
 import { tokenOfCall, toToken } from './thought-token.ts';

@@ -5,11 +5,11 @@ import {
   type ChatMessage,
   type ChatRequest,
   type ToolCall,
-} from '../../domain/chat.ts';
+} from '../../domain/chat/chat.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { effortOfBudget } from '../../domain/reasoning.ts';
-import type { SignedThought, Thinking } from '../../domain/thoughts.ts';
+import { effortOfBudget } from '../../domain/chat/reasoning.ts';
+import type { SignedThought, Thinking } from '../../domain/chat/thoughts.ts';
 import {
   CountBody,
   KeepsAll,

@@ -1,6 +1,6 @@
-import type { ChatDelta } from '../../domain/chat-stream.ts';
+import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { statusOf } from '../error-status.ts';
+import { statusOf } from '../response/error-status.ts';
 import { anthropicError } from './anthropic.ts';
 import {
   anthropicUsage,

@@ -1,5 +1,5 @@
-import type { CatalogEntry } from '../../domain/catalog.ts';
-import { namesOf } from '../../domain/model-names.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
+import { namesOf } from '../../domain/catalog/model-names.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { ListAsked, ModelForm } from './model-form.ts';
 

@@ -1,4 +1,4 @@
-import type { CacheControl, ChatContent, ChatPart } from '../../domain/chat.ts';
+import type { CacheControl, ChatContent, ChatPart } from '../../domain/chat/chat.ts';
 
 /** The content with a mark for the prompt cache at its end, unless there is one. An empty content has no end for it. */
 export const marked = (content: ChatContent, cacheControl: CacheControl): ChatContent =>

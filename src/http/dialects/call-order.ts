@@ -1,4 +1,4 @@
-import type { ChatDelta } from '../../domain/chat-stream.ts';
+import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
 
 type CallPiece = Extract<ChatDelta, { kind: 'tool_call' }>;
 

@@ -1,4 +1,4 @@
-import type { ChatAnswered } from '../../commands/chat/prepare-chat.ts';
+import type { ChatAnswered } from '../../services/chat/prepare-chat.ts';
 
 /** A chat's reply and the values that a dialect adds to it. */
 export interface ChatAnswer extends Pick<ChatAnswered, 'reply' | 'usage' | 'warning'> {

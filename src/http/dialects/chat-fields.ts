@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isDataUri, splitDataUri } from '../../domain/chat.ts';
+import { isDataUri, splitDataUri } from '../../domain/chat/chat.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 
 /** The limits of `max_tokens` and `temperature` (spec §4.2). */

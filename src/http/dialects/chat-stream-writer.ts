@@ -1,4 +1,4 @@
-import type { ChatDelta } from '../../domain/chat-stream.ts';
+import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { ChatAnswer } from './chat-answer.ts';

@@ -1,4 +1,4 @@
-import type { ChatTool } from '../../domain/chat.ts';
+import type { ChatTool } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { callArguments } from './call-arguments.ts';
 import { given } from './chat-fields.ts';

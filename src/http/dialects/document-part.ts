@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import type { ChatPart, DocumentWords, PdfPart } from '../../domain/chat.ts';
-import { isDataUri } from '../../domain/chat.ts';
+import type { ChatPart, DocumentWords, PdfPart } from '../../domain/chat/chat.ts';
+import { isDataUri } from '../../domain/chat/chat.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { fromBase64 } from '../../platform/media/base64.ts';
 import { given } from './chat-fields.ts';

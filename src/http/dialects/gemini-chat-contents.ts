@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ChatContent, ChatMessage, ChatPart, ToolCall } from '../../domain/chat.ts';
-import { listOf } from '../validate.ts';
+import type { ChatContent, ChatMessage, ChatPart, ToolCall } from '../../domain/chat/chat.ts';
+import { listOf } from '../request/validate.ts';
 import { FunctionName, given, JsonRecord, v1ItemsMax } from './chat-fields.ts';
 import { notStored, toFilePart } from './document-part.ts';
 import { aliased, InlineData, refused } from './gemini-fields.ts';

@@ -1,4 +1,4 @@
-import type { FinishReason, ToolCall } from '../../domain/chat.ts';
+import type { FinishReason, ToolCall } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { within, type ChatAnswer } from './chat-answer.ts';
 import { callArguments } from './call-arguments.ts';

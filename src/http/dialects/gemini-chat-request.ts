@@ -6,12 +6,12 @@ import {
   type ChatMessage,
   type ChatRequest,
   type ChatTool,
-} from '../../domain/chat.ts';
+} from '../../domain/chat/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { fromGeminiSchema } from '../../domain/gemini-schema.ts';
+import { fromGeminiSchema } from '../../domain/chat/gemini-schema.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import type { FieldRules } from '../unknown-fields.ts';
-import { listOf, validate } from '../validate.ts';
+import type { FieldRules } from '../request/unknown-fields.ts';
+import { listOf, validate } from '../request/validate.ts';
 import {
   FunctionName,
   given,

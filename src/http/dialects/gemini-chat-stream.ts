@@ -1,6 +1,6 @@
-import type { ChatDelta } from '../../domain/chat-stream.ts';
+import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { statusOf } from '../error-status.ts';
+import { statusOf } from '../response/error-status.ts';
 import { dataEvent, type ChatStreamWriter, type StreamAbout } from './chat-stream-writer.ts';
 import { geminiError } from './gemini.ts';
 import { finishWords, geminiUsage, toCallPart } from './gemini-chat-reply.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { GatewayError } from '../../domain/errors.ts';
-import { camelCase, markSnakeCased } from '../unknown-fields.ts';
+import { camelCase, markSnakeCased } from '../request/unknown-fields.ts';
 import { AnyBase64 } from './base64.ts';
 
 /** An `invalid_value` that names the field in Google's spelling. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { CatalogEntry } from '../../domain/catalog.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { placePictures } from '../../domain/place-pictures.ts';
-import type { FieldRules } from '../unknown-fields.ts';
-import { listOf } from '../validate.ts';
+import { arrangePictures } from '../../domain/tasks/place-pictures.ts';
+import type { FieldRules } from '../request/unknown-fields.ts';
+import { listOf } from '../request/validate.ts';
 import type { AnsweredPicture } from './answered-picture.ts';
 import { given, itemsMax } from './chat-fields.ts';
 import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
@@ -83,7 +83,7 @@ export const GeminiImageBody = aliased({
 export const toCoreImage = (asked: GeminiImageRequest, entry: CatalogEntry): JsonObject => ({
   model: entry.model.id,
   prompt: asked.prompt,
-  ...placePictures(asked.images, entry, 'contents'),
+  ...arrangePictures(asked.images, entry, 'contents'),
   ...given({
     aspect_ratio: asked.aspectRatio,
     // Google writes 2K where the catalog writes 2k.

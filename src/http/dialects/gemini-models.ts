@@ -1,5 +1,5 @@
-import type { CatalogEntry } from '../../domain/catalog.ts';
-import { maxOutputTokens } from '../../domain/chat-length.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
+import { maxOutputTokens } from '../../domain/chat/chat-length.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { given } from './chat-fields.ts';
 import type { ModelForm } from './model-form.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { CatalogEntry } from '../../domain/catalog.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import type { FieldRules } from '../unknown-fields.ts';
-import { listOf } from '../validate.ts';
+import type { FieldRules } from '../request/unknown-fields.ts';
+import { listOf } from '../request/validate.ts';
 import type { AnsweredPicture } from './answered-picture.ts';
 import { given } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
-import { camelCase } from '../unknown-fields.ts';
+import { camelCase } from '../request/unknown-fields.ts';
 import type { ProviderPart } from './provider-tools.ts';
 
 /** The fields of a part that tell of code which Gemini itself ran. */

@@ -1,7 +1,7 @@
-import type { CatalogEntry } from '../../domain/catalog.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
-import { isMade } from '../../domain/offered-requests.ts';
+import { isMade } from '../../domain/tasks/offered-requests.ts';
 import { isGiven } from './chat-fields.ts';
 
 /**

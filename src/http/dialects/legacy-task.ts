@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../domain/json.ts';
-import { taskErrorTable, type TaskErrorCode, type TaskStatus } from '../../domain/task.ts';
+import { taskErrorTable, type TaskErrorCode, type TaskStatus } from '../../domain/tasks/task.ts';
 
 /** A task as clients of the former platform see it. */
 export interface LegacyTask {

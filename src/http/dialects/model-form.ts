@@ -1,4 +1,4 @@
-import type { CatalogEntry } from '../../domain/catalog.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 
 /** What the client asks of a list: the values of its query. */
 export interface ListAsked {

@@ -1,4 +1,4 @@
-import type { ChatRequest, ChatTool } from '../../domain/chat.ts';
+import type { ChatRequest, ChatTool } from '../../domain/chat/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { isGiven } from './chat-fields.ts';
 import { forcedProviderTool, type ProviderPart } from './provider-tools.ts';

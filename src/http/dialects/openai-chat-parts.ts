@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { ChatContent, ChatPart } from '../../domain/chat.ts';
+import type { ChatContent, ChatPart } from '../../domain/chat/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { chosenBy, listOf } from '../validate.ts';
+import { chosenBy, listOf } from '../request/validate.ts';
 import { cache_control, given, ImageUrl, isGiven, v1ItemsMax } from './chat-fields.ts';
 import { notStored, toFilePart } from './document-part.ts';
 

@@ -1,4 +1,4 @@
-import type { ChatTool, ToolCall } from '../../domain/chat.ts';
+import type { ChatTool, ToolCall } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { customInput, isCustomTool } from './custom-tool.ts';
 import { within, type ChatAnswer } from './chat-answer.ts';

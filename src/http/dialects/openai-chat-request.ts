@@ -7,11 +7,11 @@ import {
   type ChatMessage,
   type ChatRequest,
   type ToolCall,
-} from '../../domain/chat.ts';
+} from '../../domain/chat/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
-import { neverPassedThrough } from '../../domain/pass-through.ts';
-import { anyJson, chosenBy, listOf, typeIn, validate } from '../validate.ts';
+import { neverPassedThrough } from '../../domain/chat/pass-through.ts';
+import { anyJson, chosenBy, listOf, typeIn, validate } from '../request/validate.ts';
 import {
   cache_control,
   FunctionName,

@@ -1,5 +1,5 @@
-import type { ChatTool } from '../../domain/chat.ts';
-import type { ChatDelta } from '../../domain/chat-stream.ts';
+import type { ChatTool } from '../../domain/chat/chat.ts';
+import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { dataEvent, type ChatStreamWriter, type StreamAbout, type StreamEnd } from './chat-stream-writer.ts';
 import { customInput, isCustomTool } from './custom-tool.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { anyJson, chosenBy, typeIn } from '../validate.ts';
+import { anyJson, chosenBy, typeIn } from '../request/validate.ts';
 import { cache_control, FunctionName, given, isGiven, JsonRecord, v1ToolsMax } from './chat-fields.ts';
 import { customTool } from './custom-tool.ts';
 import type { Choice, OfferedTools } from './offered-tools.ts';

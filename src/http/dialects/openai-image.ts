@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { CatalogEntry } from '../../domain/catalog.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import type { TaskOutput } from '../../domain/task.ts';
-import { acceptedParameters } from '../../domain/parameters.ts';
-import { pictureSize } from '../../domain/picture-size.ts';
-import { placePictures } from '../../domain/place-pictures.ts';
-import { anyJson, listOf } from '../validate.ts';
+import type { TaskOutput } from '../../domain/tasks/task.ts';
+import { acceptedParameters } from '../../domain/catalog/parameters.ts';
+import { pictureSize } from '../../domain/tasks/picture-size.ts';
+import { arrangePictures } from '../../domain/tasks/place-pictures.ts';
+import { anyJson, listOf } from '../request/validate.ts';
 import type { AnsweredPicture } from './answered-picture.ts';
 import { given, isGiven, withoutHarmless, type HarmlessValues } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
@@ -127,7 +127,7 @@ export function toCoreOpenaiImage(
   const fields = knownFields(withoutSameEffect(further, entry), entry, leftOut, refusedFields);
   const sized = size === undefined ? {} : pictureSize(entry, size);
   demandApart(sized, fields, 'size');
-  const placed = placePictures(images, entry, 'image');
+  const placed = arrangePictures(images, entry, 'image');
   demandApart(placed, fields, 'image');
   return { ...fields, ...sized, ...placed };
 }

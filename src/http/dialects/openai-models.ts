@@ -1,4 +1,4 @@
-import type { CatalogEntry } from '../../domain/catalog.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import type { ModelForm } from './model-form.ts';
 
 /** OpenAI's models (https://platform.openai.com/docs/api-reference/models, read 2026-11-22). Its list has no pages: `limit` takes its first models. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { CatalogEntry } from '../../domain/catalog.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { clipSize } from '../../domain/picture-size.ts';
-import { placePictures } from '../../domain/place-pictures.ts';
-import { anyJson } from '../validate.ts';
+import { clipSize } from '../../domain/tasks/picture-size.ts';
+import { arrangePictures } from '../../domain/tasks/place-pictures.ts';
+import { anyJson } from '../request/validate.ts';
 import { given } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
 import { demandApart, furtherFields, Reference, toReference } from './openai-image.ts';
@@ -61,7 +61,7 @@ export function toCoreOpenaiVideo(
   demandApart(sized, further, 'size');
   const timed = given({ duration: seconds });
   demandApart(timed, further, 'seconds');
-  const placed = placePictures(reference === undefined ? [] : [reference], entry, 'input_reference');
+  const placed = arrangePictures(reference === undefined ? [] : [reference], entry, 'input_reference');
   demandApart(placed, further, 'input_reference');
   return { ...further, ...sized, ...timed, ...placed };
 }

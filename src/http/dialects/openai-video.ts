@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../domain/json.ts';
-import { taskErrorTable, type TaskErrorCode, type TaskOutput, type TaskStatus } from '../../domain/task.ts';
+import { taskErrorTable, type TaskErrorCode, type TaskOutput, type TaskStatus } from '../../domain/tasks/task.ts';
 
 /** What a video shows of its task. Times are unix seconds. */
 interface VideoTask {

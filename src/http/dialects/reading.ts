@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { asksForNothing } from '../../domain/asks-for-nothing.ts';
-import type { VendorApi, VendorFields } from '../../domain/chat.ts';
+import { asksForNothing } from '../../domain/chat/asks-for-nothing.ts';
+import type { VendorApi, VendorFields } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { removeUnknownFields, type FieldRules } from '../unknown-fields.ts';
-import { validate } from '../validate.ts';
+import { removeUnknownFields, type FieldRules } from '../request/unknown-fields.ts';
+import { validate } from '../request/validate.ts';
 
 /** How a request is to be read. */
 export interface Reading {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { anyJson, chosenBy, listOf } from '../validate.ts';
-import type { FieldRules } from '../unknown-fields.ts';
+import { anyJson, chosenBy, listOf } from '../request/validate.ts';
+import type { FieldRules } from '../request/unknown-fields.ts';
 import {
   FunctionName,
   ImageUrl,

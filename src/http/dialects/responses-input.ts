@@ -1,6 +1,13 @@
-import type { AssistantMessage, ChatContent, ChatMessage, ChatPart, ChatTool, ToolCall } from '../../domain/chat.ts';
+import type {
+  AssistantMessage,
+  ChatContent,
+  ChatMessage,
+  ChatPart,
+  ChatTool,
+  ToolCall,
+} from '../../domain/chat/chat.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
-import type { SignedThought } from '../../domain/thoughts.ts';
+import type { SignedThought } from '../../domain/chat/thoughts.ts';
 import { given, isGiven } from './chat-fields.ts';
 import { customArguments } from './custom-tool.ts';
 import { notStored, toFilePart } from './document-part.ts';

@@ -1,7 +1,7 @@
-import type { ChatDelta } from '../../domain/chat-stream.ts';
-import type { ChatTool } from '../../domain/chat.ts';
+import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
+import type { ChatTool } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import type { SignedThought } from '../../domain/thoughts.ts';
+import type { SignedThought } from '../../domain/chat/thoughts.ts';
 import { customInput } from './custom-tool.ts';
 import { tokenOfCall, toToken } from './thought-token.ts';
 

@@ -1,5 +1,5 @@
-import { isContent, toDeltas } from '../../domain/chat-stream.ts';
-import type { ChatReply, ChatTool } from '../../domain/chat.ts';
+import { isContent, toDeltas } from '../../domain/chat/chat-stream.ts';
+import type { ChatReply, ChatTool } from '../../domain/chat/chat.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { within, type ChatAnswer } from './chat-answer.ts';
 import { ResponseItems } from './responses-items.ts';

@@ -5,10 +5,10 @@ import {
   type ChatMessage,
   type ChatRequest,
   type ResponseFormat,
-} from '../../domain/chat.ts';
+} from '../../domain/chat/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
-import type { Thinking } from '../../domain/thoughts.ts';
+import type { Thinking } from '../../domain/chat/thoughts.ts';
 import { given, isGiven, withoutHarmless, type HarmlessValues } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
 import { readBody, strictly, VendorFieldCollector, type Reading } from './reading.ts';

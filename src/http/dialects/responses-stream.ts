@@ -1,4 +1,4 @@
-import type { ChatTool } from '../../domain/chat.ts';
+import type { ChatTool } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { namedEvent, type ChatStreamWriter, type StreamAbout } from './chat-stream-writer.ts';
 import { errorFields } from './openai.ts';

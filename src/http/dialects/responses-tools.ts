@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ChatTool } from '../../domain/chat.ts';
-import { anyJson, chosenBy, typeIn } from '../validate.ts';
+import type { ChatTool } from '../../domain/chat/chat.ts';
+import { anyJson, chosenBy, typeIn } from '../request/validate.ts';
 import { FunctionName, given, JsonRecord, v1ToolsMax } from './chat-fields.ts';
 import { customTool } from './custom-tool.ts';
 import { joined, type Choice, type NamedTool, type OfferedTools } from './offered-tools.ts';

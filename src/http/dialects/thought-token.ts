@@ -1,5 +1,5 @@
-import type { ToolCall } from '../../domain/chat.ts';
-import { thoughtKinds, type SignedThought, type ThoughtKind } from '../../domain/thoughts.ts';
+import type { ToolCall } from '../../domain/chat/chat.ts';
+import { thoughtKinds, type SignedThought, type ThoughtKind } from '../../domain/chat/thoughts.ts';
 
 /**
  * A dialect has one field for the signature of a thought, in the format of its own vendor. A thought of another vendor, and one with an id,

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { asksForNothing } from '../../domain/asks-for-nothing.ts';
-import type { CatalogEntry } from '../../domain/catalog.ts';
+import { asksForNothing } from '../../domain/chat/asks-for-nothing.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { knownKeys, wouldBeMissed } from '../../domain/parameters.ts';
-import type { FieldRules } from '../unknown-fields.ts';
-import { validate } from '../validate.ts';
+import { knownKeys, wouldBeMissed } from '../../domain/catalog/parameters.ts';
+import type { FieldRules } from '../request/unknown-fields.ts';
+import { validate } from '../request/validate.ts';
 import { readBody, type Reading } from './reading.ts';
 
 /** What a field would change silently if it were left out, and what the client can send instead. */

@@ -1,5 +1,5 @@
 import { errorTable, type ErrorCode } from '../../domain/errors.ts';
-import { statusOf } from '../error-status.ts';
+import { statusOf } from '../response/error-status.ts';
 import { errorHelp } from './error-help.ts';
 import { escaped, inline, page } from './page.ts';
 

@@ -1,5 +1,5 @@
 import { errorTable, type ErrorCode } from '../../domain/errors.ts';
-import { statusOf } from '../error-status.ts';
+import { statusOf } from '../response/error-status.ts';
 import { operations } from '../openapi/operations.ts';
 import { tags, type Catalog } from '../openapi/operation.ts';
 import { errorHelp } from './error-help.ts';

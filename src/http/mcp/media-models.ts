@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { findModelFor } from '../../commands/catalog/find-model.ts';
-import type { AuthenticatedKey } from '../../domain/authenticated-key.ts';
-import type { Model } from '../../domain/catalog.ts';
-import { modelList, publicModel } from '../../domain/model-list.ts';
-import { taskTypes } from '../../domain/task.ts';
+import { findModelFor } from '../../services/catalog/find-model.ts';
+import type { AuthenticatedKey } from '../../domain/projects/authenticated-key.ts';
+import type { Model } from '../../domain/catalog/catalog.ts';
+import { modelList, publicModel } from '../../domain/catalog/model-list.ts';
+import { taskTypes } from '../../domain/tasks/task.ts';
 import type { ModelsArguments } from './tool-arguments.ts';
 
 const MediaModel = z.object({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { taskTypes } from '../../domain/task.ts';
+import { taskTypes } from '../../domain/tasks/task.ts';
 import { JsonRecord } from '../dialects/chat-fields.ts';
 
 /** What a call may cost if the agent says nothing: any picture and some short clips, but not the dearer videos. */

@@ -1,12 +1,12 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
-import { isTerminal } from '../../domain/task.ts';
+import { isTerminal } from '../../domain/tasks/task.ts';
 import type { AppContext } from '../context.ts';
 import { given } from '../dialects/chat-fields.ts';
 import { openaiError } from '../dialects/openai.ts';
 import type { HttpDeps } from '../http-deps.ts';
 import { logCause, toRefusal } from '../middleware/answer-errors.ts';
-import type { Task } from '../../answers/task.ts';
+import type { Task } from '../../schemas/task.ts';
 
 /** The result of a tool: its value, and the same as text for clients that read no structured content. */
 export const valueResult = (value: Record<string, unknown>): CallToolResult => ({

@@ -3,12 +3,12 @@ import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import { CreateFailed, GatewayError, type Accepted } from '../../domain/errors.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
-import { isDatabaseTrouble, isDatabaseUnwritable } from '../database-trouble.ts';
+import { isDatabaseTrouble, isDatabaseUnwritable } from '../server/database-trouble.ts';
 import { describeError } from '../../platform/observe/describe-error.ts';
-import { statusOf } from '../error-status.ts';
+import { statusOf } from '../response/error-status.ts';
 import { dialectOf, errorBodyOf } from '../dialects/dialect.ts';
-import { ClientGone, drainRequest } from '../read-body.ts';
-import { alarmOf } from '../../domain/alarm.ts';
+import { ClientGone, drainRequest } from '../request/read-body.ts';
+import { alarmOf } from '../../domain/operators/alarm.ts';
 
 /**
  * Turns every thrown error into an answer in the route's dialect. Only a `GatewayError` shows its own message. A failure of the

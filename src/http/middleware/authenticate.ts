@@ -3,8 +3,8 @@ import { GatewayError } from '../../domain/errors.ts';
 import { adminTokenPrefix, isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { dialectOf } from '../dialects/dialect.ts';
-import { allCredentials, bearerCredentials, hasKeyInQuery } from '../credentials.ts';
-import { statusOf } from '../error-status.ts';
+import { allCredentials, bearerCredentials, hasKeyInQuery } from '../request/credentials.ts';
+import { statusOf } from '../response/error-status.ts';
 import type { HttpDeps } from '../http-deps.ts';
 import type { FailureThrottle } from '../rate-limits/failure-throttle.ts';
 

@@ -1,9 +1,9 @@
-import { includesRole } from '../../domain/role.ts';
+import { includesRole } from '../../domain/operators/role.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { sessionOf } from '../admin/session-cookie.ts';
 import { demandSameOrigin } from '../admin/same-origin.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
-import { bearerCredentials } from '../credentials.ts';
+import { bearerCredentials } from '../request/credentials.ts';
 import type { AdminAccessFinder } from '../http-deps.ts';
 import type { FailureThrottle } from '../rate-limits/failure-throttle.ts';
 import { refuse } from './authenticate.ts';

@@ -1,7 +1,7 @@
 import { createFairBudget, type FairBudget } from '../../platform/fair-budget.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
-import { cutOffSlowReader } from '../slow-reader.ts';
-import { LARGE_BYTES, writeBody } from '../write-body.ts';
+import { cutOffSlowReader } from '../server/slow-reader.ts';
+import { LARGE_BYTES, writeBody } from '../response/write-body.ts';
 
 /** Large answers that wait for their readers, together. Those of an event loop that keeps up are gone within milliseconds. */
 const HELD_MAX_BYTES = 64_000_000;

@@ -1,5 +1,5 @@
 import { GatewayError, quoted } from '../../domain/errors.ts';
-import type { Scope } from '../../domain/scope.ts';
+import type { Scope } from '../../domain/projects/scope.ts';
 import { addressMatcher } from '../../platform/egress/public-address.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 

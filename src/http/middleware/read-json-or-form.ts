@@ -1,7 +1,7 @@
 import type { FairBudget } from '../../platform/fair-budget.ts';
 import { ownerOf, type AppMiddleware } from '../context.ts';
-import type { BodyLimits } from '../read-body.ts';
-import { isForm, readFormBody } from '../read-form.ts';
+import type { BodyLimits } from '../request/read-body.ts';
+import { isForm, readFormBody } from '../request/read-form.ts';
 
 interface FormLimits extends Omit<BodyLimits, 'share'> {
   /** Shared by the whole process. A form counts until its request has been answered. */

@@ -1,8 +1,8 @@
 import type { FairBudget } from '../../platform/fair-budget.ts';
-import type { BodyTurns } from '../body-turns.ts';
+import type { BodyTurns } from '../server/body-turns.ts';
 import { ownerOf, type AppMiddleware } from '../context.ts';
-import { readJsonBody, type JsonLimits } from '../read-body.ts';
-import { LARGE_BYTES } from '../write-body.ts';
+import { readJsonBody, type JsonLimits } from '../request/read-body.ts';
+import { LARGE_BYTES } from '../response/write-body.ts';
 
 interface ReaderLimits extends Omit<JsonLimits, 'share' | 'beforeParse' | 'beforeHuge'> {
   /** Shared by the whole process. A body counts until its request has been answered. */

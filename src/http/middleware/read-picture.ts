@@ -1,7 +1,7 @@
 import type { FairBudget } from '../../platform/fair-budget.ts';
 import { ownerOf, type AppMiddleware } from '../context.ts';
-import type { BodyLimits } from '../read-body.ts';
-import { readUpload } from '../read-upload.ts';
+import type { BodyLimits } from '../request/read-body.ts';
+import { readUpload } from '../request/read-upload.ts';
 
 interface PictureLimits extends Omit<BodyLimits, 'share'> {
   /** Shared by the whole process. A picture counts until its request has been answered. */

@@ -1,6 +1,6 @@
 import type { AppMiddleware } from '../context.ts';
-import { createOwnerLanes } from '../owner-lanes.ts';
-import { writeBody } from '../write-body.ts';
+import { createOwnerLanes } from '../server/owner-lanes.ts';
+import { writeBody } from '../response/write-body.ts';
 import { readerOf } from './hold-answers.ts';
 
 /** Lists that are read and written for one owner at the same time. One that takes long leaves the other lane to short ones. */

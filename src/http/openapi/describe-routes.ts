@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { errorTable, type ErrorCode } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { statusOf } from '../error-status.ts';
+import { statusOf } from '../response/error-status.ts';
 import type { Route } from '../route.ts';
 import { vendors } from '../vendor.ts';
-import { withCodes } from './answers/errors.ts';
+import { withCodes } from './schemas/errors.ts';
 import { answerSchema, bodySchema, type NamedSchemas } from './json-schema.ts';
 import type { Answer, Catalog, DescribedRoute, Operation, Parameter, TaskLimits } from './operation.ts';
 import { errorsOfRoute } from './route-errors.ts';

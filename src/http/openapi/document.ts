@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../domain/json.ts';
 import { isClientRoute } from '../route.ts';
 import { version } from '../version.ts';
-import { errorBodies } from './answers/errors.ts';
+import { errorBodies } from './schemas/errors.ts';
 import { describeRoutes } from './describe-routes.ts';
 import type { DescribedRoute } from './operation.ts';
 import { operations } from './operations.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
-import { documentedOf, itemOf } from '../validate.ts';
+import { documentedOf, itemOf } from '../request/validate.ts';
 
 /** Schemas by name, as `components.schemas` has them. */
 export type NamedSchemas = Map<string, JsonObject>;

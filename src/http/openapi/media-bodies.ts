@@ -1,15 +1,15 @@
-import type { CatalogEntry, Model } from '../../domain/catalog.ts';
+import type { CatalogEntry, Model } from '../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { inputRule } from '../../domain/media-input.ts';
+import { inputRule } from '../../domain/tasks/media-input.ts';
 import {
   acceptedParameters,
   listValues,
   promptCharactersMax,
   type AcceptedParameter,
-} from '../../domain/parameters.ts';
-import { mediaInputKeys, type MediaInputKey } from '../../domain/parameter-value.ts';
-import { deadlineBounds, metadataLimits } from '../../domain/task-options.ts';
-import type { TaskType } from '../../domain/task.ts';
+} from '../../domain/catalog/parameters.ts';
+import { mediaInputKeys, type MediaInputKey } from '../../domain/catalog/parameter-value.ts';
+import { deadlineBounds, metadataLimits } from '../../domain/tasks/task-options.ts';
+import type { TaskType } from '../../domain/tasks/task.ts';
 import type { NamedSchemas } from './json-schema.ts';
 import type { Catalog } from './operation.ts';
 

@@ -1,6 +1,6 @@
-import type { CatalogEntry, Model } from '../../domain/catalog.ts';
+import type { CatalogEntry, Model } from '../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import type { MediaInputKey } from '../../domain/parameter-value.ts';
+import type { MediaInputKey } from '../../domain/catalog/parameter-value.ts';
 import type { Catalog, Examples } from './operation.ts';
 
 /** The catalog's own examples of all models of a type, as request bodies. */

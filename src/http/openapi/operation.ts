@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Config } from '../../config/load-config.ts';
-import type { CatalogEntry } from '../../domain/catalog.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { Route } from '../route.ts';

@@ -3,8 +3,8 @@ import { GatewayError } from '../../domain/errors.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { countRate, setRateHeaders, type RateDeps } from './count-rate.ts';
-import { isDatabaseTrouble } from '../database-trouble.ts';
-import { ClientGone } from '../read-body.ts';
+import { isDatabaseTrouble } from '../server/database-trouble.ts';
+import { ClientGone } from '../request/read-body.ts';
 
 /** Reads are cheap, so a key may read ten times as often as its limit. Counted per process, by its own clock. */
 const pollShare = 10;

@@ -1,11 +1,11 @@
-import { completeChat, mayTakeLong } from '../../commands/chat/complete-chat.ts';
-import { measuredDocuments } from '../../commands/chat/measured-documents.ts';
-import { prepareChat, type ChatDeps, type ChatInput, type PreparedChat } from '../../commands/chat/prepare-chat.ts';
-import { findModelFor } from '../../commands/catalog/find-model.ts';
-import { findStoredAnswer, sealAnswer, type StoredAnswer } from '../../commands/chat/idempotent-chat.ts';
-import type { CatalogEntry } from '../../domain/catalog.ts';
-import type { ChatRequest } from '../../domain/chat.ts';
-import { clampLength } from '../../domain/chat-length.ts';
+import { completeChat, mayTakeLong } from '../../services/chat/complete-chat.ts';
+import { measuredDocuments } from '../../services/chat/measured-documents.ts';
+import { prepareChat, type ChatDeps, type ChatInput, type PreparedChat } from '../../services/chat/prepare-chat.ts';
+import { findModelFor } from '../../services/catalog/find-model.ts';
+import { findStoredAnswer, sealAnswer, type StoredAnswer } from '../../services/chat/idempotent-chat.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
+import type { ChatRequest } from '../../domain/chat/chat.ts';
+import { clampLength } from '../../domain/chat/chat-length.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { canonicalHash } from '../../platform/json-pieces.ts';
@@ -13,12 +13,12 @@ import { keyOf, type AppContext } from '../context.ts';
 import type { ChatAnswer } from '../dialects/chat-answer.ts';
 import { inWords, type DialectWords } from '../dialects/dialect-words.ts';
 import type { Reading } from '../dialects/reading.ts';
-import { ignoredFields, readingOf, tellIgnored, withWarning } from '../ignored-fields.ts';
+import { ignoredFields, readingOf, tellIgnored, withWarning } from '../request/ignored-fields.ts';
 import type { ChatStreamWriter, StreamAbout } from '../dialects/chat-stream-writer.ts';
-import type { Framing } from '../framing.ts';
+import type { Framing } from '../server/framing.ts';
 import type { FairBudget } from '../../platform/fair-budget.ts';
-import { readIdempotencyKey } from '../idempotency-key.ts';
-import { sessionIdOf } from '../session-header.ts';
+import { readIdempotencyKey } from '../request/idempotency-key.ts';
+import { sessionIdOf } from '../request/session-header.ts';
 import { countRate, setRateHeaders, type RateDeps } from '../rate-limits/count-rate.ts';
 
 type Stored = Parameters<typeof findStoredAnswer>[0];
@@ -26,7 +26,7 @@ export type ChatRouteDeps = ChatDeps &
   RateDeps &
   Stored & {
     /** Answers that are streamed at the same time. */
-    streamPlaces: FairBudget;
+    streamSlots: FairBudget;
   };
 
 /** How one dialect reads requests and writes answers. */

@@ -1,16 +1,16 @@
-import { completeChat } from '../../commands/chat/complete-chat.ts';
-import { streamChat } from '../../commands/chat/stream-chat.ts';
-import type { ChatAnswered } from '../../commands/chat/prepare-chat.ts';
-import type { StoredAnswer } from '../../commands/chat/idempotent-chat.ts';
-import { isContent, toDeltas } from '../../domain/chat-stream.ts';
+import { completeChat } from '../../services/chat/complete-chat.ts';
+import { streamChat } from '../../services/chat/stream-chat.ts';
+import type { ChatAnswered } from '../../services/chat/prepare-chat.ts';
+import type { StoredAnswer } from '../../services/chat/idempotent-chat.ts';
+import { isContent, toDeltas } from '../../domain/chat/chat-stream.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import { keyOf, type AppContext } from '../context.ts';
-import { ignoredFields, tellIgnored, withWarning } from '../ignored-fields.ts';
+import { ignoredFields, tellIgnored, withWarning } from '../request/ignored-fields.ts';
 import { inWords } from '../dialects/dialect-words.ts';
 import { dataEvent } from '../dialects/chat-stream-writer.ts';
-import { EventStream } from '../event-stream.ts';
+import { EventStream } from '../response/event-stream.ts';
 import { logCause, toRefusal } from '../middleware/answer-errors.ts';
-import { leavePlaces } from '../middleware/hold-place.ts';
+import { leaveSlots } from '../middleware/hold-slot.ts';
 import {
   asReplay,
   beginChat,
@@ -53,10 +53,10 @@ async function sendLive(
   begun: BegunChat,
   events: EventStream,
 ): Promise<void> {
-  const place = deps.streamPlaces.open(keyOf(ctx).projectId);
+  const place = deps.streamSlots.open(keyOf(ctx).projectId);
   place.take(1);
   // Streams last for minutes. They must not take the places of short requests.
-  leavePlaces(ctx);
+  leaveSlots(ctx);
   // What is left to do for a client that has left holds its credits, and must not keep others out.
   events.gone.addEventListener('abort', () => place.release(), { once: true });
   try {

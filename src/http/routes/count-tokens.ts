@@ -1,13 +1,13 @@
-import { findModelFor } from '../../commands/catalog/find-model.ts';
-import { carriedTo } from '../../commands/chat/carried-to.ts';
-import { measuredDocuments } from '../../commands/chat/measured-documents.ts';
-import { prepareChat } from '../../commands/chat/prepare-chat.ts';
-import type { ChatRequest } from '../../domain/chat.ts';
+import { findModelFor } from '../../services/catalog/find-model.ts';
+import { carriedTo } from '../../services/chat/carried-to.ts';
+import { measuredDocuments } from '../../services/chat/measured-documents.ts';
+import { prepareChat } from '../../services/chat/prepare-chat.ts';
+import type { ChatRequest } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { inWords, type DialectWords } from '../dialects/dialect-words.ts';
 import type { Reading } from '../dialects/reading.ts';
-import { ignoredFields, readingOf, tellIgnored } from '../ignored-fields.ts';
+import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields.ts';
 import type { ChatRouteDeps } from './answer-chat.ts';
 
 /** How one dialect asks for a count of tokens. */

@@ -1,7 +1,7 @@
 import type { CatalogCache } from '../../caches/catalog-cache.ts';
 import type { Config } from '../../config/load-config.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
-import { isOffered } from '../../domain/model-list.ts';
+import { isOffered } from '../../domain/catalog/model-list.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import { etagOf } from '../../platform/crypto/hash.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
@@ -11,12 +11,12 @@ import { homeFacts, homePage } from '../docs/home-page.ts';
 import { llmsText } from '../docs/llms-text.ts';
 import { pagePolicy } from '../docs/page.ts';
 import { referencePage } from '../docs/reference-page.ts';
-import { answerRepresentation, type Representation } from '../etag.ts';
+import { answerRepresentation, type Representation } from '../response/etag.ts';
 import type { DescribedRoute } from '../openapi/operation.ts';
 import { openapiDocument } from '../openapi/document.ts';
 import type { TaskLimits } from '../openapi/operation.ts';
-import { preferredType } from '../preferred-type.ts';
-import { answerCoded, perCatalog, renderCoded, renderJson } from '../representations.ts';
+import { preferredType } from '../request/preferred-type.ts';
+import { answerCoded, perCatalog, renderCoded, renderJson } from '../response/representations.ts';
 import type { Route } from '../route.ts';
 
 interface DocumentationDeps {

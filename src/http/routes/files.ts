@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../../domain/errors.ts';
 import { createFairBudget, type Share } from '../../platform/fair-budget.ts';
-import { parseRange } from '../byte-range.ts';
+import { parseRange } from '../request/byte-range.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
-import { isNotModified } from '../etag.ts';
+import { isNotModified } from '../response/etag.ts';
 import type { ByteRange } from '../../platform/files/file-store.ts';
 import type { HttpDeps, SignedFile } from '../http-deps.ts';
-import { ClientGone } from '../read-body.ts';
-import { createPacer, createTurns } from '../paced-downloads.ts';
-import { cutOffSlowReader } from '../slow-reader.ts';
+import { ClientGone } from '../request/read-body.ts';
+import { createPacer, createTurns } from '../server/paced-downloads.ts';
+import { cutOffSlowReader } from '../server/slow-reader.ts';
 
 /**
  * Answers that one process sends at once. Each may hold a file handle, and in the kernel a few megabytes of a slow reader's socket.

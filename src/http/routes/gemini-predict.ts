@@ -1,8 +1,8 @@
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { inPredictWords, predictions, predictWords, readPredict, toCorePredict } from '../dialects/gemini-predict.ts';
-import { ignoredFields, tellIgnored } from '../ignored-fields.ts';
+import { ignoredFields, tellIgnored } from '../request/ignored-fields.ts';
 import type { Reading } from '../dialects/reading.ts';
-import { sendJsonText } from '../json-text.ts';
+import { sendJsonText } from '../request/json-text.ts';
 import { demandJson } from './gemini.ts';
 import type { AnswerPictures } from './picture-answers.ts';
 

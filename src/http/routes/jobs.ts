@@ -1,10 +1,10 @@
-import type { JobDeps } from '../../commands/jobs/job-table.ts';
-import { listRuns, presentRun } from '../../commands/jobs/list-runs.ts';
-import { requestJob } from '../../commands/jobs/request-job.ts';
+import type { JobDeps } from '../../services/jobs/job-table.ts';
+import { listRuns, presentRun } from '../../services/jobs/list-runs.ts';
+import { requestJob } from '../../services/jobs/request-job.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { jobNames, type JobName } from '../../domain/job.ts';
+import { jobNames, type JobName } from '../../domain/tasks/job.ts';
 import type { AppMiddleware } from '../context.ts';
-import { queryLimit } from '../query.ts';
+import { queryLimit } from '../request/query.ts';
 import type { Route } from '../route.ts';
 
 /** The internal endpoints of spec §4.8, for an external scheduler with a job token. At most `callsMax` of them are answered at a time. */

@@ -1,4 +1,4 @@
-import { answerTaskRead, type TaskForm } from '../../commands/tasks/show-task.ts';
+import { answerTaskRead, type TaskForm } from '../../services/tasks/show/show-task.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
@@ -11,9 +11,9 @@ import {
   legacyWorkflowStatus,
   type LegacyTask,
 } from '../dialects/legacy-task.ts';
-import { answerRepresentation } from '../etag.ts';
-import { readIdempotencyKey } from '../idempotency-key.ts';
-import { queryValue } from '../query.ts';
+import { answerRepresentation } from '../response/etag.ts';
+import { readIdempotencyKey } from '../request/idempotency-key.ts';
+import { queryValue } from '../request/query.ts';
 import type { Route } from '../route.ts';
 import { createTask } from './media.ts';
 

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/load-config.ts';
-import { scopes } from '../../domain/scope.ts';
+import { scopes } from '../../domain/projects/scope.ts';
 import { demandKnownOrigin } from '../middleware/known-origin.ts';
 import type { McpDeps } from '../mcp/tools.ts';
 import type { Route } from '../route.ts';

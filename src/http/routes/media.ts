@@ -1,9 +1,9 @@
-import { createMediaTask } from '../../commands/tasks/create-media-task.ts';
-import { presentTask } from '../../commands/tasks/present-task.ts';
-import { quoteMediaTask } from '../../commands/tasks/quote-media-task.ts';
-import { isTerminal, type TaskType } from '../../domain/task.ts';
+import { createMediaTask } from '../../services/tasks/create/create-media-task.ts';
+import { presentTask } from '../../services/tasks/show/present-task.ts';
+import { quoteMediaTask } from '../../services/tasks/create/quote-media-task.ts';
+import { isTerminal, type TaskType } from '../../domain/tasks/task.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
-import { readIdempotencyKey } from '../idempotency-key.ts';
+import { readIdempotencyKey } from '../request/idempotency-key.ts';
 import { createFailed } from '../middleware/answer-errors.ts';
 import { queryWait, waitForEnd, type WaitDeps } from './task-wait.ts';
 

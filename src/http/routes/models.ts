@@ -1,14 +1,14 @@
 import type { CatalogCache } from '../../caches/catalog-cache.ts';
-import { findNamed, modelNotFound } from '../../commands/catalog/find-model.ts';
+import { findNamed, modelNotFound } from '../../services/catalog/find-model.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
-import type { CatalogEntry } from '../../domain/catalog.ts';
-import { isOffered, modelList, publicModel } from '../../domain/model-list.ts';
-import { isAllowed } from '../../domain/model-names.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
+import { isOffered, modelList, publicModel } from '../../domain/catalog/model-list.ts';
+import { isAllowed } from '../../domain/catalog/model-names.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import type { ListAsked, ModelForm } from '../dialects/model-form.ts';
-import { answerRepresentation, type Representation } from '../etag.ts';
-import { demandKnownQuery, queryLimit, queryValue } from '../query.ts';
-import { answerCoded, perCatalog, renderCoded, renderJson, type CodedBody } from '../representations.ts';
+import { answerRepresentation, type Representation } from '../response/etag.ts';
+import { demandKnownQuery, queryLimit, queryValue } from '../request/query.ts';
+import { answerCoded, perCatalog, renderCoded, renderJson, type CodedBody } from '../response/representations.ts';
 
 interface ModelDeps {
   catalog: CatalogCache;

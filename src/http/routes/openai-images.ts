@@ -8,8 +8,8 @@ import {
   type OpenaiImageRequest,
 } from '../dialects/openai-image.ts';
 import type { Reading } from '../dialects/reading.ts';
-import { ignoredFields, readingOf, tellIgnored } from '../ignored-fields.ts';
-import { sendJsonText } from '../json-text.ts';
+import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields.ts';
+import { sendJsonText } from '../request/json-text.ts';
 import { proxyWaitSeconds, type AnswerPictures } from './picture-answers.ts';
 
 /**

@@ -1,16 +1,16 @@
-import { openStoredFile } from '../../commands/files/open-signed-file.ts';
-import { deleteTask } from '../../commands/tasks/delete-task.ts';
-import { listVideos } from '../../commands/tasks/list-videos.ts';
-import { answerTaskRead, showTaskOf, type TaskForm } from '../../commands/tasks/show-task.ts';
+import { openStoredFile } from '../../services/files/open-signed-file.ts';
+import { deleteTask } from '../../services/tasks/end/delete-task.ts';
+import { listVideos } from '../../services/tasks/show/list-videos.ts';
+import { answerTaskRead, showTaskOf, type TaskForm } from '../../services/tasks/show/show-task.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { isTerminal } from '../../domain/task.ts';
+import { isTerminal } from '../../domain/tasks/task.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { inVideoWords, readOpenaiVideo, toCoreOpenaiVideo } from '../dialects/openai-video-request.ts';
 import { openaiVideo, openaiVideoList } from '../dialects/openai-video.ts';
-import { answerRepresentation } from '../etag.ts';
-import { readIdempotencyKey } from '../idempotency-key.ts';
-import { ignoredFields, readingOf, tellIgnored } from '../ignored-fields.ts';
-import { queryLimit, queryOneOf, queryValue } from '../query.ts';
+import { answerRepresentation } from '../response/etag.ts';
+import { readIdempotencyKey } from '../request/idempotency-key.ts';
+import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields.ts';
+import { queryLimit, queryOneOf, queryValue } from '../request/query.ts';
 import type { Downloads } from './files.ts';
 import { createTask } from './media.ts';
 

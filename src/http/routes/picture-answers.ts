@@ -1,16 +1,16 @@
-import { readOutputs } from '../../commands/files/read-outputs.ts';
-import { presentTask } from '../../commands/tasks/present-task.ts';
-import { waitForTask } from '../../commands/tasks/wait-for-task.ts';
+import { readOutputs } from '../../services/files/read-outputs.ts';
+import { presentTask } from '../../services/tasks/show/present-task.ts';
+import { waitForTask } from '../../services/tasks/show/wait-for-task.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { taskRefusal } from '../../domain/task-refusal.ts';
-import { isTerminal } from '../../domain/task.ts';
+import { taskRefusal } from '../../domain/tasks/task-refusal.ts';
+import { isTerminal } from '../../domain/tasks/task.ts';
 import { createFairBudget, type Share } from '../../platform/fair-budget.ts';
-import { whenGone } from '../client-gone.ts';
+import { whenGone } from '../server/client-gone.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import type { AnsweredPicture } from '../dialects/answered-picture.ts';
-import { readIdempotencyKey } from '../idempotency-key.ts';
+import { readIdempotencyKey } from '../request/idempotency-key.ts';
 import { createTask, type CreateInput } from './media.ts';
 
 type PictureDeps = Pick<Deps, 'config'> &

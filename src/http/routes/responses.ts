@@ -1,4 +1,4 @@
-import type { ChatTool } from '../../domain/chat.ts';
+import type { ChatTool } from '../../domain/chat/chat.ts';
 import type { AppMiddleware } from '../context.ts';
 import { responseObject } from '../dialects/responses-reply.ts';
 import { readResponses, responsesWords } from '../dialects/responses-request.ts';

@@ -1,10 +1,10 @@
-import { followTask } from '../../commands/tasks/follow-task.ts';
-import { presentTask } from '../../commands/tasks/present-task.ts';
-import { showTaskOf } from '../../commands/tasks/show-task.ts';
-import { isTerminal } from '../../domain/task.ts';
+import { followTask } from '../../services/tasks/show/follow-task.ts';
+import { presentTask } from '../../services/tasks/show/present-task.ts';
+import { showTaskOf } from '../../services/tasks/show/show-task.ts';
+import { isTerminal } from '../../domain/tasks/task.ts';
 import { askedTask, type AppMiddleware } from '../context.ts';
-import { EventStream } from '../event-stream.ts';
-import type { TaskWaits } from '../task-waits.ts';
+import { EventStream } from '../response/event-stream.ts';
+import type { TaskWaits } from '../response/task-waits.ts';
 
 type EventDeps = Parameters<typeof showTaskOf>[0] &
   Parameters<typeof followTask>[0] &

@@ -1,10 +1,10 @@
-import { listTasks } from '../../commands/tasks/list-tasks.ts';
-import { taskStatuses, taskTypes } from '../../domain/task.ts';
-import { readMetadata } from '../../domain/task-options.ts';
+import { listTasks } from '../../services/tasks/show/list-tasks.ts';
+import { taskStatuses, taskTypes } from '../../domain/tasks/task.ts';
+import { readMetadata } from '../../domain/tasks/task-options.ts';
 import { timePosition } from '../../domain/time-position.ts';
 import { keyOf, type AppMiddleware } from '../context.ts';
-import { createListCodec, pageQuery } from '../list-codec.ts';
-import { queryMembers, queryOneOf, queryText, queryTime } from '../query.ts';
+import { createListCodec, pageQuery } from '../request/list-codec.ts';
+import { queryMembers, queryOneOf, queryText, queryTime } from '../request/query.ts';
 
 const codec = createListCodec('tasks', timePosition);
 

@@ -1,8 +1,8 @@
-import { waitForTask } from '../../commands/tasks/wait-for-task.ts';
-import { isTerminal } from '../../domain/task.ts';
+import { waitForTask } from '../../services/tasks/show/wait-for-task.ts';
+import { isTerminal } from '../../domain/tasks/task.ts';
 import type { AppContext } from '../context.ts';
-import { queryWholeNumber } from '../query.ts';
-import type { TaskWaits } from '../task-waits.ts';
+import { queryWholeNumber } from '../request/query.ts';
+import type { TaskWaits } from '../response/task-waits.ts';
 
 export type WaitDeps = Parameters<typeof waitForTask>[0] & { taskWaits: TaskWaits };
 

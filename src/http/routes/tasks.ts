@@ -1,14 +1,14 @@
-import { listTaskAttempts } from '../../commands/tasks/list-task-attempts.ts';
-import { cancelTask } from '../../commands/tasks/cancel-task.ts';
-import { deleteTask } from '../../commands/tasks/delete-task.ts';
-import { presentTask } from '../../commands/tasks/present-task.ts';
-import { listDeliveries } from '../../commands/callbacks/list-deliveries.ts';
-import { clientRedeliveries, redeliverCallback } from '../../commands/callbacks/redeliver-callback.ts';
-import { answerTaskRead, showTaskOf, type TaskForm } from '../../commands/tasks/show-task.ts';
+import { listTaskAttempts } from '../../services/tasks/show/list-task-attempts.ts';
+import { cancelTask } from '../../services/tasks/end/cancel-task.ts';
+import { deleteTask } from '../../services/tasks/end/delete-task.ts';
+import { presentTask } from '../../services/tasks/show/present-task.ts';
+import { listDeliveries } from '../../services/callbacks/list-deliveries.ts';
+import { clientRedeliveries, redeliverCallback } from '../../services/callbacks/redeliver-callback.ts';
+import { answerTaskRead, showTaskOf, type TaskForm } from '../../services/tasks/show/show-task.ts';
 import { timePosition } from '../../domain/time-position.ts';
 import { askedTask, type AppContext, type AppMiddleware } from '../context.ts';
-import { answerRepresentation } from '../etag.ts';
-import { createListCodec } from '../list-codec.ts';
+import { answerRepresentation } from '../response/etag.ts';
+import { createListCodec } from '../request/list-codec.ts';
 import { queryWait, waitForEnd, type WaitDeps } from './task-wait.ts';
 
 type TaskDeps = Parameters<typeof showTaskOf>[0] & Parameters<typeof presentTask>[0];

@@ -1,8 +1,8 @@
-import { uploadImage, type UploadDeps } from '../../commands/files/upload-image.ts';
+import { uploadImage, type UploadDeps } from '../../services/files/upload-image.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { keyOf, type AppMiddleware } from '../context.ts';
-import { ClientGone } from '../read-body.ts';
+import { ClientGone } from '../request/read-body.ts';
 
 type UploadRouteDeps = UploadDeps & Pick<Deps, 'urls'>;
 

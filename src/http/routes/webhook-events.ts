@@ -4,12 +4,12 @@ import {
   readSomeEvents,
   type FollowEventsDeps,
   type EventStep,
-} from '../../commands/callbacks/project-events.ts';
+} from '../../services/callbacks/project-events.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { entryPosition } from '../../domain/time-position.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
-import { EventStream } from '../event-stream.ts';
-import type { TaskWaits } from '../task-waits.ts';
+import { EventStream } from '../response/event-stream.ts';
+import type { TaskWaits } from '../response/task-waits.ts';
 import { queryWait } from './task-wait.ts';
 
 type EventDeps = FollowEventsDeps & { taskWaits: TaskWaits };

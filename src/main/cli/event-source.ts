@@ -1,7 +1,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { request } from 'undici';
 import { z } from 'zod';
-import { OperatorError } from '../../commands/operator-error.ts';
+import { OperatorError } from '../../services/operator-error.ts';
 import { plainMessage } from '../../domain/plain-message.ts';
 import { pause } from '../../platform/pause.ts';
 import { readRetryAfter } from '../../platform/retry-after.ts';

@@ -1,9 +1,9 @@
 import { CommanderError } from 'commander';
-import type { CatalogProblem } from '../../commands/catalog/check/findings.ts';
-import { CatalogError } from '../../commands/catalog/load-catalog.ts';
+import type { CatalogProblem } from '../../services/catalog/check/findings.ts';
+import { CatalogError } from '../../services/catalog/load-catalog.ts';
 import { ConfigError } from '../../config/load-config.ts';
 import { plainMessage } from '../../domain/plain-message.ts';
-import { UsageError } from './verb-commands.ts';
+import { UsageError } from './action-commands.ts';
 
 export interface Explanation {
   message: string;

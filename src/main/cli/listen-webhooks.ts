@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { OperatorError } from '../../commands/operator-error.ts';
+import { OperatorError } from '../../services/operator-error.ts';
 import { createEgress, type Egress } from '../../platform/egress/egress.ts';
 import { loopbackCidrs } from '../../platform/egress/public-address.ts';
-import type { ListenCount, ListenRequest, VerbDeps } from '../../verbs/verb-deps.ts';
+import type { ListenCount, ListenRequest, ActionDeps } from '../../admin/action-deps.ts';
 import { followEvents } from './event-source.ts';
 import { clientEnvironment } from './operator-environment.ts';
 
@@ -18,7 +18,7 @@ interface Listening extends ListenRequest {
 }
 
 /** The listener of the command line: until SIGINT or SIGTERM, with a line to stderr for each callback. */
-export const createListener = (env: Record<string, string | undefined>): VerbDeps['listener'] => ({
+export const createListener = (env: Record<string, string | undefined>): ActionDeps['listener'] => ({
   async listen(asked) {
     const known = clientEnvironment(env);
     const { baseUrl = known.baseUrl, apiKey = known.apiKey } = asked;

@@ -4,11 +4,11 @@ import { openDatabase } from '../../db/database.ts';
 import { assertSchemaVersion } from '../../db/migrate.ts';
 import { createSealer } from '../../platform/crypto/seal.ts';
 import { createSendSlots } from '../../platform/send-slots.ts';
-import type { OpenDeps, VerbDeps } from '../../verbs/verb-deps.ts';
+import type { OpenDeps, ActionDeps } from '../../admin/action-deps.ts';
 import { createFileUrls } from '../file-urls.ts';
 import { operatorEnvironment, type Environment } from './operator-environment.ts';
 
-/** Opens what a verb needs from the environment. `close` ends every connection. */
+/** Opens what a action needs from the environment. `close` ends every connection. */
 export function openLocally(env: Environment): { open: OpenDeps; close: () => Promise<void> } {
   const opened: (() => Promise<void>)[] = [];
   return {
@@ -23,11 +23,11 @@ export function openLocally(env: Environment): { open: OpenDeps; close: () => Pr
   };
 }
 
-type Opener<Need extends keyof VerbDeps> = (
+type Opener<Need extends keyof ActionDeps> = (
   env: Environment,
-) => Promise<{ deps: VerbDeps[Need]; close: () => Promise<void> }>;
+) => Promise<{ deps: ActionDeps[Need]; close: () => Promise<void> }>;
 
-const openers: { [Need in keyof VerbDeps]: Opener<Need> } = {
+const openers: { [Need in keyof ActionDeps]: Opener<Need> } = {
   catalogSettings: (env) =>
     Promise.resolve({ deps: { config: loadCatalogSettings(env) }, close: () => Promise.resolve() }),
 

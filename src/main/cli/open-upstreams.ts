@@ -1,11 +1,11 @@
-import { createUpstreamCaller } from '../../channels/call-upstream.ts';
-import { createAdapters } from '../../channels/registry.ts';
-import { createChannelCache } from '../../caches/channel-cache.ts';
-import { probeChannel } from '../../commands/channels/probe-channel.ts';
+import { createUpstreamCaller } from '../../adapters/upstream/call-upstream.ts';
+import { createAdapters } from '../../adapters/registry.ts';
+import { createChannelCache } from '../../channels/channel-cache.ts';
+import { probeChannel } from '../../services/channels/probe-channel.ts';
 import type { Config } from '../../config/load-config.ts';
-import type { ChannelRow } from '../../db/channels.ts';
+import type { ChannelRow } from '../../db/channels/channels.ts';
 import type { Database } from '../../db/database.ts';
-import { Ledger } from '../../db/ledger.ts';
+import { Ledger } from '../../db/ledger/ledger.ts';
 import type { Sealer } from '../../platform/crypto/seal.ts';
 import { createLogger } from '../../platform/observe/logger.ts';
 import { createMetrics } from '../../platform/observe/metrics.ts';

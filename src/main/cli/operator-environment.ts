@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { withSecretFiles } from '../../config/secret-files.ts';
-import { OperatorError } from '../../commands/operator-error.ts';
+import { OperatorError } from '../../services/operator-error.ts';
 import { allowedCidrs } from '../dev-home/allowed-cidrs.ts';
 import { devSecrets } from '../dev-home/dev-secrets.ts';
 import { readJsonFile } from '../dev-home/json-file.ts';

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { OperatorError } from '../../commands/operator-error.ts';
+import { OperatorError } from '../../services/operator-error.ts';
 
 /** A longer text than that of a larger file does not fit into a string of JavaScript. */
 const FILE_BYTES_MAX = 300_000_000;

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Transform, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { OperatorError } from '../../commands/operator-error.ts';
+import { OperatorError } from '../../services/operator-error.ts';
 
 /**
  * Reads one line from stdin, without its line end. Of a pipe or file it reads everything; on a terminal the input is not shown. Throws

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { CatalogError } from '../../commands/catalog/load-catalog.ts';
-import { OperatorError } from '../../commands/operator-error.ts';
+import { CatalogError } from '../../services/catalog/load-catalog.ts';
+import { OperatorError } from '../../services/operator-error.ts';
 import { adminPrefix } from '../../http/admin/admin-prefix.ts';
-import type { VerbRoute } from '../../verbs/define-verb.ts';
-import { snakeCase } from '../../verbs/input.ts';
-import { reportType, type Report } from '../../verbs/report.ts';
+import type { ActionRoute } from '../../admin/define-action.ts';
+import { snakeCase } from '../../admin/input.ts';
+import { reportType, type Report } from '../../admin/report.ts';
 
 export interface RemoteServer {
   /** The origin of an admin API. */
@@ -17,12 +17,12 @@ export interface RemoteServer {
 const timeoutMs = 180_000;
 
 /**
- * Runs a verb over the admin API of a server and returns the same report as on this machine. Throws `OperatorError` for a refusal or a server
+ * Runs a action over the admin API of a server and returns the same report as on this machine. Throws `OperatorError` for a refusal or a server
  * that cannot be reached, and `CatalogError` for an invalid catalog.
  */
 export async function runRemotely(
   { url, token }: RemoteServer,
-  { method, path }: VerbRoute,
+  { method, path }: ActionRoute,
   given: Readonly<Record<string, unknown>>,
 ): Promise<Report> {
   const address = new URL(adminPrefix + pathOf(path, given), url);

@@ -4,8 +4,8 @@ import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { Disk } from 'flydrive';
 import { FSDriver } from 'flydrive/drivers/fs';
-import type { S3Settings } from './file-place-s3.ts';
-import { type ByteRange, FileMissingError, type FilePlace } from './file-place.ts';
+import type { S3Settings } from './file-backend-s3.ts';
+import { type ByteRange, FileMissingError, type FileBackend } from './file-backend.ts';
 
 export { FileMissingError, type ByteRange };
 
@@ -62,7 +62,7 @@ export class FileTooLargeError extends Error {
 /** Opens the configured store. */
 export async function createFileStore(settings: FileStoreSettings): Promise<FileStore> {
   const root = resolve(settings.localDir);
-  const place = settings.driver === 's3' ? await openS3Place(settings) : localPlace(root);
+  const place = settings.driver === 's3' ? await openS3Backend(settings) : localBackend(root);
   // Inside the root, so that the rename to a key stays in one file system and a video fits.
   const spoolDirectory = join(root, 'tmp');
   await mkdir(spoolDirectory, { recursive: true });
@@ -117,12 +117,12 @@ export async function createFileStore(settings: FileStoreSettings): Promise<File
 }
 
 /** Loaded on demand, because the AWS packages take a tenth of a second to load. */
-async function openS3Place(settings: S3Settings): Promise<FilePlace> {
-  const { s3Place } = await import('./file-place-s3.ts');
-  return s3Place(settings);
+async function openS3Backend(settings: S3Settings): Promise<FileBackend> {
+  const { s3Backend } = await import('./file-backend-s3.ts');
+  return s3Backend(settings);
 }
 
-function localPlace(root: string): FilePlace {
+function localBackend(root: string): FileBackend {
   return {
     disk: new Disk(new FSDriver({ location: root, visibility: 'private' })),
     async publish(spool, key) {

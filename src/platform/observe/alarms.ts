@@ -1,4 +1,4 @@
-import type { AlarmKind } from '../../domain/alarm.ts';
+import type { AlarmKind } from '../../domain/operators/alarm.ts';
 import { pause, within } from '../pause.ts';
 
 /** A log line with `alarm: true`: something that an operator has to look at. Its facts are redacted. */

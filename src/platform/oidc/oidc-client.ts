@@ -1,5 +1,5 @@
 import type { ClientAuth, Configuration } from 'openid-client';
-import type { OidcIdentity } from '../../domain/admin-access.ts';
+import type { OidcIdentity } from '../../domain/operators/admin-access.ts';
 
 export interface OidcSettings {
   /** As the ID tokens name it. */

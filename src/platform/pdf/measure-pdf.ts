@@ -1,4 +1,4 @@
-import type { PdfSize } from '../../domain/chat.ts';
+import type { PdfSize } from '../../domain/chat/chat.ts';
 import { decodeStream, type DecodingBudget } from './decode-stream.ts';
 import { PageTree } from './page-tree.ts';
 import { mostDraws, shownBytes } from './shown-bytes.ts';

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
-import type { PdfSize } from '../../domain/chat.ts';
+import type { PdfSize } from '../../domain/chat/chat.ts';
 import { fromBase64 } from '../media/base64.ts';
 
 /** The size of a PDF; null if it has no known bound; `no_pdf` for bytes that are none; `no_base64` for a text that is none. */

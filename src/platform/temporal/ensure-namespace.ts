@@ -1,6 +1,6 @@
 import { isGrpcServiceError, type ConnectionLike } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
-import { searchAttributes } from '../../domain/workflow-contract.ts';
+import { searchAttributes } from '../../domain/tasks/workflow-contract.ts';
 
 /** Registers the namespace if a wiped server lacks it. Rejects if this client may not describe namespaces, as on hosted servers. */
 export async function ensureNamespace({ workflowService }: ConnectionLike, namespace: string): Promise<void> {

@@ -8,8 +8,8 @@ import {
   type ScheduleOptionsStartWorkflowAction,
 } from '@temporalio/client';
 import type { Workflow } from '@temporalio/common';
-import { scheduleIdOf, type JobName } from '../../domain/job.ts';
-import { jobWorkflow, taskQueues, type JobInput } from '../../domain/workflow-contract.ts';
+import { scheduleIdOf, type JobName } from '../../domain/tasks/job.ts';
+import { jobWorkflow, taskQueues, type JobInput } from '../../domain/tasks/workflow-contract.ts';
 
 /** How often a job runs, and the input of its workflow. */
 export interface JobSchedule {

@@ -17,9 +17,9 @@ import {
 } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { readFileSync } from 'node:fs';
-import type { JobName } from '../../domain/job.ts';
+import type { JobName } from '../../domain/tasks/job.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import type { TaskType } from '../../domain/task.ts';
+import type { TaskType } from '../../domain/tasks/task.ts';
 import {
   collectSignal,
   mediaTaskWorkflow,
@@ -31,7 +31,7 @@ import {
   taskSummary,
   type MediaTaskInput,
   type RedeliveryInput,
-} from '../../domain/workflow-contract.ts';
+} from '../../domain/tasks/workflow-contract.ts';
 import { ensureNamespace, ensureSearchAttributes } from './ensure-namespace.ts';
 import { ensureSchedules, triggerSchedule, type JobSchedule } from './job-schedules.ts';
 

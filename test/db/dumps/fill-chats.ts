@@ -1,4 +1,4 @@
-import { sealAnswer } from '../../../src/commands/chat/idempotent-chat.ts';
+import { sealAnswer } from '../../../src/services/chat/idempotent-chat.ts';
 import type { Deps } from '../../../src/deps.ts';
 import { canonicalJson } from '../../../src/domain/canonical-json.ts';
 import { sha256Hex } from '../../../src/platform/crypto/hash.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { applyCatalog } from '../../../src/commands/catalog/apply-catalog.ts';
-import { addChannel } from '../../../src/commands/channels/add-channel.ts';
+import { applyCatalog } from '../../../src/services/catalog/apply-catalog.ts';
+import { addChannel } from '../../../src/services/channels/add-channel.ts';
 import type { Deps } from '../../../src/deps.ts';
 import { buildQuietDeps } from '../../support/built-deps.ts';
 import { run, type Book } from '../books.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { openDatabase } from '../../../src/db/database.ts';
 import { migrate } from '../../../src/db/migrate.ts';
-import { startPostgres } from '../../../src/main/servers/postgres.ts';
+import { startPostgres } from '../../../packages/dev-stack/src/servers/postgres.ts';
 import { dumpDatabase, dumpSchema } from '../../support/dump-schema.ts';
 import { fillEveryTable } from './fill-every-table.ts';
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
-import { jobNames } from '../../../src/domain/job.ts';
-import { includesRole, roles, type Role } from '../../../src/domain/role.ts';
-import { bodyFields } from '../../../src/http/admin/verb-route.ts';
+import { jobNames } from '../../../src/domain/tasks/job.ts';
+import { includesRole, roles, type Role } from '../../../src/domain/operators/role.ts';
+import { bodyFields } from '../../../src/http/admin/action-route.ts';
 import { operationName } from '../../../src/http/openapi/describe-routes.ts';
 import { cli, createProgram } from '../../../src/main/cli.ts';
-import type { VerbRoute } from '../../../src/verbs/define-verb.ts';
-import { allVerbs } from '../../../src/verbs/table.ts';
+import type { ActionRoute } from '../../../src/admin/define-action.ts';
+import { allActions } from '../../../src/admin/table.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { describedAdminRoutes } from '../openapi/described-routes.ts';
 import { goodKey } from '../support.ts';
@@ -22,19 +22,19 @@ beforeAll(async () => {
 });
 afterAll(() => home?.drop());
 
-const routes = allVerbs().flatMap(({ name, verb: { route } }) => ('local' in route ? [] : [{ name, route }]));
+const routes = allActions().flatMap(({ name, action: { route } }) => ('local' in route ? [] : [{ name, route }]));
 /** A path that names nothing that exists. */
-const pathOf = ({ path }: VerbRoute): string => path.replace(/:\w+/g, 'nobody');
-const send = (token: string, route: VerbRoute) =>
+const pathOf = ({ path }: ActionRoute): string => path.replace(/:\w+/g, 'nobody');
+const send = (token: string, route: ActionRoute) =>
   home.ask(token, route.method, pathOf(route), route.method === 'GET' ? {} : { body: {} });
 
 describe('the admin API', () => {
   it('has a route for every command of the command line, or says why the command is local', () => {
     const commands = leavesOf(createProgram({ env: {}, write: () => undefined, exitCode: 0 }, true), []);
-    expect(allVerbs().map(({ name }) => name)).toEqual(commands);
-    for (const { verb } of allVerbs()) {
-      if ('local' in verb.route) expect(verb.route.local).not.toBe('');
-      else expect(verb.route.path).toMatch(/^\/[a-z-]+/);
+    expect(allActions().map(({ name }) => name)).toEqual(commands);
+    for (const { action } of allActions()) {
+      if ('local' in action.route) expect(action.route.local).not.toBe('');
+      else expect(action.route.path).toMatch(/^\/[a-z-]+/);
     }
     const addresses = routes.map(({ route }) => `${route.method} ${route.path}`);
     expect(new Set(addresses).size).toBe(addresses.length);
@@ -441,7 +441,7 @@ describe('a list of the admin API', () => {
 });
 
 describe('the OpenAPI document of the admin API', () => {
-  it('has every route of a verb with its role and its inputs, and those of the console, and needs no token', async () => {
+  it('has every route of a action with its role and its inputs, and those of the console, and needs no token', async () => {
     const { status, body } = await home.ask('', 'GET', '/openapi.json');
     expect(status).toBe(200);
     const paths = body['paths'] as Record<string, Record<string, { description: string; requestBody?: object }>>;
@@ -465,16 +465,16 @@ describe('the OpenAPI document of the admin API', () => {
     expect(described.sort()).toEqual(describedAdminRoutes().map(operationName).sort());
   });
 
-  it('has an example of each body that needs one, which its verb accepts', () => {
-    for (const { name, verb } of allVerbs()) {
-      const { route, example } = verb;
+  it('has an example of each body that needs one, which its action accepts', () => {
+    for (const { name, action } of allActions()) {
+      const { route, example } = action;
       if ('local' in route || route.method === 'GET') continue;
       const inPath = Object.fromEntries([...route.path.matchAll(/:(\w+)/g)].map(([, param = '']) => [param, 'some']));
-      const given = [...bodyFields(verb, route)].flatMap(([field, input]) => {
+      const given = [...bodyFields(action, route)].flatMap(([field, input]) => {
         const value = example?.[field];
         return value === undefined ? [] : [[input, value] as const];
       });
-      const isAccepted = verb.prepare({
+      const isAccepted = action.prepare({
         ...Object.fromEntries(given),
         ...(name === 'jobs run' ? { name: jobNames[0] } : inPath),
       });

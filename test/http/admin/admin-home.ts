@@ -1,6 +1,6 @@
-import { createAdminToken } from '../../../src/commands/admin/create-admin-token.ts';
+import { createAdminToken } from '../../../src/services/admin/create-admin-token.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
-import type { Role } from '../../../src/domain/role.ts';
+import type { Role } from '../../../src/domain/operators/role.ts';
 import { createAdminApi } from '../../../src/main/admin-api.ts';
 import { buildDeps } from '../../../src/main/build-deps.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';

@@ -1,10 +1,10 @@
 import { request } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { bodyFields } from '../../../src/http/admin/verb-route.ts';
+import { bodyFields } from '../../../src/http/admin/action-route.ts';
 import { operationName } from '../../../src/http/openapi/describe-routes.ts';
-import type { Verb, VerbRoute } from '../../../src/verbs/define-verb.ts';
-import { allVerbs } from '../../../src/verbs/table.ts';
+import type { Action, ActionRoute } from '../../../src/admin/define-action.ts';
+import { allActions } from '../../../src/admin/table.ts';
 import { describedAdminRoutes } from '../openapi/described-routes.ts';
 import { startAdminHome, type AdminHome } from './admin-home.ts';
 
@@ -79,8 +79,8 @@ const someId = 'nobody';
 /** A credential and a catalog may be as long. */
 const longFields = new Set(['credential', 'catalog']);
 
-/** Every place of a verb's route that takes a text, with each of the texts. */
-function casesOf(verb: Verb, route: VerbRoute): Case[] {
+/** Every place of a action's route that takes a text, with each of the texts. */
+function casesOf(action: Action, route: ActionRoute): Case[] {
   const { method, path } = route;
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   const plainPath = path.replace(/:\w+/g, someId);
@@ -88,13 +88,13 @@ function casesOf(verb: Verb, route: VerbRoute): Case[] {
     texts.flatMap(({ what, inUrl }): Case[] => {
       if (inUrl === undefined) return [];
       const hostilePath = path.replace(`:${name}`, inUrl).replace(/:\w+/g, someId);
-      return [{ where: `${what} in the path`, sent: { method, path: hostilePath, ...bodyOf(method, verb.example) } }];
+      return [{ where: `${what} in the path`, sent: { method, path: hostilePath, ...bodyOf(method, action.example) } }];
     }),
   );
-  const fields = [...bodyFields(verb, route).keys()];
+  const fields = [...bodyFields(action, route).keys()];
   if (method === 'GET') {
     const required = new URLSearchParams();
-    for (const [name, value] of Object.entries(verb.example ?? {})) required.set(name, JSON.stringify(value));
+    for (const [name, value] of Object.entries(action.example ?? {})) required.set(name, JSON.stringify(value));
     const inQueries = [...fields, 'unknown_field'].flatMap((field) =>
       texts.flatMap(({ what, inUrl }): Case[] => {
         if (inUrl === undefined) return [];
@@ -120,7 +120,7 @@ function casesOf(verb: Verb, route: VerbRoute): Case[] {
           : [
               {
                 where: `${what} in the body ${JSON.stringify(shape)}`,
-                sent: { method, path: plainPath, body: jsonWith({ ...verb.example, ...shape }, inJson) },
+                sent: { method, path: plainPath, body: jsonWith({ ...action.example, ...shape }, inJson) },
               },
             ],
       ),
@@ -132,14 +132,14 @@ function casesOf(verb: Verb, route: VerbRoute): Case[] {
 const bodyOf = (method: string, example: object | undefined): { body?: Buffer } =>
   method === 'GET' ? {} : { body: Buffer.from(JSON.stringify(example ?? {})) };
 
-const verbs = allVerbs().flatMap(({ name, verb }) =>
-  'local' in verb.route ? [] : [{ name, verb, route: verb.route }],
+const actions = allActions().flatMap(({ name, action }) =>
+  'local' in action.route ? [] : [{ name, action, route: action.route }],
 );
 
 describe('a text that nobody writes', () => {
-  it.each(verbs)('is refused with 400 or 404 at every place of $name', async ({ verb, route }) => {
+  it.each(actions)('is refused with 400 or 404 at every place of $name', async ({ action, route }) => {
     const wrong: unknown[] = [];
-    const cases = casesOf(verb, route);
+    const cases = casesOf(action, route);
     await Promise.all(
       Array.from({ length: 8 }, async () => {
         for (let next = cases.pop(); next; next = cases.pop()) {
@@ -172,13 +172,13 @@ describe('a text that nobody writes', () => {
 });
 
 describe('a value of the wrong type', () => {
-  it.each(verbs.filter(({ route }) => route.method !== 'GET'))(
+  it.each(actions.filter(({ route }) => route.method !== 'GET'))(
     'is never told as missing by $name',
-    async ({ verb, route }) => {
+    async ({ action, route }) => {
       const path = route.path.replace(/:\w+/g, someId);
-      for (const field of bodyFields(verb, route).keys()) {
+      for (const field of bodyFields(action, route).keys()) {
         for (const value of [1.5, true, [], {}, [1], { a: 1 }, null]) {
-          const body = Buffer.from(JSON.stringify({ ...verb.example, [field]: value }));
+          const body = Buffer.from(JSON.stringify({ ...action.example, [field]: value }));
           const { status, text } = await send({ method: route.method, path, body });
           expect({ field, value, status: status < 500, text }).toMatchObject({
             status: true,

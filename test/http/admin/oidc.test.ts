@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { includesRole, roles, type Role } from '../../../src/domain/role.ts';
-import { allVerbs } from '../../../src/verbs/table.ts';
+import { includesRole, roles, type Role } from '../../../src/domain/operators/role.ts';
+import { allActions } from '../../../src/admin/table.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { oidcClient, startOidcIssuer, type IssuerFaults, type OidcIssuer } from '../../support/oidc-issuer.ts';
 import { codeOf, messageOf, startAdminHome, type AdminHome, type AdminServer } from './admin-home.ts';
@@ -235,7 +235,7 @@ describe('sign-in by OIDC', () => {
 });
 
 describe('a session by OIDC', () => {
-  const routes = allVerbs().flatMap(({ verb: { route } }) => ('local' in route ? [] : [route]));
+  const routes = allActions().flatMap(({ action: { route } }) => ('local' in route ? [] : [route]));
 
   it.each(roles)('calls what the role %s allows, and nothing else', async (role) => {
     await enter(`role-${role}`, role);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ChatReply, ChatRequest } from '../../../src/domain/chat.ts';
-import { isContent, toDeltas } from '../../../src/domain/chat-stream.ts';
+import type { ChatReply, ChatRequest } from '../../../src/domain/chat/chat.ts';
+import { isContent, toDeltas } from '../../../src/domain/chat/chat-stream.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
 import { readMessages } from '../../../src/http/dialects/anthropic-chat-request.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ChatReply } from '../../../src/domain/chat.ts';
-import { toDeltas, isContent, type ChatDelta } from '../../../src/domain/chat-stream.ts';
+import type { ChatReply } from '../../../src/domain/chat/chat.ts';
+import { toDeltas, isContent, type ChatDelta } from '../../../src/domain/chat/chat-stream.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
 import { anthropicError } from '../../../src/http/dialects/anthropic.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { TaskErrorCode, TaskStatus } from '../../../src/domain/task.ts';
+import type { TaskErrorCode, TaskStatus } from '../../../src/domain/tasks/task.ts';
 import {
   legacyCreated,
   legacyResult,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { GatewayError } from '../../../src/domain/errors.ts';
-import type { ChatRequest } from '../../../src/domain/chat.ts';
+import type { ChatRequest } from '../../../src/domain/chat/chat.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
 import { readMessages, readTokenCount } from '../../../src/http/dialects/anthropic-chat-request.ts';
 import { AnyBase64, Base64 } from '../../../src/http/dialects/base64.ts';

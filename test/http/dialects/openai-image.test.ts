@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { loadCatalog } from '../../../src/commands/catalog/load-catalog.ts';
+import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { GatewayError } from '../../../src/domain/errors.ts';
-import { resolveMediaRequest } from '../../../src/domain/parameters.ts';
+import { resolveMediaRequest } from '../../../src/domain/catalog/parameters.ts';
 import { readOpenaiEdit, readOpenaiImage, toCoreOpenaiImage } from '../../../src/http/dialects/openai-image.ts';
 
 const { entries } = await loadCatalog('catalog');

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import type { CatalogEntry } from '../../../src/domain/catalog.ts';
+import type { CatalogEntry } from '../../../src/domain/catalog/catalog.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
-import { isOffered } from '../../../src/domain/model-list.ts';
-import { loadCatalog } from '../../../src/commands/catalog/load-catalog.ts';
+import { isOffered } from '../../../src/domain/catalog/model-list.ts';
+import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { adminDocument } from '../../../src/http/admin/admin-document.ts';
 import { openapiDocument } from '../../../src/http/openapi/document.ts';
 import { defaultConfig, describedAdminRoutes, describedRoutes } from './described-routes.ts';

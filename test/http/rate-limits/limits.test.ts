@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { revokeKey } from '../../../src/commands/projects/revoke-key.ts';
-import { rotateKey } from '../../../src/commands/projects/rotate-key.ts';
-import { setKey } from '../../../src/commands/projects/set-key.ts';
-import { setProjectEnabled } from '../../../src/commands/projects/set-project-enabled.ts';
+import { revokeKey } from '../../../src/services/projects/revoke-key.ts';
+import { rotateKey } from '../../../src/services/projects/rotate-key.ts';
+import { setKey } from '../../../src/services/projects/set-key.ts';
+import { setProjectEnabled } from '../../../src/services/projects/set-project-enabled.ts';
 import { loadConfig, type Config } from '../../../src/config/load-config.ts';
 import {
   all,
@@ -17,9 +17,9 @@ import {
   usageOfFive,
   usageOfTen,
   verdictOf,
-} from '../../commands/chat/chats.ts';
-import { heldModel, openHeldChannel, type HeldChannel } from '../../commands/chat/held-channel.ts';
-import { within } from '../../commands/chat/within.ts';
+} from '../../services/chat/chats.ts';
+import { heldModel, openHeldChannel, type HeldChannel } from '../../services/chat/held-channel.ts';
+import { within } from '../../services/chat/within.ts';
 import { mediaRoutes, type Answer } from '../../support/api-client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startGateway, type Gateway } from '../../support/gateway.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { adjustCredits } from '../../../src/commands/projects/adjust-credits.ts';
-import { issuePlaygroundKey } from '../../../src/commands/admin/playground-key.ts';
-import { setKey } from '../../../src/commands/projects/set-key.ts';
-import type { ChatLedger } from '../../../src/db/chat-ledger.ts';
+import { adjustCredits } from '../../../src/services/projects/adjust-credits.ts';
+import { issuePlaygroundKey } from '../../../src/services/admin/playground-key.ts';
+import { setKey } from '../../../src/services/projects/set-key.ts';
+import type { ChatLedger } from '../../../src/db/chat/chat-ledger.ts';
 import type { Database } from '../../../src/db/database.ts';
-import { listLowBalances } from '../../../src/db/low-balance.ts';
-import type { Ledger } from '../../../src/db/ledger.ts';
+import { listLowBalances } from '../../../src/db/ledger/low-balance.ts';
+import type { Ledger } from '../../../src/db/ledger/ledger.ts';
 import { accountRoutes } from '../../../src/http/routes/account.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
 import { admitted, attemptEndedOk, breachesIn, newTask, openLedger, passDays, run, taskEnd } from '../../db/books.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { chatBody, chatRoute, requestIdOf, verdictOf } from '../../commands/chat/chats.ts';
+import { chatBody, chatRoute, requestIdOf, verdictOf } from '../../services/chat/chats.ts';
 import type { Gateway, TestProject } from '../../support/gateway.ts';
 import { sendRaw, type RawRequest } from '../../support/raw-request.ts';
 import { accountOf, countRows } from '../../support/rows.ts';

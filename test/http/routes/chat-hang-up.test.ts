@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createEarlyHangUps } from '../../../src/commands/chat/early-hang-ups.ts';
-import { createLiveChats, type LiveChats } from '../../../src/commands/chat/live-chats.ts';
-import { createRetryBudget } from '../../../src/commands/chat/retry-budget.ts';
-import { createUndeliveredChats } from '../../../src/commands/chat/undelivered-chats.ts';
+import { createEarlyHangUps } from '../../../src/services/chat/early-hang-ups.ts';
+import { createLiveChats, type LiveChats } from '../../../src/services/chat/live-chats.ts';
+import { createRetryBudget } from '../../../src/services/chat/retry-budget.ts';
+import { createUndeliveredChats } from '../../../src/services/chat/undelivered-chats.ts';
 import type { Database } from '../../../src/db/database.ts';
-import { verifyLedger } from '../../../src/db/verify-ledger.ts';
+import { verifyLedger } from '../../../src/db/ledger/verify-ledger.ts';
 import { chatCompletions } from '../../../src/http/routes/chat.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
 import { createFairBudget, type FairBudget } from '../../../src/platform/fair-budget.ts';
-import { createSandbox, type Sandbox } from '../../../src/sandbox/create-sandbox.ts';
-import { chatFacts, chatRoute, type ChatFacts } from '../../commands/chat/chats.ts';
-import { stream, streamHits, streamedModels, type Streamed } from '../../commands/chat/streams.ts';
+import { createSandbox, type Sandbox } from '../../../packages/sandbox/src/create-sandbox.ts';
+import { chatFacts, chatRoute, type ChatFacts } from '../../services/chat/chats.ts';
+import { stream, streamHits, streamedModels, type Streamed } from '../../services/chat/streams.ts';
 import { buildQuietDeps } from '../../support/built-deps.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -65,7 +65,7 @@ async function startServer({ drainSeconds }: { drainSeconds: number }): Promise<
     retryBudget: createRetryBudget({ floor: 20, share: 0.2 }),
     undelivered,
     liveChats,
-    streamPlaces: places,
+    streamSlots: places,
   };
   const client = { auth: 'api_key', scopes: ['chat'], dialect: 'openai' } as const;
   frame = await startFrame({

@@ -1,8 +1,8 @@
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { revokeKey } from '../../../src/commands/projects/revoke-key.ts';
+import { revokeKey } from '../../../src/services/projects/revoke-key.ts';
 import type { Database } from '../../../src/db/database.ts';
-import { scopes } from '../../../src/domain/scope.ts';
+import { scopes } from '../../../src/domain/projects/scope.ts';
 import { listModels, showModel } from '../../../src/http/routes/models.ts';
 import { showTask } from '../../../src/http/routes/tasks.ts';
 import { run } from '../../db/books.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../../src/db/database.ts';
-import { deleteTask } from '../../../src/db/tasks.ts';
-import { verifyLedger } from '../../../src/db/verify-ledger.ts';
+import { deleteTask } from '../../../src/db/tasks/tasks.ts';
+import { verifyLedger } from '../../../src/db/ledger/verify-ledger.ts';
 import { createImage, createVideo } from '../../../src/http/routes/media.ts';
 import { listTasksRoute, taskListQuery } from '../../../src/http/routes/task-list.ts';
 import { showTask } from '../../../src/http/routes/tasks.ts';

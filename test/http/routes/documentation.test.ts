@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import type { CatalogEntry } from '../../../src/domain/catalog.ts';
+import type { CatalogEntry } from '../../../src/domain/catalog/catalog.ts';
 import { errorTable } from '../../../src/domain/errors.ts';
 import { documentationRoutes } from '../../../src/http/routes/documentation.ts';
 import { sendRaw } from '../../support/raw-request.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { startReceiver, verified, type Receiver } from '../../commands/callbacks/receiver.ts';
+import { startReceiver, verified, type Receiver } from '../../services/callbacks/receiver.ts';
 import { mediaRoutes, type Answer, type CreateOptions } from '../../support/api-client.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { Gateway, TestProject } from '../../support/gateway.ts';

@@ -1,8 +1,8 @@
-import { createStorageGuard } from '../../../src/commands/files/storage-guard.ts';
-import { createTaskAdmission } from '../../../src/commands/tasks/task-admission.ts';
+import { createStorageGuard } from '../../../src/services/files/storage-guard.ts';
+import { createTaskAdmission } from '../../../src/services/tasks/create/task-admission.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { Route } from '../../../src/http/route.ts';
-import { createTaskWaits } from '../../../src/http/task-waits.ts';
+import { createTaskWaits } from '../../../src/http/response/task-waits.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
 import { buildQuietDeps } from '../../support/built-deps.ts';
 import { createTestDatabase } from '../../support/database.ts';

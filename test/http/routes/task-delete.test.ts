@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { clientRedeliveries } from '../../../src/commands/callbacks/redeliver-callback.ts';
+import { clientRedeliveries } from '../../../src/services/callbacks/redeliver-callback.ts';
 import type { Database } from '../../../src/db/database.ts';
-import { claimDelivery, endDeliveryTry, startRedelivery } from '../../../src/db/deliveries.ts';
-import { draftFiles, findFile } from '../../../src/db/files.ts';
-import { verifyLedger } from '../../../src/db/verify-ledger.ts';
+import { claimDelivery, endDeliveryTry, startRedelivery } from '../../../src/db/callbacks/deliveries.ts';
+import { draftFiles, findFile } from '../../../src/db/files/files.ts';
+import { verifyLedger } from '../../../src/db/ledger/verify-ledger.ts';
 import { listTasksRoute, taskListQuery } from '../../../src/http/routes/task-list.ts';
 import { deleteTaskRoute, listAttemptsRoute, listDeliveriesRoute, showTask } from '../../../src/http/routes/tasks.ts';
 import { newId } from '../../../src/platform/crypto/ids.ts';

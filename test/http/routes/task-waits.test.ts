@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../../src/db/database.ts';
-import { markSeen } from '../../../src/db/attempts.ts';
+import { markSeen } from '../../../src/db/tasks/attempts.ts';
 import type { Route } from '../../../src/http/route.ts';
 import { createImage } from '../../../src/http/routes/media.ts';
 import { streamTaskEvents } from '../../../src/http/routes/task-events.ts';
 import { showTask } from '../../../src/http/routes/tasks.ts';
-import { createTaskWaits, type TaskWaits } from '../../../src/http/task-waits.ts';
+import { createTaskWaits, type TaskWaits } from '../../../src/http/response/task-waits.ts';
 import { attemptEndedOk, run, taskEnd } from '../../db/books.ts';
 import { aRunningTask } from '../../support/ended-task.ts';
 import { eventually } from '../../support/eventually.ts';

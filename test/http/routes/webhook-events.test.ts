@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { z } from 'zod';
-import { deleteTask } from '../../../src/db/tasks.ts';
+import { deleteTask } from '../../../src/db/tasks/tasks.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { AppMiddleware } from '../../../src/http/context.ts';
 import { streamWebhookEvents } from '../../../src/http/routes/webhook-events.ts';
-import { createTaskWaits, type TaskWaits } from '../../../src/http/task-waits.ts';
+import { createTaskWaits, type TaskWaits } from '../../../src/http/response/task-waits.ts';
 import { listenToWebhooks } from '../../../src/main/cli/listen-webhooks.ts';
 import { newId } from '../../../src/platform/crypto/ids.ts';
-import { loopbackUrl } from '../../../src/verbs/loopback-url.ts';
+import { loopbackUrl } from '../../../src/admin/loopback-url.ts';
 import {
   answer,
   inTurn,
@@ -20,7 +20,7 @@ import {
   verified,
   type Event,
   type Receiver,
-} from '../../commands/callbacks/receiver.ts';
+} from '../../services/callbacks/receiver.ts';
 import { admitted, newTask, openLedger, rowsOf, taskEnd } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { aRunningTask, succeed } from '../../support/ended-task.ts';

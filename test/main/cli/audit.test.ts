@@ -4,8 +4,8 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../../../src/db/database.ts';
-import { picture } from '../../../src/sandbox/picture.ts';
-import { allVerbs } from '../../../src/verbs/table.ts';
+import { picture } from '../../../packages/sandbox/src/picture.ts';
+import { allActions } from '../../../src/admin/table.ts';
 import { admitted, attemptEndedOk, newTask, openLedger, rowsOf, run, taskEnd } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
@@ -127,7 +127,7 @@ const changes: Record<string, () => string[]> = {
   'admin_tokens.revoke': () => ['admin-tokens', 'revoke', ids.token],
 };
 
-/** The verbs that are no GET, because they call a provider or take a body, and change nothing of an operator's. */
+/** The actions that are no GET, because they call a provider or take a body, and change nothing of an operator's. */
 const unchanging = ['catalog check', 'channels test', 'channels verify', 'ledger verify', 'webhooks send-test'];
 
 const newMasterKey = `k2:${randomBytes(32).toString('base64')}`;
@@ -167,8 +167,8 @@ const entries = () =>
 const secret = /fal-secret|another-secret|sk-\w{12}|adm_\w{12}|whsec_/;
 
 describe('a change by an operator', () => {
-  it('is a row of the table below for every verb that changes something', () => {
-    const changing = allVerbs().flatMap(({ name, verb: { route } }) =>
+  it('is a row of the table below for every action that changes something', () => {
+    const changing = allActions().flatMap(({ name, action: { route } }) =>
       'local' in route || route.method === 'GET' || unchanging.includes(name) ? [] : [name],
     );
     const actions = changing.map((name) => name.replaceAll(' ', '.').replaceAll('-', '_'));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { adjustCredits } from '../../../src/commands/projects/adjust-credits.ts';
-import type { ChatAdmissionRequest, ChatLedger } from '../../../src/db/chat-ledger.ts';
+import { adjustCredits } from '../../../src/services/projects/adjust-credits.ts';
+import type { ChatAdmissionRequest, ChatLedger } from '../../../src/db/chat/chat-ledger.ts';
 import { cli } from '../../../src/main/cli.ts';
 import { anAdmission, openChatLedger, refundFacts, settledEnd } from '../../db/chat-books.ts';
 import { startAdminHome, type AdminHome } from '../../http/admin/admin-home.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
-import { credentialContext } from '../../../src/commands/channels/unseal-credential.ts';
+import { credentialContext } from '../../../src/services/channels/unseal-credential.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { s3Place } from '../../../src/platform/files/file-place-s3.ts';
+import { s3Backend } from '../../../src/platform/files/file-backend-s3.ts';
 import { createFileStore, FileMissingError, type FileStore } from '../../../src/platform/files/file-store.ts';
 import { eventually } from '../../support/eventually.ts';
 import { filesBelow } from '../../support/files-below.ts';
@@ -139,13 +139,13 @@ describe('the S3 driver', () => {
 
   it('fails a put immediately if its local copy cannot be read', async () => {
     const gone = join(directory, 'gone');
-    const publish = s3Place(s3.settings).publish(gone, KEY, { contentType: 'text/plain', bytes: 5 });
+    const publish = s3Backend(s3.settings).publish(gone, KEY, { contentType: 'text/plain', bytes: 5 });
     await expect(publish).rejects.toThrow();
     await expectNothingKept();
   });
 
   it('does not wait forever for a store that does not answer', async () => {
-    const place = s3Place(s3.settings, { answerMs: 200, silenceMs: 200 });
+    const place = s3Backend(s3.settings, { answerMs: 200, silenceMs: 200 });
     const spool = join(directory, 'spool');
     await writeFile(spool, hello);
     s3.next(...Array.from({ length: 9 }, () => silent));
@@ -159,7 +159,7 @@ describe('the S3 driver', () => {
     const stalled: S3Answer = (_request, response) =>
       void response.writeHead(200, { 'content-length': 100 }).write('and then nothing');
     s3.next(stalled, stalled, stalled);
-    const place = s3Place(s3.settings, { answerMs: 10_000, silenceMs: 300 });
+    const place = s3Backend(s3.settings, { answerMs: 10_000, silenceMs: 300 });
     await expect(place.open(KEY, undefined).then(text)).rejects.toThrow(/300 ms of inactivity/);
   });
 

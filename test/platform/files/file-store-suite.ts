@@ -19,7 +19,7 @@ export const KEY = 'outputs/file_01.png';
 export const options = { maxBytes: 1_000_000, contentType: 'image/png' };
 
 /** The storage of one driver, empty at the start of each test. */
-export interface PlaceUnderTest {
+export interface BackendUnderTest {
   settings: Omit<FileStoreSettings, 'localDir'>;
   /** The keys of the files that are not below the local directory. */
   keys(): string[];
@@ -27,14 +27,14 @@ export interface PlaceUnderTest {
 }
 
 /** The contract of every driver. */
-export function describeFileStore(driver: string, openPlace: () => Promise<PlaceUnderTest>): void {
+export function describeFileStore(driver: string, openBackend: () => Promise<BackendUnderTest>): void {
   describe(`createFileStore, ${driver}`, () => {
-    let place: PlaceUnderTest;
+    let place: BackendUnderTest;
     let directory: string;
     let store: FileStore;
 
     beforeEach(async () => {
-      place = await openPlace();
+      place = await openBackend();
       directory = await mkdtemp(join(tmpdir(), 'tollgate-files-'));
       store = await createFileStore({ ...place.settings, localDir: directory });
     });

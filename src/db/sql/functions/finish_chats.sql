@@ -1,7 +1,7 @@
 -- Ends chats, each once: settles the given credits (never more than are held) or refunds the hold, decrements the key's
 -- requests in flight, ends the last attempt, and binds or frees the idempotency key. The first call to commit decides; for a
 -- chat that had ended before, ended is false and nothing changes. Each array has one element per chat. A reason says why a chat is
--- refunded, or why an answer that is charged is not whole (src/domain/chat-end-reason.ts); it is null for a whole one.
+-- refunded, or why an answer that is charged is not whole (src/domain/chat/chat-end-reason.ts); it is null for a whole one.
 create or replace function finish_chats(
   p_request_ids text[], p_settled bigint[], p_channel_ids text[], p_input_tokens bigint[], p_output_tokens bigint[],
   p_usage_estimated boolean[], p_delivered_tokens int[], p_costs_micro_usd bigint[], p_attempt_ids text[], p_outcomes text[], p_error_classes text[],

@@ -1,7 +1,7 @@
 -- Holds the quoted credits of each task, in the given order. The verdict is stored in the task and is final: 'reserved', or
 -- 'rejected' with refusal_code. A rejected task holds no credits and frees its idempotency key in the same transaction.
 -- Called again, it returns the stored verdict. remaining_ms is the time to the deadline by the clock of the database.
--- A task without an Idempotency-Key is decided within six seconds or not at all (UNKEYED_DECIDE_SECONDS in src/db/tasks.ts): after that its client has
+-- A task without an Idempotency-Key is decided within six seconds or not at all (UNKEYED_DECIDE_SECONDS in src/db/tasks/tasks.ts): after that its client has
 -- received 503 and could not find it, so it must not run.
 -- by_workflow: the caller is the task's workflow, which is thereby known to have started.
 --

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { LedgerList } from '../../../answers/ledger-entry.ts';
-import { Usage } from '../../../answers/usage.ts';
-import { Key, RotatedKey } from '../answers/account.ts';
+import { LedgerList } from '../../../schemas/ledger-entry.ts';
+import { Usage } from '../../../schemas/usage.ts';
+import { Key, RotatedKey } from '../schemas/account.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
 import { pageParameters } from './shared.ts';
 

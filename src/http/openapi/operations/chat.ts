@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { JsonValue } from '../../../domain/json.ts';
-import { passThroughDefault } from '../../../domain/pass-through.ts';
+import { passThroughDefault } from '../../../domain/chat/pass-through.ts';
 import { harmlessChatFields, openaiChatFields, v1OpenaiChatFields } from '../../dialects/openai-chat-request.ts';
-import { anyJson } from '../../validate.ts';
-import { ChatCompletion, EventText } from '../answers/chat-completion.ts';
+import { anyJson } from '../../request/validate.ts';
+import { ChatCompletion, EventText } from '../schemas/chat-completion.ts';
 import { bodySchema, tolerantBodySchema } from '../json-schema.ts';
 import { modelExamples } from '../model-examples.ts';
 import type { Catalog, Operation } from '../operation.ts';

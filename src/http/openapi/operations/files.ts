@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Bytes } from '../answers/file.ts';
+import { Bytes } from '../schemas/file.ts';
 import type { Answer, Operation } from '../operation.ts';
 import { notModified } from './shared.ts';
 

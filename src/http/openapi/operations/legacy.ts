@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LegacyCreated, LegacyResult, LegacyVideoStatus, LegacyWorkflowStatus } from '../answers/legacy.ts';
+import { LegacyCreated, LegacyResult, LegacyVideoStatus, LegacyWorkflowStatus } from '../schemas/legacy.ts';
 import { bodySchema } from '../json-schema.ts';
 import { exampleWith, firstOf } from '../model-examples.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';

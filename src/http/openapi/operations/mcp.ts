@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EventText } from '../answers/chat-completion.ts';
+import { EventText } from '../schemas/chat-completion.ts';
 import { bodySchema } from '../json-schema.ts';
 import type { Operation } from '../operation.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
 import { json } from '../operation.ts';
-import { Quote, Task } from '../../../answers/task.ts';
-import { UploadedFile } from '../answers/file.ts';
+import { Quote, Task } from '../../../schemas/task.ts';
+import { UploadedFile } from '../schemas/file.ts';
 import { createBody } from '../media-bodies.ts';
 import { modelExamples } from '../model-examples.ts';
 import { created, idempotencyKey, notHeld, purchase, replayed, wait } from './shared.ts';

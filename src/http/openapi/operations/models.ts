@@ -1,4 +1,4 @@
-import { Model, ModelList } from '../answers/model.ts';
+import { Model, ModelList } from '../schemas/model.ts';
 import { json, type Operation } from '../operation.ts';
 import { modelInPath, notModified, validated } from './shared.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Model } from '../../../domain/catalog.ts';
+import type { Model } from '../../../domain/catalog/catalog.ts';
 import type { ErrorCode } from '../../../domain/errors.ts';
-import { promptCharactersMax } from '../../../domain/parameters.ts';
+import { promptCharactersMax } from '../../../domain/catalog/parameters.ts';
 import { firstOf } from '../model-examples.ts';
 import { json, type Answer, type Operation, type Parameter } from '../operation.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { metadataLimits } from '../../../domain/task-options.ts';
-import { taskStatuses, taskTypes } from '../../../domain/task.ts';
-import { DeliveryList } from '../../../answers/delivery.ts';
-import { AttemptList, DeletedTask, Task, TaskList } from '../../../answers/task.ts';
-import { EventText } from '../answers/chat-completion.ts';
+import { metadataLimits } from '../../../domain/tasks/task-options.ts';
+import { taskStatuses, taskTypes } from '../../../domain/tasks/task.ts';
+import { DeliveryList } from '../../../schemas/delivery.ts';
+import { AttemptList, DeletedTask, Task, TaskList } from '../../../schemas/task.ts';
+import { EventText } from '../schemas/chat-completion.ts';
 import { json, type Operation, type Parameter } from '../operation.ts';
 import { notHeld, notModified, pageParameters, validated, wait } from './shared.ts';
 

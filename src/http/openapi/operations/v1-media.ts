@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { Task } from '../../../answers/task.ts';
+import { Task } from '../../../schemas/task.ts';
 import { OpenaiEditBody, OpenaiImageBody } from '../../dialects/openai-image.ts';
 import { OpenaiVideoBody } from '../../dialects/openai-video-request.ts';
-import { Bytes } from '../answers/file.ts';
-import { OpenaiImages } from '../answers/openai-images.ts';
-import { DeletedVideo, OpenaiVideo, OpenaiVideos } from '../answers/openai-videos.ts';
-import { VendorModel, VendorModels } from '../answers/vendor-models.ts';
+import { Bytes } from '../schemas/file.ts';
+import { OpenaiImages } from '../schemas/openai-images.ts';
+import { DeletedVideo, OpenaiVideo, OpenaiVideos } from '../schemas/openai-videos.ts';
+import { VendorModel, VendorModels } from '../schemas/vendor-models.ts';
 import { bodySchema, tolerantBodySchema } from '../json-schema.ts';
 import { EditForm, VideoForm } from './media-forms.ts';
 import { exampleWith, examplePicture, firstOf } from '../model-examples.ts';

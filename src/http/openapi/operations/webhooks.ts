@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { entryPosition } from '../../../domain/time-position.ts';
-import { EventText } from '../answers/chat-completion.ts';
+import { EventText } from '../schemas/chat-completion.ts';
 import type { Operation } from '../operation.ts';
 import { wait } from './shared.ts';
 

@@ -4,7 +4,7 @@ import {
   OpenTelemetryOutboundInterceptor,
 } from '@temporalio/interceptors-opentelemetry/lib/workflow/index.js';
 import { workflowInfo, type WorkflowInterceptors } from '@temporalio/workflow';
-import { jobWorkflow } from '../../../domain/workflow-contract.ts';
+import { jobWorkflow } from '../../../domain/tasks/workflow-contract.ts';
 
 /**
  * The interceptors in the bundle of workflows that are traced. Not for jobs: no request starts them, and a trace that begins in a workflow

@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { createAdminToken } from '../../../src/services/admin/create-admin-token.ts';
+import { revokeAdminToken } from '../../../src/services/admin/revoke-admin-token.ts';
+import { addCredits } from '../../../src/services/projects/add-credits.ts';
+import { applyCatalog } from '../../../src/services/catalog/apply-catalog.ts';
+import { readCatalogFiles } from '../../../src/services/catalog/load-catalog.ts';
+import { createKey } from '../../../src/services/projects/create-key.ts';
+import { createProject } from '../../../src/services/projects/create-project.ts';
+import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts';
+import { showProjectSecret } from '../../../src/services/projects/project-secret.ts';
+import { adapterFamilies } from '../../../src/adapters/registry.ts';
+import { liveAdminTokensNamed } from '../../../src/db/operators/admin-tokens.ts';
+import { joinGroups } from '../../../src/db/channels/channel-settings.ts';
+import { Project } from '../../../src/db/entities/project.ts';
+import type { Deps } from '../../../src/deps.ts';
+import { SealError } from '../../../src/platform/crypto/seal.ts';
+import { buildDeps } from '../../../src/main/build-deps.ts';
+import { syncProviderChannels, type ProviderChannel } from './provider-channels.ts';
+import { readJsonFile, writePrivate } from '../../../src/main/dev-home/json-file.ts';
+import { configOrExit } from '../../../src/main/run-process.ts';
+
+const Secrets = z.object({ project_id: z.string(), api_key: z.string(), webhook_secret: z.string() });
+type Secrets = z.infer<typeof Secrets>;
+
+const demoCredits = 100_000;
+const actor = 'npm start';
+
+/**
+ * Creates what `npm start` needs: the catalog, the sandbox's channels, a demo project with credits and a key. A later run keeps the
+ * project and updates the rest. Prints one line of JSON.
+ */
+async function seed(
+  deps: Deps,
+  secretsFile: string,
+): Promise<Secrets & { admin_token: string; providers: ProviderChannel[] }> {
+  const { config } = deps;
+  await applyCatalog(deps, { texts: await readCatalogFiles(config.catalog.file), actor });
+  const groups = await allGroups(deps);
+  for (const family of Object.keys(adapterFamilies)) await ensureSandboxChannels(deps, family, groups);
+  const providers = await syncProviderChannels(deps, actor);
+  const demo = await ensureDemo(deps, secretsFile);
+  return { ...demo, admin_token: await replaceAdminToken(deps), providers };
+}
+
+async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
+  const remembered = readJsonFile(Secrets, secretsFile);
+  if (remembered && (await (await deps.db.orm()).em.fork().findOne(Project, { id: remembered.project_id }))) {
+    return { ...remembered, webhook_secret: await currentSecret(deps, remembered) };
+  }
+
+  const { projectId, webhookSecret } = await createProject(deps, { name: 'demo', actor });
+  await addCredits(deps, { projectId, amount: demoCredits, reference: 'demo', actor });
+  const { apiKey } = await createKey(deps, { projectId, name: 'demo', actor });
+  const secrets: Secrets = { project_id: projectId, api_key: apiKey, webhook_secret: webhookSecret };
+  writePrivate(secretsFile, secrets);
+  return secrets;
+}
+
+/** An owner's token for this run. Those of earlier runs end, because only their digests are stored. */
+async function replaceAdminToken(deps: Deps): Promise<string> {
+  for (const tokenId of await liveAdminTokensNamed(deps.db, actor)) await revokeAdminToken(deps, { tokenId, actor });
+  const { token } = await createAdminToken(deps, { name: actor, role: 'owner', expiresAt: null, actor });
+  return token;
+}
+
+/** The current callback secret. Null if it was sealed under a master key that no longer exists. */
+async function currentSecret(deps: Deps, { project_id: id, webhook_secret: known }: Secrets): Promise<string> {
+  try {
+    return (await showProjectSecret(deps, id)).webhookSecret;
+  } catch (error) {
+    if (error instanceof SealError) return known;
+    throw error;
+  }
+}
+
+const sandboxChannels = [
+  { name: 'sandbox-a', priority: 1, weight: 3 },
+  { name: 'sandbox-b', priority: 1, weight: 1 },
+  { name: 'sandbox-c', priority: 2, weight: 1 },
+];
+
+/**
+ * A channel speaks one family, so each family has three channels. Those of the first family have the plain names. Later families have
+ * higher priority numbers, so that the three attempts at a model of several families go to sandbox-a, -b and -c of one family.
+ */
+async function ensureSandboxChannels(deps: Deps, family: string, groups: string[]): Promise<void> {
+  const place = Object.keys(adapterFamilies).indexOf(family);
+  for (const { name, priority, weight } of sandboxChannels) {
+    const { channelId, created } = await ensureChannel(deps, {
+      name: place === 0 ? name : `${name}-${family}`,
+      adapter: family,
+      baseUrl: `${deps.config.development.sandboxUrl}/${name}/${family}`,
+      credential: 'sandbox',
+      groups,
+      priority: priority + 2 * place,
+      weight,
+      actor,
+    });
+    // The sandbox answers every model, also those of a newer catalog.
+    if (!created) await joinGroups(deps.db, channelId, groups);
+  }
+}
+
+async function allGroups({ catalog }: Deps): Promise<string[]> {
+  const entries = await catalog.entries();
+  return [...new Set(entries.flatMap((entry) => entry.private.groups))].sort();
+}
+
+const secretsFile = process.env['TOLLGATE_DEV_SECRETS_FILE'];
+if (!secretsFile) throw new Error('TOLLGATE_DEV_SECRETS_FILE is not set');
+const { deps, close } = await buildDeps(configOrExit(), 'seed');
+try {
+  process.stdout.write(`${JSON.stringify(await seed(deps, secretsFile))}\n`);
+} finally {
+  await close();
+}

@@ -1,0 +1,309 @@
+import { z } from 'zod';
+import {
+  partsOf,
+  splitDataUri,
+  type CacheControl,
+  type ChatMessage,
+  type ChatPart,
+  type ChatReply,
+  type ChatUsage,
+  type UpstreamChat,
+} from '../domain/chat/chat.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { SignedThought } from '../domain/chat/thoughts.ts';
+import type { Adapter, Upstream } from './channel.ts';
+import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
+import { FailedAnswer, type ReadError } from './upstream/classify-outcome.ts';
+import { toAnthropicSchema } from './chat/anthropic-schema.ts';
+import { sampling, samplingWarnings, thinkingOf } from './chat/anthropic-thinking.ts';
+import { betaHeader } from './chat/anthropic-betas.ts';
+import { toAnthropicTurns, withSystemTurns } from './chat/anthropic-turns.ts';
+import { callIdOr, ModelList, count, instructionsOf, objectIn, ownObject, splitSystem } from './chat/chat-call.ts';
+import { anthropicEvents } from './chat/anthropic-stream.ts';
+import { familyCalls } from './upstream/family-calls.ts';
+import { anthropicFinishWords, finishMeaning } from './chat/finish-words.ts';
+
+/**
+ * Anthropic's Messages API. Base URL `https://api.anthropic.com/v1`.
+ *
+ * Read on 2026-11-21: https://platform.claude.com/docs/en/api/messages, …/api/errors,
+ * …/build-with-claude/handling-stop-reasons and …/build-with-claude/prompt-caching.
+ *
+ * System and developer messages become the one `system` text, but for those between the turns of a model that takes them there. Our API accepts temperatures from 0 to 2 (spec §4.2), and
+ * Anthropic from 0 to 1, so higher ones are sent as 1.
+ */
+export function createAnthropic(caller: UpstreamCaller): Adapter {
+  const { chatBy, chatStreamBy, probeBy, modelListBy } = familyCalls(caller, {
+    headers: headersFor,
+    chatHeaders: betaHeader,
+    // A conversation started with another family may have other ids, and ids that repeat.
+    toolRules: () => ({
+      nameRefused: /[^\w-]/g,
+      nameMax: 64,
+      idRefused: /[^\w-]/g,
+      hasUniqueIds: true,
+      hasPlainSchemas: true,
+    }),
+    readError,
+  });
+  return {
+    chatSupports: {
+      httpsImages: true,
+      jsonObject: false,
+      jsonSchema: true,
+      seed: false,
+      topK: true,
+      serialToolCalls: true,
+      // Its documents name no limit.
+      stopMax: 1_000,
+      // "stop_sequences: each stop sequence must contain non-whitespace"
+      blankStops: false,
+      extra: false,
+      prefill: true,
+      refusesBlankTurns: true,
+      documents: { hasBlocks: true, urls: true },
+      thoughts: ['anthropic', 'anthropic_redacted'],
+      vendorApi: 'anthropic',
+      translates: ['reasoning_effort'],
+    },
+    chatWarnings: samplingWarnings,
+    stopsAtHangUp: true,
+    chat: chatBy(() => '/messages', toBody, toReply),
+    chatStream: chatStreamBy(
+      () => '/messages',
+      (request) => ({ ...toBody(request), stream: true }),
+      { events: () => anthropicEvents({ toUsage }), reply: toReply },
+    ),
+    probe: probeBy('/models', ModelList),
+    listModels: modelListBy('/models?limit=1000', ModelList, ({ data, has_more: hasMore, last_id: lastId }) => ({
+      names: data.map(({ id }) => id),
+      next: hasMore ? `/models?limit=1000&after_id=${encodeURIComponent(lastId ?? data.at(-1)?.id ?? '')}` : null,
+    })),
+  };
+}
+
+const headersFor = (upstream: Upstream) => ({
+  'x-api-key': upstream.credential,
+  'anthropic-version': '2023-06-01',
+});
+
+function toBody(request: UpstreamChat): RequestBody {
+  const { system, systemParts, conversation } = instructed(request);
+  const turns = toAnthropicTurns(conversation, toBlocks);
+  // A conversation must have a user turn.
+  const isAlone = turns.length === 0;
+  const isMarked = systemParts.some(({ cacheControl }) => cacheControl);
+  const format = request.responseFormat;
+  const { thinking, effort } = thinkingOf(request);
+  const { thinking: _thinking, ...own } = request.vendor?.fields ?? {};
+  const outputConfig = {
+    ...(effort !== undefined && { effort }),
+    ...(format?.type === 'json_schema' && {
+      format: { type: 'json_schema', schema: toAnthropicSchema(format.schema) },
+    }),
+  };
+  return {
+    ...own,
+    model: request.model,
+    max_tokens: request.maxTokens,
+    messages: isAlone ? [{ role: 'user', content: isMarked ? systemParts.map(toBlock) : system }] : turns,
+    // One text, unless a part is marked for the cache.
+    system: isAlone || system === '' ? undefined : isMarked ? systemParts.map(toBlock) : system,
+    ...sampling(request, thinking),
+    stop_sequences: request.stop,
+    thinking: thinking && thinking.type !== 'disabled' ? { ...thinking, ...ownObject(request, 'thinking') } : thinking,
+    ...(Object.keys(outputConfig).length > 0 && { output_config: outputConfig }),
+    ...(request.user !== undefined && { metadata: { user_id: request.user } }),
+    ...(request.tools.length > 0 && { tools: request.tools.map(toTool), ...toToolChoice(request) }),
+    ...request.fixed,
+  };
+}
+
+/** The instructions of the conversation, and the conversation with those between its turns if the model takes them there. */
+function instructed({ messages, traits }: UpstreamChat) {
+  if (!traits?.system_turns) return splitSystem(messages);
+  const { system, turns } = withSystemTurns(messages);
+  return { ...instructionsOf(system), conversation: turns };
+}
+
+function toTool(tool: UpstreamChat['tools'][number]): RequestBody {
+  const schema: JsonObject = { type: 'object', ...(tool.parameters ?? { properties: {} }) };
+  return {
+    name: tool.name,
+    description: tool.description,
+    input_schema: tool.strict ? toAnthropicSchema(schema) : schema,
+    strict: tool.strict,
+    ...cached(tool.cacheControl),
+    ...tool.vendor,
+  };
+}
+
+const cached = (cacheControl: CacheControl | undefined): JsonObject =>
+  cacheControl ? { cache_control: { ...cacheControl } } : {};
+
+function toToolChoice({ toolChoice, parallelToolCalls }: UpstreamChat): JsonObject {
+  const serial = parallelToolCalls === false && { disable_parallel_tool_use: true };
+  if (toolChoice === 'none') return { tool_choice: { type: 'none' } };
+  if (toolChoice === 'required') return { tool_choice: { type: 'any', ...serial } };
+  if (typeof toolChoice === 'object') return { tool_choice: { type: 'tool', name: toolChoice.name, ...serial } };
+  return serial || toolChoice ? { tool_choice: { type: 'auto', ...serial } } : {};
+}
+
+function toBlocks(message: ChatMessage): JsonValue[] {
+  if (message.role === 'tool') {
+    const parts = partsOf(message.content);
+    // A result is cached as a whole, so the mark moves from its parts to the block around them.
+    const mark = parts.findLast(({ cacheControl }) => cacheControl)?.cacheControl;
+    const content = parts.map(({ cacheControl: _, ...part }) => toBlock(part));
+    const failed = message.isError && { is_error: true };
+    return [
+      {
+        type: 'tool_result',
+        tool_use_id: message.toolCallId,
+        ...(content.length > 0 && { content }),
+        ...failed,
+        ...cached(mark),
+      },
+    ];
+  }
+  const blocks: JsonValue[] = partsOf(message.content).map(toBlock);
+  if (message.role !== 'assistant') return blocks;
+  const calls = message.toolCalls.map((call) => ({
+    type: 'tool_use',
+    id: call.id,
+    name: call.name,
+    input: objectIn(call.arguments) ?? {},
+    ...cached(call.cacheControl),
+  }));
+  return [...(message.thoughts ?? []).flatMap(toThinking), ...blocks, ...calls];
+}
+
+/** A turn begins with its thoughts, unchanged. */
+function toThinking({ kind, text, signature }: SignedThought): JsonObject[] {
+  if (kind === 'anthropic') return [{ type: 'thinking', thinking: text, signature }];
+  return kind === 'anthropic_redacted' ? [{ type: 'redacted_thinking', data: signature }] : [];
+}
+
+function toBlock(part: ChatPart): JsonObject {
+  if (part.type === 'text' && part.toolReference !== undefined)
+    return { type: 'tool_reference', tool_name: part.toolReference, ...cached(part.cacheControl) };
+  if (part.type === 'document' || (part.type === 'text' && part.document)) return toDocument(part);
+  if (part.type === 'text') return { type: 'text', text: part.text, ...cached(part.cacheControl) };
+  const inline = splitDataUri(part.url);
+  return {
+    type: 'image',
+    source: inline
+      ? { type: 'base64', media_type: inline.mimeType, data: inline.base64 }
+      : { type: 'url', url: part.url },
+    ...cached(part.cacheControl),
+  };
+}
+
+/** A document of text or a PDF (https://platform.claude.com/docs/en/build-with-claude/pdf-support, read 2026-11-26). */
+function toDocument(part: Exclude<ChatPart, { type: 'image' }>): JsonObject {
+  const inline = part.type === 'document' ? splitDataUri(part.url) : null;
+  const { title, context } =
+    part.type === 'document' ? { ...part, title: part.title ?? part.name } : (part.document ?? {});
+  return {
+    type: 'document',
+    source:
+      part.type === 'text'
+        ? { type: 'text', media_type: 'text/plain', data: part.text }
+        : inline
+          ? { type: 'base64', media_type: inline.mimeType, data: inline.base64 }
+          : { type: 'url', url: part.url },
+    ...(title !== undefined && { title }),
+    ...(context !== undefined && { context }),
+    ...cached(part.cacheControl),
+  };
+}
+
+const Block = z.object({
+  type: z.string(),
+  text: z.string().optional(),
+  thinking: z.string().optional(),
+  signature: z.string().nullish(),
+  data: z.string().optional(),
+  id: z.string().optional(),
+  name: z.string().optional(),
+  input: z.record(z.string(), z.json()).nullish(),
+});
+const Reply = z.object({
+  type: z.literal('message').optional(),
+  content: z.array(Block),
+  stop_reason: z.string().nullish(),
+  stop_sequence: z.string().nullish().catch(null),
+  usage: z.unknown().optional(),
+});
+const Usage = z.object({
+  input_tokens: count,
+  output_tokens: count,
+  cache_creation_input_tokens: count,
+  cache_creation: z.object({ ephemeral_1h_input_tokens: count }).nullish().catch(null),
+  cache_read_input_tokens: count,
+  output_tokens_details: z.object({ thinking_tokens: count }).nullish().catch(null),
+});
+
+function toReply(json: unknown): ChatReply | FailedAnswer | null {
+  const reply = Reply.safeParse(json).data;
+  if (!reply) return null;
+  const texts = reply.content.filter(({ type }) => type === 'text').map(({ text }) => text ?? '');
+  const thoughts = reply.content.flatMap(({ type, thinking }) => (type === 'thinking' && thinking ? [thinking] : []));
+  const signed = reply.content.flatMap(toThought);
+  const uses = reply.content.filter(({ type }) => type === 'tool_use');
+  if (uses.some(({ name }) => !name)) return null;
+  const finishReason = finishMeaning(anthropicFinishWords, reply.stop_reason) ?? 'stop';
+  if (finishReason === 'failed') return null;
+  if (finishReason === 'malformed') return new FailedAnswer(reply.stop_reason ?? '');
+  return {
+    content: texts.length > 0 ? texts.join('') : null,
+    ...(thoughts.length > 0 && { reasoning: thoughts.join('\n\n') }),
+    ...(signed.length > 0 && { thoughts: signed }),
+    refusal: null,
+    toolCalls: uses.map(({ id, name, input }) => ({
+      id: callIdOr(id),
+      name: name ?? '',
+      arguments: JSON.stringify(input ?? {}),
+    })),
+    finishReason,
+    ...(typeof reply.stop_sequence === 'string' && { stopSequence: reply.stop_sequence }),
+    usage: toUsage(reply.usage),
+  };
+}
+
+function toThought({ type, thinking, signature, data }: z.infer<typeof Block>): SignedThought[] {
+  if (type === 'thinking' && signature) return [{ kind: 'anthropic', text: thinking ?? '', signature }];
+  return type === 'redacted_thinking' && data ? [{ kind: 'anthropic_redacted', text: '', signature: data }] : [];
+}
+
+/** `input_tokens` excludes tokens read from or written to the cache, so the prompt is the sum of all three counts. */
+function toUsage(json: unknown): ChatUsage | null {
+  const usage = Usage.safeParse(json).data;
+  if (!usage || (usage.input_tokens === null && usage.output_tokens === null)) return null;
+  const { input_tokens: fresh, cache_creation_input_tokens: written, cache_read_input_tokens: cached } = usage;
+  return {
+    inputTokens: fresh === null ? null : fresh + (written ?? 0) + (cached ?? 0),
+    outputTokens: usage.output_tokens,
+    cachedTokens: cached ?? undefined,
+    cacheWriteTokens: written ?? undefined,
+    cacheWrite1hTokens: usage.cache_creation?.ephemeral_1h_input_tokens ?? undefined,
+    reasoningTokens: usage.output_tokens_details?.thinking_tokens ?? undefined,
+  };
+}
+
+const ErrorBody = z.object({
+  type: z.literal('error'),
+  error: z.object({ type: z.string(), message: z.string() }),
+});
+
+const readError: ReadError = (json) => {
+  const body = ErrorBody.safeParse(json).data;
+  if (!body) return null;
+  const { type, message } = body.error;
+  const words = [type];
+  // An empty account and a reached spend limit come as 400 `invalid_request_error`, with the reason in prose only.
+  if (/credit balance|usage limits/i.test(message)) words.push('insufficient_credits');
+  if (/prompt is too long|exceeds? (the )?context/i.test(message)) words.push('context_length_exceeded');
+  if (/content filtering policy/i.test(message)) words.push('content_filter');
+  return words;
+};

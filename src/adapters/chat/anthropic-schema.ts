@@ -1,0 +1,50 @@
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
+
+/**
+ * A JSON Schema as Anthropic's structured outputs take it. They refuse bounds on numbers, lengths and most lists, and need
+ * `additionalProperties: false`. A constraint that cannot be sent goes into the description, where the model reads it, as
+ * Anthropic's own SDK does (https://platform.claude.com/docs/en/build-with-claude/structured-outputs, read on 2026-11-22).
+ */
+export function toAnthropicSchema(schema: JsonObject): JsonObject {
+  const { oneOf, ...given } = schema;
+  const known: JsonObject = {};
+  const unsent: string[] = [];
+  for (const [key, value] of Object.entries(oneOf === undefined ? given : { ...given, anyOf: oneOf })) {
+    if (key === '$schema' || key === 'description' || key === 'additionalProperties') continue;
+    if (isTaken(key, value)) known[key] = toTaken(key, value);
+    else unsent.push(`${key}: ${JSON.stringify(value)}`);
+  }
+  const told = typeof schema.description === 'string' ? [schema.description] : [];
+  const description = [...told, ...(unsent.length > 0 ? [`{${unsent.join(', ')}}`] : [])].join('\n\n');
+  const isObject = schema.type === 'object' || schema.properties !== undefined;
+  return {
+    ...known,
+    ...(description !== '' && { description }),
+    ...(isObject && { type: 'object', properties: known.properties ?? {}, additionalProperties: false }),
+  };
+}
+
+const plainKeys: ReadonlySet<string> = new Set(['type', 'title', 'enum', 'const', '$ref', 'required', 'default']);
+const formats: ReadonlySet<unknown> = new Set([
+  ...['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'],
+]);
+
+function isTaken(key: string, value: JsonValue): boolean {
+  if (key === 'format') return formats.has(value);
+  if (key === 'minItems') return value === 0 || value === 1;
+  return plainKeys.has(key) || innerKeys.has(key);
+}
+
+const innerKeys: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'items', 'anyOf', 'allOf']);
+const namedKeys: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
+
+function toTaken(key: string, value: JsonValue): JsonValue {
+  if (!innerKeys.has(key)) return value;
+  if (Array.isArray(value)) return value.map(toInner);
+  if (!namedKeys.has(key) || !isObject(value)) return toInner(value);
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toInner(inner)]));
+}
+
+const toInner = (value: JsonValue): JsonValue => (isObject(value) ? toAnthropicSchema(value) : value);
+const isObject = (value: JsonValue): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

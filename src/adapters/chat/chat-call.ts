@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import {
+  isBlank,
+  partsOf,
+  textOf,
+  type ChatContent,
+  type ChatMessage,
+  type ChatPart,
+  type ChatPicture,
+  type PdfPart,
+  type ToolMessage,
+  type UpstreamChat,
+} from '../../domain/chat/chat.ts';
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
+
+export const isSystem = ({ role }: ChatMessage): boolean => role === 'system' || role === 'developer';
+
+/**
+ * For families with one field for instructions: all system and developer messages as one text and as parts, and the other messages.
+ */
+export function splitSystem(messages: readonly ChatMessage[]): Instructions & { conversation: ChatMessage[] } {
+  return {
+    ...instructionsOf(messages.filter(isSystem)),
+    conversation: messages.filter((message) => !isSystem(message)),
+  };
+}
+
+interface Instructions {
+  system: string;
+  systemParts: ChatPart[];
+}
+
+/** Messages as one text and as parts. Blank instructions are none: Anthropic refuses them. */
+export const instructionsOf = (messages: readonly ChatMessage[]): Instructions => ({
+  system: messages
+    .map(({ content }) => textOf(content))
+    .filter((text) => text.trim() !== '')
+    .join('\n\n'),
+  systemParts: messages.flatMap(({ content }) => partsOf(content).filter((part) => !isBlank(part))),
+});
+
+/**
+ * The messages as turns. Adjacent messages of one role become one turn, because the results of parallel tool calls must be in one
+ * turn. A message without parts is left out, unless it has fields of its vendor. `toParts` is called in the order of the messages.
+ */
+export function toTurns(
+  messages: readonly ChatMessage[],
+  assistantRole: 'assistant' | 'model',
+  toParts: (message: ChatMessage) => JsonValue[],
+): Turn[] {
+  const turns: Turn[] = [];
+  for (const message of messages) {
+    const role = message.role === 'assistant' ? assistantRole : isSystem(message) ? 'system' : 'user';
+    const parts = toParts(message);
+    const last = turns.at(-1);
+    if (parts.length === 0 && !(role === 'system' && message.vendor)) continue;
+    if (last?.role !== role) turns.push({ role, parts, vendor: { ...message.vendor } });
+    else {
+      last.parts.push(...parts);
+      Object.assign(last.vendor, message.vendor);
+    }
+  }
+  return turns;
+}
+
+interface Turn {
+  role: string;
+  parts: JsonValue[];
+  /** The fields of its messages that only the family of their vendor is sent. */
+  vendor: JsonObject;
+}
+
+/**
+ * The messages for a family whose results of tools are text: the pictures and documents of results follow them in a message of the user. Results of
+ * parallel calls stay together. A file that `isTaken` stays in its result.
+ */
+export function filesAfterResults(
+  messages: readonly ChatMessage[],
+  isTaken: (file: ChatPicture | PdfPart) => boolean = () => false,
+): ChatMessage[] {
+  const all: ChatMessage[] = [];
+  let files: ChatPart[] = [];
+  const flush = (): void => {
+    if (files.length > 0) all.push({ role: 'user', content: files });
+    files = [];
+  };
+  for (const message of messages) {
+    if (message.role !== 'tool') flush();
+    const isMoved = (part: ChatPart): boolean => part.type !== 'text' && !isTaken(part);
+    const moved = message.role === 'tool' ? partsOf(message.content).filter(isMoved) : [];
+    if (moved.length === 0) all.push(message);
+    else {
+      all.push({ ...message, content: withoutParts(message.content, moved) });
+      files.push({ type: 'text', text: `The ${kindOf(moved)} that the tool returned:` }, ...moved);
+    }
+  }
+  flush();
+  return all;
+}
+
+/** What a model is told about the files of a result. */
+export const kindOf = (files: readonly ChatPart[]): string => (files[0]?.type === 'document' ? 'document' : 'picture');
+
+/** The content of a result without the files that follow it. It is one text unless other files are left. */
+function withoutParts(content: ChatContent | null, moved: readonly ChatPart[]): ChatContent {
+  const kept = partsOf(content).filter((part) => !moved.includes(part));
+  if (kept.some(({ type }) => type !== 'text')) return kept;
+  return textOf(kept) || `The result is the ${kindOf(moved)} in the next message.`;
+}
+
+/**
+ * The provider's id of a tool call, or one of ours. Ours are unique, because a client keeps calls and results by their ids over a whole
+ * conversation. OpenAI takes at most 40 characters.
+ */
+export const callIdOr = (id: string | null | undefined): string => id || `call_${randomUUID().replaceAll('-', '')}`;
+
+/** The name of a PDF for an API that wants one. */
+export const fileName = ({ name, title }: PdfPart): string => name ?? title ?? 'document.pdf';
+
+/** The result of a tool as text. A family without a mark for a failed tool is told of the failure in words. */
+export function resultText({ content, isError }: ToolMessage): string {
+  const text = textOf(content);
+  return isError && !/error/i.test(text.slice(0, 100)) ? `Error: ${text}` : text;
+}
+
+/** A token count in a reply. Anything but an integer counts as absent, because the answer may still be usable. */
+export const count = z
+  .int()
+  .nullish()
+  .catch(null)
+  .transform((value) => value ?? null);
+
+/** A model list in OpenAI's shape, which Anthropic shares. Only Anthropic's has pages. */
+export const ModelList = z.object({
+  data: z.array(z.object({ id: z.string() })),
+  has_more: z.boolean().nullish().catch(null),
+  last_id: z.string().nullish().catch(null),
+});
+
+/** The object in a JSON text, such as the arguments of a tool call. Null for any other text. */
+export function objectIn(text: string): JsonObject | null {
+  try {
+    return z.record(z.string(), z.json()).safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** An object among the fields that only the API of the request's own vendor knows; empty if there is none. */
+export function ownObject({ vendor }: UpstreamChat, name: string): JsonObject {
+  const value = vendor?.fields[name];
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}

@@ -1,0 +1,248 @@
+import { StringDecoder } from 'node:string_decoder';
+import { createParser } from 'eventsource-parser';
+import { AnswerLimit, limitedReply } from '../../domain/chat/answer-limit.ts';
+import { CallArguments, mustBeWhole, reasonWithCalls } from '../../domain/chat/call-arguments.ts';
+import type { ChatReply } from '../../domain/chat/chat.ts';
+import { ReplyCollector, toDeltas, type ChatDelta } from '../../domain/chat/chat-stream.ts';
+import type { Attempt, Trouble } from '../../domain/channels/upstream.ts';
+import type { CallOutcome } from '../upstream/upstream-request.ts';
+import { ChatStreamBroken, type ChatStream, type TakePieces } from '../channel.ts';
+import {
+  classifyChat,
+  failedChat,
+  FailedAnswer,
+  inBandError,
+  mayReportError,
+  type ReadError,
+} from '../upstream/classify-outcome.ts';
+import { StreamCut, type UpstreamStream } from '../upstream/stream-upstream.ts';
+
+/** Reads the events of one answer in the format of a family. It may keep state between them. */
+export interface EventReader {
+  /**
+   * The pieces in one event, which is JSON. `blocked`: the provider's policy refused the prompt. A `FailedAnswer`: there is none. Null: the
+   * event cannot be read, or says that the provider broke the answer off.
+   */
+  read(json: unknown): ChatDelta[] | 'blocked' | FailedAnswer | null;
+  /** Whether the event that was read last is the last one of the family's protocol. A family without such an event has no such method. */
+  isOver?(): boolean;
+}
+
+/** Far above any piece of text, and small enough that 2,000 streams of a hostile provider do not fill the memory. */
+const EVENT_MAX_CHARACTERS = 1_000_000;
+/**
+ * How long an answer waits for more after its reason and its counts, and after its reason alone. A provider that sends no last event and keeps
+ * the connection open would hold its end back for as long as it likes.
+ */
+const AFTER_COUNTS_MS = 1_000;
+const AFTER_REASON_MS = 2_000;
+/** OpenAI's last event, which is not JSON. */
+const DONE = '[DONE]';
+
+/** A streamed call's outcome as an attempt. A stream is `ok` from its first byte on; what breaks it later is thrown by `next`. */
+export function readChatStream(
+  outcome: CallOutcome | UpstreamStream,
+  read: {
+    events: () => EventReader;
+    reply: (json: unknown) => ChatReply | 'blocked' | FailedAnswer | null;
+    error: ReadError;
+    /** The tokens that the request allows. An answer far above them is cut. */
+    maxTokens: number;
+  },
+): Attempt<ChatStream> {
+  if (outcome.kind === 'streaming') return { kind: 'ok', value: new ChatEvents(outcome, read) };
+  const attempt = classifyChat(outcome, read.reply, read.error);
+  // Some compatible servers do not stream, whatever they are asked.
+  return attempt.kind === 'ok' ? { kind: 'ok', value: atOnce(limitedReply(attempt.value, read.maxTokens)) } : attempt;
+}
+
+/** A finished answer as a stream. */
+function atOnce(reply: ChatReply): ChatStream {
+  return { each: async (take) => take(toDeltas(reply)), wasHeldBack: () => false, stop: () => undefined };
+}
+
+/** An answer that arrives as events. */
+class ChatEvents implements ChatStream {
+  readonly #stream: UpstreamStream;
+  readonly #reader: EventReader;
+  readonly #readError: ReadError;
+  readonly #limit: AnswerLimit;
+  /** Keeps the bytes of half a character until the rest comes. */
+  readonly #decoder = new StringDecoder('utf8');
+  readonly #parser = createParser({
+    onEvent: ({ data }) => this.#add(data),
+    onError: ({ type }) => {
+      if (type === 'max-buffer-size-exceeded') this.#end ??= this.#unreadable('an event is too large');
+    },
+    maxBufferSize: EVENT_MAX_CHARACTERS,
+  });
+  /** Read and not yet taken. */
+  #pieces: ChatDelta[] = [];
+  readonly #seen = { finish: false, content: false, counts: false };
+  readonly #calls = new CallArguments();
+  /** Ends an answer that has its reason. */
+  #lastWait: NodeJS.Timeout | undefined;
+  /** Why nothing follows these pieces. */
+  #end: 'done' | 'closed' | ChatStreamBroken | undefined;
+
+  constructor(
+    stream: UpstreamStream,
+    { events, error, maxTokens }: { events: () => EventReader; error: ReadError; maxTokens: number },
+  ) {
+    this.#stream = stream;
+    this.#reader = events();
+    this.#readError = error;
+    this.#limit = new AnswerLimit(maxTokens);
+  }
+
+  async each(take: TakePieces): Promise<void> {
+    const known = Promise.withResolvers<void>();
+    const body = this.#stream.each((bytes) => {
+      this.#parser.feed(this.#decoder.write(bytes));
+      // What came before an error is part of the answer, even if both arrived together.
+      const hasMore = this.#pieces.length > 0;
+      const caughtUp = this.#pass(take);
+      if (this.#end !== undefined) known.resolve(caughtUp);
+      else if (hasMore && this.#seen.finish) this.#waitForMore(caughtUp, known.resolve);
+      return caughtUp;
+    });
+    try {
+      await Promise.race([known.promise, body]);
+      this.#end ??= 'closed';
+    } catch (error) {
+      if (!(error instanceof StreamCut)) throw error;
+      this.#end ??= cutOff(error, this.#stream.status, this.#seen.content);
+    } finally {
+      clearTimeout(this.#lastWait);
+    }
+    await this.#conclude(this.#end, take);
+  }
+
+  /** Only while the reader keeps up, because nothing is received until then. */
+  #waitForMore(caughtUp: Promise<void> | undefined, end: () => void): void {
+    clearTimeout(this.#lastWait);
+    const wait = (): void => {
+      clearTimeout(this.#lastWait);
+      this.#lastWait = setTimeout(end, this.#seen.counts ? AFTER_COUNTS_MS : AFTER_REASON_MS);
+    };
+    // What a reader throws reaches the caller by the body.
+    if (caughtUp) caughtUp.then(wait, () => undefined);
+    else wait();
+  }
+
+  #pass(take: TakePieces): Promise<void> | undefined {
+    const pieces = this.#pieces;
+    if (pieces.length === 0) return undefined;
+    this.#pieces = [];
+    return take(pieces);
+  }
+
+  wasHeldBack(): boolean {
+    return this.#stream.wasHeldBack();
+  }
+
+  stop(): void {
+    this.#stream.stop();
+  }
+
+  #add(data: string): void {
+    if (this.#end !== undefined) return;
+    if (data === DONE) {
+      this.#end = 'done';
+      return;
+    }
+    const read = this.#read(data);
+    if (read instanceof ChatStreamBroken) {
+      this.#end = read;
+      return;
+    }
+    const pieces = read.flatMap((one) => this.#limit.keep(one));
+    for (const piece of pieces) {
+      if (this.#addPiece(piece)) continue;
+      // The counts of an answer that is none are not billed.
+      this.#pieces = this.#pieces.filter((one) => one.kind !== 'usage' || !pieces.includes(one));
+      return;
+    }
+    if (this.#limit.isOver) this.#end = 'done';
+    else if (this.#reader.isOver?.()) this.#end = 'closed';
+  }
+
+  /** False if the answer ends in error with this piece. */
+  #addPiece(piece: ChatDelta): boolean {
+    if (piece.kind === 'finish') return this.#finish(piece);
+    if (piece.kind === 'tool_call') this.#calls.add(piece);
+    if (piece.kind === 'usage') this.#seen.counts = this.#seen.finish || piece.usage.outputTokens !== null;
+    else Object.assign(this.#seen, { content: true, counts: false });
+    this.#pieces.push(piece);
+    return true;
+  }
+
+  #finish(piece: Extract<ChatDelta, { kind: 'finish' }>): boolean {
+    if (piece.isCut !== true && mustBeWhole(piece.reason) && this.#calls.areCut) {
+      this.#end = this.#unreadable('the arguments of a tool call were cut');
+      return false;
+    }
+    this.#seen.finish = true;
+    this.#pieces.push({ ...piece, reason: reasonWithCalls(piece.reason, !this.#calls.isEmpty) });
+    return true;
+  }
+
+  #read(data: string): ChatDelta[] | ChatStreamBroken {
+    let json: unknown;
+    try {
+      json = JSON.parse(data);
+    } catch {
+      return this.#unreadable('an event is not JSON');
+    }
+    const words = mayReportError(json) ? this.#readError(json) : null;
+    if (words !== null) return new ChatStreamBroken(inBandError(json, words));
+    const pieces = this.#reader.read(json);
+    if (pieces === null) return this.#unreadable('an unexpected event');
+    if (pieces instanceof FailedAnswer) return new ChatStreamBroken(failedChat(pieces, this.#stream.status));
+    return pieces === 'blocked' ? blocked() : pieces;
+  }
+
+  #unreadable(what: string): ChatStreamBroken {
+    const { status } = this.#stream;
+    return broken({ errorClass: 'unreadable', detail: `HTTP ${status}, ${what}`, status });
+  }
+
+  async #conclude(end: 'done' | 'closed' | ChatStreamBroken, take: TakePieces): Promise<void> {
+    this.stop();
+    if (end instanceof ChatStreamBroken) throw end;
+    if (this.#seen.finish) return;
+    if (end === 'closed' || !this.#seen.content) throw this.#unreadable('the stream ended without a reason');
+    // Some compatible servers leave the reason out. `[DONE]` after some text means the same.
+    if (this.#calls.areCut) throw this.#unreadable('the arguments of a tool call were cut');
+    await take([{ kind: 'finish', reason: reasonWithCalls('stop', !this.#calls.isEmpty) }]);
+  }
+}
+
+const blocked = (): ChatStreamBroken =>
+  new ChatStreamBroken({
+    kind: 'refused',
+    code: 'content_policy_violation',
+    clientCode: 'content_policy_violation',
+    errorClass: 'content_policy',
+    detail: 'the prompt was blocked',
+  });
+
+const cutOff = ({ message, isSilence }: StreamCut, status: number, isAnswering: boolean): ChatStreamBroken =>
+  broken({
+    errorClass: 'interrupted',
+    detail: message,
+    status,
+    ...(isSilence && { timedOut: isAnswering ? 'answering' : 'unanswered' }),
+  });
+
+const broken = (trouble: Trouble): ChatStreamBroken => new ChatStreamBroken({ kind: 'transient', ...trouble });
+
+/** Reads a stream to its end, for clients that want the answer as a whole. Throws `ChatStreamBroken`. */
+export async function collectReply(stream: ChatStream): Promise<ChatReply> {
+  const collector = new ReplyCollector();
+  await stream.each((pieces) => {
+    collector.add(pieces);
+    return undefined;
+  });
+  return collector.reply();
+}

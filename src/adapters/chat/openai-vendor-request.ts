@@ -1,0 +1,161 @@
+import type { ChatContent, ChatMessage, UpstreamChat } from '../../domain/chat/chat.ts';
+import { isEffort, nearestEffort } from '../../domain/chat/reasoning.ts';
+import { isNamed, noEffect } from '../../domain/chat/unsent-parameters.ts';
+import { isForced, type VendorParameter, type VendorRules } from '../../domain/chat/vendor-rules.ts';
+import { openaiVendors } from './openai-vendors.ts';
+
+/**
+ * The request as the vendor of its mapping takes it: only fields that it has, under its names and within its limits. Without a vendor the
+ * request itself.
+ */
+export function forVendor(request: UpstreamChat): UpstreamChat {
+  const rules = rulesOf(request);
+  return rules === undefined ? request : steps.reduce((taken, step) => step(rules, taken), request);
+}
+
+/** What the client should know about what its vendor lacks, in sentences. */
+export function vendorWarnings(request: UpstreamChat): string[] {
+  const rules = rulesOf(request);
+  if (rules === undefined) return [];
+  const { extra } = request;
+  const sent = forVendor(request);
+  const effort = extra.reasoning_effort;
+  const sentEffort = sent.extra.reasoning_effort;
+  const isLimited = isNamed(request, 'temperature') && sent.temperature !== request.temperature;
+  const unthought = mustNotThink(rules, request) && isForced(request);
+  return [
+    ...(isLimited ? [`temperature was sent as ${sent.temperature}, the nearest that this model takes.`] : []),
+    ...(isEffort(sentEffort) && sentEffort !== effort
+      ? [`reasoning_effort was sent as ${sentEffort}, the nearest that this model takes.`]
+      : []),
+    ...(isEffort(effort) && effort !== 'none' && sentEffort === undefined && !unthought
+      ? [noEffect(['reasoning_effort']) ?? '']
+      : []),
+    ...(unthought ? ['The model does not think in this answer, because it must call a tool.'] : []),
+    ...(instructionFor(rules, request) === null
+      ? []
+      : ['The model was told the format in its instructions and is not held to it.']),
+    ...(!rules.takes.includes('strict') && request.tools.some(({ strict }) => strict === true)
+      ? ['The model is not held to the schemas of its tools (strict).']
+      : []),
+  ];
+}
+
+const rulesOf = ({ traits }: UpstreamChat): VendorRules | undefined =>
+  traits?.vendor !== undefined && Object.hasOwn(openaiVendors, traits.vendor)
+    ? openaiVendors[traits.vendor]
+    : undefined;
+
+const unsent: readonly VendorParameter[] = ['user', 'name', 'stream_options', 'n', 'seed', 'top_k', 'stop'];
+const steps: readonly ((rules: VendorRules, request: UpstreamChat) => UpstreamChat)[] = [
+  withFurther,
+  withNames,
+  withinLimits,
+  withThoughts,
+  withFormat,
+  withTools,
+];
+
+/** Of the further fields those that the vendor takes, by its table or by the catalog. */
+function withFurther({ further }: VendorRules, request: UpstreamChat): UpstreamChat {
+  const taken = [...further, ...(request.traits?.pass_through ?? [])];
+  return {
+    ...request,
+    extra: Object.fromEntries(Object.entries(request.extra).filter(([key]) => taken.includes(key))),
+  };
+}
+
+/** A mapping's own parameters stand. */
+function withNames({ takes, names = {} }: VendorRules, request: UpstreamChat): UpstreamChat {
+  const lacked = unsent.filter((field) => !takes.includes(field));
+  return {
+    ...request,
+    parameters: {
+      ...Object.fromEntries(Object.entries(names).map(([field, name]) => [field, { name }])),
+      ...Object.fromEntries(lacked.map((field) => [field, null])),
+      ...request.parameters,
+    },
+  };
+}
+
+function withinLimits({ most, least }: VendorRules, request: UpstreamChat): UpstreamChat {
+  const within = (value: number | undefined, key: 'temperature' | 'top_p'): number | undefined =>
+    value === undefined ? undefined : Math.max(Math.min(value, most?.[key] ?? Infinity), least?.[key] ?? -Infinity);
+  const temperature = within(request.temperature, 'temperature');
+  const topP = within(request.topP, 'top_p');
+  return {
+    ...request,
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+  };
+}
+
+/** The fields with which clients of vendors switch thoughts on and off. */
+const thoughtFields: readonly string[] = ['reasoning_effort', 'thinking', 'enable_thinking', 'thinking_budget'];
+
+/** Whether the model is asked not to think: the client wants it so, or a tool is forced that thoughts exclude. */
+const mustNotThink = ({ unthinking, forcedTools }: VendorRules, request: UpstreamChat): boolean =>
+  unthinking !== undefined &&
+  ((forcedTools === 'unthinking' && isForced(request)) ||
+    request.thinking?.mode === 'off' ||
+    request.extra.reasoning_effort === 'none');
+
+function withThoughts(rules: VendorRules, request: UpstreamChat): UpstreamChat {
+  const others = Object.entries(request.extra).filter(([field]) => !thoughtFields.includes(field));
+  if (mustNotThink(rules, request))
+    return { ...request, extra: { ...Object.fromEntries(others), ...rules.unthinking } };
+  const { reasoning_effort: effort, ...extra } = request.extra;
+  const wanted = request.thinking?.mode === 'off' ? 'none' : effort;
+  if (!isEffort(wanted) || rules.efforts === undefined) return request;
+  const nearest = nearestEffort(wanted, rules.efforts);
+  return { ...request, extra: nearest === undefined ? extra : { ...extra, reasoning_effort: nearest } };
+}
+
+function withFormat(rules: VendorRules, request: UpstreamChat): UpstreamChat {
+  const { responseFormat: _, ...others } = request;
+  const instruction = instructionFor(rules, request);
+  if (instruction === null) return request;
+  return {
+    ...others,
+    messages: withInstruction(request.messages, instruction),
+    ...(rules.formats === 'object' && { responseFormat: { type: 'json_object' } }),
+  };
+}
+
+/**
+ * What tells the model about a format to which its vendor cannot hold it; null if it can. The routes of the specification send formats as they
+ * are, as they always did.
+ */
+function instructionFor(
+  { formats }: VendorRules,
+  { responseFormat: format, isOfSpec }: Pick<UpstreamChat, 'responseFormat' | 'isOfSpec'>,
+): string | null {
+  if (isOfSpec) return null;
+  if (format?.type === 'json_object' && formats === 'none') return 'Answer with one JSON object and nothing else.';
+  if (format?.type !== 'json_schema' || formats === 'schema') return null;
+  return `Answer with JSON and nothing else. It must match this JSON schema: ${JSON.stringify(format.schema)}`;
+}
+
+/** The instruction is the end of the first system message, or a system message before all others. */
+function withInstruction(messages: ChatMessage[], instruction: string): ChatMessage[] {
+  const at = messages.findIndex(({ role }) => role === 'system' || role === 'developer');
+  const first = messages[at];
+  if (first?.role !== 'system' && first?.role !== 'developer')
+    return [{ role: 'system', content: instruction }, ...messages];
+  const content: ChatContent =
+    typeof first.content === 'string'
+      ? `${first.content}\n\n${instruction}`
+      : [...first.content, { type: 'text', text: instruction }];
+  return messages.with(at, { ...first, content });
+}
+
+function withTools(rules: VendorRules, request: UpstreamChat): UpstreamChat {
+  const { toolChoice: choice, tools, ...others } = request;
+  const [only] = tools;
+  const offered = rules.takes.includes('strict') ? tools : tools.map(({ strict: _, ...tool }) => tool);
+  const isByName = rules.forcesByName === true && choice === 'required' && tools.length === 1;
+  if (rules.choosesAlone && choice === 'none') return { ...others, tools: [] };
+  const toolChoice = isByName && only ? { name: only.name } : choice;
+  // The word is what every vendor does by itself, and some refuse it.
+  return { ...others, tools: offered, ...(toolChoice !== undefined && toolChoice !== 'auto' && { toolChoice }) };
+}

@@ -1,0 +1,306 @@
+import { z } from 'zod';
+import {
+  isDataUri,
+  partsOf,
+  splitDataUri,
+  textOf,
+  type ChatMessage,
+  type ChatPart,
+  type ChatPicture,
+  type ChatReply,
+  type ChatUsage,
+  type PdfPart,
+  type UpstreamChat,
+} from '../domain/chat/chat.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { isEffort, thinkingBudget, type Effort } from '../domain/chat/reasoning.ts';
+import type { Adapter } from './channel.ts';
+import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
+import {
+  callIdOr,
+  count,
+  objectIn,
+  ownObject,
+  splitSystem,
+  toTurns,
+  filesAfterResults,
+  kindOf,
+} from './chat/chat-call.ts';
+import { familyCalls } from './upstream/family-calls.ts';
+import { FailedAnswer } from './upstream/classify-outcome.ts';
+import { finishMeaning, geminiFinishWords } from './chat/finish-words.ts';
+import { geminiEvents, isFailedAnswer } from './chat/gemini-stream.ts';
+import { readGeminiError } from './upstream/gemini-error.ts';
+import { authorization, geminiMedia } from './media/gemini-media.ts';
+
+/**
+ * Gemini's generateContent. Base URL `https://generativelanguage.googleapis.com/v1beta`.
+ *
+ * Read on 2026-11-22: https://ai.google.dev/api/generate-content, https://ai.google.dev/api/caching (Content, Part, Tool),
+ * https://ai.google.dev/gemini-api/docs/function-calling, …/thought-signatures, …/thinking, …/file-input-methods, …/troubleshooting
+ * and the types of `@google/genai` 3.1.0.
+ *
+ * Gemini fetches images by URL itself. All system and developer messages become `systemInstruction`. `user` is not sent, because
+ * Gemini has no such field and it does not affect the answer.
+ */
+export function createGemini(caller: UpstreamCaller): Adapter {
+  const { chatBy, chatStreamBy, probeBy, modelListBy } = familyCalls(caller, {
+    headers: authorization,
+    toolRules: () => ({ nameRefused: /[^\w.:-]/g, nameMax: 64, beginsWithLetter: true }),
+    readError: readGeminiError,
+  });
+  return {
+    chatSupports: {
+      httpsImages: true,
+      jsonObject: true,
+      jsonSchema: true,
+      seed: true,
+      topK: true,
+      serialToolCalls: false,
+      stopMax: 5,
+      blankStops: true,
+      toolsMax: 512,
+      extra: false,
+      documents: { urls: true },
+      gemini: true,
+      vendorApi: 'gemini',
+      translates: ['reasoning_effort'],
+    },
+    stopsAtHangUp: true,
+    ...geminiMedia(caller),
+    chat: chatBy(({ model }) => `/models/${encodeURIComponent(model)}:generateContent`, toBody, toReply),
+    chatStream: chatStreamBy(
+      ({ model }) => `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`,
+      toBody,
+      { events: () => geminiEvents({ toUsage }), reply: toReply },
+    ),
+    probe: probeBy('/models?pageSize=1', ModelList),
+    listModels: modelListBy('/models?pageSize=1000', ModelList, ({ models, nextPageToken: token }) => ({
+      names: models.map(({ name }) => name.replace(/^models\//, '')),
+      next: token ? `/models?pageSize=1000&pageToken=${encodeURIComponent(token)}` : null,
+    })),
+  };
+}
+
+const ModelList = z.object({ models: z.array(z.object({ name: z.string() })), nextPageToken: z.string().nullish() });
+
+function toBody(request: UpstreamChat): RequestBody {
+  const { system, conversation } = splitSystem(request.messages);
+  const contents = toContents(filesAfterResults(conversation, takenInResults(request)), request.traits);
+  // A conversation must have a user turn.
+  const isAlone = contents.length === 0;
+  return {
+    contents: isAlone ? [{ role: 'user', parts: [{ text: system }] }] : contents,
+    systemInstruction: isAlone || system === '' ? undefined : { parts: [{ text: system }] },
+    generationConfig: toConfig(request),
+    ...(request.tools.length > 0 && {
+      tools: [{ functionDeclarations: request.tools.map(toDeclaration) }],
+      ...toToolConfig(request),
+    }),
+    ...(request.gemini?.safetySettings && { safetySettings: request.gemini.safetySettings }),
+  };
+}
+
+/**
+ * Gemini 3 takes the bytes of pictures and PDFs inside a function's result. Earlier models, and files by URL, need them beside it
+ * (https://ai.google.dev/gemini-api/docs/function-calling, "Multimodal function responses", and `@google/genai` 3.1.0, read 2026-11-26).
+ */
+const takenInResults =
+  ({ traits }: UpstreamChat) =>
+  ({ url }: ChatPicture | PdfPart): boolean =>
+    traits?.thinking === 'adaptive' && isDataUri(url);
+
+const toDeclaration = ({ name, description, parameters, vendor }: UpstreamChat['tools'][number]): RequestBody => ({
+  name,
+  description,
+  parametersJsonSchema: parameters,
+  ...vendor,
+});
+
+function toConfig(request: UpstreamChat): RequestBody {
+  const format = request.responseFormat;
+  const thinkingConfig = toThinking(request);
+  return {
+    ...ownObject(request, 'generationConfig'),
+    maxOutputTokens: request.maxTokens,
+    candidateCount: 1,
+    temperature: request.temperature,
+    topP: request.topP,
+    topK: request.topK,
+    stopSequences: request.stop,
+    seed: request.seed,
+    ...(thinkingConfig && { thinkingConfig }),
+    ...(format && format.type !== 'text' && { responseMimeType: 'application/json' }),
+    ...(format?.type === 'json_schema' && { responseJsonSchema: format.schema }),
+    ...request.fixed,
+  };
+}
+
+function toToolConfig({ toolChoice }: UpstreamChat): JsonObject {
+  if (toolChoice === undefined) return {};
+  const config: JsonObject =
+    typeof toolChoice === 'object'
+      ? { mode: 'ANY', allowedFunctionNames: [toolChoice.name] }
+      : { mode: { auto: 'AUTO', none: 'NONE', required: 'ANY' }[toolChoice] };
+  return { toolConfig: { functionCallingConfig: config } };
+}
+
+/**
+ * The client's own `thinkingConfig`, or its effort as a level (Gemini 3) or as a budget of tokens (Gemini 2.5). A client that lets the
+ * model decide how long it thinks is shown the thoughts.
+ */
+function toThinking({ gemini, extra, traits, maxTokens, thinking }: UpstreamChat): JsonObject | undefined {
+  if (gemini?.thinkingConfig) return gemini.thinkingConfig;
+  if (!traits?.thinking) return undefined;
+  const effort = thinking?.mode === 'off' ? 'none' : extra.reasoning_effort;
+  const isShown = thinking?.display !== 'omitted';
+  if (!isEffort(effort)) return thinking?.mode === 'adaptive' ? { includeThoughts: isShown } : undefined;
+  const includeThoughts = isShown && effort !== 'none';
+  if (traits.thinking === 'adaptive') return { thinkingLevel: levels[effort], includeThoughts };
+  if (effort === 'none') return { thinkingBudget: 0 };
+  const asked = thinking?.budgetTokens;
+  const budget = asked === undefined ? thinkingBudget(effort, maxTokens, budgetMin) : Math.min(asked, maxTokens);
+  return { ...(budget !== null && { thinkingBudget: budget }), includeThoughts };
+}
+
+/** Gemini 3 always thinks, and `MINIMAL` is its least. */
+const levels = {
+  ...{ none: 'MINIMAL', minimal: 'MINIMAL', low: 'LOW', medium: 'MEDIUM' },
+  ...{ high: 'HIGH', xhigh: 'HIGH', max: 'HIGH' },
+} satisfies Record<Effort, string>;
+/** The least budget of Gemini 2.5 Flash-Lite. The other models take less. */
+const budgetMin = 512;
+
+function toContents(messages: ChatMessage[], traits: UpstreamChat['traits']): RequestBody[] {
+  // Gemini refers to the function by its name, and our messages by the id of the call. A later call may have the same id.
+  const names = new Map<string, string>();
+  const turns = toTurns(messages, 'model', (message) => {
+    if (message.role === 'assistant') for (const { id, name } of message.toolCalls) names.set(id, name);
+    return toParts(message, names, traits);
+  });
+  return turns.map(({ role, parts }) => ({ role, parts }));
+}
+
+/** Google's value for a call of the model whose signature the client did not keep. Gemini 3 refuses a call without any. */
+const unknownSignature = 'skip_thought_signature_validator';
+
+function toParts(
+  message: ChatMessage,
+  names: ReadonlyMap<string, string>,
+  traits: UpstreamChat['traits'],
+): JsonValue[] {
+  if (message.role === 'tool') {
+    const name = names.get(message.toolCallId) ?? message.toolCallId;
+    const files = partsOf(message.content).filter(({ type }) => type !== 'text');
+    const text = textOf(message.content) || (files.length > 0 ? `The result is the ${kindOf(files)}.` : '');
+    const key = message.isError ? 'error' : 'result';
+    // A function's result must be an object. Other text goes into one, under the keys that Google's guide uses.
+    const response = objectIn(text) ?? { [key]: text };
+    const parts = files.length > 0 && { parts: files.map(toPart) };
+    return [{ functionResponse: { id: message.toolCallId, name, response, ...parts } }];
+  }
+  const parts: JsonValue[] = partsOf(message.content).map(toPart);
+  if (message.role !== 'assistant') return parts;
+  // Of calls that were made together, only the first has a signature.
+  const isUnsigned = traits?.thinking === 'adaptive' && message.toolCalls.every(({ signature }) => !signature);
+  const calls = message.toolCalls.map(({ id, name, arguments: text, signature: own }, index) => {
+    const signature = own ?? (isUnsigned && index === 0 ? unknownSignature : undefined);
+    return {
+      functionCall: { id, name, args: objectIn(text) ?? {} },
+      ...(signature !== undefined && { thoughtSignature: signature }),
+    };
+  });
+  return [...parts, ...calls];
+}
+
+function toPart(part: ChatPart): JsonObject {
+  if (part.type === 'text') return { text: part.text };
+  const inline = splitDataUri(part.url);
+  if (inline) return { inlineData: { mimeType: inline.mimeType, data: inline.base64 } };
+  const mimeType = part.type === 'document' ? 'application/pdf' : imageTypeOf(part.url);
+  return { fileData: { fileUri: part.url, mimeType } };
+}
+
+/** Gemini wants a type with a URL, and nobody has fetched the image. By the name of the file; the usual type for other names. */
+function imageTypeOf(url: string): string {
+  const extension = /\.(png|webp|heic|heif|jpe?g)$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? 'jpeg';
+  return `image/${extension === 'jpg' ? 'jpeg' : extension}`;
+}
+
+const Part = z.object({
+  text: z.string().optional(),
+  thought: z.boolean().nullish(),
+  thoughtSignature: z.string().nullish(),
+  functionCall: z
+    .object({
+      id: z.string().nullish(),
+      name: z.string().min(1),
+      args: z.record(z.string(), z.json()).nullish(),
+    })
+    .optional(),
+});
+const Candidate = z.object({
+  content: z.object({ parts: z.array(Part).nullish() }).nullish(),
+  finishReason: z.string().nullish(),
+});
+const Reply = z.object({
+  candidates: z.array(Candidate).nullish(),
+  promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
+  usageMetadata: z.unknown().optional(),
+});
+const Usage = z.object({
+  promptTokenCount: count,
+  toolUsePromptTokenCount: count,
+  candidatesTokenCount: count,
+  thoughtsTokenCount: count,
+  cachedContentTokenCount: count,
+});
+
+function toReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
+  const reply = Reply.safeParse(json).data;
+  const candidate = reply?.candidates?.[0];
+  if (!reply || !candidate) return reply?.promptFeedback?.blockReason ? 'blocked' : null;
+  const said = candidate.content?.parts ?? [];
+  const parts = said.filter(({ thought }) => thought !== true);
+  const thoughts = said.flatMap(({ thought, text }) => (thought === true && text ? [text] : []));
+  const texts = parts.flatMap(({ text }) => (text === undefined ? [] : [text]));
+  const toolCalls = parts.flatMap(({ functionCall: call, thoughtSignature }) =>
+    call
+      ? [
+          {
+            id: callIdOr(call.id),
+            name: call.name,
+            arguments: JSON.stringify(call.args ?? {}),
+            ...(thoughtSignature && { signature: thoughtSignature }),
+          },
+        ]
+      : [],
+  );
+  const hasContent = texts.some((text) => text !== '') || toolCalls.length > 0;
+  const reason = finishMeaning(geminiFinishWords, candidate.finishReason);
+  if (reason === null && texts.length === 0 && toolCalls.length === 0) return null;
+  if (reason !== null && isFailedAnswer(reason, hasContent)) return new FailedAnswer(candidate.finishReason ?? '');
+  return {
+    content: texts.length > 0 ? texts.join('') : null,
+    ...(thoughts.length > 0 && { reasoning: thoughts.join('') }),
+    refusal: null,
+    toolCalls,
+    finishReason: reason ?? 'stop',
+    usage: toUsage(reply.usageMetadata, hasContent),
+  };
+}
+
+/** The prompt count includes cached tokens. Thinking is counted apart from the candidates and billed as output. */
+function toUsage(json: unknown, hasContent: boolean): ChatUsage | null {
+  const usage = Usage.safeParse(json).data;
+  if (!usage || usage.promptTokenCount === null) return null;
+  const { thoughtsTokenCount: thoughts, cachedContentTokenCount: cached } = usage;
+  return {
+    inputTokens: usage.promptTokenCount + (usage.toolUsePromptTokenCount ?? 0),
+    // Gemini omits zero counts, so a missing count is zero unless the answer has content.
+    outputTokens:
+      usage.candidatesTokenCount === null && hasContent ? null : (usage.candidatesTokenCount ?? 0) + (thoughts ?? 0),
+    cachedTokens: cached ?? undefined,
+    reasoningTokens: thoughts ?? undefined,
+  };
+}

@@ -1,0 +1,145 @@
+import type { z } from 'zod';
+import type { PollResult, UpstreamOutput } from '../../domain/channels/upstream.ts';
+import type { UpstreamCall, UpstreamCaller } from '../upstream/call-upstream.ts';
+import type { Adapter, CallOptions, Operation, SubmitResult, Upstream } from '../channel.ts';
+import { toSubmit, type FailedAnswer, type Verdict } from '../upstream/classify-outcome.ts';
+import { onJob } from '../upstream/family-calls.ts';
+import { readMediaOutcome } from './media-outcome.ts';
+import { failedPoll, unreadableReference } from './poll.ts';
+import { noOutput } from '../reading/job-report.ts';
+import type { MediaAnswers } from '../reading/media-answers.ts';
+
+/** The request of a submit, without the family's own headers. */
+type Submission = Pick<UpstreamCall, 'path' | 'headers' | 'body' | 'form'>;
+
+/** A 4k PNG has about 20 MB and a third more in base64, and some models return several. */
+const inlineJsonBytesMax = 64_000_000;
+/** Longer than any synchronous submit may run: the signal ends it first (`SUBMIT_AT_ONCE_TIMEOUT_SECONDS`). */
+const synchronousMs = 600_000;
+
+/** An answer with the results, or why it has none: the provider's word, or its policy. Null if it has nothing that decides. */
+export type ResultReader = (json: unknown) => UpstreamOutput[] | FailedAnswer | 'withheld' | null;
+
+interface MediaFamily {
+  headers: (upstream: Upstream) => Record<string, string>;
+  answers: MediaAnswers;
+  /** The provider may hold a submit open until the job is done, so its answer may have the results. */
+  mayWait?: boolean;
+}
+
+/** The calls about media that families share, with the headers of one family and the readers of its answers. */
+export function mediaCalls(caller: UpstreamCaller, { headers, answers, mayWait = false }: MediaFamily) {
+  /** Sends one call, by default a GET, with the family's headers. Ids in its answer keep their digits. */
+  const call = (upstream: Upstream, given: Omit<UpstreamCall, 'method'> & Partial<Pick<UpstreamCall, 'method'>>) => {
+    const allHeaders = { ...headers(upstream), ...given.headers };
+    return caller.call(upstream, { method: 'GET', keepsDigits: true, ...given, headers: allHeaders });
+  };
+
+  /** Asks about a job. `read` returns null for a 2xx without anything that decides. */
+  const ask = async <T>(
+    upstream: Upstream,
+    path: string,
+    read: (json: unknown) => T | null,
+    { signal }: CallOptions,
+  ): Promise<Verdict<T>> => readMediaOutcome(await call(upstream, { path, signal }), read, answers.error);
+
+  return {
+    call,
+    ask,
+
+    /** `probe` by a free call such as a list. Only the shape of its answer is checked. */
+    probeBy:
+      (path: string, shape: z.ZodType): Required<Adapter>['probe'] =>
+      async (upstream, { signal }) => {
+        const isShaped = (json: unknown): true | null => shape.safeParse(json).success || null;
+        return toSubmit(readMediaOutcome(await call(upstream, { path, signal }), isShaped, answers.error));
+      },
+
+    /** Submits a job. `toOperation` makes the reference to save of the provider's id. */
+    submit: async (
+      upstream: Upstream,
+      given: Submission,
+      toOperation: (id: string) => Operation,
+      { signal }: CallOptions,
+    ): Promise<SubmitResult> =>
+      submitResult(await call(upstream, { method: 'POST', ...given, signal }), toOperation, answers, mayWait),
+
+    /** A submit whose answer is the result. It may take minutes, and the images come in base64. */
+    submitSynchronously: async (
+      upstream: Upstream,
+      given: Submission,
+      read: ResultReader,
+      { signal, headersMs = synchronousMs, timeoutMs = synchronousMs }: CallOptions,
+    ): Promise<SubmitResult> => {
+      const limits = { signal, headersMs, timeoutMs, bodyBytesMax: inlineJsonBytesMax };
+      const outcome = await call(upstream, { method: 'POST', ...given, ...limits });
+      const attempt = toSubmit(readMediaOutcome(outcome, unlessError(read, answers), answers.error));
+      if (attempt.kind !== 'ok') return attempt;
+      if (attempt.value === 'withheld') return refusedAttempt({ code: 'content_policy_violation', detail: 'withheld' });
+      return attempt.value.length > 0 ? { kind: 'done', outputs: attempt.value } : failedAttempt(noOutput);
+    },
+
+    /** `pollMedia` of a family that answers with the state of the job. */
+    pollBy: <J extends z.ZodType>(
+      reference: J,
+      pathOf: (job: z.infer<J>) => string,
+      read: (json: unknown, job: z.infer<J>, upstream: Upstream) => PollResult | null = answers.result,
+    ): Required<Adapter>['pollMedia'] =>
+      onJob(reference, unreadableReference, async (upstream, job, options: CallOptions) => {
+        const poll = await ask(upstream, pathOf(job), (json) => read(json, job, upstream), options);
+        return poll.kind === 'ok' ? poll.value : failedPoll(poll);
+      }),
+  };
+}
+
+const failedAttempt = (detail: string) =>
+  ({ kind: 'transient', errorClass: 'job_failed', detail: `HTTP 200, ${detail}`, status: 200 }) as const;
+const refusedAttempt = ({ code, detail }: Pick<Extract<PollResult, { kind: 'refused' }>, 'code' | 'detail'>) => {
+  const errorClass = code === 'content_policy_violation' ? 'content_policy' : 'rejected';
+  return { kind: 'refused', code, errorClass, detail: `HTTP 200, ${detail}`, status: 200 } as const;
+};
+
+/** Results that are there count. Without any, an error that the same answer tells decides. */
+const unlessError =
+  (read: ResultReader, { error }: MediaAnswers) =>
+  (json: unknown): UpstreamOutput[] | FailedAnswer | 'withheld' | null => {
+    const value = read(json);
+    const isThere = Array.isArray(value) && value.length > 0;
+    return isThere || value === null || error(json, 200) === null ? value : null;
+  };
+
+/**
+ * What the answer to a submit says. A job with an id and a state is accepted. Otherwise an error that the answer tells comes first,
+ * then the id. Without an id, the results or the failure that the answer shows still decide.
+ */
+export function submitResult(
+  outcome: Parameters<typeof readMediaOutcome>[0],
+  toOperation: (id: string) => Operation,
+  answers: MediaAnswers,
+  mayWait: boolean,
+): SubmitResult {
+  const read = (json: unknown): Submitted | null => {
+    const id = answers.jobId(json);
+    const state = answers.state(json);
+    const isJob = id !== undefined && state !== 'unnamed' && state !== 'unknown';
+    if (!isJob && answers.error(json, 200) !== null) return null;
+    if (id !== undefined && !mayWait) return { operation: toOperation(id) };
+    const end = toEnd(answers.result(json));
+    if (id === undefined) return end && { end };
+    return { operation: toOperation(id), ...(end?.kind === 'done' && { end }) };
+  };
+  const attempt = toSubmit(readMediaOutcome(outcome, read, answers.error));
+  if (attempt.kind !== 'ok') return attempt;
+  const { operation, end } = attempt.value;
+  if (end?.kind === 'done') return { kind: 'done', outputs: end.outputs, ...(operation && { operation }) };
+  if (operation) return { kind: 'ok', value: operation };
+  return end?.kind === 'refused' ? refusedAttempt(end) : failedAttempt(end?.detail ?? noOutput);
+}
+
+interface Submitted {
+  operation?: Operation;
+  end?: End;
+}
+type End = Extract<PollResult, { kind: 'done' | 'failed' | 'refused' }>;
+const toEnd = (result: PollResult | null): End | null =>
+  result?.kind === 'done' || result?.kind === 'failed' || result?.kind === 'refused' ? result : null;

@@ -1,0 +1,36 @@
+import { splitDataUri } from '../../domain/chat/chat.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import type { MediaInput, MediaRequest } from '../channel.ts';
+
+/**
+ * The URLs of a request's media inputs under the provider's names: the family's usual names, or the catalog's for this model. If
+ * a model has one list for all images, both image names are equal and `image` comes first in the list.
+ */
+export function namedInputs(
+  request: MediaRequest,
+  usualNames: Required<NonNullable<MediaRequest['inputNames']>>,
+): JsonObject {
+  const names = { ...usualNames, ...request.inputNames };
+  const { image, referenceImages = [], videoUrl, audioUrl } = request;
+  const hasOneList = names.image === names.reference_images;
+  const list = (hasOneList ? imagesOf(request) : referenceImages).map(({ url }) => url);
+  return {
+    ...(list.length > 0 && { [names.reference_images]: list }),
+    ...(image && !hasOneList && { [names.image]: image.url }),
+    ...(videoUrl && { [names.video_url]: videoUrl.url }),
+    ...(audioUrl && { [names.audio_url]: audioUrl.url }),
+  };
+}
+
+/** All images of a request, the first frame first. */
+export const imagesOf = ({ image, referenceImages = [] }: MediaRequest): MediaInput[] => [
+  ...(image ? [image] : []),
+  ...referenceImages,
+];
+
+/** The bytes of an input. Families that need bytes set `inputsAsBytes`, so a URL here is a bug. */
+export function inlineInput(input: MediaInput): { mimeType: string; base64: string } {
+  const inline = splitDataUri(input.url);
+  if (!inline) throw new Error('An input of this family must be a data URI.');
+  return inline;
+}

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import type { JsonObject } from '../domain/json.ts';
+import { anyNumber, type MediaTypes } from '../domain/tasks/media-support.ts';
+import { bearerAuthorization, type UpstreamCaller } from './upstream/call-upstream.ts';
+import type { Adapter, MediaInput, MediaRequest, StopOptions } from './channel.ts';
+import { onJob } from './upstream/family-calls.ts';
+import { mediaCalls } from './media/media-calls.ts';
+import { readMediaOutcome } from './media/media-outcome.ts';
+import { parsedBy, unconfirmedStop } from './media/poll.ts';
+import { SavedId, pathSegment } from './reading/job-id.ts';
+import { minimaxAnswers as answers } from './reading/minimax-answers.ts';
+
+/**
+ * MiniMax Hailuo (H3): video. Base URL `https://api.minimax.io/v2`, or `https://api.minimaxi.com/v2` in mainland China.
+ *
+ * Read on 2026-11-22: https://platform.minimax.io/docs/api-reference/video-generation-v2-list, …-query, …-delete and
+ * …-regeneration (the error bodies), and the wire format of @ai-sdk/minimax 3.0.45 (`minimax-video-model`).
+ *
+ * MiniMax cannot find a job by our key. A clip has either frames or references: the provider refuses both together.
+ */
+export function createMinimax(caller: UpstreamCaller): Adapter {
+  const { call, ask, submit, pollBy, probeBy } = mediaCalls(caller, { headers: bearerAuthorization, answers });
+  return {
+    async submitMedia(upstream, request, options) {
+      // MiniMax documents no idempotency key. The header helps to find a task in logs.
+      const headers = { 'idempotency-key': request.idempotencyKey };
+      return submit(upstream, { path: tasksPath, headers, body: toBody(request) }, (task_id) => ({ task_id }), options);
+    },
+
+    // An unknown task is a 500 with prose, not a 404 (`minimaxWords`).
+    pollMedia: pollBy(Job, queryPath),
+
+    cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, options: StopOptions) => {
+      // DELETE cancels a queued task, but it deletes the record and the clip of a finished one.
+      const before = await ask(upstream, queryPath(job), answers.state, options);
+      if (before.kind !== 'ok') return 'not_stopped';
+      if (before.value !== 'queued') return before.value === 'canceled' ? 'stopped' : 'not_stopped';
+      const path = `${tasksPath}/${pathSegment(job.task_id)}`;
+      const outcome = await call(upstream, { method: 'DELETE', path, signal: options.signal });
+      const answer = readMediaOutcome(outcome, parsedBy(Deleted), answers.error);
+      if (answer.kind !== 'ok') return unconfirmedStop(outcome);
+      // The task may have finished before the DELETE, and then its record is deleted.
+      return answer.value.status === 'cancelled' ? 'stopped' : 'unclear';
+    }),
+
+    probe: probeBy('/query/video_generation?page_num=1&page_size=1', TaskList),
+  };
+}
+
+const tasksPath = '/video_generation';
+
+/** A clip has the aspect ratio of its first frame. */
+export const minimaxMedia: MediaTypes = {
+  video: {
+    most: { image: 1, reference_images: anyNumber, video_url: 1, audio_url: 1 },
+    leavesOut: [{ parameter: 'ratio', beside: 'image' }],
+  },
+};
+
+function toBody(request: MediaRequest): JsonObject {
+  const { image, referenceImages = [], videoUrl, audioUrl } = request;
+  const part = (type: 'image_url' | 'video_url' | 'audio_url', input: MediaInput, role: string): JsonObject => ({
+    type,
+    [type]: { url: input.url },
+    role,
+  });
+  const { ratio, ...parameters } = request.parameters;
+  return {
+    ...parameters,
+    // A clip has the aspect ratio of its first frame.
+    ...(ratio !== undefined && !image && { ratio }),
+    model: request.model,
+    content: [
+      { type: 'text', text: request.prompt },
+      ...(image ? [part('image_url', image, 'first_frame')] : []),
+      ...referenceImages.map((reference) => part('image_url', reference, 'reference_image')),
+      ...(videoUrl ? [part('video_url', videoUrl, 'reference_video')] : []),
+      ...(audioUrl ? [part('audio_url', audioUrl, 'reference_audio')] : []),
+    ],
+  };
+}
+
+const Job = z.object({ task_id: SavedId });
+const queryPath = (job: z.infer<typeof Job>): string => `/query/video_generation/${pathSegment(job.task_id)}`;
+const Deleted = z.object({ status: z.string() });
+const TaskList = z.object({ items: z.array(z.unknown()).nullish(), total: z.number() });

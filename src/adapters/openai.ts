@@ -1,0 +1,250 @@
+import { z } from 'zod';
+import type {
+  ChatContent,
+  ChatMessage,
+  ChatPart,
+  ChatReply,
+  ChatUsage,
+  ResponseFormat,
+  ToolCall,
+  UpstreamChat,
+} from '../domain/chat/chat.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { Adapter } from './channel.ts';
+import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './upstream/call-upstream.ts';
+import { callIdOr, ModelList, count, fileName, resultText, filesAfterResults } from './chat/chat-call.ts';
+import { FailedAnswer } from './upstream/classify-outcome.ts';
+import { familyCalls } from './upstream/family-calls.ts';
+import { finishMeaning, openaiFinishWords } from './chat/finish-words.ts';
+import { readOpenaiError } from './upstream/openai-error.ts';
+import { openaiMedia } from './media/openai-media.ts';
+import { responsesSupports, toResponsesBody, toResponsesReply } from './chat/openai-responses.ts';
+import { responsesEvents } from './chat/openai-responses-stream.ts';
+import { openaiToolRules } from './chat/tool-words.ts';
+import { openaiEvents } from './chat/openai-stream.ts';
+import { forVendor, vendorWarnings } from './chat/openai-vendor-request.ts';
+import { openaiVendors } from './chat/openai-vendors.ts';
+import { wholeCounts } from './chat/total-tokens.ts';
+
+/**
+ * Chat completions of OpenAI and of compatible providers. Base URL `https://api.openai.com/v1`.
+ *
+ * Read on 2026-11-22: https://platform.openai.com/docs/api-reference/chat/create, …/chat/object,
+ * https://platform.openai.com/docs/guides/error-codes, the types of `openai` 7.57.0 and
+ * https://api-docs.deepseek.com/guides/thinking_mode.
+ *
+ * OpenAI's reasoning models refuse `max_tokens` and every temperature but 1. Compatible providers accept `max_tokens` only. The
+ * catalog says what a model accepts: `parameters: {max_tokens: {name: max_completion_tokens}, temperature: null}`.
+ */
+export function createOpenai(caller: UpstreamCaller): Adapter {
+  const { chatBy, chatStreamBy, probeBy, modelListBy } = familyCalls(caller, {
+    headers: bearerAuthorization,
+    toolRules: (request) => openaiToolRules(usesResponses(request) ? 64 : 40),
+    readError: readOpenaiError,
+  });
+  return {
+    chatSupports: {
+      httpsImages: true,
+      jsonObject: true,
+      jsonSchema: true,
+      seed: true,
+      topK: true,
+      serialToolCalls: true,
+      stopMax: 4,
+      blankStops: true,
+      toolsMax: 128,
+      documents: {},
+      extra: true,
+    },
+    responsesSupports,
+    chatVendors: openaiVendors,
+    chatWarnings: (request) => (usesResponses(request) ? [] : vendorWarnings(request)),
+    tokenizer: 'o200k',
+    stopsAtHangUp: true,
+    ...openaiMedia(caller),
+    chat: chatBy(pathOf, (request) => (usesResponses(request) ? toResponsesBody(request) : toBody(request)), replyOf),
+    chatStream: chatStreamBy(pathOf, toStreamBody, {
+      events: (request) => (usesResponses(request) ? responsesEvents() : openaiEvents({ toUsage })),
+      reply: replyOf,
+    }),
+    probe: probeBy('/models', ModelList),
+    listModels: modelListBy('/models', ModelList, ({ data }) => ({ names: data.map(({ id }) => id), next: null })),
+  };
+}
+
+const usesResponses = ({ traits }: UpstreamChat): boolean => traits?.api === 'responses';
+const pathOf = (request: UpstreamChat): string => (usesResponses(request) ? '/responses' : '/chat/completions');
+const replyOf = (json: unknown, request: UpstreamChat) =>
+  usesResponses(request) ? toResponsesReply(json) : toReply(json);
+
+function toBody(asked: UpstreamChat): RequestBody {
+  const request = forVendor(asked);
+  const { responseFormat: format, toolChoice: choice } = request;
+  return {
+    // First, so that a further field cannot replace a priced one.
+    ...taken(request, request.extra),
+    model: request.model,
+    messages: toMessages(request).map((message) => taken(request, message)),
+    ...named(request, 'max_tokens', request.maxTokens),
+    ...named(request, 'temperature', request.temperature),
+    top_p: request.topP,
+    ...taken(request, { top_k: request.topK, stop: request.stop, n: 1 }),
+    ...named(request, 'seed', request.seed),
+    ...named(request, 'user', request.user),
+    ...(request.tools.length > 0 && {
+      tools: request.tools.map(({ name, description, parameters, strict }) => ({
+        type: 'function',
+        function: { name, description, parameters, strict },
+      })),
+      parallel_tool_calls: request.parallelToolCalls,
+      tool_choice: typeof choice === 'object' ? { type: 'function', function: { name: choice.name } } : choice,
+    }),
+    response_format: format && toFormat(format),
+    stream: false,
+    ...request.fixed,
+  };
+}
+
+/** Without `include_usage` a streamed chat completion has no counts. */
+const toStreamBody = (request: UpstreamChat): RequestBody =>
+  usesResponses(request)
+    ? { ...toResponsesBody(request), stream: true }
+    : { ...toBody(request), stream: true, ...taken(forVendor(request), { stream_options: { include_usage: true } }) };
+
+function toFormat({ type, ...schema }: ResponseFormat): RequestBody {
+  return type === 'json_schema' ? { type, json_schema: schema } : { type };
+}
+
+/** The fields without those that the catalog maps to null for the vendor: some refuse a field that they do not know (Mistral). */
+const taken = ({ parameters }: UpstreamChat, fields: RequestBody): RequestBody =>
+  Object.fromEntries(Object.entries(fields).filter(([key]) => parameters?.[key] !== null));
+
+function named(request: UpstreamChat, key: string, value: JsonValue | undefined): JsonObject {
+  const rule = request.parameters?.[key];
+  if (rule === null) return {};
+  const names = rule ? [rule].flat().map(({ name }) => name) : [key];
+  return value === undefined ? {} : Object.fromEntries(names.map((name) => [name, value]));
+}
+
+/**
+ * DeepSeek and Kimi refuse an agent loop without the thoughts of its earlier turns, and take a blank for thoughts that the client
+ * dropped. Without tools they ignore thoughts, and most other providers refuse the field.
+ */
+function toMessages({ messages, traits }: UpstreamChat): RequestBody[] {
+  const keeps = traits?.keeps_reasoning === true && messages.some(({ role }) => role === 'tool');
+  return filesAfterResults(messages).map((message) => ({
+    ...toMessage(message),
+    ...(keeps && message.role === 'assistant' && { reasoning_content: message.reasoning || ' ' }),
+  }));
+}
+
+function toMessage(message: ChatMessage): RequestBody {
+  if (message.role === 'tool') {
+    return { role: 'tool', tool_call_id: message.toolCallId, content: resultText(message) };
+  }
+  // OpenAI accepts `developer` and `system`, compatible providers accept `system` only.
+  const role = message.role === 'developer' ? 'system' : message.role;
+  const calls = message.role === 'assistant' ? message.toolCalls.map(toToolCall) : [];
+  return {
+    role,
+    content: message.content && toContent(message.content),
+    name: message.name,
+    tool_calls: calls.length > 0 ? calls : undefined,
+  };
+}
+
+/** One text is sent as text, because some compatible providers take no list of parts. */
+function toContent(content: ChatContent): string | (JsonObject | RequestBody)[] {
+  if (typeof content === 'string') return content;
+  const [first] = content;
+  return content.length === 1 && first?.type === 'text' ? first.text : content.map(toPart);
+}
+
+function toPart(part: ChatPart): JsonObject | RequestBody {
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  return part.type === 'document'
+    ? { type: 'file', file: { filename: fileName(part), file_data: part.url } }
+    : { type: 'image_url', image_url: { url: part.url, detail: part.detail } };
+}
+
+const toToolCall = ({ id, name, arguments: text }: ToolCall): JsonObject => ({
+  id,
+  type: 'function',
+  function: { name, arguments: text },
+});
+
+const TextPart = z.object({ type: z.string(), text: z.string().nullish() });
+const Message = z.object({
+  /** Some compatible providers send a list of parts. */
+  content: z.union([z.string(), z.array(TextPart)]).nullish(),
+  refusal: z.string().nullish(),
+  /** DeepSeek's name for the thoughts, and OpenRouter's and newer vLLM's. */
+  reasoning_content: z.string().nullish().catch(null),
+  reasoning: z.string().nullish().catch(null),
+  tool_calls: z
+    .array(
+      z.object({
+        id: z.string().nullish(),
+        function: z.object({
+          name: z.string().min(1),
+          /** JSON text. Some compatible providers send an object. */
+          arguments: z.union([z.string(), z.record(z.string(), z.json())]).nullish(),
+        }),
+      }),
+    )
+    .nullish(),
+});
+const Completion = z.object({
+  choices: z.array(z.object({ message: Message, finish_reason: z.string().nullish() })).min(1),
+  usage: z.unknown().optional(),
+});
+const Usage = z.object({
+  prompt_tokens: count,
+  /** DeepSeek. */
+  prompt_cache_hit_tokens: count,
+  completion_tokens: count,
+  total_tokens: count,
+  prompt_tokens_details: z.object({ cached_tokens: count, cache_write_tokens: count }).nullish().catch(null),
+  completion_tokens_details: z.object({ reasoning_tokens: count }).nullish().catch(null),
+});
+
+function toReply(json: unknown): ChatReply | FailedAnswer | null {
+  const completion = Completion.safeParse(json).data;
+  const choice = completion?.choices[0];
+  if (!choice) return null;
+  const { message } = choice;
+  const finishReason = finishMeaning(openaiFinishWords, choice.finish_reason) ?? 'stop';
+  if (finishReason === 'failed') return null;
+  if (finishReason === 'malformed') return new FailedAnswer(choice.finish_reason ?? '');
+  const text = Array.isArray(message.content)
+    ? message.content.map((part) => part.text ?? '').join('')
+    : (message.content ?? null);
+  const thoughts = message.reasoning_content || message.reasoning;
+  return {
+    content: text,
+    ...(thoughts && { reasoning: thoughts }),
+    refusal: message.refusal ?? null,
+    toolCalls: (message.tool_calls ?? []).map(({ id, function: called }) => ({
+      id: callIdOr(id),
+      name: called.name,
+      arguments:
+        typeof called.arguments === 'string' ? called.arguments || '{}' : JSON.stringify(called.arguments ?? {}),
+    })),
+    finishReason,
+    usage: toUsage(completion.usage),
+  };
+}
+
+function toUsage(json: unknown): ChatUsage | null {
+  const usage = Usage.safeParse(json).data;
+  if (!usage || (usage.prompt_tokens === null && usage.completion_tokens === null)) return null;
+  const cached = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? undefined;
+  const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? undefined;
+  const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage;
+  return {
+    ...wholeCounts({ prompt, completion, total, cached, reasoning }),
+    cachedTokens: cached,
+    cacheWriteTokens: usage.prompt_tokens_details?.cache_write_tokens ?? undefined,
+    reasoningTokens: reasoning,
+  };
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import type { JsonObject } from '../domain/json.ts';
+import { anyNumber, type MediaTypes } from '../domain/tasks/media-support.ts';
+import { bearerAuthorization, type UpstreamCaller } from './upstream/call-upstream.ts';
+import type { Adapter, MediaInput, MediaRequest, StopOptions } from './channel.ts';
+import { onJob } from './upstream/family-calls.ts';
+import { mediaCalls } from './media/media-calls.ts';
+import { unconfirmedStop } from './media/poll.ts';
+import { SavedId, pathSegment } from './reading/job-id.ts';
+import { seedanceAnswers as answers } from './reading/seedance-answers.ts';
+
+/**
+ * Seedance on BytePlus ModelArk, base URL `https://ark.ap-southeast.bytepluses.com/api/v3`, or on Volcengine Ark, base URL
+ * `https://ark.cn-beijing.volces.com/api/v3`. Video only.
+ *
+ * Read on 2026-11-21: https://docs.byteplus.com/en/docs/ModelArk/1520757 (create), …/1521309 (retrieve), …/1521675 (list),
+ * …/1521720 (cancel or delete) and …/1299023 (error codes).
+ *
+ * Seedance 2: the fields of @ai-sdk/bytedance 1.0.29, read on 2026-11-22. BytePlus sells it as `dreamina-seedance-2-0-260128`,
+ * Volcengine as `doubao-seedance-2-0-260128`.
+ *
+ * Ark cannot find a job by our key. The URL of a result is valid for a day.
+ */
+export function createSeedance(caller: UpstreamCaller): Adapter {
+  const { call, ask, submit, pollBy, probeBy } = mediaCalls(caller, { headers: bearerAuthorization, answers });
+  return {
+    async submitMedia(upstream, request, options) {
+      // Ark ignores this header. It helps to find a task in logs.
+      const headers = { 'idempotency-key': request.idempotencyKey };
+      const body = { ...request.parameters, model: request.model, content: toContent(request) };
+      return submit(upstream, { path: tasksPath, headers, body }, (task_id) => ({ task_id }), options);
+    },
+
+    pollMedia: pollBy(Job, pathOf),
+
+    cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, options: StopOptions) => {
+      // DELETE cancels a queued task, but it deletes the record and the result of a finished one.
+      const before = await ask(upstream, pathOf(job), answers.state, options);
+      if (before.kind !== 'ok') return 'not_stopped';
+      if (before.value !== 'queued') return before.value === 'canceled' ? 'stopped' : 'not_stopped';
+      const outcome = await call(upstream, { method: 'DELETE', path: pathOf(job), signal: options.signal });
+      const isAccepted = outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300;
+      if (!isAccepted) return unconfirmedStop(outcome);
+      // The task may have finished before the DELETE, and then its record is deleted.
+      const after = await ask(upstream, pathOf(job), answers.state, options);
+      if (after.kind !== 'ok' || after.value === 'queued') return 'unclear';
+      return after.value === 'canceled' ? 'stopped' : 'not_stopped';
+    }),
+
+    probe: probeBy(`${tasksPath}?page_num=1&page_size=1`, TaskList),
+  };
+}
+
+const tasksPath = '/contents/generations/tasks';
+
+export const seedanceMedia: MediaTypes = {
+  video: { most: { image: 1, reference_images: anyNumber, video_url: 1, audio_url: 1 } },
+};
+
+function toContent(request: MediaRequest): JsonObject[] {
+  const part = (type: 'image_url' | 'video_url' | 'audio_url', input: MediaInput, role: string): JsonObject => ({
+    type,
+    [type]: { url: input.url },
+    role,
+  });
+  return [
+    { type: 'text', text: request.prompt },
+    ...(request.image ? [part('image_url', request.image, 'first_frame')] : []),
+    ...(request.referenceImages ?? []).map((image) => part('image_url', image, 'reference_image')),
+    ...(request.videoUrl ? [part('video_url', request.videoUrl, 'reference_video')] : []),
+    ...(request.audioUrl ? [part('audio_url', request.audioUrl, 'reference_audio')] : []),
+  ];
+}
+
+const Job = z.object({ task_id: SavedId });
+const pathOf = (job: z.infer<typeof Job>): string => `${tasksPath}/${pathSegment(job.task_id)}`;
+const TaskList = z.object({ items: z.array(z.unknown()).nullish(), total: z.number() });

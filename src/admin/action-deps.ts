@@ -1,0 +1,43 @@
+import type { Config } from '../config/load-config.ts';
+import type { Database } from '../db/database.ts';
+import type { Deps } from '../deps.ts';
+
+/** The dependencies of actions by what they need. The command line opens them for one action, an API server has all of them. */
+export interface ActionDeps {
+  /** For actions that only read the catalog's files, without an installation. */
+  catalogSettings: { config: Pick<Config, 'catalog' | 'accounting'> };
+  /** The database alone, without the secrets, so that these actions also run where no secrets are configured. */
+  database: { db: Database; config: Omit<Config, 'secrets'> };
+  /** The database, and the keys to seal, digest and sign with. */
+  secrets: SecretsDeps;
+  /** For ending a task: the ledger, the workflows and the providers. */
+  upstreams: UpstreamDeps;
+  /**
+   * The dependencies of a worker, for actions that run a worker's job. A run that takes longer than `answerWithinSeconds` continues after
+   * the answer.
+   */
+  worker: UpstreamDeps & Pick<Deps, 'callbackSlots' | 'egress' | 'files'> & { answerWithinSeconds: number };
+  /** For a local action that is a client of a gateway. */
+  listener: { listen: (asked: ListenRequest) => Promise<ListenCount> };
+}
+
+export interface ListenRequest {
+  /** URLs of this machine. Each callback is sent to the first one where a server listens. */
+  targets: readonly string[];
+  /** Absent: that of the environment or of `npm start`. */
+  apiKey: string | undefined;
+  baseUrl: string | undefined;
+}
+
+/** How the servers of this machine answered. */
+export interface ListenCount {
+  accepted: number;
+  refused: number;
+}
+
+/** Opens what a action needs. */
+export type OpenDeps = <Need extends keyof ActionDeps>(need: Need) => Promise<ActionDeps[Need]>;
+
+type SecretsDeps = Pick<Deps, 'db' | 'config' | 'sealer' | 'urls'>;
+type UpstreamDeps = SecretsDeps &
+  Pick<Deps, 'ledger' | 'logger' | 'metrics' | 'tracer' | 'workflows' | 'channels' | 'adapters'>;

@@ -1,0 +1,49 @@
+import { listOf } from '../../schemas/list.ts';
+import { auditPosition, listAudit, type AuditRow } from '../../db/operators/list-audit.ts';
+import { differences } from '../../domain/operators/differences.ts';
+import { AuditEntry } from '../schemas/audit.ts';
+import { group, option, action } from '../define-action.ts';
+import { shortText } from '../input.ts';
+import { pageInput } from '../page-input.ts';
+import { time } from '../plain-text.ts';
+import { jsonRow, listReport } from '../report.ts';
+
+/** `tollgate audit …`: the changes that operators made. */
+export const audit = group('the log of changes by operators', () => ({ list }));
+
+const list = action({
+  summary: 'list changes by operators, newest first',
+  input: {
+    subject: option('<id>', shortText.optional()).describe('show only this project, key, channel or task'),
+    by: option('<name>', shortText.optional()).describe('show only the changes of this actor'),
+    action: option('<action>', shortText.optional()).describe('show only this kind of change, such as keys.revoke'),
+    ...pageInput('audit', 50, auditPosition),
+  },
+  route: { method: 'GET', path: '/audit', role: 'viewer' },
+  answer: listOf(AuditEntry),
+  needs: 'database',
+  async run({ db }, { subject, by: actor, action, ...page }) {
+    return listReport(
+      await listAudit(db, { subject, actor, action }, page),
+      ({ id, at, actor: by, action: what, subject: about, ...entry }) => ({
+        ...{ id, at: time(at), actor: by, action: what, subject: about },
+        change: shortened(changeText(entry)),
+        detail: shortened(JSON.stringify(entry.detail)),
+      }),
+      { list: 'audit', nothing: 'There are no changes yet.', toDocument: jsonRow },
+    );
+  },
+});
+
+/** `rpm 30 → null, budget null → 500`, without the members that stayed as they were. */
+function changeText({ before, after }: Pick<AuditRow, 'before' | 'after'>): string {
+  const members = differences(before ?? {}, after ?? {}).map(({ path, before: was, after: is }) =>
+    before === null
+      ? `${path} ${JSON.stringify(is)}`
+      : `${path} ${JSON.stringify(was ?? null)} → ${JSON.stringify(is ?? null)}`,
+  );
+  return members.join(', ');
+}
+
+/** Short enough for one line; `--json` has the whole text. */
+const shortened = (text: string): string => (text.length > 160 ? `${text.slice(0, 159)}…` : text);

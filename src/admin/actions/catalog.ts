@@ -1,0 +1,246 @@
+import { z } from 'zod';
+import { listOf } from '../../schemas/list.ts';
+import { applyCatalog } from '../../services/catalog/apply-catalog.ts';
+import { compareWithPriceList } from '../../services/catalog/compare-prices.ts';
+import { readCatalog } from '../../services/catalog/load-catalog.ts';
+import { UnknownToOperator } from '../../services/operator-error.ts';
+import type { Database } from '../../db/database.ts';
+import { listModels } from '../../db/catalog/models.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
+import { modelMargins, type Margin } from '../../domain/catalog/margins.ts';
+import { describeCombination } from '../../domain/tasks/offered-combinations.ts';
+import type { ComparedMapping } from '../../domain/catalog/price-comparison.ts';
+import { AppliedCatalog, CatalogCheck, CatalogEntry as Entry, ComparedPrices } from '../schemas/catalog.ts';
+import { group, option, readFrom, action } from '../define-action.ts';
+import { shortText, text } from '../input.ts';
+import { clean, table, usd } from '../plain-text.ts';
+import { listReport, wholeList, type ListReport } from '../report.ts';
+
+const Entries = listOf(Entry);
+
+/** `tollgate catalog …`: the models on offer. */
+export const catalog = group('the models on offer, with their prices', () => ({ check, compare, apply, list, show }));
+
+// A path may be longer than a name.
+const path = text().min(1, 'must not be empty');
+
+/** The text of a catalog, or of each of its files. */
+const content = readFrom(
+  'catalog',
+  z
+    .union([z.string(), z.array(z.strictObject({ file: z.string().optional(), text: z.string() }))])
+    .transform((given) => (typeof given === 'string' ? [{ text: given }] : given)),
+).describe('YAML file with the catalog, or a folder with several');
+
+const check = action({
+  summary:
+    'report the errors of a catalog and what each model earns; exits 1 if a request costs more than the client pays',
+  input: { catalog: content },
+  example: { catalog: 'models: []' },
+  route: { method: 'POST', path: '/catalog/check', role: 'viewer' },
+  answer: CatalogCheck,
+  needs: 'catalogSettings',
+  run({ config }, { catalog: texts }) {
+    const { creditValueMicroUsd } = config.accounting;
+    const { entries, warnings } = readCatalog(texts);
+    const models = entries.map((entry) => ({ entry, ...modelMargins(entry, creditValueMicroUsd) }));
+    const losses = models.flatMap(({ entry, losses: own }) => own.map((loss) => ({ model: entry.model.id, loss })));
+    const data = models.map(({ entry, margins, losses: own }) => ({
+      model: entry.model.id,
+      type: entry.model.type,
+      status: entry.model.status,
+      loss_ok: lossReasons(entry),
+      margins: margins.map(marginDocument),
+      losses: own.map(marginDocument),
+    }));
+    const lines = models.flatMap(({ entry, margins }) => margins.map((margin) => marginLine(entry.model.id, margin)));
+    const refused = losses.length > 0;
+    return {
+      document: {
+        ok: !refused,
+        models: entries.length,
+        credit_value_micro_usd: creditValueMicroUsd,
+        losses: losses.length,
+        data,
+        warnings,
+      },
+      text: [
+        table(lines),
+        '',
+        `The catalog is valid: ${entries.length} models. A credit is worth ${usd(creditValueMicroUsd)} USD.`,
+        ...warningLines(warnings),
+        ...entries.flatMap((entry) =>
+          Object.entries(lossReasons(entry)).map(
+            ([family, why]) => `loss_ok: ${entry.model.id} at ${family}: ${clean(why)}`,
+          ),
+        ),
+        ...losses.map(({ model, loss }) => `loss: ${lossLine(model, loss)}`),
+      ].join('\n'),
+      refused,
+    };
+  },
+});
+
+/** Why a model may cost more than the client pays, by family. */
+const lossReasons = ({ private: { loss_ok: whole, upstream } }: CatalogEntry): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(upstream).flatMap(([family, { loss_ok: own = whole }]) =>
+      own === undefined ? [] : [[family, own]],
+    ),
+  );
+
+const marginDocument = ({ price, cost, margin, ...about }: Margin) => ({
+  ...about,
+  price_micro_usd: price,
+  cost_micro_usd: cost,
+  margin_micro_usd: margin,
+});
+
+const marginLine = (model: string, { request, unit, family, asked, credits, price, cost, margin }: Margin) => ({
+  model,
+  request: unit === 'request' ? request : `${request} ${unit}`,
+  family,
+  asked: describeCombination(asked),
+  credits,
+  price_usd: usd(price),
+  cost_usd: usd(cost),
+  margin_usd: usd(margin),
+  margin: `${Math.round((100 * margin) / price)} %`,
+});
+
+const lossLine = (model: string, { unit, family, asked, price, cost }: Margin): string =>
+  `${model} at ${family ?? 'any family'}, ${unit === 'request' ? '' : `${unit}, `}${describeCombination(asked)}: ` +
+  `costs ${usd(cost)} USD and is sold for ${usd(price)} USD. Change the price, or say why in loss_ok.`;
+
+const compare = action({
+  summary: "compare the costs with LiteLLM's price list; exits 1 if one differs by more than 1 %",
+  input: {
+    file: path.optional().describe('YAML file with the catalog, or a folder with several (default: CATALOG_FILE)'),
+    prices: option('<file>', path.describe('model_prices_and_context_window.json')),
+  },
+  route: { local: 'compares two files of this machine' },
+  answer: ComparedPrices,
+  needs: 'catalogSettings',
+  async run({ config }, { file: path = config.catalog.file, prices }) {
+    const mappings = await compareWithPriceList({ catalog: path, prices });
+    const differing = mappings.filter(({ status }) => status === 'differs');
+    const count = (status: ComparedMapping['status']) => mappings.filter((mapping) => mapping.status === status).length;
+    const rows = differing.flatMap(({ model, family, key, prices: compared }) =>
+      compared
+        .filter(({ differs }) => differs)
+        .map(({ item, ours, listed }) => ({
+          model,
+          family,
+          key,
+          item,
+          ours_usd: dollars(ours),
+          listed_usd: dollars(listed),
+        })),
+    );
+    const explained = mappings.flatMap(({ status, model, family, why = '' }) =>
+      status === 'explained' ? [`differs: ${model} at ${family}: ${clean(why)}`] : [],
+    );
+    const named = (status: ComparedMapping['status']) =>
+      mappings.filter((mapping) => mapping.status === status).map(({ model, family }) => `${model} (${family})`);
+    return {
+      document: {
+        ok: differing.length === 0,
+        data: mappings.map(({ prices: compared, ...mapping }) => ({
+          ...mapping,
+          prices: compared.map(({ item, ours, listed, differs }) => ({
+            item,
+            cost_micro_usd: ours,
+            listed_micro_usd: listed,
+            differs,
+          })),
+        })),
+      },
+      text: [
+        table(rows, 'No cost differs from the list by more than 1 %.'),
+        '',
+        `${count('equal')} mappings are as listed, ${explained.length} differ for a reason, ${differing.length} differ.`,
+        ...explained,
+        ...(count('unknown') > 0 ? [`Not in the list: ${named('unknown').join(', ')}.`] : []),
+        ...(count('not_comparable') > 0 ? [`Priced by other units there: ${named('not_comparable').join(', ')}.`] : []),
+      ].join('\n'),
+      refused: differing.length > 0,
+    };
+  },
+});
+
+/** Listed prices may have fractions of a millionth. */
+const dollars = (microUsd: number): string => String(Number((microUsd / 1e6).toPrecision(6)));
+
+const apply = action({
+  summary: 'check a catalog, then replace the models with it',
+  input: { catalog: content },
+  example: { catalog: 'models: []' },
+  route: { method: 'PUT', path: '/catalog', role: 'operator' },
+  answer: AppliedCatalog,
+  needs: 'database',
+  async run(deps, { catalog: texts }, actor) {
+    const applied = await applyCatalog(deps, { texts, actor });
+    const changes = (['added', 'changed', 'removed'] as const).filter((change) => applied[change].length > 0);
+    const lines = changes.map((change) => `${change}: ${applied[change].join(', ')}`);
+    return {
+      document: applied,
+      text: [...(lines.length > 0 ? lines : ['Nothing changed.']), ...warningLines(applied.warnings)].join('\n'),
+    };
+  },
+});
+
+const list = action({
+  summary: 'list the models of the catalog',
+  input: {},
+  route: { method: 'GET', path: '/catalog', role: 'viewer' },
+  answer: Entries,
+  needs: 'database',
+  run: ({ db }) => listEntries(db),
+});
+
+const show = action({
+  summary: 'list the models of the catalog, or show one model in full',
+  input: { model: shortText.optional().describe('id of a model') },
+  route: { method: 'GET', path: '/catalog/:model', role: 'viewer' },
+  answer: Entry,
+  localAnswer: Entries,
+  refusals: ['not_found'],
+  needs: 'database',
+  async run({ db }, { model }) {
+    if (model === undefined) return listEntries(db);
+    const entry = (await listModels(db)).find((candidate) => candidate.model.id === model);
+    if (!entry) throw new UnknownToOperator(`The catalog has no model ${model}.`);
+    return { document: toDocument(entry), text: JSON.stringify(toDocument(entry), null, 2) };
+  },
+});
+
+const listEntries = async (db: Database): Promise<ListReport<z.input<typeof Entry>>> =>
+  listReport(wholeList(await listModels(db)), toLine, {
+    list: 'catalog',
+    nothing: 'The catalog is empty.',
+    toDocument,
+  });
+
+const toLine = (entry: CatalogEntry) => ({
+  id: entry.model.id,
+  type: entry.model.type,
+  status: entry.model.status,
+  public: entry.private.public ? 'yes' : 'no',
+  credits: priceOf(entry),
+  groups: entry.private.groups.join(','),
+  adapters: Object.keys(entry.private.upstream).join(','),
+});
+
+/** As in the file. */
+const toDocument = (entry: CatalogEntry) => ({ ...entry.model, private: entry.private });
+
+function priceOf({ model: { pricing, parameters } }: CatalogEntry): string {
+  if (pricing.unit === 'tokens') {
+    return `${pricing.credits_per_1k_input_tokens} in, ${pricing.credits_per_1k_output_tokens} out per 1k`;
+  }
+  const prices = parameters.pricingRules?.map(({ credits }) => credits) ?? [pricing.credits_per_request];
+  const [low, high] = [Math.min(...prices), Math.max(...prices)];
+  return low === high ? String(low) : `${low} to ${high}`;
+}
+
+const warningLines = (warnings: readonly string[]): string[] => warnings.map((warning) => `warning: ${clean(warning)}`);

@@ -1,0 +1,230 @@
+import type { z } from 'zod';
+import { listOf } from '../../schemas/list.ts';
+import { adapterFamilies } from '../../adapters/registry.ts';
+import { addChannel } from '../../services/channels/add-channel.ts';
+import { OperatorError } from '../../services/operator-error.ts';
+import { setChannelEnabled } from '../../services/channels/set-channel-enabled.ts';
+import { setChannel } from '../../services/channels/set-channel.ts';
+import { testChannel, type ChannelTest } from '../../services/channels/test-channel.ts';
+import { listModels } from '../../db/catalog/models.ts';
+import { listChannelStates, type ChannelReason, type ChannelState } from '../../db/channels/channel-settings.ts';
+import type { Deps } from '../../deps.ts';
+import { channelStateWords } from '../../domain/channels/channel-state.ts';
+import { Channel as ListedChannel, ChannelSettings, SwitchedChannel, TestedChannel } from '../schemas/channels.ts';
+import { group, option, readFrom, action } from '../define-action.ts';
+import { count, names, onOff, shortText, text } from '../input.ts';
+import { clean, time } from '../plain-text.ts';
+import { factsReport, jsonRow, listReport, wholeList, type Report } from '../report.ts';
+import { history } from './channel-history.ts';
+import { freeCall, verify } from './verify-channel.ts';
+
+/** `tollgate channels …`: the configured upstream providers. */
+export const channels = group('the configured upstream providers', () => ({
+  list,
+  add,
+  set,
+  test,
+  verify,
+  history,
+  enable: setEnabled(true, 'let a channel serve new requests'),
+  disable: setEnabled(false, 'give a channel no new requests; accepted jobs continue'),
+}));
+
+const list = action({
+  summary: 'list channels by priority, with the state of each and the reason for it',
+  input: {},
+  route: { method: 'GET', path: '/channels', role: 'viewer' },
+  answer: listOf(ListedChannel),
+  needs: 'database',
+  async run({ db }) {
+    const rows = (await listChannelStates(db)).map((row) => ({ ...row, state: stateOf(row) }));
+    return listReport(
+      wholeList(rows),
+      ({ name, reasons, ...row }) => ({
+        name,
+        ...jsonRow(row),
+        groups: row.groups.join(','),
+        enabled: row.enabled ? 'yes' : 'no',
+        list_check: row.listCheck ? 'on' : 'off',
+        state: [channelStateWords[row.state], ...reasons.map(reasonText)].join('; '),
+      }),
+      { list: 'channels', nothing: 'There are no channels.', toDocument: jsonRow },
+    );
+  },
+});
+
+/** The most serious state of a channel. `open` means that its circuit breaker is tripped for some model: `reasons` names it. */
+function stateOf({ enabled, reasons }: ChannelState): 'ready' | 'disabled' | ChannelReason['kind'] {
+  if (!enabled) return 'disabled';
+  return stateOrder.find((kind) => reasons.some((reason) => reason.kind === kind)) ?? 'ready';
+}
+
+const stateOrder = ['resting', 'open', 'alarm', 'not_drawn', 'half_open'] as const;
+
+function reasonText({ kind, model, reason, since, until, failures, opens }: ChannelReason): string {
+  const parts = [
+    `${channelStateWords[kind]} for ${model === '*' ? 'all models' : model}`,
+    since === null ? '' : `since ${time(since) ?? ''}`,
+    until === null ? '' : `until ${time(until) ?? ''}`,
+    kind === 'open' || kind === 'half_open' ? `tripped ${opens} times, ${failures} failures since` : '',
+    reason === null ? '' : `(${reason})`,
+  ];
+  return parts.filter(Boolean).join(' ');
+}
+
+const families = Object.keys(adapterFamilies);
+const credentialHelp = 'API key of the provider; - reads it from stdin and so keeps it out of the shell history';
+const smallNumber = count(0, 10_000);
+
+const channelName = shortText
+  .refine((name) => /^[\w.:-]{1,63}$/.test(name), 'must be letters, digits and . _ : - only, at most 63')
+  .refine((name) => !name.startsWith('chn_'), 'must not start with chn_');
+const family = shortText.refine((name) => families.includes(name), `must be one of ${families.join(', ')}`);
+const baseUrl = shortText
+  .refine(isPlainUrl, 'must be an http or https URL without user, query and fragment')
+  .transform((url) => url.replace(/\/+$/, ''));
+const credential = text().trim().min(1, 'must not be empty').max(16_000, 'must have at most 16000 characters');
+
+const listCheckHelp = "on: a model that the provider's model list lacks is not drawn; off: the list decides nothing";
+
+function isPlainUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, username, password, search, hash } = new URL(value);
+  return (protocol === 'https:' || protocol === 'http:') && `${username}${password}${search}${hash}` === '';
+}
+
+const add = action({
+  summary: 'add a channel, which serves requests immediately',
+  input: {
+    name: option('<name>', channelName).describe('name for operators; clients never see it'),
+    adapter: option('<family>', family).describe(`provider family: ${families.join(', ')}`),
+    baseUrl: option('<url>', baseUrl).describe('URL that the paths of the adapter are appended to'),
+    credential: readFrom('stdin', option('<secret>', credential)).describe(credentialHelp),
+    groups: option('<names>', names).describe('serve the models in these groups of the catalog, as a,b'),
+    priority: option('<number>', smallNumber.default(1)).describe('lower numbers are tried first (default: 1)'),
+    weight: option('<number>', smallNumber.default(1)).describe(
+      'share among channels of one priority; 0 is never drawn (default: 1)',
+    ),
+    listCheck: option('<on|off>', onOff.default(true)).describe(`${listCheckHelp} (default: on)`),
+  },
+  example: {
+    name: 'openai-main',
+    adapter: 'openai',
+    base_url: 'https://api.openai.com/v1',
+    credential: 'sk-proj-example',
+    groups: ['default'],
+  },
+  route: { method: 'POST', path: '/channels', role: 'owner' },
+  answer: ChannelSettings,
+  refusals: ['action_refused'],
+  needs: 'secrets',
+  async run(deps, input, actor) {
+    const { channelId } = await addChannel(deps, { ...input, credential: sendable(input.credential), actor });
+    return changed(deps, `Added ${input.name}.`, channelId, input);
+  },
+});
+
+const channel = shortText.describe('name or id of the channel');
+
+const set = action({
+  summary: 'change a channel; a new credential or URL also resets its health',
+  input: {
+    channel,
+    name: option('<name>', channelName.exactOptional()).describe('name for operators'),
+    adapter: option('<family>', family.exactOptional()).describe(`provider family: ${families.join(', ')}`),
+    baseUrl: option('<url>', baseUrl.exactOptional()).describe('URL that the paths of the adapter are appended to'),
+    credential: readFrom('stdin', option('<secret>', credential.exactOptional())).describe(credentialHelp),
+    groups: option('<names>', names.exactOptional()).describe('serve the models in these groups only, as a,b'),
+    priority: option('<number>', smallNumber.exactOptional()).describe('lower numbers are tried first'),
+    weight: option('<number>', smallNumber.exactOptional()).describe(
+      'share among channels of one priority; 0 is never drawn',
+    ),
+    listCheck: option('<on|off>', onOff.exactOptional()).describe(listCheckHelp),
+  },
+  example: { priority: 2, weight: 10 },
+  route: {
+    method: 'PATCH',
+    path: '/channels/:channel',
+    role: 'operator',
+    ownerInput: ['credential', 'baseUrl', 'adapter'],
+  },
+  answer: ChannelSettings,
+  refusals: ['not_found', 'action_refused'],
+  needs: 'secrets',
+  async run(deps, { channel: named, credential: key, ...plain }, actor) {
+    const changes = { ...plain, ...(key !== undefined && { credential: sendable(key) }) };
+    const { channelId, channel: now, credentialChanged } = await setChannel(deps, { channel: named, changes, actor });
+    const sentence = `Changed ${now.name}${credentialChanged ? ', including its credential' : ''}.`;
+    return changed(deps, sentence, channelId, now);
+  },
+});
+
+/** The credential is sent in a header unchanged, so it must be printable ASCII. */
+function sendable(secret: string): string {
+  if (/^[\x20-\x7e]+$/.test(secret)) return secret;
+  throw new OperatorError('A credential must be one line of printable ASCII characters.');
+}
+
+type Channel = Omit<Parameters<typeof addChannel>[1], 'credential' | 'actor'>;
+
+/** Reports the channel without its credential. */
+async function changed(
+  { db }: Pick<Deps, 'db'>,
+  sentence: string,
+  channelId: string,
+  { name, adapter, baseUrl: base_url, groups, priority, weight, listCheck: list_check = true }: Channel,
+): Promise<Report<z.input<typeof ChannelSettings>>> {
+  const known = (await listModels(db)).flatMap((entry) => entry.private.groups);
+  const idle = groups.filter((group) => !known.includes(group));
+  const about = { channel_id: channelId, name, adapter, base_url, groups, priority, weight, list_check };
+  return factsReport(sentence, about, {
+    shown: { groups: groups.join(',') },
+    warnings: idle.length === 0 ? [] : [`No model of the catalog is in ${idle.join(', ')}.`],
+  });
+}
+
+const test = action({
+  summary: 'call a provider in a way that costs nothing; exits 1 unless the call succeeds',
+  input: { channel },
+  route: { method: 'POST', path: '/channels/:channel/test', role: 'operator' },
+  answer: TestedChannel,
+  refusals: ['not_found', 'action_refused'],
+  needs: 'upstreams',
+  async run(deps, { channel: named }) {
+    const tested = await testChannel(deps, named);
+    const { channelId, name, adapter } = tested;
+    const call = freeCall(tested);
+    return {
+      document: { channel_id: channelId, name, adapter, ...call },
+      text: clean(testText(tested)),
+      refused: !call.ok,
+    };
+  },
+});
+
+function testText({ name, adapter, answer, tookMs }: ChannelTest): string {
+  if (answer.kind === 'ok') return `${name} answers and accepts the credential (${tookMs} ms).`;
+  if (answer.kind === 'not_offered')
+    return `The adapter ${adapter} has no call that costs nothing, so ${name} was not tested.`;
+  const status = answer.status === undefined ? '' : `, status ${answer.status}`;
+  return `${name} failed: ${answer.errorClass}${status}. ${answer.detail}`;
+}
+
+const setEnabled = (enabled: boolean, summary: string) =>
+  action({
+    summary,
+    input: { channel },
+    route: { method: 'POST', path: `/channels/:channel/${enabled ? 'enable' : 'disable'}`, role: 'operator' },
+    answer: SwitchedChannel,
+    refusals: ['not_found'],
+    needs: 'database',
+    async run(deps, { channel: named }, actor) {
+      const switched = await setChannelEnabled(deps, { channel: named, enabled, actor });
+      const name = clean(switched.name);
+      const word = enabled ? 'enabled' : 'disabled';
+      return {
+        document: jsonRow(switched),
+        text: switched.changed ? `${name} is now ${word}.` : `${name} is already ${word}. Nothing changed.`,
+      };
+    },
+  });

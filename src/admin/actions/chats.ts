@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { listOf } from '../../schemas/list.ts';
+import { showChat, type ChatCall } from '../../services/chat/show-chat.ts';
+import { chatOutcomes, type ChatView } from '../../db/chat/chats.ts';
+import { chatPosition, listChats } from '../../db/chat/list-chats.ts';
+import { chatEndReasons } from '../../domain/chat/chat-end-reason.ts';
+import { ChatRow, ChatTimeline } from '../schemas/chats.ts';
+import { group, option, action } from '../define-action.ts';
+import { pastMoment, shortText, unixSecondsOf } from '../input.ts';
+import { pageInput } from '../page-input.ts';
+import { facts, table, time } from '../plain-text.ts';
+import { jsonRow, listReport } from '../report.ts';
+
+/** `tollgate chats …`: chats whose credits were held, and why each ended as it did. Prompts and answers are not stored. */
+export const chats = group('chats and why they ended as they did', () => ({ list, show }));
+
+const list = action({
+  summary: 'list chats, those that run and then those that ended, newest first',
+  input: {
+    project: option('<id>', shortText.optional()).describe('show only this project'),
+    key: option('<id>', shortText.optional()).describe('show only the chats of this key'),
+    model: option('<id>', shortText.optional()).describe('show only this model'),
+    channel: option('<name>', shortText.optional()).describe('show only chats for which this channel was called'),
+    outcome: option('<outcome>', z.enum(chatOutcomes).optional()).describe('show only this outcome'),
+    reason: option('<reason>', z.enum(chatEndReasons).optional()).describe(
+      'show only chats that ended for this reason',
+    ),
+    createdAfter: option('<time>', pastMoment.optional()).describe(
+      'show only chats that began at this time or later, such as 2h (ago)',
+    ),
+    createdBefore: option('<time>', pastMoment.optional()).describe('show only chats that began before this time'),
+    ...pageInput('chats', 50, chatPosition),
+  },
+  route: { method: 'GET', path: '/chats', role: 'viewer' },
+  answer: listOf(ChatRow),
+  needs: 'database',
+  async run({ db }, { project, key, model, channel, outcome, reason, createdAfter, createdBefore, ...page }) {
+    const filter = {
+      ...{ projectId: project, keyId: key, modelId: model, channel, outcome, reason },
+      createdFrom: unixSecondsOf(createdAfter),
+      createdBefore: unixSecondsOf(createdBefore),
+    };
+    const toLine = (chat: ChatView) => {
+      const { credits, input_tokens: input, output_tokens: output } = chatRow(chat);
+      return {
+        request_id: chat.requestId,
+        project_id: chat.projectId,
+        model: chat.modelId,
+        outcome: chat.outcome,
+        reason: chat.reason,
+        channels: chat.channels.join(', '),
+        tokens: input === null ? null : `${input}+${output}`,
+        charged: credits.charged,
+        refunded: credits.refunded,
+        created_at: time(chat.startedAt),
+        took_ms: chat.tookMs,
+      };
+    };
+    return listReport(await listChats(db, filter, page), toLine, {
+      list: 'chats',
+      nothing: 'No chat matches.',
+      toDocument: chatRow,
+    });
+  },
+});
+
+const show = action({
+  summary: 'show a chat, its calls to providers, and why it ended as it did',
+  input: {
+    id: shortText.describe(
+      'request id of the chat, such as req_…: the header x-request-id of its answer; or the id of the answer itself',
+    ),
+  },
+  route: { method: 'GET', path: '/chats/:id', role: 'viewer' },
+  answer: ChatTimeline,
+  refusals: ['not_found'],
+  needs: 'database',
+  async run(deps, { id }) {
+    const { chat, explanation, calls, ledger } = await showChat(deps, id);
+    const row = chatRow(chat);
+    const about = facts({
+      ...row,
+      channels: chat.channels.join(', '),
+      credits: Object.entries(row.credits)
+        .map(([name, credits]) => `${name} ${credits}`)
+        .join(', '),
+      created_at: time(chat.startedAt),
+      ended_at: time(chat.endedAt),
+      expires_at: time(chat.expiresAt),
+    });
+    const entries = ledger.map(({ at, kind, credits, reason, reference }) => ({
+      ...{ at: time(at), kind, credits },
+      reason: reason ?? reference,
+    }));
+    return {
+      document: { ...row, explanation, expires_at: chat.expiresAt, attempts_detail: calls.map(jsonRow), ledger },
+      text: [explanation, about, callTable(calls), table(entries, 'No credits were moved yet.')].join('\n\n'),
+    };
+  },
+});
+
+const callTable = (calls: readonly ChatCall[]): string =>
+  table(
+    calls.map(({ startedAt, endedAt: _endedAt, outcome, ...call }) => ({
+      ...jsonRow(call),
+      outcome: outcome ?? 'running',
+      started_at: time(startedAt),
+    })),
+    'The rows of its calls are deleted.',
+  );
+
+const isCharged = ({ outcome }: ChatView): boolean => outcome === 'succeeded' || outcome === 'incomplete';
+
+/** A chat as `--json` shows it. */
+const chatRow = (chat: ChatView): z.input<typeof ChatRow> => ({
+  request_id: chat.requestId,
+  project_id: chat.projectId,
+  key_id: chat.keyId,
+  model: chat.modelId,
+  outcome: chat.outcome,
+  reason: chat.reason,
+  channels: chat.channels,
+  input_tokens: isCharged(chat) ? (chat.inputTokens ?? 0) : null,
+  output_tokens: isCharged(chat) ? (chat.outputTokens ?? 0) : null,
+  usage_estimated: chat.usageEstimated,
+  credits: {
+    reserved: chat.creditsHeld,
+    charged: chat.creditsCharged,
+    refunded: chat.outcome === 'refunded' ? chat.creditsHeld : chat.creditsGivenBack,
+  },
+  cost_micro_usd: chat.costMicroUsd,
+  created_at: chat.startedAt,
+  ended_at: chat.endedAt,
+  took_ms: chat.tookMs,
+});

@@ -1,0 +1,76 @@
+import { addCredits, showCredits, type Credits } from '../../services/projects/add-credits.ts';
+import { adjustCredits } from '../../services/projects/adjust-credits.ts';
+import { AdjustedCredits, Credits as Account } from '../schemas/credits.ts';
+import { group, option, action } from '../define-action.ts';
+import { count, shortText } from '../input.ts';
+import { facts } from '../plain-text.ts';
+import { factsReport } from '../report.ts';
+
+/** `tollgate credits …`: the account of a project. */
+export const credits = group('the account of a project', () => ({ add, adjust, show }));
+
+const project = option('<id>', shortText).describe('project that owns the account');
+
+const add = action({
+  summary: 'add credits, once per reference',
+  input: {
+    project,
+    amount: option('<credits>', count()).describe('whole number of credits'),
+    reference: option('<text>', shortText).describe('payment reference; a second call with the same one adds nothing'),
+  },
+  example: { project: 'prj_01ky4m8r5t0v2x6z9b3d7f1h4k', amount: 5_000, reference: 'invoice-17' },
+  route: { method: 'POST', path: '/credits', role: 'operator' },
+  answer: Account,
+  refusals: ['not_found', 'action_refused'],
+  needs: 'database',
+  async run(deps, { project: projectId, amount, reference }, actor) {
+    const account = await addCredits(deps, { projectId, amount, reference, actor });
+    const said = account.added
+      ? `Added ${amount} credits to ${projectId}.`
+      : `The reference ${reference} was already added. Nothing changed.`;
+    return factsReport(said, toDocument(account));
+  },
+});
+
+const adjust = action({
+  summary: 'give back credits that a task or chat was charged, once per reason',
+  input: {
+    task: option('<id>', shortText).describe('task id (task_…) or request id of a chat (req_…)'),
+    reason: option('<text>', shortText).describe('why; a second call with the same reason gives nothing back'),
+    amount: option('<credits>', count().optional()).describe('give back only this many (default: all that remain)'),
+  },
+  example: { task: 'task_01ky4m8r5t0v2x6z9b3d7f1h4k', reason: 'ticket 4711: the picture was blank' },
+  route: { method: 'POST', path: '/credits/adjust', role: 'operator' },
+  answer: AdjustedCredits,
+  refusals: ['not_found', 'action_refused'],
+  needs: 'database',
+  async run(deps, { task: requestId, reason, amount = null }, actor) {
+    const { projectId, given, charged, givenInAll, balance } = await adjustCredits(deps, {
+      requestId,
+      amount,
+      reason,
+      actor,
+    });
+    const said =
+      given > 0
+        ? `Gave ${given} credits back to ${projectId}.`
+        : `Credits were already given back for this reason. Nothing changed.`;
+    const about = { task_id: requestId, project_id: projectId, given, charged, given_in_all: givenInAll, balance };
+    return factsReport(said, about);
+  },
+});
+
+const show = action({
+  summary: 'show the balance of a project, and how much of it is reserved',
+  input: { project },
+  route: { method: 'GET', path: '/credits', role: 'viewer' },
+  answer: Account,
+  refusals: ['not_found'],
+  needs: 'database',
+  async run(deps, { project: projectId }) {
+    const document = toDocument(await showCredits(deps, projectId));
+    return { document, text: facts(document) };
+  },
+});
+
+const toDocument = ({ projectId, balance, reserved }: Credits) => ({ project_id: projectId, balance, reserved });

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { listOf } from '../../schemas/list.ts';
+import { presentDelivery } from '../../services/callbacks/list-deliveries.ts';
+import { deliveryStates } from '../../domain/callbacks/delivery-state.ts';
+import { listAllDeliveries, type ListedDelivery } from '../../db/callbacks/list-deliveries.ts';
+import { ListedDelivery as Listed } from '../schemas/callbacks.ts';
+import { group, option, action } from '../define-action.ts';
+import { shortText } from '../input.ts';
+import { pageInput } from '../page-input.ts';
+import { time } from '../plain-text.ts';
+import { listReport } from '../report.ts';
+
+/** `tollgate deliveries …`: the callbacks of tasks. */
+export const deliveries = group('the callbacks of tasks', () => ({ list }));
+
+const list = action({
+  summary: 'list callbacks with their tries, newest first',
+  input: {
+    project: option('<id>', shortText.optional()).describe('show only this project'),
+    task: option('<id>', shortText.optional()).describe('show only this task'),
+    state: option('<state>', z.enum(deliveryStates).optional()).describe('show only callbacks in this state'),
+    ...pageInput('all-deliveries'),
+  },
+  route: { method: 'GET', path: '/deliveries', role: 'viewer' },
+  answer: listOf(Listed),
+  needs: 'database',
+  async run({ db }, { project: projectId, task: taskId, state, ...page }) {
+    const toLine = (delivery: ListedDelivery & { taskId: string; projectId: string }) => ({
+      delivery_id: delivery.id,
+      task_id: delivery.taskId,
+      project_id: delivery.projectId,
+      state: delivery.state,
+      tries: delivery.attempts,
+      last_status: delivery.lastStatus,
+      created_at: time(delivery.createdAt),
+      next_attempt_at: time(delivery.nextAttemptAt),
+    });
+    return listReport(await listAllDeliveries(db, { projectId, taskId, state }, page), toLine, {
+      list: 'all-deliveries',
+      nothing: 'There are no callbacks.',
+      toDocument: (delivery) => ({
+        ...presentDelivery(delivery),
+        task_id: delivery.taskId,
+        project_id: delivery.projectId,
+      }),
+    });
+  },
+});

@@ -1,0 +1,229 @@
+import { z } from 'zod';
+import { listOf } from '../../schemas/list.ts';
+import { createKey } from '../../services/projects/create-key.ts';
+import { revokeKey } from '../../services/projects/revoke-key.ts';
+import { rotateKey } from '../../services/projects/rotate-key.ts';
+import { setKey } from '../../services/projects/set-key.ts';
+import { listModels } from '../../db/catalog/models.ts';
+import { keyStates, listKeys, type KeyRow } from '../../db/projects/keys.ts';
+import type { Deps } from '../../deps.ts';
+import { isAllowed } from '../../domain/catalog/model-names.ts';
+import { CreatedKey, Key, KeyLimits, RevokedKey, RotatedKey } from '../schemas/keys.ts';
+import { flag, group, option, action } from '../define-action.ts';
+import { cleared, count, ipRanges, metadataPairs, moment, names, scopeNames, shortText, smallCount } from '../input.ts';
+import { pageInput, sortInput } from '../page-input.ts';
+import { time } from '../plain-text.ts';
+import { factsReport, jsonRow, listReport } from '../report.ts';
+
+/** `tollgate keys …`: API keys and their limits. */
+export const keys = group('API keys and their limits', () => ({ create, list, set, rotate, revoke }));
+
+const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().default(null);
+
+const create = action({
+  summary: 'create a key and show its secret, this once',
+  input: {
+    project: option('<id>', shortText).describe('project that pays'),
+    name: option('<name>', shortText.default('')).describe('display name'),
+    metadata: option('<pairs>', metadataPairs.exactOptional()).describe('notes of yours, as team=ads,env=test or JSON'),
+    scopes: option('<names>', scopeNames.exactOptional()).describe(
+      'what the key may do: some of chat,media,read (default: all)',
+    ),
+    ip: option('<ranges>', orNull(ipRanges)).describe(
+      'accept the key only from these addresses, as 203.0.113.0/24,2001:db8::1 (default: any)',
+    ),
+    models: option('<ids>', orNull(names)).describe('allow only these models, as a,b (default: all)'),
+    rpm: option('<requests>', cleared(smallCount)).describe(
+      'allow this many POST requests in any 60 seconds, or none (default: KEY_RPM_DEFAULT, else unlimited)',
+    ),
+    budget: option('<credits>', orNull(count(0))).describe(
+      'allow this many credits over its lifetime (default: unlimited)',
+    ),
+    budgetDaily: option('<credits>', orNull(count(0))).describe(
+      'allow this many credits each day, UTC (default: unlimited)',
+    ),
+    budgetMonthly: option('<credits>', orNull(count(0))).describe(
+      'allow this many credits each month, UTC (default: unlimited)',
+    ),
+    inFlight: option('<requests>', cleared(smallCount)).describe(
+      'allow this many tasks and chats in flight, or none (default: KEY_IN_FLIGHT_DEFAULT, else the limit of its project)',
+    ),
+    expires: option('<time>', orNull(moment)).describe(
+      'expire at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d (default: never)',
+    ),
+  },
+  example: {
+    project: 'prj_01ky4m8r5t0v2x6z9b3d7f1h4k',
+    name: 'web',
+    scopes: ['chat', 'media'],
+    rpm: 600,
+    budget_monthly: 50_000,
+  },
+  route: { method: 'POST', path: '/keys', role: 'owner' },
+  answer: CreatedKey,
+  refusals: ['not_found'],
+  needs: 'secrets',
+  async run(deps, { project: projectId, inFlight, expires: expiresAt, ip, ...limits }, actor) {
+    const { keyId, apiKey } = await createKey(deps, {
+      projectId,
+      ...limits,
+      ipRanges: ip,
+      ...(inFlight !== undefined && { inFlightMax: inFlight }),
+      expiresAt,
+      actor,
+    });
+    return factsReport(
+      `Created a key of ${projectId}. Store its secret now: it is not shown again.`,
+      { key_id: keyId, api_key: apiKey },
+      { warnings: await oddities(deps, limits.models, expiresAt) },
+    );
+  },
+});
+
+const list = action({
+  summary: 'list keys with their limits and usage, without secrets',
+  input: {
+    project: option('<id>', shortText.optional()).describe('show only this project'),
+    state: option('<state>', z.enum(keyStates).optional()).describe('show only keys in this state'),
+    ...sortInput,
+    ...pageInput('keys', 1_000),
+  },
+  route: { method: 'GET', path: '/keys', role: 'viewer' },
+  answer: listOf(Key),
+  needs: 'database',
+  async run({ db }, { project: projectId, state, sort, ...page }) {
+    const toLine = (row: KeyRow) => ({
+      key_id: row.keyId,
+      project_id: row.projectId,
+      name: row.name,
+      state: row.state,
+      secret: row.prefix === null ? null : `${row.prefix}…${row.last4 ?? ''}`,
+      scopes: row.scopes.join(','),
+      ip: row.ipRanges?.join(',') ?? 'any',
+      models: row.models?.join(',') ?? 'all',
+      rpm: row.rpm,
+      in_flight: row.inFlightMax === null ? row.inFlight : `${row.inFlight} of ${row.inFlightMax}`,
+      budget: row.budget,
+      spent: row.spent,
+      reserved: row.reserved,
+      today: ofBudget(row.usedToday, row.budgetDaily),
+      month: ofBudget(row.usedThisMonth, row.budgetMonthly),
+      expires_at: time(row.expiresAt),
+      last_used_at: time(row.lastUsedAt),
+    });
+    const rows = await listKeys(db, { projectId, state, sort }, page);
+    return listReport(rows, toLine, { list: 'keys', nothing: 'There are no keys.', toDocument: jsonRow });
+  },
+});
+
+const ofBudget = (used: number, budget: number | null): number | string =>
+  budget === null ? used : `${used} of ${budget}`;
+
+const id = shortText.describe('key id, such as key_…');
+
+const set = action({
+  summary: 'change the limits of a key; `none` removes a limit',
+  input: {
+    id,
+    name: option('<name>', shortText.exactOptional()).describe('display name'),
+    metadata: option('<pairs>', cleared(metadataPairs)).describe(
+      'notes of yours, as team=ads,env=test or JSON, or none',
+    ),
+    scopes: option('<names>', scopeNames.exactOptional()).describe('what the key may do: some of chat,media,read'),
+    ip: option('<ranges>', cleared(ipRanges)).describe(
+      'accept the key only from these addresses, as 203.0.113.0/24,2001:db8::1; none accepts it from any',
+    ),
+    models: option('<ids>', cleared(names)).describe('allow only these models, as a,b; none allows all'),
+    rpm: option('<requests>', cleared(smallCount)).describe('allow this many POST requests in any 60 seconds, or none'),
+    budget: option('<credits>', cleared(count(0))).describe(
+      'allow this many credits over its lifetime, including those already spent, or none',
+    ),
+    budgetDaily: option('<credits>', cleared(count(0))).describe('allow this many credits each day, UTC, or none'),
+    budgetMonthly: option('<credits>', cleared(count(0))).describe('allow this many credits each month, UTC, or none'),
+    inFlight: option('<requests>', cleared(smallCount)).describe('allow this many tasks and chats in flight, or none'),
+    expires: option('<time>', cleared(moment)).describe(
+      'expire at 2030-01-31, 2030-01-31T12:00:00Z, after 12h, 30d, or none',
+    ),
+  },
+  example: { rpm: null, budget_daily: 2_000, expires: '2030-01-31' },
+  route: { method: 'PATCH', path: '/keys/:id', role: 'operator' },
+  answer: KeyLimits,
+  refusals: ['not_found', 'action_refused'],
+  needs: 'database',
+  async run(deps, { id: keyId, inFlight, expires, ip, metadata, ...same }, actor) {
+    const limits = await setKey(deps, {
+      keyId,
+      changes: {
+        ...same,
+        ...(metadata !== undefined && { metadata: metadata ?? {} }),
+        ...(ip !== undefined && { ipRanges: ip }),
+        ...(inFlight !== undefined && { inFlightMax: inFlight }),
+        ...(expires !== undefined && { expiresAt: expires }),
+      },
+      actor,
+    });
+    return factsReport(
+      `Changed ${keyId}.`,
+      { key_id: keyId, ...jsonRow(limits) },
+      {
+        shown: {
+          ip_ranges: limits.ipRanges?.join(',') ?? 'any',
+          models: limits.models?.join(',') ?? 'all',
+          expires_at: time(limits.expiresAt),
+        },
+        warnings: await oddities(deps, same.models, expires),
+      },
+    );
+  },
+});
+
+/** Warns about values that are allowed but may be a mistake. A model may be added later, and a test may want an expired key. */
+async function oddities(
+  { db }: Pick<Deps, 'db'>,
+  models: string[] | null = null,
+  expires: Date | null = null,
+): Promise<string[]> {
+  const known = models ? await listModels(db) : [];
+  const unknown = models?.filter((model) => !known.some((entry) => isAllowed([model], entry))) ?? [];
+  return [
+    ...(unknown.length > 0
+      ? [
+          `The catalog has no ${unknown.join(', ')}; it has ${known.length > 0 ? known.map(({ model }) => model.id).join(', ') : 'no models yet'}.`,
+        ]
+      : []),
+    ...(expires && expires.getTime() <= Date.now() ? ['The key has already expired.'] : []),
+  ];
+}
+
+const rotate = action({
+  summary: 'give a key a new secret and show it once; the old secret works for 24 more hours',
+  input: { id, now: flag().describe('end the old secret immediately, because it has leaked') },
+  route: { method: 'POST', path: '/keys/:id/rotate', role: 'owner' },
+  answer: RotatedKey,
+  refusals: ['not_found', 'action_refused'],
+  needs: 'secrets',
+  async run(deps, { id: keyId, now }, actor) {
+    const rotated = await rotateKey(deps, { keyId, now, actor });
+    return factsReport(`Gave ${keyId} a new secret. Store it now: it is not shown again.`, jsonRow(rotated), {
+      shown: { previous_until: time(rotated.previousUntil) },
+    });
+  },
+});
+
+const revoke = action({
+  summary: 'revoke a key immediately and permanently',
+  input: { id },
+  route: { method: 'POST', path: '/keys/:id/revoke', role: 'operator' },
+  answer: RevokedKey,
+  refusals: ['not_found'],
+  needs: 'database',
+  async run(deps, { id: asked }, actor) {
+    const revoked = await revokeKey(deps, { keyId: asked, actor });
+    const { keyId, revokedAt, changed } = revoked;
+    const at = time(revokedAt) ?? '';
+    return {
+      document: jsonRow(revoked),
+      text: changed ? `Revoked ${keyId}.` : `${keyId} was already revoked at ${at}. Nothing changed.`,
+    };
+  },
+});

@@ -1,0 +1,50 @@
+import { readOverview, type Earned } from '../../services/overview/read-overview.ts';
+import { Overview } from '../schemas/overview.ts';
+import { group, action } from '../define-action.ts';
+import { clean, table, time, usd } from '../plain-text.ts';
+import { jsonRow } from '../report.ts';
+
+/** `tollgate overview …`: how the gateway does. */
+export const overview = group('how the gateway does today, and what needs an operator', () => ({ show }));
+
+const show = action({
+  summary: 'show the traffic and the margin of today against yesterday, and every alarm with what to do',
+  input: {},
+  route: { method: 'GET', path: '/overview', role: 'viewer' },
+  answer: Overview,
+  needs: 'database',
+  async run(deps) {
+    const { alarms, hours, today, yesterday, ...about } = await readOverview(deps);
+    const days = table([toLine('today', today), toLine('yesterday, until this time', yesterday)]);
+    const needed = alarms.map(({ message, remedy, since, silence }) =>
+      [
+        `${message}${since === null ? '' : ` since ${time(since) ?? ''}`}.`,
+        silence === null ? remedy : `Silenced until ${time(silence.until) ?? ''}: ${clean(silence.reason)}`,
+      ].join(' '),
+    );
+    return {
+      document: {
+        ...jsonRow(about),
+        today: jsonRow(today),
+        yesterday: jsonRow(yesterday),
+        hours: hours.map(jsonRow),
+        alarms: alarms.map(({ silence, ...alarm }) => ({ ...alarm, silence: silence && jsonRow(silence) })),
+      },
+      text: [days, '', ...(needed.length > 0 ? needed : ['Nothing needs an operator.'])].join('\n'),
+    };
+  },
+});
+
+const toLine = (
+  day: string,
+  { requests, succeeded, failed, credits, costMicroUsd, marginMicroUsd, ...times }: Earned,
+) => ({
+  day,
+  ...{ requests, succeeded, failed, credits },
+  cost_usd: usd(costMicroUsd),
+  margin_usd: usd(marginMicroUsd),
+  p50_ms: rounded(times.p50Ms),
+  p95_ms: rounded(times.p95Ms),
+});
+
+const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { listOf } from '../../schemas/list.ts';
+import { createProject } from '../../services/projects/create-project.ts';
+import { rotateProjectSecret, showProjectSecret, type ProjectSecret } from '../../services/projects/project-secret.ts';
+import { setProjectEnabled } from '../../services/projects/set-project-enabled.ts';
+import { recordLook } from '../../db/operators/audit.ts';
+import { listProjects, type ProjectRow, type ProjectStatus } from '../../db/projects/projects.ts';
+import {
+  CreatedProject,
+  Project,
+  projectStatuses,
+  ProjectSecret as Secret,
+  SwitchedProject,
+} from '../schemas/projects.ts';
+import { flag, group, option, action } from '../define-action.ts';
+import { shortText } from '../input.ts';
+import { pageInput, sortInput } from '../page-input.ts';
+import { facts, time } from '../plain-text.ts';
+import { factsReport, jsonRow, listReport } from '../report.ts';
+
+/** `tollgate projects …`: projects, which own credits and keys. */
+export const projects = group('projects, which own credits and keys', () => ({
+  create,
+  list,
+  disable: setEnabled(false, 'reject all keys of a project; its running tasks finish and are charged'),
+  enable: setEnabled(true, 'accept the keys of a project again'),
+  secret: group('the secret that signs the callbacks of a project', () => ({ show: showSecret, rotate: rotateSecret })),
+}));
+
+const create = action({
+  summary: 'create a project with an empty account and show its callback secret',
+  input: { name: option('<name>', shortText).describe('display name') },
+  example: { name: 'Northern lights' },
+  route: { method: 'POST', path: '/projects', role: 'owner' },
+  answer: CreatedProject,
+  needs: 'secrets',
+  async run(deps, { name }, actor) {
+    const { projectId, webhookSecret } = await createProject(deps, { name, actor });
+    return factsReport(`Created the project ${name}.`, { project_id: projectId, webhook_secret: webhookSecret });
+  },
+});
+
+const list = action({
+  summary: 'list projects with their credits',
+  input: {
+    status: option('<status>', z.enum(projectStatuses).optional()).describe('show only these projects'),
+    ...sortInput,
+    ...pageInput('projects', 1_000),
+  },
+  route: { method: 'GET', path: '/projects', role: 'viewer' },
+  answer: listOf(Project),
+  needs: 'database',
+  async run({ db }, { status, sort, ...page }) {
+    const toLine = (row: ProjectRow) => ({ ...jsonRow(row), created_at: time(row.createdAt) });
+    return listReport(await listProjects(db, { status, sort }, page), toLine, {
+      list: 'projects',
+      nothing: 'There are no projects.',
+      toDocument: jsonRow,
+    });
+  },
+});
+
+const id = shortText.describe('project id, such as prj_…');
+
+const setEnabled = (enabled: boolean, summary: string) =>
+  action({
+    summary,
+    input: { id },
+    route: { method: 'POST', path: `/projects/:id/${enabled ? 'enable' : 'disable'}`, role: 'operator' },
+    answer: SwitchedProject,
+    refusals: ['not_found'],
+    needs: 'database',
+    async run(deps, { id: asked }, actor) {
+      const { projectId, changed } = await setProjectEnabled(deps, { projectId: asked, enabled, actor });
+      const status: ProjectStatus = enabled ? 'active' : 'disabled';
+      return {
+        document: { project_id: projectId, status, changed },
+        text: changed ? `${projectId} is now ${status}.` : `${projectId} is already ${status}. Nothing changed.`,
+      };
+    },
+  });
+
+const showSecret = action({
+  summary: 'show the callback secret, and the previous one while both sign',
+  input: { id },
+  route: { method: 'GET', path: '/projects/:id/secret', role: 'owner' },
+  answer: Secret,
+  refusals: ['not_found', 'action_refused'],
+  needs: 'secrets',
+  async run(deps, { id: projectId }, actor) {
+    const secret = await showProjectSecret(deps, projectId);
+    // Showing a secret is recorded in the audit log, as a change is.
+    await recordLook(deps.db, { actor, action: 'projects.secret.show', subject: projectId });
+    return { document: jsonRow(secret), text: factsOf(secret) };
+  },
+});
+
+const rotateSecret = action({
+  summary: 'create a new callback secret; both secrets sign for 24 hours',
+  input: {
+    id,
+    force: flag().describe('rotate again during that overlap, which ends the older secret immediately'),
+  },
+  route: { method: 'POST', path: '/projects/:id/secret/rotate', role: 'owner' },
+  answer: Secret,
+  refusals: ['not_found', 'action_refused'],
+  needs: 'secrets',
+  async run(deps, { id: projectId, force }, actor) {
+    const secret = await rotateProjectSecret(deps, { projectId, force, actor });
+    return {
+      document: jsonRow(secret),
+      text: `Created a new callback secret for ${projectId}.\n\n${factsOf(secret)}`,
+    };
+  },
+});
+
+const factsOf = (secret: ProjectSecret) => facts({ ...jsonRow(secret), previous_until: time(secret.previousUntil) });

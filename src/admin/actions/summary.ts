@@ -1,0 +1,73 @@
+import { UnknownToOperator } from '../../services/operator-error.ts';
+import { readSummary, type SummaryRow } from '../../db/ledger/summaries.ts';
+import { Summary } from '../schemas/summary.ts';
+import { option, action } from '../define-action.ts';
+import { text } from '../input.ts';
+import { table, time, usd } from '../plain-text.ts';
+import { jsonRow } from '../report.ts';
+
+/** `tollgate summary`: what a month brought in and cost, per project, model and channel. */
+export const summary = action({
+  summary: 'show revenue and cost of a month, as last computed by the maintenance job',
+  input: {
+    month: option('<YYYY-MM>', text().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be a month such as 2030-01')).describe(
+      'month in UTC',
+    ),
+  },
+  route: { method: 'GET', path: '/summary', role: 'viewer' },
+  answer: Summary,
+  refusals: ['not_found'],
+  needs: 'database',
+  async run({ db }, { month }) {
+    const found = await readSummary(db, month);
+    if (!found) {
+      throw new UnknownToOperator(
+        `There is no summary of ${month}. The job scheduled-maintenance builds it every day.`,
+      );
+    }
+    const { rows, ...about } = found;
+    const totals = totalsOf(rows);
+    const lines = rows.map(({ projectId: project, model, channel, channelId, ...row }) => ({
+      project,
+      model,
+      channel: channel ?? channelId,
+      ...shown(row),
+    }));
+    if (lines.length > 0) lines.push({ project: 'total', model: '', channel: '', ...shown(totals) });
+    const state =
+      found.frozenAt === null
+        ? `Built ${time(found.builtAt)}. It is rebuilt every day until the 3rd of the next month.`
+        : `Frozen ${time(found.frozenAt)}.`;
+    return {
+      document: { ...jsonRow(about), data: rows.map(jsonRow), totals: jsonRow(totals) },
+      text: `${table(lines, 'There were no requests in this month.')}\n\n${state}`,
+    };
+  },
+});
+
+type Sums = Omit<SummaryRow, 'projectId' | 'model' | 'channel' | 'channelId'>;
+
+function totalsOf(rows: readonly SummaryRow[]): Sums {
+  const sum = (name: keyof Sums): number => rows.reduce((soFar, row) => soFar + row[name], 0);
+  return {
+    requests: sum('requests'),
+    successes: sum('successes'),
+    failures: sum('failures'),
+    creditsCharged: sum('creditsCharged'),
+    costMicroUsd: sum('costMicroUsd'),
+    marginMicroUsd: sum('marginMicroUsd'),
+    inputTokens: sum('inputTokens'),
+    outputTokens: sum('outputTokens'),
+  };
+}
+
+const shown = (sums: Sums) => ({
+  requests: sums.requests,
+  successes: sums.successes,
+  failures: sums.failures,
+  credits: sums.creditsCharged,
+  cost_usd: usd(sums.costMicroUsd),
+  margin_usd: usd(sums.marginMicroUsd),
+  input_tokens: sums.inputTokens,
+  output_tokens: sums.outputTokens,
+});

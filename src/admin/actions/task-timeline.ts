@@ -1,0 +1,123 @@
+import { listDeliveries } from '../../services/callbacks/list-deliveries.ts';
+import { UnknownToOperator } from '../../services/operator-error.ts';
+import { listLedgerEntries } from '../../services/projects/list-ledger-entries.ts';
+import { listAttemptDetails } from '../../db/tasks/attempt-details.ts';
+import type { Database } from '../../db/database.ts';
+import type { Config } from '../../config/load-config.ts';
+import { findResolution } from '../../db/tasks/resolutions.ts';
+import { findTask, findTraceParent, type TaskView } from '../../db/tasks/tasks.ts';
+import type { z } from 'zod';
+import { TaskTimeline, type TaskRow } from '../schemas/tasks.ts';
+import { action } from '../define-action.ts';
+import { shortText } from '../input.ts';
+import { facts, table, time } from '../plain-text.ts';
+import { jsonRow } from '../report.ts';
+
+/** `tollgate tasks timeline` */
+export const timeline = action({
+  summary: 'show what happened to a task, without its prompt and its results',
+  input: { id: shortText.describe('task id, such as task_…') },
+  route: { method: 'GET', path: '/tasks/:id', role: 'viewer' },
+  answer: TaskTimeline,
+  refusals: ['not_found'],
+  needs: 'database',
+  async run(deps, { id: taskId }) {
+    const task = await knownTask(deps.db, taskId);
+    const firstPage = { limit: rowsMax, after: null };
+    const [attempts, traceId, resolution, deliveries, ledger] = await Promise.all([
+      listAttemptDetails(deps.db, taskId),
+      traceIdOf(deps.db, taskId),
+      findResolution(deps.db, taskId),
+      listDeliveries(deps, taskId, firstPage),
+      listLedgerEntries(deps, { projectId: task.projectId, requestId: taskId }, firstPage),
+    ]);
+    // A provider's own words may quote the prompt.
+    const calls = attempts.map((attempt) => ({ ...attempt, detail: null }));
+    return {
+      document: {
+        ...taskRow(task),
+        attempts_detail: calls.map(jsonRow),
+        resolution,
+        workflow_url: workflowUrl(deps.config, taskId),
+        trace_id: traceId,
+        deliveries: deliveries.items,
+        ledger: ledger.items,
+      },
+      text: [
+        facts({
+          ...taskRow(task),
+          created_at: time(task.createdAt),
+          completed_at: time(task.completedAt),
+          trace_id: traceId,
+        }),
+        callTable(calls),
+        table(
+          ledger.items.map(({ at, kind, credits, balance_after }) => ({ at: time(at), kind, credits, balance_after })),
+          'No credits were moved yet.',
+        ),
+      ].join('\n\n'),
+    };
+  },
+});
+
+/** The page of the task's workflow, whose id is that of the task; null where the address of the Temporal UI is not known. */
+const workflowUrl = (
+  { development, temporal }: Pick<Config, 'development' | 'temporal'>,
+  taskId: string,
+): string | null =>
+  development.temporalUiUrl === ''
+    ? null
+    : `${development.temporalUiUrl}/namespaces/${temporal.namespace}/workflows/${taskId}`;
+
+/** More than one task has: its callback can be sent again by hand. */
+const rowsMax = 100;
+
+/** The trace from the create request to the callback; null if the task is not traced. */
+export async function traceIdOf(db: Database, taskId: string): Promise<string | null> {
+  // W3C Trace Context: version, trace id, span id, flags.
+  return (await findTraceParent(db, taskId))?.split('-')[1] ?? null;
+}
+
+export async function knownTask(db: Database, id: string): Promise<TaskView> {
+  const task = await findTask(db, id);
+  if (!task) throw new UnknownToOperator(`There is no task ${id}.`);
+  return task;
+}
+
+/** A task without its input and output. */
+export const taskRow = (task: TaskView): z.input<typeof TaskRow> => ({
+  task_id: task.id,
+  project_id: task.projectId,
+  type: task.type,
+  model: task.modelId,
+  status: task.status,
+  error_code: task.errorCode,
+  outcome_unknown: task.outcomeUnknown,
+  attempts: task.attempts,
+  credits: task.credits,
+  created_at: task.createdAt,
+  started_at: task.startedAt,
+  completed_at: task.completedAt,
+  request_id: task.requestId,
+});
+
+/** Every provider call of a task, for people. */
+export const callTable = (attempts: Awaited<ReturnType<typeof listAttemptDetails>>): string =>
+  table(
+    attempts.map((attempt) => ({
+      n: attempt.n,
+      channel: attempt.channel,
+      outcome: attempt.outcome ?? (attempt.nextPollAt === null ? 'running' : 'parked'),
+      error_class: attempt.errorClass,
+      status: attempt.status,
+      detail: attempt.detail,
+      code: attempt.code,
+      operation: attempt.operation,
+      cost_micro_usd: attempt.costMicroUsd,
+      started_at: time(attempt.startedAt),
+      submitted_at: time(attempt.submittedAt),
+      ended_at: time(attempt.endedAt),
+      next_poll_at: time(attempt.nextPollAt),
+    })),
+    'No channel was called.',
+  );

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { time, timeOrNull } from '../../schemas/time.ts';
+import { adminTokenStates } from '../../db/operators/admin-tokens.ts';
+import { roles } from '../../domain/operators/role.ts';
+import { changed } from './changed.ts';
+import { tokenId } from './ids.ts';
+
+/** A token without the token itself. */
+export const AdminToken = z
+  .object({
+    token_id: tokenId,
+    name: z.string(),
+    role: z.enum(roles),
+    state: z.enum(adminTokenStates),
+    prefix: z.string().describe('The first characters of the token.'),
+    last4: z.string(),
+    created_by: z.string(),
+    created_at: time,
+    expires_at: timeOrNull,
+    revoked_at: timeOrNull,
+    last_used_at: timeOrNull,
+  })
+  .meta({ id: 'AdminToken' });
+
+export const CreatedAdminToken = z
+  .object({
+    token_id: tokenId,
+    token: z.string().meta({ description: 'The token, which is shown only here.', examples: ['adm_…'] }),
+  })
+  .meta({ id: 'CreatedAdminToken' });
+
+export const RevokedAdminToken = z
+  .object({ token_id: tokenId, revoked_at: time, changed })
+  .meta({ id: 'RevokedAdminToken' });

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { ReadEntry } from '../../services/catalog/catalog-file-entry.ts';
+
+/** A model with what clients do not see. */
+export const CatalogEntry = ReadEntry.meta({ id: 'CatalogEntry' });
+
+const microUsd = z.int().describe('Micro-USD.');
+
+const Margin = z
+  .object({
+    request: z.enum(['cheapest', 'dearest', 'minimum']).describe('Of the requests of one `unit`, by their cost.'),
+    unit: z.enum(['request', '1,000 input tokens', '1,000 output tokens']),
+    family: z.string().nullable().describe('Null for the minimum of a chat, which no family decides.'),
+    asked: z.record(z.string(), z.unknown()).describe('The parameters that decide about the price and the cost.'),
+    credits: z.int(),
+    price_micro_usd: microUsd,
+    cost_micro_usd: microUsd,
+    margin_micro_usd: microUsd,
+  })
+  .meta({ id: 'Margin' });
+
+export const CatalogCheck = z
+  .object({
+    ok: z.boolean().describe('False if a request costs more than the client pays.'),
+    models: z.int(),
+    credit_value_micro_usd: z.int(),
+    losses: z.int(),
+    data: z.array(
+      z.object({
+        model: z.string(),
+        type: z.enum(['image', 'video', 'chat']),
+        status: z.string(),
+        loss_ok: z.record(z.string(), z.string()).describe('Why the model may lose, by family.'),
+        margins: z.array(Margin),
+        losses: z.array(Margin),
+      }),
+    ),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: 'CatalogCheck' });
+
+const ids = z.array(z.string());
+export const AppliedCatalog = z
+  .object({ added: ids, changed: ids, removed: ids, warnings: z.array(z.string()) })
+  .meta({ id: 'AppliedCatalog' });
+
+export const ComparedPrices = z.object({
+  ok: z.boolean(),
+  data: z.array(
+    z.object({
+      model: z.string(),
+      family: z.string(),
+      key: z.string().nullable(),
+      status: z.enum(['equal', 'differs', 'explained', 'unknown', 'not_comparable']),
+      why: z.string().optional(),
+      prices: z.array(
+        z.object({
+          item: z.string(),
+          cost_micro_usd: z.number(),
+          listed_micro_usd: z.number(),
+          differs: z.boolean(),
+        }),
+      ),
+    }),
+  ),
+});

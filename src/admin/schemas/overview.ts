@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { time } from '../../schemas/time.ts';
+import { Alarm } from './alarms.ts';
+
+const traffic = {
+  requests: z.int(),
+  succeeded: z.int(),
+  failed: z.int(),
+  credits: z.int().describe('Charged, less what was given back.'),
+  cost_micro_usd: z.int(),
+  margin_micro_usd: z.int(),
+  p50_ms: z.number().nullable().describe('Of the requests that succeeded, exact to 3 %. Null if none did.'),
+  p95_ms: z.number().nullable(),
+};
+
+const Traffic = z.object(traffic).meta({ id: 'Traffic' });
+
+export const Overview = z
+  .object({
+    at: time,
+    today: Traffic,
+    yesterday: Traffic,
+    hours: z.array(z.object({ at: time, ...traffic })).describe('Every hour from the beginning of yesterday to now.'),
+    alarms: z.array(Alarm),
+  })
+  .meta({ id: 'Overview' });

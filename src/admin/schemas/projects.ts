@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { time, timeOrNull } from '../../schemas/time.ts';
+import { changed } from './changed.ts';
+import { projectId } from './ids.ts';
+
+export const projectStatuses = ['active', 'disabled'] as const;
+
+export const Project = z
+  .object({
+    project_id: projectId,
+    name: z.string(),
+    status: z.enum(projectStatuses),
+    balance: z.int().describe('Credits that nothing holds.'),
+    reserved: z.int().describe('Credits that running requests hold.'),
+    created_at: time,
+  })
+  .meta({ id: 'Project' });
+
+const webhookSecret = z.string().meta({ description: 'Signs the callbacks.', examples: ['whsec_…'] });
+
+export const CreatedProject = z
+  .object({ project_id: projectId, webhook_secret: webhookSecret })
+  .meta({ id: 'CreatedProject' });
+
+export const SwitchedProject = z
+  .object({ project_id: projectId, status: z.enum(projectStatuses), changed })
+  .meta({ id: 'SwitchedProject' });
+
+export const ProjectSecret = z
+  .object({
+    project_id: projectId,
+    webhook_secret: webhookSecret,
+    previous_secret: z.string().nullable().describe('Also signs until `previous_until`. Null if only one signs.'),
+    previous_until: timeOrNull,
+  })
+  .meta({ id: 'ProjectSecret' });

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { time, timeOrNull } from '../../schemas/time.ts';
+
+const sums = {
+  requests: z.int(),
+  successes: z.int(),
+  failures: z.int(),
+  credits_charged: z.int(),
+  cost_micro_usd: z.int(),
+  margin_micro_usd: z.int(),
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+};
+
+const SummaryRow = z
+  .object({
+    project_id: z.string(),
+    model: z.string().describe('Empty for credits that belong to no model.'),
+    channel_id: z.string(),
+    channel: z.string().nullable().describe('Null if the channel was deleted or there was none.'),
+    ...sums,
+  })
+  .meta({ id: 'SummaryRow' });
+
+export const Summary = z
+  .object({
+    month: z.string().meta({ examples: ['2030-01'] }),
+    built_at: time,
+    frozen_at: timeOrNull.describe('Null while the month is rebuilt every day.'),
+    credit_value_micro_usd: z.int(),
+    data: z.array(SummaryRow),
+    totals: z.object(sums),
+  })
+  .meta({ id: 'Summary' });

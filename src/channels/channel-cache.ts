@@ -1,0 +1,81 @@
+import { noteModelList, type UnlistedModel } from '../db/channels/channel-mappings.ts';
+import { listChannels, type ChannelRow } from '../db/channels/channels.ts';
+import { unavailableUntilMs } from '../domain/channels/routing.ts';
+import { createCached } from '../caches/cached.ts';
+import { createChannelHistory, type ChannelHistory } from './channel-history.ts';
+import { CircuitBreaker, type BreakerDeps } from './circuit-breaker.ts';
+import { alarmOf } from '../domain/operators/alarm.ts';
+
+export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'begin' | 'note' | 'noteFreeCall'> {
+  /** The channels with their health, and the database's clock now. At most `keptMs` old. */
+  list(): Promise<{ channels: readonly ChannelRow[]; nowMs: number }>;
+  find(channelId: string): Promise<ChannelRow | null>;
+  /**
+   * The channel as it is known now, or null if no call may go to it. Only if its breaker was tripped for this model does this ask
+   * the database; the call is then the one probe, until it is noted or released.
+   */
+  claim(channel: ChannelRow, call: { modelId: string; projectId: string }): Promise<ChannelRow | null>;
+  /** Notes which models the provider's complete list lacks, and raises an alarm for each. Returns the models whose state changed. */
+  noteModelList: (channel: ChannelRow, lacking: readonly UnlistedModel[], isComplete: boolean) => Promise<ListNote>;
+  /** Counts an attempt that ended, for the charts of operators. */
+  count: ChannelHistory['count'];
+  forget(): void;
+  /** Writes what was counted. Call it before the process ends. */
+  flush(): Promise<void>;
+}
+
+interface ListNote {
+  marked: string[];
+  cleared: string[];
+}
+
+/** Keeps the channels and their health for `keptMs`, or until this process changes the health of one. */
+export function createChannelCache(
+  db: BreakerDeps['db'],
+  keptMs: number,
+  settings: BreakerDeps['settings'],
+  tools: Pick<BreakerDeps, 'logger' | 'probe'>,
+): ChannelCache {
+  const breaker = new CircuitBreaker({ ...tools, db, settings, changed: () => cached.forget() });
+  const cached = createCached(keptMs, async () => {
+    const { channels, nowMs } = await listChannels(db);
+    const at = performance.now();
+    breaker.restartTripped(channels);
+    return { channels, nowMs, at };
+  });
+  const history = createChannelHistory(db, tools.logger);
+  const list = async () => {
+    const { channels, nowMs, at } = await cached.get();
+    return { channels, nowMs: nowMs + (performance.now() - at) };
+  };
+  return {
+    list,
+    find: async (channelId) => (await list()).channels.find(({ id }) => id === channelId) ?? null,
+    async claim({ id }, call) {
+      const { channels, nowMs } = await list();
+      // The caller's row may be older than the cached one.
+      const channel = channels.find((one) => one.id === id);
+      if (!channel?.enabled || channel.notDrawn[call.modelId] !== undefined) return null;
+      if (unavailableUntilMs(channel, call.modelId) > nowMs) return null;
+      return (await breaker.claim(channel, call)) ? channel : null;
+    },
+    release: (channel, modelId) => breaker.release(channel, modelId),
+    begin: (channel, call) => breaker.begin(channel, call),
+    note: (channel, call, attempt) => breaker.note(channel, call, attempt),
+    noteFreeCall: (channel, startedAt, attempt) => breaker.noteFreeCall(channel, startedAt, attempt),
+    async noteModelList({ id, name }, lacking, isComplete) {
+      const changed = await noteModelList(db, id, lacking, isComplete);
+      if (changed.marked.length + changed.cleared.length > 0) cached.forget();
+      for (const modelId of changed.marked) {
+        tools.logger.error(
+          { ...alarmOf('unlisted'), channel_id: id, channel: name, model: modelId },
+          'a channel needs an operator',
+        );
+      }
+      return changed;
+    },
+    count: (channelId, attempt) => history.count(channelId, attempt),
+    forget: () => cached.forget(),
+    flush: () => history.flush(),
+  };
+}

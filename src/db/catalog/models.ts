@@ -1,0 +1,43 @@
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
+import type { Query, Statements } from '../database.ts';
+
+/** The applied catalog in its own order. It was checked before it was written. */
+export async function listModels(database: Statements): Promise<CatalogEntry[]> {
+  return database.query<CatalogEntry>('list-models', 'select entry as model, private from model order by position');
+}
+
+/**
+ * Makes the catalog exactly these entries, in the transaction of `query`. A success at a channel under a provider's name that an entry no
+ * longer has says nothing about the new name, so it is forgotten. Returns what changed.
+ */
+export async function replaceModels(
+  query: Query,
+  entries: CatalogEntry[],
+): Promise<{ added: string[]; changed: string[]; removed: string[] }> {
+  const rows = await query<{ id: string; change: 'added' | 'changed' | 'removed' }>(
+    'replace-models',
+    `with given as (
+       select m->'entry'->>'id' as id, ord as position, m->'entry' as entry, m->'private' as private
+       from jsonb_array_elements($1::jsonb) with ordinality as g (m, ord)
+     ), removed as (
+       delete from model where id not in (select id from given) returning id
+     ), upserted as (
+       insert into model (id, position, entry, private) select id, position, entry, private from given
+       on conflict (id) do update set position = excluded.position, entry = excluded.entry,
+         private = excluded.private, updated_at = clock_timestamp()
+         where (model.position, model.entry, model.private) is distinct from (excluded.position, excluded.entry, excluded.private)
+       returning id, xmax = 0 as inserted
+     ), renamed as (
+       update channel_mapping_state s set succeeded_at = null
+       from channel c, model m, given g
+       where c.id = s.channel_id and m.id = s.model_id and g.id = m.id and s.succeeded_at is not null
+         and (m.private #> array['upstream', c.adapter, 'model'], m.private #> array['upstream', c.adapter, 'model_by'])
+           is distinct from (g.private #> array['upstream', c.adapter, 'model'], g.private #> array['upstream', c.adapter, 'model_by'])
+     )
+     select id, case when inserted then 'added' else 'changed' end as change from upserted
+     union all select id, 'removed' from removed`,
+    [JSON.stringify(entries.map((entry) => ({ entry: entry.model, private: entry.private })))],
+  );
+  const of = (change: string) => rows.filter((row) => row.change === change).map(({ id }) => id);
+  return { added: of('added'), changed: of('changed'), removed: of('removed') };
+}

@@ -1,0 +1,146 @@
+import { LockMode, raw, type EntityManager } from '@mikro-orm/postgresql';
+import type { Database, Statements } from '../database.ts';
+import { Channel } from '../entities/channel.ts';
+import { ChannelHealth } from '../entities/channel-health.ts';
+import { unixSeconds } from '../unix-seconds.ts';
+
+/** Why a channel, or one of its models, is not available or needs an operator. */
+export interface ChannelReason {
+  /**
+   * `open`: the breaker is tripped · `half_open`: the next call is the probe · `resting`: it cools down after a 429 or an
+   * account error, or the provider does not know the model · `alarm`: it needs an operator, until a call succeeds ·
+   * `not_drawn`: the provider's list lacks the model.
+   */
+  kind: 'open' | 'half_open' | 'resting' | 'alarm' | 'not_drawn';
+  /** `*` for all models. */
+  model: string;
+  reason: string | null;
+  since: number | null;
+  until: number | null;
+  /** Failures in a row since the last trip. */
+  failures: number;
+  /** Trips since the last success. Each one lasts longer. */
+  opens: number;
+}
+
+export interface ChannelState extends Omit<ChannelRecord, 'credential'> {
+  channelId: string;
+  enabled: boolean;
+  reasons: ChannelReason[];
+}
+
+/** All channels in the order of the draw. The credential is not among the columns. */
+export async function listChannelStates(database: Database): Promise<ChannelState[]> {
+  return database.query<ChannelState>(
+    'operator-channels',
+    `select c.id as channel_id, c.name, c.adapter, c.base_url, c.groups, c.priority, c.weight, c.enabled, c.list_check,
+       coalesce((select jsonb_agg(jsonb_build_object(
+                   'kind', r.kind, 'model', r.model_id, 'reason', r.reason, 'since', ${unixSeconds('r.since')},
+                   'until', ${unixSeconds('r.until')}, 'failures', r.failures, 'opens', r.trips) order by r.model_id, r.kind)
+                 from (select h.model_id, h.failures, h.trips, k.* from channel_health h cross join lateral (
+                   select case when h.trips > 0 then 'open' else 'resting' end as kind, h.reason, h.tripped_at as since,
+                          h.unavailable_until as until
+                   where h.unavailable_until > clock_timestamp()
+                   union all
+                   select 'half_open', h.reason, h.tripped_at, case when h.probe_until > clock_timestamp() then h.probe_until end
+                   where h.trips > 0 and (h.unavailable_until is null or h.unavailable_until <= clock_timestamp())
+                   union all
+                   select 'alarm', h.alarm, h.alarm_at, null where h.alarm is not null
+                 ) k where h.channel_id = c.id
+                 union all
+                 select s.model_id, 0, 0, 'not_drawn', s.reason, s.since, null
+                 from channel_mapping_state s where s.channel_id = c.id and s.state is not null) r), '[]') as reasons
+     from channel c order by c.priority, c.name`,
+  );
+}
+
+/** The settings of a channel. In the database the credential is sealed. */
+export interface ChannelRecord {
+  name: string;
+  adapter: string;
+  baseUrl: string;
+  credential: string;
+  groups: string[];
+  priority: number;
+  weight: number;
+  /** Whether the provider's model list decides which mappings are drawn. Absent: it does. */
+  listCheck?: boolean;
+}
+
+/** Adds a channel; false if its name is taken. */
+export async function insertChannel(inside: Statements, channelId: string, given: ChannelRecord): Promise<boolean> {
+  return inside.returnsRow(
+    'operator-add-channel',
+    `insert into channel (id, name, adapter, base_url, credential, groups, priority, weight, list_check)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (name) do nothing returning id`,
+    [
+      ...[channelId, given.name, given.adapter, given.baseUrl, given.credential, given.groups],
+      ...[given.priority, given.weight, given.listCheck ?? true],
+    ],
+  );
+}
+
+// A call runs while the credits of its request are held. An attempt whose task was ended from outside never gets an outcome.
+const runningCall = `select 1 from hold h where h.channel_id = ?
+                     union all
+                     select 1 from hold h join attempt a on a.request_id = h.id
+                     where a.channel_id = ? and a.outcome is null limit 1`;
+
+/**
+ * Changes the given settings of a channel, named by id or name, under its lock. `forgetHealth` resets its breaker. `busy`: the adapter
+ * cannot be changed while calls run, because another adapter could not read their references.
+ */
+export async function updateChannel(
+  em: EntityManager,
+  channel: string,
+  change: (channelId: string) => Partial<ChannelRecord>,
+  { forgetHealth }: { forgetHealth: boolean },
+): Promise<{ channelId: string; before: ChannelRecord; after: ChannelRecord } | 'unknown' | 'name_taken' | 'busy'> {
+  const row = await em.findOne(
+    Channel,
+    { $or: [{ id: channel }, { name: channel }] },
+    { lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
+  if (!row) return 'unknown';
+  const record = (): ChannelRecord => {
+    const { name, adapter, baseUrl, credential, groups, priority, weight, listCheck } = row;
+    return { name, adapter, baseUrl, credential, groups, priority, weight, listCheck };
+  };
+  const before = record();
+  const given = change(row.id);
+  if (given.name !== undefined && given.name !== before.name && (await em.findOne(Channel, { name: given.name })))
+    return 'name_taken';
+  const isOtherAdapter = given.adapter !== undefined && given.adapter !== before.adapter;
+  if (isOtherAdapter && (await em.execute<unknown[]>(runningCall, [row.id, row.id])).length > 0) return 'busy';
+  em.assign(row, { ...given, updatedAt: new Date() });
+  if (forgetHealth) await em.nativeDelete(ChannelHealth, { channelId: row.id });
+  if (forgetHealth || given.listCheck === false) {
+    await em.execute('delete from channel_mapping_state where channel_id = ?', [row.id]);
+    await em.nativeUpdate(ChannelHealth, { channelId: row.id, alarm: 'unlisted' }, { alarm: null, alarmAt: null });
+  }
+  return { channelId: row.id, before, after: record() };
+}
+
+/** Adds the groups that a channel lacks. */
+export async function joinGroups(database: Database, channelId: string, groups: readonly string[]): Promise<void> {
+  await database.query(
+    'operator-join-groups',
+    `update channel set updated_at = clock_timestamp(),
+       groups = (select array_agg(distinct g order by g) from unnest(groups || $2::text[]) g)
+     where id = $1 and not groups @> $2::text[]`,
+    [channelId, groups],
+  );
+}
+
+/** Enables or disables a channel, named by id or name, for new attempts; null if there is none. */
+export async function switchChannel(
+  em: EntityManager,
+  channel: string,
+  enabled: boolean,
+): Promise<{ channelId: string; name: string; changed: boolean } | null> {
+  const named = { $or: [{ id: channel }, { name: channel }] };
+  const updatedAt = raw<Date>('clock_timestamp()');
+  const changed = await em.nativeUpdate(Channel, { ...named, enabled: { $ne: enabled } }, { enabled, updatedAt });
+  const row = await em.findOne(Channel, named);
+  return row && { channelId: row.id, name: row.name, changed: changed > 0 };
+}

@@ -1,0 +1,292 @@
+import type { ChargeReason, RefundReason } from '../../domain/chat/chat-end-reason.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import { toMembers, type Database } from '../database.ts';
+import type { IdempotencyBinding } from '../idempotency.ts';
+import { GroupCommit, type GroupLimits } from '../group-commit.ts';
+import { RateBatches, type RateBatch } from '../projects/rate-batches.ts';
+import type { RateState } from '../projects/rate-limiter.ts';
+
+export interface ChatAdmissionRequest {
+  requestId: string;
+  projectId: string;
+  keyId: string;
+  /** Requests per minute; null if there is no limit or this request was already counted. */
+  rpm: number | null;
+  modelId: string;
+  /** Credits to hold, for the worst case. */
+  credits: number;
+  holdSeconds: number;
+  /** The channel of the first call, whose id is `firstAttemptId`. */
+  channelId: string;
+  channelName: string;
+  idempotency: IdempotencyBinding | null;
+}
+
+/** The id of the first call of a chat (`sql/functions/first_attempt_id.sql`), so that its hold need not have it. */
+export const firstAttemptId = (requestId: string): string => `att_${requestId.slice('req_'.length)}`;
+
+export interface ChatAdmission {
+  verdict: { kind: 'admitted' } | { kind: 'replay' } | { kind: 'refused'; code: ErrorCode };
+  rate: RateState | null;
+  retryAfterSeconds: number | null;
+}
+
+export interface AttemptEnding {
+  attemptId: string;
+  outcome: 'ok' | 'refused' | 'transient' | 'unknown';
+  errorClass: string | null;
+  status: number | null;
+  detail: string | null;
+}
+
+export interface NextChatAttempt {
+  requestId: string;
+  ended: AttemptEnding;
+  attemptId: string;
+  n: number;
+  channelId: string;
+  channelName: string;
+}
+
+/** What the end of a chat says of it, charged or refunded. */
+interface ChatFacts {
+  requestId: string;
+  channelId: string | null;
+  inputTokens: number | null;
+  outputTokens: number | null;
+  usageEstimated: boolean;
+  /**
+   * The fewest tokens that may be charged for what the client received, counted where it was handed over. The ledger keeps it for invariant
+   * C10. Null if nothing was handed over.
+   */
+  deliveredTokens: number | null;
+  costMicroUsd: number;
+  attempt: AttemptEnding | null;
+  /** The sealed answer, which is kept for replays if the request has an Idempotency-Key. */
+  answer: { status: number; body: string | null } | null;
+}
+
+/** The end of a chat that is charged for its answer. */
+export interface ChatSettlement extends ChatFacts {
+  /** Credits to charge, which may be 0. */
+  settle: number;
+  /** Why the answer is not whole or cost nothing; null for a whole one. */
+  reason: ChargeReason | null;
+}
+
+/** The end of a chat that is refunded. A refund without a reason cannot be written. */
+interface ChatRefund extends ChatFacts {
+  settle: null;
+  reason: RefundReason;
+}
+
+export type ChatEnd = ChatSettlement | ChatRefund;
+
+/** What is known of a chat that is refunded. */
+export type RefundFacts = Pick<ChatFacts, 'requestId' | 'attempt'> &
+  Partial<Pick<ChatFacts, 'channelId' | 'costMicroUsd' | 'deliveredTokens'>>;
+
+/**
+ * Calls the SQL functions that move the credits of chats (`sql/functions/admit_chats.sql`, `next_chat_attempts.sql`, `finish_chats.sql`).
+ * Concurrent calls share a statement, and each call is idempotent per request.
+ */
+export class ChatLedger {
+  readonly #database: Database;
+  readonly #admissions: GroupCommit<ChatAdmissionRequest, ChatAdmission>;
+  readonly #attempts: GroupCommit<NextChatAttempt, boolean>;
+  readonly #ends: GroupCommit<ChatEnd, { ended: boolean; charged: number }>;
+
+  constructor(database: Database, limits: GroupLimits) {
+    this.#database = database;
+    const batches = new RateBatches<ChatAdmissionRequest>(({ rpm, keyId }) => (rpm === null ? null : keyId));
+    this.#admissions = new GroupCommit({
+      ...limits,
+      run: (members, again) => admitChats(database, members, batches.of(members, again)),
+      late: (request, admission) => {
+        if (admission === null || admission.verdict.kind === 'admitted') this.#refundLate(request);
+      },
+    });
+    this.#attempts = new GroupCommit({ ...limits, run: (members) => nextAttempts(database, members) });
+    this.#ends = new GroupCommit({ ...limits, run: (members) => endChats(database, members) });
+  }
+
+  /** Checks rate, key, allowlist, idempotency, balance and budget, and writes the hold, which names the first channel. A refusal only counts the rate. */
+  admit(request: ChatAdmissionRequest): Promise<ChatAdmission> {
+    return this.#admissions.submit(request);
+  }
+
+  /** Ends one attempt and writes the next; false if the hold has ended, so that no further call may be made. */
+  nextAttempt(next: NextChatAttempt): Promise<boolean> {
+    return this.#attempts.submit(next);
+  }
+
+  /** Settles or refunds a chat once. Called again, it changes nothing and returns what was charged. */
+  end(end: ChatEnd): Promise<{ ended: boolean; charged: number }> {
+    return this.#ends.submit(end);
+  }
+
+  /**
+   * Refunds a chat once. The reason stands on its ledger entry. Every refund comes from here, but that of the sweep, whose reason is
+   * `hold_expired` (`expire_chats.sql`).
+   */
+  refundChat(reason: RefundReason, facts: RefundFacts): Promise<{ ended: boolean; charged: number }> {
+    return this.end({ ...nothingKnown, ...facts, settle: null, reason });
+  }
+
+  /**
+   * Makes sure that a chat whose answer was not delivered, or not to its end, costs nothing, whether its settlement was committed or not. Returns
+   * the credits that were charged and are given back. Called again, it changes nothing.
+   */
+  async giveBack({ requestId, channelId, costMicroUsd, attempt }: ChatSettlement): Promise<number> {
+    const { ended } = await this.refundChat('not_delivered', { requestId, channelId, costMicroUsd, attempt });
+    return ended ? 0 : this.#database.value<number>('return_chat', [requestId]);
+  }
+
+  /** Refunds a chat whose client has already received 503. If that fails, the hold is refunded when it expires. */
+  #refundLate({ requestId }: ChatAdmissionRequest): void {
+    const detail = 'admitted after its client had been answered; nothing was sent';
+    const attemptId = firstAttemptId(requestId);
+    const attempt: AttemptEnding = { attemptId, outcome: 'transient', errorClass: null, status: null, detail };
+    this.refundChat('admitted_late', { requestId, attempt }).catch(() => undefined);
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all([this.#admissions.flush(), this.#attempts.flush()]);
+    // After the admissions, because a late admission is ended here.
+    await this.#ends.flush();
+  }
+}
+
+/** A refund names only what is known of its chat. */
+const nothingKnown = {
+  channelId: null,
+  inputTokens: null,
+  outputTokens: null,
+  usageEstimated: false,
+  deliveredTokens: null,
+  costMicroUsd: 0,
+  answer: null,
+} as const;
+
+/** What a batch asks of one account or key. */
+interface Asked {
+  /** Its place in the batch, from 1 as in SQL. */
+  at: number;
+  credits: number;
+  chats: number;
+  rpm: number | null;
+  /** Requests that count against `rpm`. */
+  rated: number;
+}
+
+function ask(all: Map<string, Asked>, id: string, credits: number): Asked {
+  const asked = all.get(id) ?? { at: all.size + 1, credits: 0, chats: 0, rpm: null, rated: 0 };
+  all.set(id, asked);
+  asked.credits += credits;
+  asked.chats += 1;
+  return asked;
+}
+
+async function admitChats(
+  database: Database,
+  members: ChatAdmissionRequest[],
+  { sender, batch, again, places }: RateBatch,
+): Promise<ChatAdmission[]> {
+  const accounts = new Map<string, Asked>();
+  const keys = new Map<string, Asked>();
+  const accountOf: number[] = [];
+  const keyOf: number[] = [];
+  for (const [index, { projectId, keyId, credits, rpm }] of members.entries()) {
+    accountOf.push(ask(accounts, projectId, credits).at);
+    const key = ask(keys, keyId, credits);
+    keyOf.push(key.at);
+    key.rpm ??= rpm;
+    key.rated = Math.max(key.rated, places[index] ?? 0);
+  }
+  const askedOf = [...keys.values()];
+  const column = <T>(value: (member: ChatAdmissionRequest) => T): T[] => members.map(value);
+  const rows = await database.call<{
+    verdict: string;
+    rateRemaining: number | null;
+    rateReset: number | null;
+    retryAfter: number | null;
+  }>('admit_chats', [
+    [...accounts.keys()],
+    [...accounts.values()].map(({ credits }) => credits),
+    [...keys.keys()],
+    askedOf.map(({ credits }) => credits),
+    askedOf.map(({ chats }) => chats),
+    askedOf.map(({ rpm }) => rpm),
+    askedOf.map(({ rpm, rated }) => (rpm === null ? null : rated)),
+    accountOf,
+    keyOf,
+    places,
+    column(({ requestId }) => requestId),
+    column(({ modelId }) => modelId),
+    column(({ credits }) => credits),
+    column(({ holdSeconds }) => holdSeconds),
+    column(({ channelId }) => channelId),
+    column(({ channelName }) => channelName),
+    column(({ idempotency }) => idempotency?.route),
+    column(({ idempotency }) => idempotency?.key),
+    column(({ idempotency }) => idempotency?.fingerprint),
+    column(({ idempotency }) => idempotency?.keptSeconds),
+    sender,
+    batch,
+    again,
+  ]);
+  return rows.map((row) => ({
+    verdict:
+      row.verdict === 'admitted' || row.verdict === 'replay'
+        ? { kind: row.verdict }
+        : { kind: 'refused', code: row.verdict as ErrorCode },
+    rate: row.rateRemaining === null ? null : { remaining: row.rateRemaining, resetSeconds: row.rateReset ?? 61 },
+    retryAfterSeconds: row.retryAfter,
+  }));
+}
+
+async function nextAttempts(database: Database, members: NextChatAttempt[]): Promise<boolean[]> {
+  const flat = members.map(({ ended: { attemptId: endedId, ...ended }, ...next }) => ({ ...ended, ...next, endedId }));
+  const rows = await database.call<{ begun: boolean }>('next_chat_attempts', [toMembers(flat)]);
+  return rows.map(({ begun }) => begun);
+}
+
+function endChats(database: Database, members: ChatEnd[]): Promise<{ ended: boolean; charged: number }[]> {
+  const column = <T>(value: (member: ChatEnd) => T): T[] => members.map(value);
+  return database.call('finish_chats', [
+    column(({ requestId }) => requestId),
+    column(({ settle }) => settle),
+    column(({ channelId }) => channelId),
+    column(({ inputTokens }) => inputTokens),
+    column(({ outputTokens }) => outputTokens),
+    column(({ usageEstimated }) => usageEstimated),
+    column(({ deliveredTokens }) => deliveredTokens),
+    column(({ costMicroUsd }) => costMicroUsd),
+    column(({ attempt }) => attempt?.attemptId),
+    column(({ attempt }) => attempt?.outcome),
+    column(({ attempt }) => attempt?.errorClass),
+    column(({ attempt }) => attempt?.status),
+    column(({ attempt }) => attempt?.detail),
+    column(({ answer }) => answer?.status),
+    column(({ answer }) => answer?.body),
+    column(({ reason }) => reason),
+  ]);
+}
+
+const expiryBatchesMax = 50;
+/** Expired holds that are refunded in one transaction. */
+export const EXPIRED_BATCH_MAX = 200;
+
+/**
+ * Refunds all expired chat holds, `batchMax` per transaction, and returns how many. The processes that made these calls are gone,
+ * so no answer was delivered. Nothing may stay held past its expiry and one sweep.
+ */
+export async function expireChats(database: Database, batchMax: number): Promise<number> {
+  let all = 0;
+  for (let batch = 0; batch < expiryBatchesMax; batch++) {
+    const expired = await database.value<number>('expire_chats', [batchMax]);
+    all += expired;
+    if (expired < batchMax) break;
+  }
+  return all;
+}

@@ -1,0 +1,91 @@
+import type { Database } from '../database.ts';
+import { longValue } from '../long-transaction.ts';
+import { unixSeconds } from '../unix-seconds.ts';
+
+export interface RebuiltMonth {
+  /** `YYYY-MM`, UTC. */
+  month: string;
+  /** `frozen`: rebuilt for the last time. `frozen_before`: another process had frozen its last day, so nothing changed. */
+  state: 'rebuilt' | 'frozen' | 'frozen_before';
+}
+
+/** The UTC days (`YYYY-MM-DD`) from the month of the first ledger entry to today that are not frozen yet, oldest first. */
+export async function listOpenDays(database: Database): Promise<string[]> {
+  const rows = await database.query<{ day: string }>(
+    'open-days',
+    `select to_char(begun.day, 'YYYY-MM-DD') as day
+     from generate_series(
+       (select date_trunc('month', created_at at time zone 'UTC') from ledger_entry order by id limit 1),
+       clock_timestamp() at time zone 'UTC', interval '1 day') as begun (day)
+     where not exists (select from summary_day s where s.day = begun.day::date and s.frozen_at is not null)
+     order by 1`,
+  );
+  return rows.map(({ day }) => day);
+}
+
+/**
+ * Rebuilds one day from the ledger and the attempts (rules "Jobs and retention"), unless it is frozen, and with it the sums of its
+ * month. A second call gives the same rows. Entries younger than `lagSeconds` are left for the next call.
+ */
+export async function rebuildDay(
+  database: Database,
+  given: { day: string; creditValueMicroUsd: number; lagSeconds: number; freezeAfterDays: number },
+): Promise<RebuiltMonth> {
+  const { day, creditValueMicroUsd, lagSeconds, freezeAfterDays } = given;
+  const values = [day, creditValueMicroUsd, lagSeconds, freezeAfterDays];
+  const state = await longValue<RebuiltMonth['state']>(database, 'rebuild_summary', values);
+  return { month: monthOf(day), state };
+}
+
+/** The month of a day, as `YYYY-MM`. */
+export const monthOf = (day: string): string => day.slice(0, 7);
+
+export interface SummaryRow {
+  projectId: string;
+  /** Empty for credits that belong to no model. */
+  model: string;
+  channelId: string;
+  /** The current name of the channel; null if the channel was deleted or there was none. */
+  channel: string | null;
+  requests: number;
+  successes: number;
+  failures: number;
+  creditsCharged: number;
+  costMicroUsd: number;
+  marginMicroUsd: number;
+  inputTokens: number;
+  outputTokens: number;
+}
+
+export interface MonthlySummary {
+  month: string;
+  /** Unix seconds. */
+  builtAt: number;
+  /** Unix seconds; null while the month is rebuilt every day. */
+  frozenAt: number | null;
+  creditValueMicroUsd: number;
+  rows: SummaryRow[];
+}
+
+/** A month as it was last built; null if it never was. */
+export async function readSummary(database: Database, month: string): Promise<MonthlySummary | null> {
+  return database.transaction('begin isolation level repeatable read read only', async (query) => {
+    const [about] = await query<Omit<MonthlySummary, 'rows'>>(
+      'summary-month',
+      `select month, ${unixSeconds('built_at')} as built_at,
+         ${unixSeconds('frozen_at')} as frozen_at, credit_value_micro_usd
+       from summary_month where month = $1`,
+      [month],
+    );
+    if (!about) return null;
+    const rows = await query<SummaryRow>(
+      'summary-rows',
+      `select s.project_id, s.model_id as model, s.channel_id, c.name as channel, s.requests, s.successes, s.failures,
+         s.credits_charged, s.cost_micro_usd, s.margin_micro_usd, s.input_tokens, s.output_tokens
+       from monthly_summary s left join channel c on c.id = s.channel_id
+       where s.month = $1 order by s.project_id, s.model_id, s.channel_id`,
+      [month],
+    );
+    return { ...about, rows };
+  });
+}

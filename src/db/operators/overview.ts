@@ -1,0 +1,141 @@
+import { temporalAway } from '../../domain/operators/alarm.ts';
+import type { Database } from '../database.ts';
+import { unixSeconds } from '../unix-seconds.ts';
+
+/** What the requests that ended in a range of time came to. */
+export interface Traffic {
+  requests: number;
+  failed: number;
+  /** Charged, less what was given back. */
+  credits: number;
+  /** Of the provider calls of these requests. */
+  costMicroUsd: number;
+  /** Of the requests that succeeded, from their hold to their end. Null if none did. */
+  p50Ms: number | null;
+  p95Ms: number | null;
+}
+
+export interface TrafficReport {
+  /** Unix seconds. */
+  at: number;
+  today: Traffic;
+  /** Until the same time of the day. */
+  yesterday: Traffic;
+  /** The hours since the beginning of yesterday that had requests, oldest first. `at` is the beginning of the hour. */
+  hours: (Traffic & { at: number })[];
+}
+
+/**
+ * Adds up today and yesterday (UTC), every entry of the ledger once. `fold_traffic` has added up most of them before, so it reads those
+ * sums, the entries since, and those of the five minutes in which yesterday is cut. Times are exact to 3 %.
+ */
+export async function readTraffic(database: Database): Promise<TrafficReport> {
+  const rows = await database.query<Traffic & { at: number; period: string | null; hour: number | null }>(
+    'overview-traffic',
+    `with clock as materialized (
+       select now, date_trunc('day', now, 'UTC') as today, now - interval '1 day' as day_ago,
+         date_bin('5 minutes', now - interval '1 day', 'epoch'::timestamptz) as cut_slot
+       from (select clock_timestamp() as now) one
+     ), rest as materialized (
+       select m.through_entry_id as after, coalesce(e.created_at < clock.day_ago, false) as is_late
+       from clock cross join traffic_mark m
+       left join lateral (select created_at from ledger_entry where id > m.through_entry_id order by id limit 1) e on true
+     ), cut as materialized (
+       select min(first_entry_id) - 1 as after, max(last_entry_id) as through from clock, traffic where slot = cut_slot
+       union all
+       -- Only if no worker has run for a day.
+       select after, ${maxBigint} from rest where is_late
+     ), part as (
+       select t.*, date_trunc('hour', t.slot, 'UTC') as hour,
+         case when t.slot >= today then 'today' when t.slot < cut_slot then 'yesterday' end as period
+       from clock cross join lateral (
+         select * from traffic where slot >= today - interval '1 day'
+         union all
+         select s.* from rest cross join lateral sum_traffic(rest.after, ${maxBigint}, today - interval '1 day', 'infinity') s
+       ) t
+       union all
+       select s.*, null, 'yesterday' from clock cross join cut cross join lateral sum_traffic(cut.after, cut.through, cut_slot, day_ago) s
+     ), summed as (
+       select period, hour, latency_class, sum(succeeded) as succeeded, sum(failed) as failed, sum(credits) as credits,
+         sum(cost_micro_usd) as cost
+       from part group by grouping sets ((period, latency_class), (hour, latency_class))
+     ), ranked as (
+       select *, sum(succeeded) over (partition by period, hour order by latency_class) as reached,
+         sum(succeeded) over (partition by period, hour) as all_succeeded
+       from summed where period is not null or hour is not null
+     )
+     select ${unixSeconds('clock.now')} as at, period, ${unixSeconds('hour')} as hour, sum(succeeded + failed)::bigint as requests,
+       sum(failed)::bigint as failed, sum(credits)::bigint as credits, sum(cost)::bigint as cost_micro_usd,
+       ${middleOf('0.5')} as p50_ms, ${middleOf('0.95')} as p95_ms
+     from clock left join ranked on true group by clock.now, period, hour order by hour`,
+  );
+  const of = (period: string): Traffic => toTraffic(rows.find((row) => row.period === period));
+  return {
+    at: rows[0]?.at ?? 0,
+    today: of('today'),
+    yesterday: of('yesterday'),
+    hours: rows.flatMap(({ hour, ...row }) => (hour === null ? [] : [{ ...toTraffic(row), at: hour }])),
+  };
+}
+
+const maxBigint = '9223372036854775807';
+
+/** The middle of the first class by which a share of the requests had succeeded; null if none did. */
+const middleOf = (share: string): string =>
+  `power(1.05, min(latency_class) filter (where latency_class >= 0 and reached >= ${share} * all_succeeded) + 0.5)::float8`;
+
+/** Entries that one call adds up. */
+const foldedMax = 50_000;
+
+/**
+ * Adds up the entries of the ledger since the last call, so that `readTraffic` and `sumUsage` have few left to read. Entries younger than
+ * `lagSeconds` wait for a later call.
+ */
+export async function foldTraffic(database: Database, lagSeconds: number): Promise<void> {
+  while ((await database.value<number>('fold_traffic', [lagSeconds, foldedMax])) === foldedMax);
+}
+
+const toTraffic = (row: Traffic | undefined): Traffic => ({
+  requests: row?.requests ?? 0,
+  failed: row?.failed ?? 0,
+  credits: row?.credits ?? 0,
+  costMicroUsd: row?.costMicroUsd ?? 0,
+  p50Ms: row?.p50Ms ?? null,
+  p95Ms: row?.p95Ms ?? null,
+});
+
+export interface Backlog {
+  /** Tasks whose outcome upstream is unknown and not recorded yet, at most 1,000. */
+  unknownOutcomes: number;
+  /** Callbacks that are more than five minutes late, at most 1,000. */
+  lateCallbacks: number;
+  /** The jobs whose last run failed or was lost, with the time of its end. */
+  failedJobs: { name: string; state: string; endedAt: number | null }[];
+  /** Whether a worker has just said that Temporal is away. */
+  isTemporalAway: boolean;
+}
+
+/** What waits for an operator. Each part reads an index that holds only what waits. */
+export async function readBacklog(database: Database, jobNames: readonly string[]): Promise<Backlog> {
+  const [counts] = await database.query<Omit<Backlog, 'failedJobs'>>(
+    'overview-backlog',
+    `select
+       (select count(*) from (select from task t where t.outcome_unknown
+          and not exists (select from task_resolution r where r.task_id = t.id) order by t.id desc limit 1000) one) as unknown_outcomes,
+       (select count(*) from (select from delivery d where d.ended_at is null
+          and d.next_attempt_at < clock_timestamp() - interval '5 minutes' limit 1000) one) as late_callbacks,
+       exists (select from alarm where name = $1 and last_at > clock_timestamp() - make_interval(secs => $2)) as is_temporal_away`,
+    [temporalAway.name, temporalAway.currentSeconds],
+  );
+  const failedJobs = await database.query<Backlog['failedJobs'][number]>(
+    'overview-jobs',
+    `select j.name, latest.state, ${unixSeconds('latest.ended_at')} as ended_at
+     from unnest($1::text[]) as j (name) cross join lateral (
+       select r.state, r.ended_at from job_run r where r.name = j.name and r.ended_at is not null
+       order by r.requested_at desc limit 1) latest
+     where latest.state in ('failed', 'lost')`,
+    [jobNames],
+  );
+  const { unknownOutcomes = 0, lateCallbacks = 0, isTemporalAway = false } = counts ?? {};
+  return { unknownOutcomes, lateCallbacks, failedJobs, isTemporalAway };
+}

@@ -1,0 +1,68 @@
+import type { Query } from '../database.ts';
+import { isOfPlayground } from './playground-keys.ts';
+import { unixSeconds } from '../unix-seconds.ts';
+
+export interface NewKeySecret {
+  id: string;
+  digest: Buffer;
+  pepperId: string;
+  prefix: string;
+  last4: string;
+}
+
+export interface AddedSecret {
+  projectId: string;
+  /** The newest secret before, of which these parts are shown. */
+  previous: Pick<NewKeySecret, 'prefix' | 'last4'> | null;
+  /** When the older secrets end, in unix seconds. */
+  previousUntil: number;
+}
+
+/**
+ * Adds a secret to a key, unless it has got `perDayMax` of them in 24 hours. A key of the playground gets one only from the playground itself. Its older secrets expire after the overlap. Concurrent rotations of a
+ * key run one after the other.
+ */
+export async function addKeySecret(
+  query: Query,
+  given: {
+    keyId: string;
+    secret: NewKeySecret;
+    overlapSeconds: number;
+    perDayMax?: number | undefined;
+    forPlayground?: boolean;
+  },
+): Promise<AddedSecret | 'unknown' | 'revoked' | 'playground' | 'too_often'> {
+  const { keyId, secret, overlapSeconds, perDayMax = Infinity, forPlayground = false } = given;
+  const [key] = await query<{ projectId: string; revoked: boolean; ofPlayground: boolean; previousUntil: number }>(
+    'operator-lock-key',
+    `select project_id, revoked_at is not null as revoked, ${isOfPlayground} as of_playground,
+       ${unixSeconds('clock_timestamp() + make_interval(secs => $2)')} as previous_until
+     from api_key k where id = $1 for no key update`,
+    [keyId, overlapSeconds],
+  );
+  if (!key) return 'unknown';
+  if (key.revoked) return 'revoked';
+  if (key.ofPlayground && !forPlayground) return 'playground';
+  const recent = await query(
+    'operator-recent-secrets',
+    `select id from api_key_secret where key_id = $1 and created_at > clock_timestamp() - interval '1 day'`,
+    [keyId],
+  );
+  if (recent.length > perDayMax) return 'too_often';
+  const [previous = null] = await query<Pick<NewKeySecret, 'prefix' | 'last4'>>(
+    'operator-newest-secret',
+    'select prefix, last4 from api_key_secret where key_id = $1 order by created_at desc, id desc limit 1',
+    [keyId],
+  );
+  await query(
+    'operator-end-secrets',
+    `update api_key_secret set expires_at = least(expires_at, to_timestamp($2)) where key_id = $1`,
+    [keyId, key.previousUntil],
+  );
+  await query(
+    'operator-add-secret',
+    `insert into api_key_secret (id, key_id, digest, pepper_id, prefix, last4) values ($1, $2, $3, $4, $5, $6)`,
+    [secret.id, keyId, secret.digest, secret.pepperId, secret.prefix, secret.last4],
+  );
+  return { projectId: key.projectId, previous, previousUntil: key.previousUntil };
+}

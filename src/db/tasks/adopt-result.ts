@@ -1,0 +1,80 @@
+import type { JsonObject } from '../../domain/json.ts';
+import type { TaskOutput } from '../../domain/tasks/task.ts';
+import type { UpstreamOutput } from '../../domain/channels/upstream.ts';
+import type { Database, Statements } from '../database.ts';
+import type { CopiedFile } from '../ledger/ledger.ts';
+
+export interface Adoption {
+  verdict: 'adopted' | 'adopted_before' | 'unknown' | 'not_ended' | 'not_held' | 'erased' | 'no_credits';
+  projectId: string | null;
+  output: TaskOutput[] | null;
+  /** Credits that this call took. */
+  charged: number;
+  /** Credits that were taken for the result, by this call or an earlier one. */
+  chargedInAll: number | null;
+  balance: number | null;
+}
+
+/** The reason of the ledger entry of a charged adoption: one entry per task. */
+export const adoptionReason = 'adopted result';
+
+/** Makes a drafted file the output of an ended task, and charges it if asked, each once (`adopt_result.sql`). */
+export async function adoptFile(
+  inside: Statements,
+  {
+    taskId,
+    file,
+    keptSeconds,
+    charge,
+  }: { taskId: string; file: CopiedFile | null; keptSeconds: number; charge: boolean },
+): Promise<Adoption> {
+  const columns = file && {
+    ...{ id: file.id, mime_type: file.mimeType, bytes: file.bytes, sha256: file.sha256 },
+    ...{ width: file.width, height: file.height, duration: file.duration },
+  };
+  const args = [taskId, columns && JSON.stringify(columns), keptSeconds, charge, adoptionReason];
+  const [row] = await inside.call<Adoption>('adopt_result', args);
+  if (!row) throw new Error('adopt_result has no verdict');
+  return row;
+}
+
+/** What a provider answered as the result of a job that no task got. */
+export interface KeptResult {
+  attemptId: string;
+  n: number;
+  channelId: string;
+  /** Sealed, or plain while it is being copied. */
+  result: string | UpstreamOutput[];
+}
+
+/** The results of a task's attempts that did not become its output, the latest first. */
+export async function listKeptResults(database: Database, taskId: string): Promise<KeptResult[]> {
+  return database.query<KeptResult>(
+    'operator-kept-results',
+    `select id as attempt_id, n, channel_id, result from attempt
+     where request_id = $1 and result is not null and outcome is distinct from 'ok' order by n desc limit 100`,
+    [taskId],
+  );
+}
+
+/** The task's latest job that a provider accepted; null if there is none. */
+export async function lastJobOf(
+  database: Database,
+  taskId: string,
+): Promise<{ channelId: string; operation: JsonObject } | null> {
+  return database.first(
+    'operator-last-job',
+    'select channel_id, operation from attempt where request_id = $1 and operation is not null order by n desc limit 1',
+    [taskId],
+  );
+}
+
+/** The channel of the task's latest call; null if no channel was called. */
+export async function lastChannelOf(database: Database, taskId: string): Promise<string | null> {
+  const row = await database.first<{ channelId: string }>(
+    'operator-last-channel',
+    'select channel_id from attempt where request_id = $1 order by (operation is not null) desc, n desc limit 1',
+    [taskId],
+  );
+  return row?.channelId ?? null;
+}

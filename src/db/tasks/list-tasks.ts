@@ -1,0 +1,266 @@
+import { pageOf, type Page, type PageRequest } from '../../domain/page.ts';
+import { endedStatuses, runningStatuses, taskTypes, type TaskStatus, type TaskType } from '../../domain/tasks/task.ts';
+import { earlierPosition, newestPosition, oldestPosition, readTimePosition } from '../../domain/time-position.ts';
+import {
+  boundedPageOf,
+  boundedText,
+  CLIENT_PAGE_BYTES_MAX,
+  OPERATOR_PAGE_BYTES_MAX,
+  withoutBounds,
+  type Bounded,
+} from '../bounded-page.ts';
+import type { Database } from '../database.ts';
+import { positionOf, timeOfPosition } from '../time-position-sql.ts';
+import { viewColumns, withDelivery, type TaskView } from './tasks.ts';
+
+export interface ProjectTasksFilter extends TasksFilter {
+  projectId: string;
+  /** Values by name, which the task's metadata must all have. */
+  metadata?: Readonly<Record<string, string>> | undefined;
+  /** The page begins with the oldest task. Not with `metadata`. */
+  oldestFirst?: boolean | undefined;
+}
+
+interface TasksFilter {
+  status?: TaskStatus | undefined;
+  type?: TaskType | undefined;
+  modelId?: string | undefined;
+  keyId?: string | undefined;
+  /** Unix seconds: tasks created at this time or later. Not with `oldestFirst`. */
+  createdFrom?: number | undefined;
+  /** Unix seconds: tasks created earlier. Not with `oldestFirst`. */
+  createdBefore?: number | undefined;
+}
+
+/**
+ * One page of a project's admitted tasks, by the time of their creation (`timePosition`).
+ *
+ * The cost of a page does not depend on how many tasks the filter leaves out. Ended tasks are in one index for each choice of a model
+ * and a key, by type, status and time; a page reads its tasks of each asked type and status from there. A project has at most 2,000
+ * running tasks, and they have an index of their own.
+ *
+ * With metadata, the tasks of one name and value are read in their order, and compared with the rest of the filter. If the page is not full after
+ * `scannedMax` of them, the next name and value is tried, and at last the order of all tasks with the filter's other values. If none fills the page,
+ * it has fewer tasks than `limit`, and a further page. So has a page whose tasks would be larger than `CLIENT_PAGE_BYTES_MAX` together.
+ */
+export async function listProjectTasks(
+  database: Database,
+  filter: ProjectTasksFilter,
+  page: PageRequest,
+): Promise<Page<TaskView>> {
+  const pairs = Object.entries(filter.metadata ?? {});
+  const bounded = { ...filter, isBounded: true };
+  if (pairs.length === 0) return (await readPage(database, bounded, page, null)).page;
+  let best: Scan | null = null;
+  for (const pair of [...pairs, null]) {
+    const scan = await readPage(database, bounded, page, pair);
+    if (scan.isComplete) return scan.page;
+    // The one that came farthest from the newest task has found the most.
+    if (best === null || isOlder(scan.page.next, best.page.next)) best = scan;
+  }
+  return best?.page ?? { items: [], next: null };
+}
+
+/** The second of `newestPosition`. */
+const newestSecond = Math.floor(newestPosition.microseconds / 1_000_000);
+/** Tasks that are compared with a filter for one page. */
+const scannedMax = 1_000;
+
+interface Scan {
+  page: Page<TaskView>;
+  /** Whether the page is full or the last one. */
+  isComplete: boolean;
+}
+
+/** Reads a page from the tasks with this name and value in their metadata, or from all tasks that match the rest of the filter. Metadata needs a project. */
+async function readPage(
+  database: Database,
+  filter: TasksFilter & Partial<ProjectTasksFilter> & { isBounded: boolean },
+  { limit, after }: PageRequest,
+  pair: readonly [name: string, value: string] | null,
+): Promise<Scan> {
+  const { projectId, status, type, modelId = null, keyId = null, metadata, createdBefore } = filter;
+  const asked = (all: readonly TaskStatus[]) => all.filter((one) => status === undefined || one === status);
+  const { oldestFirst = false, isBounded } = filter;
+  const start = after === null ? (oldestFirst ? oldestPosition : newestPosition) : readTimePosition(after);
+  const before = oldestFirst ? start : earlierPosition(start, createdBefore);
+  // A second bound on the side of the start would make PostgreSQL begin there and read all tasks up to the position.
+  const lastSecond = oldestFirst ? newestSecond : (filter.createdFrom ?? 0);
+  const ofProject = projectId !== undefined;
+  const shape = {
+    ofProject,
+    ofKey: keyId !== null,
+    ofModel: modelId !== null,
+    ofPair: pair !== null,
+    oldestFirst,
+    isBounded,
+  };
+  const rows = await database.query<TaskView & Bounded & { position: string; scannedTo: string | null; found: number }>(
+    `list-${ofProject ? 'project-' : ''}tasks${isBounded ? '' : '-whole'}${shape.ofPair ? '-of-pair' : ''}${shape.ofKey ? '-of-key' : ''}${shape.ofModel ? '-of-model' : ''}${oldestFirst ? '-oldest-first' : ''}`,
+    isBounded ? pageTextOf(shape) : boundedText(pageTextOf(shape), OPERATOR_PAGE_BYTES_MAX),
+    [
+      projectId ?? null,
+      type === undefined ? taskTypes : [type],
+      asked(runningStatuses),
+      asked(endedStatuses),
+      lastSecond,
+      before.microseconds,
+      before.id,
+      limit + 1,
+      keyId,
+      modelId,
+      metadata === undefined ? limit + 1 : scannedMax,
+      metadata === undefined ? null : JSON.stringify(metadata),
+      ...(pair ?? []),
+    ],
+  );
+  const found = pageOf(
+    rows.filter(({ id }) => id !== null).map(withoutBounds),
+    limit,
+    ({ position }) => position,
+    rows[0]?.found,
+  );
+  const scannedTo = metadata === undefined ? null : (rows[0]?.scannedTo ?? null);
+  if (found.next !== null || scannedTo === null) return { page: found, isComplete: true };
+  return { page: { items: found.items, next: scannedTo }, isComplete: found.items.length === limit };
+}
+
+const isOlder = (left: string | null, right: string | null): boolean =>
+  left !== null && (right === null || readTimePosition(left).microseconds < readTimePosition(right).microseconds);
+
+const inRange = `(created_at, id) < (${timeOfPosition('$6')}, $7::text)
+  and created_at >= 'epoch'::timestamptz + $5::bigint * interval '1 second'`;
+const newestOrder = (of = ''): string => `order by ${of}created_at desc, ${of}id desc`;
+const newestFirst = (of = ''): string => `${newestOrder(of)} limit`;
+
+/** A page of the tasks that `scanned` has in their order and that `match`. Every row says where the scan ended, if it did not reach the oldest task. */
+const pageOfScanned = (scanned: string, match: string, isBounded: boolean): string => `
+  with recursive scanned as materialized (${scanned}),
+  page as materialized (
+    select p.created_at, p.id, row_number() over (${newestOrder('p.')}) as n
+    from (select s.created_at, s.id from scanned s ${match} ${newestFirst('s.')} $8) p),
+  ${isBounded ? fitting : ''}
+  scan as (
+    select case when count(*) = $11 then (select ${positionOf('s')} from scanned s order by s.created_at, s.id limit 1) end as scanned_to,
+      (select count(*)::int from page) as found
+    from scanned)
+  select ${isBounded ? viewColumns : viewColumns.replace('t.input', 'null::jsonb as input')}, ${positionOf('t')} as position, scan.scanned_to, scan.found
+  from scan left join ${isBounded ? 'fitting t' : `(page ${taskOfPage})`} on true ${withDelivery}
+  ${newestOrder('t.')}`;
+
+const taskOfPage = 'cross join lateral (select * from task where task.id = page.id limit 1) t';
+
+/** The first task of the page and those after it that are not too large with all before them. One after another, so that no further one is read. */
+const fitting = `fitting as (
+    select page.n, size.bytes, t.* from page ${taskOfPage} ${sizeOfTask()} where page.n = 1
+    union all
+    select page.n, before.bytes + size.bytes, t.*
+    from fitting before join page on page.n = before.n + 1 ${taskOfPage} ${sizeOfTask()}
+    where before.bytes + size.bytes <= ${CLIENT_PAGE_BYTES_MAX}),`;
+
+/** About as many bytes as the task has as JSON. */
+function sizeOfTask(): string {
+  const columns = ['input', 'output', 'metadata'].map((name) => `coalesce(octet_length(t.${name}::text), 0)`);
+  return `cross join lateral (select ${columns.join(' + ')} + 800 as bytes) size`;
+}
+
+const pageTextOf = (shape: Shape): string => (shape.ofPair ? pairText : pageText(shape));
+
+/** Each type and status is read by a probe of its own, because one probe over several of them would not be in the order of time. */
+function pageText({ ofProject, ofKey, ofModel, oldestFirst, isBounded }: Shape): string {
+  const inProject = ofProject ? 'project_id = $1' : '$1::text is null';
+  const ofOwner = ofKey
+    ? `key_id = (select k.id from api_key k where k.id = $9 and ${ofProject ? 'k.' : ''}${inProject})`
+    : inProject;
+  const text = pageOfScanned(
+    `select created_at, id from (
+       (select created_at, id from task
+        where cardinality($3::text[]) > 0 and ${inProject} and completed_at is null and admission = 'reserved'
+          and status = any ($3) and type = any ($2) and ($9::text is null or key_id = $9) and ($10::text is null or model_id = $10)
+          and ${inRange} ${newestFirst()} $11)
+       union all
+       (select ended.created_at, ended.id from unnest($2::text[]) as of_type cross join unnest($4::text[]) as of_status
+        cross join lateral (
+          select created_at, id from task
+          where ${ofOwner} ${ofModel ? 'and model_id = $10' : ''} and type = of_type and listed_as = of_status
+            and ${inRange} ${newestFirst()} $11) ended)
+     ) found ${newestFirst()} $11`,
+    'where $12::jsonb is null or (select t.metadata @> $12 from task t where t.id = s.id)',
+    isBounded,
+  );
+  // The same indexes, read backwards.
+  const backwards = { ' desc': ' asc', '(created_at, id) <': '(created_at, id) >', 'created_at >=': 'created_at <=' };
+  return oldestFirst
+    ? Object.entries(backwards).reduce((read, [forwards, back]) => read.replaceAll(forwards, back), text)
+    : text;
+}
+
+type Shape = Record<'ofPair' | 'ofProject' | 'ofKey' | 'ofModel' | 'oldestFirst' | 'isBounded', boolean>;
+
+const pairText = pageOfScanned(
+  `select created_at, task_id as id from task_metadata
+   where pair = metadata_pair($1, $13, $14) and ${inRange.replaceAll(/\bid\b/g, 'task_id')} order by created_at desc, task_id desc limit $11`,
+  `cross join lateral (select * from task where task.id = s.id limit 1) t
+   where t.project_id = $1 and t.admission = 'reserved' and t.status = any ($3::text[] || $4::text[]) and t.type = any ($2::text[])
+     and ($9::text is null or t.key_id = $9) and ($10::text is null or t.model_id = $10) and t.metadata @> $12::jsonb`,
+  true,
+);
+
+/** The position in a project's list of one of its admitted tasks; null if it has no such task of this type. */
+export async function positionOfTask(
+  database: Database,
+  { projectId, type, taskId }: { projectId: string; type: TaskType; taskId: string },
+): Promise<string | null> {
+  const [row] = await database.query<{ position: string }>(
+    'position-of-task',
+    `select ${positionOf('t')} as position from task t
+     where id = $1 and project_id = $2 and type = $3 and admission = 'reserved'`,
+    [taskId, projectId, type],
+  );
+  return row?.position ?? null;
+}
+
+export interface TaskFilter extends TasksFilter {
+  projectId?: string | undefined;
+  /** Only tasks whose outcome upstream is unknown and that no operator has resolved (`tasks resolve`). */
+  unknownOnly?: boolean;
+}
+
+/** One page of the admitted tasks of all projects or of one, for operators, newest first (`timePosition`). It costs as much as a page of a project. */
+export async function listTasks(
+  database: Database,
+  { unknownOnly = false, ...filter }: TaskFilter,
+  page: PageRequest,
+): Promise<Page<TaskView>> {
+  return unknownOnly
+    ? listUnknownTasks(database, filter, page)
+    : (await readPage(database, { ...filter, isBounded: false }, page, null)).page;
+}
+
+/** The tasks whose outcome is unknown have an index of their own, and are few. */
+async function listUnknownTasks(
+  database: Database,
+  filter: Omit<TaskFilter, 'unknownOnly'>,
+  page: PageRequest,
+): Promise<Page<TaskView>> {
+  const { projectId, status, type, modelId, keyId, createdFrom, createdBefore } = filter;
+  const rows = await database.query<TaskView & Bounded & { position: string }>(
+    'list-unknown-tasks',
+    boundedText(
+      `select ${viewColumns}, ${positionOf('t')} as position from (
+       select * from task t
+       where admission = 'reserved' and outcome_unknown and not exists (select from task_resolution r where r.task_id = t.id)
+         and ($1::text is null or project_id = $1) and ($2::text is null or status = $2)
+         and ($4::text is null or type = $4) and ($5::text is null or model_id = $5) and ($6::text is null or key_id = $6)
+         and ($7::float8 is null or created_at >= to_timestamp($7)) and ($8::float8 is null or created_at < to_timestamp($8))
+         and ($9::text is null or id < $9)
+       order by id desc limit $3) t ${withDelivery} order by t.id desc`,
+      OPERATOR_PAGE_BYTES_MAX,
+    ),
+    [
+      ...[projectId ?? null, status ?? null, page.limit + 1, type ?? null, modelId ?? null, keyId ?? null],
+      ...[createdFrom ?? null, createdBefore ?? null, page.after === null ? null : readTimePosition(page.after).id],
+    ],
+  );
+  return boundedPageOf(rows, page.limit, ({ position }) => position);
+}

@@ -1,0 +1,121 @@
+import type { CatalogEntry, UpstreamMapping } from './catalog.ts';
+import type { JsonObject } from '../json.ts';
+import { isOffered } from './model-list.ts';
+import { offeredCombinations } from '../tasks/offered-combinations.ts';
+import { mediaCredits } from '../ledger/pricing.ts';
+import { costRules, mediaCost, tokenRates } from './upstream-cost.ts';
+
+/** What the operator earns with one request at one family, or with 1,000 tokens of a chat. Amounts are in micro-USD. */
+export interface Margin {
+  /** By cost, among all requests of the same `unit`. `minimum`: a chat so short that its client pays the minimum. */
+  request: 'cheapest' | 'dearest' | 'minimum';
+  unit: 'request' | '1,000 input tokens' | '1,000 output tokens';
+  /** Null for the minimum of a chat, which no family decides. */
+  family: string | null;
+  /** The parameters of a media request that its price and its cost depend on. For a chat, the kind of token. */
+  asked: JsonObject;
+  credits: number;
+  price: number;
+  cost: number;
+  margin: number;
+}
+
+export interface ModelMargins {
+  margins: Margin[];
+  /** For each family and unit, the request that loses most, unless the catalog says why it may. */
+  losses: Margin[];
+}
+
+/**
+ * The margins of a model's cheapest and dearest request over all mappings that offer it, and its losses, with a credit worth
+ * `creditValue` micro-USD. The entry must have been checked by the loader. A model that is not on offer has no losses.
+ */
+export function modelMargins(entry: CatalogEntry, creditValue: number): ModelMargins {
+  const isChat = entry.model.type === 'chat';
+  const families = Object.entries(entry.private.upstream).map(([family, mapping]) => ({
+    mapping,
+    all: (isChat ? chatMargins : mediaMargins)(entry, family, mapping, creditValue),
+  }));
+  const all = families.flatMap((each) => each.all);
+  const [least, most] = [(each: Margin) => each.cost, (each: Margin) => -each.cost];
+  const margins = units.flatMap((unit): Margin[] => [
+    ...firstOf(all, unit, least).map((each) => ({ ...each, request: 'cheapest' as const })),
+    ...firstOf(all, unit, most).map((each) => ({ ...each, request: 'dearest' as const })),
+  ]);
+  if (isChat) margins.push(minimumOf(entry, creditValue));
+  const mayLose = entry.private.loss_ok !== undefined || !isOffered(entry);
+  const losses = families
+    .filter(({ mapping }) => !mayLose && mapping.loss_ok === undefined)
+    .flatMap((each) => units.flatMap((unit) => firstOf(each.all, unit, ({ margin }) => margin)))
+    .filter(({ margin }) => margin < 0);
+  return { margins, losses };
+}
+
+const units = ['request', '1,000 input tokens', '1,000 output tokens'] as const;
+
+/** The parameters and inputs that the price or the cost of a media request depends on. */
+export function pricedKeys({ model }: CatalogEntry, { cost }: Pick<UpstreamMapping, 'cost'>): string[] {
+  const rules = costRules(cost);
+  return [
+    ...(model.parameters.pricingRules ?? []).map(({ match }) => match.key),
+    ...rules.flatMap(({ when, per_second: perSecond, per_image: perImage }) => [
+      ...Object.keys(when ?? {}),
+      ...(perSecond === undefined ? [] : ['duration']),
+      ...(perImage === undefined ? [] : ['n']),
+    ]),
+  ];
+}
+
+function mediaMargins(entry: CatalogEntry, family: string, mapping: UpstreamMapping, creditValue: number): Margin[] {
+  const combinations = offeredCombinations(entry, mapping, pricedKeys(entry, mapping)) ?? [];
+  return combinations.map((asked) => {
+    const price = priceOf(mediaCredits(entry.model, asked), creditValue);
+    return marginOf({ unit: 'request', family, asked, ...price, cost: mediaCost(mapping.cost, asked) });
+  });
+}
+
+function chatMargins(entry: CatalogEntry, family: string, mapping: UpstreamMapping, creditValue: number): Margin[] {
+  const { credits_per_1k_input_tokens: inputCredits, credits_per_1k_output_tokens: outputCredits } =
+    entry.model.pricing;
+  const context = entry.private.context_tokens ?? Infinity;
+  return tokenRates(mapping.cost)
+    .filter(({ above_input_tokens: above = 0 }) => above < context)
+    .flatMap(({ above_input_tokens: above, ...rates }) =>
+      Object.entries(rates).map(([tokens, rate]) => {
+        const isOutput = tokens === 'output' || tokens === 'reasoning';
+        return marginOf({
+          unit: isOutput ? '1,000 output tokens' : '1,000 input tokens',
+          family,
+          asked: { tokens, ...(above !== undefined && { above_input_tokens: above }) },
+          ...priceOf(isOutput ? outputCredits : inputCredits, creditValue),
+          cost: Math.ceil(rate / 1_000),
+        });
+      }),
+    );
+}
+
+const minimumOf = ({ model: { pricing } }: CatalogEntry, creditValue: number): Margin => ({
+  ...marginOf({
+    unit: 'request',
+    family: null,
+    asked: {},
+    ...priceOf(pricing.min_credits_per_request, creditValue),
+    cost: 0,
+  }),
+  request: 'minimum',
+});
+
+const priceOf = (credits: number, creditValue: number) => ({ credits, price: credits * creditValue });
+
+const marginOf = (about: Omit<Margin, 'request' | 'margin'>): Margin => ({
+  request: 'dearest',
+  ...about,
+  margin: about.price - about.cost,
+});
+
+/** The request of this unit with the lowest rank, if there is one. */
+const firstOf = (all: readonly Margin[], unit: Margin['unit'], rank: (margin: Margin) => number): Margin[] =>
+  all
+    .filter((each) => each.unit === unit)
+    .sort((a, b) => rank(a) - rank(b) || a.margin - b.margin)
+    .slice(0, 1);

@@ -1,0 +1,163 @@
+import type { CatalogEntry, UpstreamMapping } from './catalog.ts';
+import type { JsonObject } from '../json.ts';
+import { pricedKeys } from './margins.ts';
+import { offeredCombinations } from '../tasks/offered-combinations.ts';
+import { acceptedParameters } from './parameters.ts';
+import { mediaCost, ratesFor, tokenRates, type TokenRates } from './upstream-cost.ts';
+import { upstreamModel } from './upstream-parameters.ts';
+
+/** A price list in LiteLLM's format: by model, amounts in USD for one token, image or second, among other facts. */
+export type PriceList = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+export interface ComparedPrice {
+  /** What is priced, such as `1,000,000 input tokens` or `1 second`. */
+  item: string;
+  /** Micro-USD. */
+  ours: number;
+  /** Micro-USD. */
+  listed: number;
+  differs: boolean;
+}
+
+export interface ComparedMapping {
+  model: string;
+  family: string;
+  /** The key in the list, or null if the list does not have the model. */
+  key: string | null;
+  /** `explained`: it differs, and the mapping says why (`price_differs`). */
+  status: 'equal' | 'differs' | 'explained' | 'unknown' | 'not_comparable';
+  why?: string;
+  prices: ComparedPrice[];
+}
+
+/**
+ * Compares the cost of every mapping with a price list, except those of retired models. A media mapping is compared by
+ * the one of its prices that is nearest.
+ */
+export const comparePrices = (entries: readonly CatalogEntry[], list: PriceList): ComparedMapping[] =>
+  entries
+    .filter((entry) => entry.private.retired === undefined)
+    .flatMap((entry) =>
+      Object.entries(entry.private.upstream).map(([family, mapping]): ComparedMapping => {
+        const asked = usualRequest(entry);
+        const key = keyIn(list, entry, family, mapping, asked);
+        const listed = key === null ? undefined : list[key];
+        const about = { model: entry.model.id, family, key };
+        if (listed === undefined) return { ...about, status: 'unknown', prices: [] };
+        const prices = entry.model.type === 'chat' ? chatPrices(mapping, listed) : mediaPrices(entry, mapping, listed);
+        if (prices.length === 0) return { ...about, status: 'not_comparable', prices };
+        if (!prices.some(({ differs }) => differs)) return { ...about, status: 'equal', prices };
+        const why = mapping.price_differs;
+        return why === undefined
+          ? { ...about, status: 'differs', prices }
+          : { ...about, status: 'explained', why, prices };
+      }),
+    );
+
+/** LiteLLM's names of our adapter families, where they differ. */
+const listedFamilies: Readonly<Record<string, string>> = { fal: 'fal_ai' };
+
+/** The list has a model under its provider's name with or without the provider. `price_key` replaces the guess. */
+function keyIn(
+  list: PriceList,
+  { model }: CatalogEntry,
+  family: string,
+  mapping: UpstreamMapping,
+  asked: JsonObject,
+): string | null {
+  const names = new Set([upstreamModel(mapping, asked), mapping.model]);
+  const guesses = [...names].flatMap((name) => [
+    `${listedFamilies[family] ?? family}/${name}`,
+    `${model.owned_by}/${name}`,
+    name,
+  ]);
+  const keys = mapping.price_key === undefined ? guesses : [mapping.price_key];
+  return keys.find((key) => Object.hasOwn(list, key)) ?? null;
+}
+
+const usualRequest = (entry: CatalogEntry): JsonObject =>
+  Object.fromEntries(
+    [...acceptedParameters(entry)].flatMap(([key, accepted]) =>
+      accepted.default === undefined ? [] : [[key, accepted.default]],
+    ),
+  );
+
+/** The list's fields of a token price. Without a price of its own, ours is that of `input` or `output`. */
+const tokenFields = [
+  { field: 'input_cost_per_token', words: 'input tokens', ours: (rates: TokenRates) => rates.input },
+  { field: 'output_cost_per_token', words: 'output tokens', ours: (rates: TokenRates) => rates.output },
+  {
+    field: 'cache_read_input_token_cost',
+    words: 'cached input tokens',
+    ours: (rates: TokenRates) => rates.cached_input ?? rates.input,
+  },
+  {
+    field: 'cache_creation_input_token_cost',
+    words: 'input tokens written to the cache',
+    ours: (rates: TokenRates) => rates.cache_write ?? rates.input,
+  },
+  {
+    field: 'cache_creation_input_token_cost_above_1hr',
+    words: 'input tokens written to the cache for an hour',
+    ours: (rates: TokenRates) => rates.cache_write_1h ?? rates.cache_write ?? rates.input,
+  },
+  {
+    field: 'output_cost_per_reasoning_token',
+    words: 'reasoning tokens',
+    ours: (rates: TokenRates) => rates.reasoning ?? rates.output,
+  },
+];
+
+function chatPrices({ cost }: UpstreamMapping, listed: PriceList[string]): ComparedPrice[] {
+  const ownLimits = tokenRates(cost).map(({ above_input_tokens: above }) => above ?? 0);
+  const listedLimits = Object.keys(listed).flatMap((name) => {
+    const thousands = /^input_cost_per_token_above_(\d+)k_tokens$/.exec(name)?.[1];
+    return thousands === undefined ? [] : [Number(thousands) * 1_000];
+  });
+  const limits = [...new Set([0, ...ownLimits, ...listedLimits])].sort((a, b) => a - b);
+  return limits.flatMap((above) => {
+    const rates = ratesFor(cost, above + 1);
+    // The list gives a limit in thousands, and for the highest that is not above ours.
+    const within = listedLimits.filter((limit) => limit <= above);
+    const suffix = within.length === 0 ? '' : `_above_${Math.max(...within) / 1_000}k_tokens`;
+    return tokenFields.flatMap(({ field, words, ours }) => {
+      const price = amountIn(listed, `${field}${suffix}`) ?? amountIn(listed, field);
+      // Zero there says that the provider has no such price, as the counts of its answers have no such tokens.
+      if (price === null || rates === undefined || (price === 0 && field.startsWith('cache_creation'))) return [];
+      const where = above === 0 ? '' : `, input above ${above}`;
+      return [compared(`1,000,000 ${words}${where}`, ours(rates), price * 1e12)];
+    });
+  });
+}
+
+/** The list has one price of a model and does not say for which parameters, so it is compared with the nearest of ours. */
+function mediaPrices(entry: CatalogEntry, mapping: UpstreamMapping, listed: PriceList[string]): ComparedPrice[] {
+  const perImage = amountIn(listed, 'output_cost_per_image');
+  const perSecond = amountIn(listed, 'output_cost_per_second') ?? amountIn(listed, 'output_cost_per_video_per_second');
+  const price = perImage ?? perSecond;
+  if (price === null) return [];
+  const unit = perImage === null ? { item: '1 second', key: 'duration' } : { item: '1 image', key: 'n' };
+  const combinations = offeredCombinations(entry, mapping, [...pricedKeys(entry, mapping), unit.key]) ?? [];
+  return combinations
+    .map((asked) => ({ asked, count: Number(asked[unit.key] ?? (unit.key === 'n' ? 1 : NaN)) }))
+    .filter(({ count }) => count > 0)
+    .map(({ asked, count }) => compared(unit.item, mediaCost(mapping.cost, asked) / count, price * 1e6))
+    .sort((one, other) => Math.abs(one.ours - one.listed) - Math.abs(other.ours - other.listed))
+    .slice(0, 1);
+}
+
+/** Prices are written with few digits, and the list converts some from other units. */
+const differenceMax = 0.01;
+
+const compared = (item: string, ours: number, listed: number): ComparedPrice => ({
+  item,
+  ours,
+  // Without the rounding error of 2.5e-07 * 1e12.
+  listed: Number(listed.toPrecision(12)),
+  differs: Math.abs(ours - listed) > differenceMax * listed,
+});
+
+function amountIn(listed: PriceList[string], field: string): number | null {
+  const value = listed[field];
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+}

@@ -1,0 +1,107 @@
+import type { JsonObject } from '../json.ts';
+import { meets, type RequestCondition } from './request-condition.ts';
+
+/** The price of one media job at a provider. Exactly one of the three prices is given, in micro-USD. */
+export interface CostRule {
+  /** The requests that the rule is for. Absent: all. */
+  when?: RequestCondition;
+  per_request?: number;
+  /** For each second of the resolved `duration`. */
+  per_second?: number;
+  /** For each image of the resolved `n`, or for the one image of a model without `n`. */
+  per_image?: number;
+}
+
+/** Prices of a provider in micro-USD per million tokens. */
+export interface TokenRates {
+  /** These prices are for the requests whose input has more tokens than this. Absent: for all requests. */
+  above_input_tokens?: number;
+  input: number;
+  output: number;
+  /** Input that the provider read from its cache. Absent: as `input`. */
+  cached_input?: number;
+  /** Input that the provider wrote to its cache. Absent: as `input`. */
+  cache_write?: number;
+  /** Input that the provider keeps in its cache for an hour. Absent: as `cache_write`. */
+  cache_write_1h?: number;
+  /** Output that is hidden reasoning. Absent: as `output`. */
+  reasoning?: number;
+}
+
+/** What a family charges for a model: for images and videos the first rule that matches, for chats by tokens. */
+export type UpstreamCost = CostRule[] | { per_million: TokenRates[] };
+
+/**
+ * What one media job costs the operator, in micro-USD: the first rule that matches the resolved request decides. Throws a plain
+ * error if no rule matches: the catalog loader excludes this, and a guess would make every summary wrong.
+ */
+export function mediaCost(cost: UpstreamCost, input: JsonObject): number {
+  const rule = costRules(cost).find(({ when }) => meets(when, input));
+  if (rule === undefined) throw new Error('No cost rule matches the resolved parameters.');
+  const { per_request: perRequest, per_second: perSecond, per_image: perImage } = rule;
+  if (perSecond !== undefined) return exact(BigInt(perSecond) * wholeNumber(input, 'duration'));
+  if (perImage !== undefined)
+    return exact(BigInt(perImage) * (Object.hasOwn(input, 'n') ? wholeNumber(input, 'n') : 1n));
+  if (perRequest === undefined) throw new Error('A cost rule has no price.');
+  return perRequest;
+}
+
+/** The rules of an image or video model. A chat model has none. */
+export const costRules = (cost: UpstreamCost): readonly CostRule[] => (Array.isArray(cost) ? cost : []);
+
+/** The prices of a chat model by tokens. An image or video model has none. */
+export const tokenRates = (cost: UpstreamCost): readonly TokenRates[] => (Array.isArray(cost) ? [] : cost.per_million);
+
+/** The prices for a request with this many tokens of input. */
+export const ratesFor = (cost: UpstreamCost, inputTokens: number): TokenRates | undefined =>
+  tokenRates(cost).findLast(({ above_input_tokens: above = -1 }) => inputTokens > above);
+
+/** The tokens of one answer as the provider bills them. Every count is a safe integer of at least 0. */
+export interface BilledTokens {
+  /** The whole input, with the cached part and the part that was written to the cache. */
+  input: number;
+  /** The whole output, hidden reasoning included. */
+  output: number;
+  cached: number;
+  /** All that was written to the cache. */
+  cacheWrite: number;
+  /** The part of it that is kept for an hour. */
+  cacheWrite1h: number;
+  reasoning: number;
+}
+
+/**
+ * What one chat answer costs the operator, in micro-USD, rounded up once. The rates with the highest `above_input_tokens` below
+ * the input count for all tokens of the request, as the providers have it. Parts beyond their whole are ignored.
+ */
+export function chatCost(cost: UpstreamCost, tokens: BilledTokens): number {
+  const rates = ratesFor(cost, tokens.input);
+  if (rates === undefined) throw new Error('The model has no prices for its tokens.');
+  const cached = Math.min(tokens.cached, tokens.input);
+  const written = Math.min(tokens.cacheWrite, tokens.input - cached);
+  const kept = Math.min(tokens.cacheWrite1h, written);
+  const reasoning = Math.min(tokens.reasoning, tokens.output);
+  const writeRate = rates.cache_write ?? rates.input;
+  const parts: [tokens: number, rate: number][] = [
+    [tokens.input - cached - written, rates.input],
+    [cached, rates.cached_input ?? rates.input],
+    [written - kept, writeRate],
+    [kept, rates.cache_write_1h ?? writeRate],
+    [tokens.output - reasoning, rates.output],
+    [reasoning, rates.reasoning ?? rates.output],
+  ];
+  const millionths = parts.reduce((sum, [count, rate]) => sum + BigInt(count) * BigInt(rate), 0n);
+  return exact((millionths + 999_999n) / 1_000_000n);
+}
+
+function wholeNumber(input: JsonObject, key: string): bigint {
+  const value = Object.hasOwn(input, key) ? input[key] : undefined;
+  if (!Number.isSafeInteger(value) || Number(value) < 0) throw new Error(`A cost needs a whole number of ${key}.`);
+  return BigInt(Number(value));
+}
+
+function exact(microUsd: bigint): number {
+  const amount = Number(microUsd);
+  if (!Number.isSafeInteger(amount)) throw new Error(`A cost of ${microUsd} micro-USD cannot be stored exactly.`);
+  return amount;
+}

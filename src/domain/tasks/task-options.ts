@@ -1,0 +1,88 @@
+import { GatewayError, quoted } from '../errors.ts';
+
+/** What a create request says about its task, not to the model. */
+export interface TaskOptions {
+  /** Null if the request has none. */
+  metadata: Record<string, string> | null;
+  /** After this time a task that has not ended fails. */
+  deadlineSeconds: number;
+  /** A dearer task is refused; null for any price. */
+  maxCredits: number | null;
+  /** Only the price is asked for. */
+  isDryRun: boolean;
+}
+
+/** The fields of a create request that `readTaskOptions` reads. */
+export const taskOptionKeys = ['metadata', 'deadline_seconds', 'max_credits', 'dry_run'] as const;
+
+/** What metadata may have at most. */
+export const metadataLimits = { keysMax: 16, keyCharactersMax: 40, valueCharactersMax: 500 } as const;
+const DEADLINE_SECONDS_MIN = 30;
+
+/** The seconds that a request may name for a type whose tasks have `max`. An operator may have set a limit below the usual least deadline. */
+export const deadlineBounds = (max: number): { min: number; max: number } => ({
+  min: Math.min(DEADLINE_SECONDS_MIN, max),
+  max,
+});
+
+/** Reads the options of a create request. Without a deadline of its own, the task has the type's limit. Throws `invalid_value`. */
+export function readTaskOptions(body: Record<string, unknown>, deadlineSecondsMax: number): TaskOptions {
+  return {
+    metadata: readMetadata(body.metadata ?? null),
+    deadlineSeconds: readDeadline(body.deadline_seconds ?? null, deadlineSecondsMax),
+    maxCredits: readMaxCredits(body.max_credits ?? null),
+    isDryRun: readDryRun(body.dry_run ?? false),
+  };
+}
+
+function demandMember(name: string, value: unknown): asserts value is string {
+  const param = `metadata.${quoted(name)}`;
+  if (name === '' || charactersOf(name) > metadataLimits.keyCharactersMax) {
+    throw invalid(param, `${param}: a key of metadata must have 1 to ${metadataLimits.keyCharactersMax} characters.`);
+  }
+  if (typeof value !== 'string') throw invalid(param, `${param} must be a string, not ${quoted(value)}.`);
+  if (charactersOf(value) > metadataLimits.valueCharactersMax) {
+    throw invalid(param, `${param} must have at most ${metadataLimits.valueCharactersMax} characters.`);
+  }
+}
+
+/** Null for no metadata and for an empty object. Throws `invalid_value`. */
+export function readMetadata(value: unknown): Record<string, string> | null {
+  if (value === null) return null;
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    throw invalid('metadata', `metadata must be an object of strings, not ${quoted(value)}.`);
+  }
+  const given = Object.entries(value);
+  if (given.length > metadataLimits.keysMax) {
+    throw invalid('metadata', `metadata must have at most ${metadataLimits.keysMax} keys, not ${given.length}.`);
+  }
+  const members = given.map(([name, text]): [string, string] => {
+    demandMember(name, text);
+    return [name, text];
+  });
+  return members.length === 0 ? null : Object.fromEntries(members);
+}
+
+function readDeadline(value: unknown, max: number): number {
+  if (value === null) return max;
+  const { min } = deadlineBounds(max);
+  if (Number.isInteger(value) && Number(value) >= min && Number(value) <= max) return Number(value);
+  const message = `deadline_seconds must be a whole number from ${min} to ${max}, not ${quoted(value)}.`;
+  throw invalid('deadline_seconds', message);
+}
+
+function readMaxCredits(value: unknown): number | null {
+  if (value === null) return null;
+  if (Number.isSafeInteger(value) && Number(value) >= 1) return Number(value);
+  const message = `max_credits must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}, not ${quoted(value)}.`;
+  throw invalid('max_credits', message);
+}
+
+function readDryRun(value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw invalid('dry_run', `dry_run must be true or false, not ${quoted(value)}.`);
+}
+
+const charactersOf = (text: string): number => [...text].length;
+
+const invalid = (param: string, message: string): GatewayError => new GatewayError('invalid_value', { message, param });

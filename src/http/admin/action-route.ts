@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { answerOnce } from '../../services/admin/answer-once.ts';
+import { actorOf } from '../../domain/operators/admin-access.ts';
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import { GatewayError, quoted } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { didYouMean } from '../../domain/nearest.ts';
+import { includesRole } from '../../domain/operators/role.ts';
+import { sourceOf, type Action, type ActionRoute } from '../../admin/define-action.ts';
+import { snakeCase } from '../../admin/input.ts';
+import { reportType, type Report } from '../../admin/report.ts';
+import type { OpenDeps } from '../../admin/action-deps.ts';
+import { sha256Hex } from '../../platform/crypto/hash.ts';
+import { adminOf, type AppContext } from '../context.ts';
+import { readIdempotencyKey } from '../request/idempotency-key.ts';
+import { preferredType } from '../request/preferred-type.ts';
+import type { Route } from '../route.ts';
+import { adminPrefix } from './admin-prefix.ts';
+import { refusalOf } from './refusal-of.ts';
+
+export type ActionRouteDeps = Parameters<typeof answerOnce>[0] & { open: OpenDeps };
+
+/** The route of a action: inputs of the path, and the others in the query of a GET or else in a JSON body. */
+export function actionRoute(action: Action, route: ActionRoute, deps: ActionRouteDeps): Route {
+  const { method, path, role } = route;
+  const fields = bodyFields(action, route);
+  const isRead = method === 'GET';
+  return {
+    ...{ auth: 'admin', role, method, dialect: 'openai' },
+    path: `${adminPrefix}${path}`,
+    body: isRead ? 'none' : 'json_if_any',
+    query: isRead ? [...fields.keys()] : [],
+    // What the command line reads from a file or from stdin: a catalog, or a key in PEM or JSON.
+    linesIn: [...fields].flatMap(([field, name]) => (sourceOf(action.input[name] ?? z.unknown()) ? [field] : [])),
+    ...(isRead && { isList: true }),
+    async handler(ctx) {
+      const given = givenTo(ctx, fields, isRead);
+      demandOwnerInput(ctx, route, given);
+      const inputs = { ...given, ...ctx.params };
+      const prepared = action.prepare(inputs);
+      if (!prepared.ok) throw invalidInput(prepared.issues, inputs);
+      const work = () =>
+        prepared.run(deps.open, actorOf(adminOf(ctx))).catch((error: unknown) => {
+          throw refusalOf(error);
+        });
+      answer(ctx, isRead ? await work() : await onceByKey(deps, ctx, work));
+    },
+  };
+}
+
+/** With an Idempotency-Key, the report of the first request with that key. */
+async function onceByKey(deps: ActionRouteDeps, ctx: AppContext, work: () => Promise<Report>): Promise<Report> {
+  const key = readIdempotencyKey(ctx);
+  if (key === null) return work();
+  const fingerprint = sha256Hex(canonicalJson({ method: ctx.method, path: ctx.path, body: ctx.request.body ?? {} }));
+  const { principalId } = adminOf(ctx);
+  const { answer: text, isReplay } = await answerOnce(deps, { principalId, key, fingerprint }, async () =>
+    JSON.stringify(await work()),
+  );
+  if (isReplay) ctx.set('Idempotent-Replayed', 'true');
+  // It is the text of a report, which only this process's own release and the one before it have written.
+  return JSON.parse(text) as Report;
+}
+
+/** The inputs that are not in the path, by their names in snake_case. */
+export function bodyFields(action: Action, { path }: ActionRoute): Map<string, string> {
+  const names = Object.keys(action.input).filter((name) => !path.split('/').includes(`:${name}`));
+  return new Map(names.map((name) => [snakeCase(name), name]));
+}
+
+function givenTo(ctx: AppContext, fields: ReadonlyMap<string, string>, isRead: boolean): Record<string, unknown> {
+  const all = isRead
+    ? [...new URLSearchParams(ctx.querystring)].filter(([, value]) => value !== '')
+    : Object.entries(ctx.request.body ?? {});
+  return Object.fromEntries(
+    all.map(([field, value]) => {
+      const name = fields.get(field);
+      if (name !== undefined) return [name, value];
+      const param = quoted(field);
+      const message = `The field ${param} is not supported here.${didYouMean(field, [...fields.keys()])}`;
+      throw new GatewayError('unsupported_parameter', { param, message });
+    }),
+  );
+}
+
+function demandOwnerInput(ctx: AppContext, { ownerInput = [] }: ActionRoute, given: Record<string, unknown>): void {
+  const name = ownerInput.find((one) => given[one] !== undefined);
+  if (name === undefined || includesRole(adminOf(ctx).role, 'owner')) return;
+  const message = `The field ${snakeCase(name)} needs the role owner. You have the role ${adminOf(ctx).role}.`;
+  throw new GatewayError('role_not_allowed', { message, param: snakeCase(name) });
+}
+
+/** The messages of inputs continue a sentence that begins with the name. */
+function invalidInput([issue]: readonly z.core.$ZodIssue[], given: Record<string, unknown>): GatewayError {
+  const [first, ...inner] = issue?.path ?? [];
+  const param = quoted([snakeCase(String(first)), ...inner.map(String)].join('.'));
+  if (inner.length === 0 && given[String(first)] === undefined) {
+    return new GatewayError('missing_parameter', { param, message: `${param} is required.` });
+  }
+  return new GatewayError('invalid_value', { param, message: `${param} ${issue?.message ?? 'is not accepted'}.` });
+}
+
+function answer(ctx: AppContext, { document, text, refused = false, pending = false, nextCursor }: Report): void {
+  ctx.status = pending ? 202 : 200;
+  if (preferredType(ctx, ['application/json', reportType]) === reportType) {
+    ctx.set('Content-Type', reportType);
+    ctx.body = { document, text, refused };
+    return;
+  }
+  const page: JsonObject =
+    nextCursor === undefined ? {} : { object: 'list', has_more: nextCursor !== null, next_cursor: nextCursor };
+  ctx.body = { ...page, ...document };
+}

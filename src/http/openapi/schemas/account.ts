@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { scopes } from '../../../domain/projects/scope.ts';
+import { time } from '../../../schemas/time.ts';
+
+const Budget = z.object({
+  period: z.enum(['lifetime', 'daily', 'monthly']).describe('Days and months are UTC.'),
+  limit: z.int(),
+  spent: z.int(),
+  reserved: z.int().describe('Held for requests that run.'),
+  remaining: z.int(),
+  renews_at: time.nullable(),
+});
+
+export const Key = z
+  .object({
+    object: z.literal('key'),
+    key_id: z.string(),
+    name: z.string(),
+    metadata: z.record(z.string(), z.string()),
+    project_id: z.string(),
+    scopes: z.array(z.enum(scopes)),
+    models: z.array(z.string()).nullable().describe('Null: every model.'),
+    expires_at: time.nullable(),
+    rpm: z
+      .object({ limit: z.int().nullable(), remaining: z.int().nullable() })
+      .describe('POST requests in any 60 seconds. Null: no limit.'),
+    budgets: z.array(Budget).describe('The budgets that the key has.'),
+    in_flight: z.object({ limit: z.int().nullable(), now: z.int() }).describe('Tasks and chats that run.'),
+    balance: z
+      .object({
+        available: z.int(),
+        reserved: z.int(),
+        low: z.boolean().describe('It lasts for less than three days, by the last seven full days.'),
+      })
+      .describe('The credits of the project.'),
+  })
+  .meta({ id: 'Key' });
+
+export const RotatedKey = z.object({
+  object: z.literal('key'),
+  key_id: z.string(),
+  api_key: z.string().describe('The new secret. It is shown only here.'),
+  previous_until: time.describe('Unix seconds: until then the previous secret works as well.'),
+});

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { time } from '../../../schemas/time.ts';
+
+const ToolCall = z.object({
+  id: z.string(),
+  type: z.literal('function'),
+  function: z.object({ name: z.string(), arguments: z.string().describe('JSON text as the model wrote it.') }),
+  extra_content: z
+    .object({ google: z.object({ thought_signature: z.string() }) })
+    .optional()
+    .describe('Opaque state of Gemini. Send it back with the call.'),
+});
+
+/** A whole answer of `POST /api/v1/chat/completions`. */
+export const ChatCompletion = z
+  .object({
+    id: z.string(),
+    object: z.literal('chat.completion'),
+    created: time,
+    model: z.string(),
+    choices: z.array(
+      z.object({
+        index: z.literal(0),
+        message: z.object({
+          role: z.literal('assistant'),
+          content: z.string().nullable(),
+          reasoning_content: z.string().optional().describe('The thoughts of the model, or a summary of them.'),
+          refusal: z.string().nullable(),
+          tool_calls: z.array(ToolCall).optional(),
+        }),
+        logprobs: z.null(),
+        finish_reason: z.enum(['stop', 'length', 'tool_calls', 'content_filter']),
+      }),
+    ),
+    usage: z.object({
+      prompt_tokens: z.int(),
+      completion_tokens: z.int(),
+      total_tokens: z.int(),
+      prompt_tokens_details: z.object({ cached_tokens: z.int() }),
+      completion_tokens_details: z.object({ reasoning_tokens: z.int() }),
+    }),
+    tollgate: z.object({ warning: z.string() }).optional(),
+  })
+  .meta({ id: 'ChatCompletion' });
+
+/** Server-Sent Events. A tool may check the text or each event, so there is no type. */
+export const EventText = z.any().describe('Server-Sent Events.');

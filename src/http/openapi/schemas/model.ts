@@ -1,0 +1,7 @@
+import { z } from 'zod';
+import { ReadEntry } from '../../../services/catalog/catalog-file-entry.ts';
+
+/** A catalog entry, without what clients do not see. */
+export const Model = ReadEntry.omit({ private: true }).meta({ id: 'Model' });
+
+export const ModelList = z.object({ object: z.literal('list'), data: z.array(Model) }).meta({ id: 'ModelList' });

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { time } from '../../../schemas/time.ts';
+
+export const OpenaiVideo = z
+  .object({
+    id: z.string(),
+    object: z.literal('video'),
+    model: z.string(),
+    status: z.enum(['queued', 'in_progress', 'completed', 'failed']),
+    progress: z.int().min(0).max(100),
+    created_at: time,
+    completed_at: time.nullable(),
+    expires_at: time.nullable(),
+    prompt: z.string().nullable(),
+    seconds: z.string().nullable(),
+    size: z.string().nullable(),
+    remixed_from_video_id: z.null(),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  })
+  .meta({ id: 'OpenaiVideo' });
+
+export const OpenaiVideos = z
+  .object({
+    object: z.literal('list'),
+    data: z.array(OpenaiVideo),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  })
+  .meta({ id: 'OpenaiVideos' });
+
+export const DeletedVideo = z
+  .object({ id: z.string(), object: z.literal('video.deleted'), deleted: z.literal(true) })
+  .meta({ id: 'DeletedVideo' });

@@ -1,0 +1,108 @@
+import type { IncomingMessage } from 'node:http';
+import { parse as parseContentType } from 'content-type';
+import { GatewayError } from '../../domain/errors.ts';
+import type { AppContext } from '../context.ts';
+import { createFormParser } from './form-parser.ts';
+import { contentCodingOf } from './content-coding.ts';
+import { receiveBody, tooLarge, type BodyLimits } from './read-body.ts';
+
+/** How long an upload may take to arrive: 10 MB over a slow line, about 700 kbit/s. */
+export const UPLOAD_TIMEOUT_SECONDS = 120;
+
+/**
+ * Reads the picture of an upload: the multipart field `file`, or a raw body with an image type (rules "Uploads"). Counts bytes as
+ * they arrive and writes nothing to disk. Declared types are not checked here: callers check the bytes.
+ *
+ * Throws `GatewayError` `unsupported_media_type`, `payload_too_large`, `invalid_multipart`, `overloaded` or `request_timeout`, and
+ * `ClientGone`.
+ */
+export async function readUpload(ctx: AppContext, limits: BodyLimits): Promise<Buffer> {
+  // A picture is compressed already.
+  contentCodingOf(ctx, 'plain');
+  const isMultipart = demandUploadType(ctx.req);
+  const picture = isMultipart ? multipartPicture(ctx.req, limits.maxBytes) : rawPicture();
+  const extraBytes = isMultipart ? envelopeMaxBytes : 0;
+  await receiveBody(ctx, limits, { what: 'image', take: (chunk) => picture.write(chunk), extraBytes });
+  return picture.end();
+}
+
+/** The bytes of boundaries, part headers and the few other fields that are allowed. */
+const envelopeMaxBytes = 32_000;
+
+/** Collects the chunks of the body and returns the picture. Both throw as soon as the body is known to be invalid. */
+interface Picture {
+  write(chunk: Buffer): void;
+  end(): Promise<Buffer>;
+}
+
+function rawPicture(): Picture {
+  const chunks: Buffer[] = [];
+  return {
+    write: (chunk) => void chunks.push(chunk),
+    end: () => Promise.resolve(Buffer.concat(chunks)),
+  };
+}
+
+function multipartPicture(request: IncomingMessage, maxBytes: number): Picture {
+  const chunks: Buffer[] = [];
+  let bodyBytes = 0;
+  let files = 0;
+  const form = createFormParser(request, {
+    limits: {
+      files: 1,
+      fields: 2,
+      parts: 4,
+      // The parser cuts longer headers off without an error. A body with such a header is refused when it has ended.
+      headerSize: envelopeMaxBytes,
+      fieldSize: 10_000,
+      fileSize: maxBytes,
+    },
+    // A part named `file` is a file, even if the client omitted its filename.
+    isPartAFile: (name, type, fileName) =>
+      name === 'file' || fileName !== undefined || type === 'application/octet-stream',
+    tooMany: {
+      files: 'Only one file can be uploaded at a time.',
+      fields: 'The form has too many other fields.',
+      parts: 'The multipart body has too many parts.',
+    },
+    invalid,
+    file(name) {
+      files += 1;
+      if (name !== 'file') throw invalid('The picture must be in the field named "file".');
+      return {
+        take: (chunk) => void chunks.push(chunk),
+        cut() {
+          throw tooLarge('image', maxBytes);
+        },
+      };
+    },
+  });
+  return {
+    write(chunk) {
+      bodyBytes += chunk.length;
+      form.write(chunk);
+    },
+    async end() {
+      await form.end();
+      if (files === 0) throw invalid('There is no file in the field named "file".');
+      const sent = Buffer.concat(chunks);
+      if (bodyBytes - sent.length > envelopeMaxBytes) {
+        throw invalid(`Part headers and other fields must have at most ${envelopeMaxBytes} bytes.`);
+      }
+      return sent;
+    },
+  };
+}
+
+/** Whether the body is multipart. Throws 415 for a type that cannot be a picture. */
+function demandUploadType(request: IncomingMessage): boolean {
+  const type = parseContentType(request.headers['content-type'] ?? '').type.toLowerCase();
+  if (type === 'multipart/form-data') return true;
+  if (/^image\/[\w.+-]+$/.test(type)) return false;
+  throw new GatewayError('unsupported_media_type', {
+    message: 'Send multipart/form-data with the field "file", or the picture itself with its image type.',
+  });
+}
+
+const invalid = (message: string, cause?: unknown): GatewayError =>
+  new GatewayError('invalid_multipart', { message, param: 'file', cause });

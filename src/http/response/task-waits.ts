@@ -1,0 +1,38 @@
+import { createFairBudget } from '../../platform/fair-budget.ts';
+import { whenGone } from '../server/client-gone.ts';
+import { ownerOf, type AppContext } from '../context.ts';
+import { leaveSlots } from '../middleware/hold-slot.ts';
+
+/** One request that waits for a task. */
+export interface Waiting {
+  /** Fires when the client has left, or when the server stops. */
+  signal: AbortSignal;
+  /** Gives the place back. */
+  leave(): void;
+}
+
+export interface TaskWaits {
+  /**
+   * A place for a request that waits, instead of its place among the requests in flight. Null if too many wait, or the server stops: then the
+   * request is answered at once, with the task as it is.
+   */
+  enter(ctx: AppContext): Waiting | null;
+  /** Ends all waits, and lets none begin. */
+  stop(): void;
+}
+
+/** The requests of this process that wait for tasks or follow their events, at most `total`, shared fairly by the projects. */
+export function createTaskWaits({ total }: { total: number }): TaskWaits {
+  const places = createFairBudget({ total, message: 'Too many requests wait for tasks.' });
+  const stopping = new AbortController();
+  return {
+    enter(ctx) {
+      const place = places.open(ownerOf(ctx));
+      if (stopping.signal.aborted || !place.mayTake(1)) return null;
+      // Waits last for minutes. They must not take the places of short requests.
+      leaveSlots(ctx);
+      return { signal: AbortSignal.any([whenGone(ctx), stopping.signal]), leave: () => place.release() };
+    },
+    stop: () => stopping.abort(),
+  };
+}

@@ -1,0 +1,41 @@
+import type { AppContext } from '../context.ts';
+import { createOwnerLanes } from './owner-lanes.ts';
+import { HUGE_BYTES } from '../request/read-body.ts';
+
+/** Shares the event loop between the owners of large bodies. */
+export interface BodyTurns {
+  /**
+   * Resolves when the owner's body of so many bytes may be parsed, with the function that ends its turn and takes its bytes, which unpacking may
+   * have shown to be more. Call that once the handler has begun. Throws `ClientGone` if the client leaves before.
+   */
+  begin(ctx: Pick<AppContext, 'res'>, owner: string, bytes: number): Promise<(bytes: number) => void>;
+}
+
+/**
+ * What one owner's huge bodies together have of a process. 30 MB take a tenth of a second to read, and as long again to write to the provider,
+ * in pieces of up to 40 ms: at this speed, a request of another owner meets such a piece less often than one in twenty times.
+ */
+const BYTES_PER_SECOND = 16_000_000;
+
+/**
+ * Lets one large body of an owner be parsed and checked at a time, and then pauses for as long as that took: 9,900 parts take 15 ms of the event
+ * loop, and 16 callers that send them would leave nothing of it to others. Huge ones take turns with one another only, so that usual requests of their project do not wait for them, and pause for as long
+ * as their bytes take at 16 MB/s.
+ */
+export function createBodyTurns(): BodyTurns {
+  const [large, huge] = [createOwnerLanes(1), createOwnerLanes(1)];
+  return {
+    async begin(ctx, owner, expected) {
+      const leave = await (expected > HUGE_BYTES ? huge : large).enter(ctx, owner);
+      const begunAt = performance.now();
+      let isOver = false;
+      return (bytes) => {
+        if (isOver) return;
+        isOver = true;
+        const bytesMs = expected > HUGE_BYTES ? (bytes / BYTES_PER_SECOND) * 1_000 : 0;
+        // Handlers check a body before they wait for anything else.
+        setImmediate(() => setTimeout(leave, Math.max(performance.now() - begunAt, bytesMs)));
+      };
+    },
+  };
+}

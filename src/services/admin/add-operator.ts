@@ -1,0 +1,24 @@
+import { recordAudit } from '../../db/operators/audit.ts';
+import { findOperator, insertOperator } from '../../db/operators/operators.ts';
+import type { Deps } from '../../deps.ts';
+import { personOf, type OidcIdentity } from '../../domain/operators/admin-access.ts';
+import type { Role } from '../../domain/operators/role.ts';
+import { newId } from '../../platform/crypto/ids.ts';
+import { OperatorError } from '../operator-error.ts';
+
+/** Lets a person sign in by OIDC with a role. Throws `OperatorError` if the person is entered already. */
+export async function addOperator(
+  { db }: Pick<Deps, 'db'>,
+  { actor, ...person }: OidcIdentity & { name: string; role: Role; actor: string },
+): Promise<{ operatorId: string }> {
+  const operatorId = newId('opr');
+  await db.transaction('begin', async (_query, inside) => {
+    if (!(await insertOperator(inside, { operatorId, ...person, createdBy: actor }))) {
+      const known = await findOperator(inside, person);
+      const is = `${personOf(person)} is entered already, as ${known?.principalId} with the role ${known?.role}.`;
+      throw new OperatorError(`${is} To give another role, remove the operator first.`);
+    }
+    await recordAudit(inside, { actor, action: 'operators.add', subject: operatorId, before: null, after: person });
+  });
+  return { operatorId };
+}

@@ -1,0 +1,22 @@
+import { recordAudit } from '../../db/operators/audit.ts';
+import { insertSilence } from '../../db/operators/alarms.ts';
+import type { Deps } from '../../deps.ts';
+import type { AlarmKind, Silence } from '../../domain/operators/alarm.ts';
+import { newId } from '../../platform/crypto/ids.ts';
+
+/**
+ * Mutes the webhook and the mails of an alarm for `seconds`, in all processes. Its log lines and its metric stay. The alarm need not exist:
+ * a channel may be silenced before it is taken down.
+ */
+export async function silenceAlarm(
+  { db }: Pick<Deps, 'db'>,
+  { actor, ...given }: AlarmKind & { seconds: number; reason: string; actor: string },
+): Promise<Silence> {
+  return db.transaction('begin', async (_query, inside) => {
+    const silence = await insertSilence(inside, { ...given, silenceId: newId('sil'), createdBy: actor });
+    const { silenceId, name, subject, until, reason } = silence;
+    const after = { name, subject, until, reason };
+    await recordAudit(inside, { actor, action: 'alarms.silence', subject: silenceId, before: null, after });
+    return silence;
+  });
+}

@@ -1,0 +1,40 @@
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
+import { differences } from '../../domain/operators/differences.ts';
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
+
+/** More are counted and not listed: an entry of the audit log is read by a person. */
+const membersMax = 200;
+
+/**
+ * What an applied catalog changes, for the audit log: every member that differs, named like `gpt-5-mini pricing.credits_per_request`, with
+ * its value before and after. A model that is added or removed stands there with its type, its status and its price.
+ */
+export function catalogChanges(
+  before: readonly CatalogEntry[],
+  after: readonly CatalogEntry[],
+): { before: JsonObject; after: JsonObject; membersOmitted: number } {
+  const [was, is] = [before, after].map(
+    (entries) => new Map(entries.map((entry, n) => [entry.model.id, { entry, n }])),
+  );
+  const ids = [...new Set([...(was?.keys() ?? []), ...(is?.keys() ?? [])])];
+  const found = ids.flatMap((id) => {
+    const [old, now] = [was?.get(id), is?.get(id)];
+    if (!old || !now) return [{ name: id, before: summaryOf(old?.entry), after: summaryOf(now?.entry) }];
+    const members = differences(documentOf(old), documentOf(now));
+    return members.map(({ path, ...values }) => ({ name: `${id} ${path}`, ...values }));
+  });
+  const listed = found.slice(0, membersMax);
+  const side = (of: 'before' | 'after'): JsonObject =>
+    Object.fromEntries(listed.map((member) => [member.name, member[of] ?? null]));
+  return { before: side('before'), after: side('after'), membersOmitted: found.length - listed.length };
+}
+
+function summaryOf(entry: CatalogEntry | undefined): JsonValue {
+  if (!entry) return null;
+  const { type, status, pricing } = entry.model;
+  return { type, status, pricing: { ...pricing } };
+}
+
+/** As the database stores it. The text makes it plain JSON, without members that are undefined. */
+const documentOf = ({ entry, n }: { entry: CatalogEntry; n: number }): JsonObject =>
+  JSON.parse(JSON.stringify({ ...entry.model, private: entry.private, position: n + 1 })) as JsonObject;

@@ -1,0 +1,150 @@
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
+import { quoted } from '../../domain/errors.ts';
+import { withCatalogDefaults, type CatalogDefaults } from './catalog-defaults.ts';
+import { CatalogFileEntry } from './catalog-file-entry.ts';
+import { checkCatalogEntry, checkCatalogNames } from './check-catalog-entry.ts';
+import type { CatalogProblem } from './check/findings.ts';
+
+/** An invalid catalog, with all its problems. */
+export class CatalogError extends Error {
+  readonly problems: readonly CatalogProblem[];
+
+  constructor(problems: readonly CatalogProblem[]) {
+    const lines = problems.map(
+      ({ file, model, path, message }) => `${[file, model, path].filter(Boolean).join(' ')}: ${message}`,
+    );
+    super(`The catalog is invalid:\n${lines.join('\n')}`);
+    this.name = 'CatalogError';
+    this.problems = problems;
+  }
+}
+
+/** Reads, parses and checks the files of a catalog. Throws what `readCatalogFiles` and `readCatalog` throw. */
+export const loadCatalog = async (path: string) => readCatalog(await readCatalogFiles(path));
+
+/**
+ * The texts of a catalog: of a file, or of every `*.yaml` of a folder in the order of their names, of at most `catalogBytesMax` bytes
+ * together. Throws `CatalogError` or the file system's own error.
+ */
+export async function readCatalogFiles(path: string): Promise<CatalogText[]> {
+  const files = (await stat(path)).isDirectory() ? await filesIn(path) : [path];
+  const texts: CatalogText[] = [];
+  let bytesLeft = catalogBytesMax;
+  for (const file of files) {
+    // One byte more than allowed (`end` is included), so that even a file that grows while it is read is bounded and refused.
+    const content = await buffer(createReadStream(file, { end: bytesLeft }));
+    bytesLeft -= content.length;
+    if (bytesLeft < 0) throw tooLarge(file);
+    texts.push({ file, text: content.toString('utf8') });
+  }
+  return texts;
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const names = (await readdir(folder)).filter((name) => /^[^.].*\.yaml$/.test(name)).sort();
+  if (names.length > 0) return names.map((name) => join(folder, name));
+  throw new CatalogError([{ file: folder, model: 'catalog', path: '', message: 'has no *.yaml file' }]);
+}
+
+/** Parses and checks the text of one catalog file. Throws `CatalogError` with every problem. */
+export const parseCatalog = (text: string) => readCatalog([{ text }]);
+
+/** One file of a catalog. */
+export interface CatalogText {
+  file?: string | undefined;
+  text: string;
+}
+
+/**
+ * Parses a catalog and checks all of it (spec §2.1–2.3; rules "Catalog"): shapes, prices, defaults, examples, aliases, upstream
+ * mappings and costs. A warning is a sentence about something that is allowed but may be a mistake. Throws `CatalogError`, which names
+ * the file of each problem.
+ */
+export function readCatalog(texts: readonly CatalogText[]) {
+  const files = texts.map(({ file, text }) => ({ file, ...readFile(text, file) }));
+  const defaults = files.reduce<CatalogDefaults>((all, one) => ({ ...all, ...one.defaults }), {});
+  const parsed = files.flatMap(({ file, models }) =>
+    models.map((item, index) => ({ file, ...readEntry(item, index, defaults) })),
+  );
+  if (parsed.length > modelsMax) throw refusal(`must have at most ${modelsMax} models`);
+  const found = parsed.flatMap(({ file, entry }) => (entry === undefined ? [] : [{ file, entry }]));
+  const fileOf = new Map(found.map(({ file, entry }) => [entry.model.id, file]));
+  const findings = found.map(({ file, entry }) => ({ file, ...checkCatalogEntry(entry) }));
+  const entries = found.map(({ entry }) => entry);
+  const problems = [
+    ...[...parsed, ...findings].flatMap(({ file, problems: own }) => own.map((problem) => ({ file, ...problem }))),
+    ...checkCatalogNames(entries).map((problem) => ({ file: fileOf.get(problem.model), ...problem })),
+  ];
+  if (problems.length > 0) throw new CatalogError(problems);
+  return { entries, warnings: findings.flatMap((finding) => finding.warnings) };
+}
+
+const refusal = (message: string, file?: string) => new CatalogError([{ file, model: 'catalog', path: '', message }]);
+const tooLarge = (file?: string) => refusal(`must have at most ${catalogBytesMax} bytes in all its files`, file);
+
+/** Enough for thousands of models, and small enough that a wrong file does not fill the memory. */
+export const catalogBytesMax = 2_000_000;
+const modelsMax = 2_000;
+/** `data` is the list as `tollgate catalog show --json` prints it. */
+const Items = z.array(z.unknown()).min(1).max(modelsMax);
+const Defaults = z.strictObject({ stream: z.boolean().optional() });
+const File = z.union([
+  z.strictObject({ models: Items, defaults: Defaults.default({}) }),
+  z.strictObject({ defaults: Defaults }).transform(({ defaults }) => ({ models: [], defaults })),
+  z.strictObject({ data: Items }).transform(({ data }) => ({ models: data, defaults: {} })),
+]);
+
+function readFile(text: string, name: string | undefined): { models: unknown[]; defaults: CatalogDefaults } {
+  const refuse = (message: string) => refusal(message, name);
+  if (Buffer.byteLength(text) > catalogBytesMax) throw tooLarge(name);
+  const document = parseDocument(text, { schema: 'core', stringKeys: true, uniqueKeys: true });
+  const [syntaxError] = [...document.errors, ...document.warnings];
+  if (syntaxError !== undefined) throw refuse(`is not valid YAML: ${syntaxError.message}`);
+  let content: unknown;
+  try {
+    // YAML aliases are refused, because a few nested ones expand to billions of values.
+    content = document.toJS({ maxAliasCount: 0 });
+  } catch (error) {
+    throw refuse(`is not valid YAML: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const file = File.safeParse(content);
+  if (!file.success) throw refuse(`must be a list under "models", of 1 to ${modelsMax} models`);
+  return file.data;
+}
+
+function readEntry(
+  item: unknown,
+  index: number,
+  defaults: CatalogDefaults,
+): { entry?: CatalogEntry; problems: CatalogProblem[] } {
+  const id = z.looseObject({ id: z.string() }).safeParse(item);
+  const model = id.success ? quoted(id.data.id) : `models[${index}]`;
+  const unsafe = unsafePart(item, 0);
+  if (unsafe !== undefined) return { problems: [{ model, path: '', message: unsafe }] };
+  const parsed = CatalogFileEntry.safeParse(withCatalogDefaults(item, defaults));
+  if (parsed.success) {
+    const { private: hidden, ...publicPart } = parsed.data;
+    return { entry: { model: publicPart, private: hidden }, problems: [] };
+  }
+  return {
+    problems: parsed.error.issues.map(({ path, message }) => ({ model, path: path.map(String).join('.'), message })),
+  };
+}
+
+/** The reason to refuse keys that could change a prototype, or deep nesting. */
+function unsafePart(value: unknown, depth: number): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth > 32) return 'is nested deeper than 32 levels';
+  for (const [name, child] of Object.entries(value)) {
+    if (name === '__proto__' || name === 'constructor' || name === 'prototype') return `must not have a key "${name}"`;
+    const found = unsafePart(child, depth + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

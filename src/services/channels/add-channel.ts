@@ -1,0 +1,23 @@
+import { recordAudit } from '../../db/operators/audit.ts';
+import { insertChannel, type ChannelRecord } from '../../db/channels/channel-settings.ts';
+import type { Deps } from '../../deps.ts';
+import { newId } from '../../platform/crypto/ids.ts';
+import { OperatorError } from '../operator-error.ts';
+import { credentialContext } from './unseal-credential.ts';
+
+/** Adds a channel, which may be drawn immediately. Throws `OperatorError` if its name is taken. */
+export async function addChannel(
+  { db, sealer }: Pick<Deps, 'db' | 'sealer'>,
+  { actor, ...given }: ChannelRecord & { actor: string },
+): Promise<{ channelId: string }> {
+  const channelId = newId('chn');
+  const { credential, ...shown } = given;
+  const sealed = sealer.seal(credential, credentialContext(channelId));
+  await db.transaction('begin', async (_query, inside) => {
+    if (!(await insertChannel(inside, channelId, { ...shown, credential: sealed }))) {
+      throw new OperatorError(`A channel named ${given.name} already exists. \`channels set\` changes it.`);
+    }
+    await recordAudit(inside, { actor, action: 'channels.add', subject: channelId, before: null, after: shown });
+  });
+  return { channelId };
+}

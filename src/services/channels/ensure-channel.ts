@@ -1,0 +1,18 @@
+import type { ChannelRecord } from '../../db/channels/channel-settings.ts';
+import { Channel } from '../../db/entities/channel.ts';
+import type { Deps } from '../../deps.ts';
+import { addChannel } from './add-channel.ts';
+import { setChannel } from './set-channel.ts';
+
+/** Adds a channel of this name, or updates the base URL of the existing one and keeps its other settings. */
+export async function ensureChannel(
+  deps: Pick<Deps, 'db' | 'sealer'>,
+  given: ChannelRecord & { actor: string },
+): Promise<{ channelId: string; created: boolean }> {
+  const em = (await deps.db.orm()).em.fork();
+  const existing = await em.findOne(Channel, { name: given.name });
+  if (!existing) return { ...(await addChannel(deps, given)), created: true };
+  const { baseUrl, actor } = given;
+  if (existing.baseUrl !== baseUrl) await setChannel(deps, { channel: existing.id, changes: { baseUrl }, actor });
+  return { channelId: existing.id, created: false };
+}

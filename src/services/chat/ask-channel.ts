@@ -1,0 +1,148 @@
+import { ChatStreamBroken, type Adapter, type ChatStream, type TakePieces } from '../../adapters/channel.ts';
+import { collectReply } from '../../adapters/chat/chat-events.ts';
+import type { Config } from '../../config/load-config.ts';
+import type { ChatReply } from '../../domain/chat/chat.ts';
+import { isContent, type ChatDelta } from '../../domain/chat/chat-stream.ts';
+import type { Attempt } from '../../domain/channels/upstream.ts';
+import { ReadOn, type KnownCounts } from './read-on.ts';
+import type { AskChannel } from './try-channels.ts';
+
+/** Providers send no headers before the whole answer is there, so this is nearly the time of a whole answer. */
+const headersTimeoutMs = 60_000;
+
+/** Asks for the answer as a whole, within `CHAT_ATTEMPT_TIMEOUT_SECONDS`. */
+export const askForWhole =
+  (chat: Config['chat']): AskChannel<ChatReply> =>
+  (adapter, upstream, request, deadline) => {
+    if (!adapter.chat) throw new Error('the family has no chat');
+    const leftMs = Math.max(1, Math.ceil(deadline - performance.now()));
+    const timeoutMs = Math.min(chat.attemptTimeoutSeconds * 1_000, leftMs);
+    return adapter.chat(upstream, request, { timeoutMs, headersMs: headersTimeoutMs });
+  };
+
+/** An answer that has begun. */
+export interface OpenedStream {
+  /** The pieces up to the first content. */
+  first: ChatDelta[];
+  /** The pieces after them, as `ChatStream.each` hands them over. */
+  rest: ChatStream['each'];
+  /** Why `rest` rejects, if it does: the time of the whole answer is over. */
+  isOverdue(): boolean;
+  /** Follows how the answer is read on once its client has left. To be called with what is known of its counts. */
+  follow(known: KnownCounts): ReadOn;
+  /** Whether the client was ever so slow that the provider had to wait for it. */
+  wasHeldBack(): boolean;
+  /** Closes the connection to the provider. */
+  stop(): void;
+}
+
+/** What may end a streamed call before its answer ends. */
+export interface StreamEnds {
+  /** The client has left. */
+  left: AbortSignal;
+  /** The process stops. */
+  interrupted: AbortSignal;
+  /** The model thinks before it answers, perhaps out of sight. */
+  isThinking: boolean;
+}
+
+/**
+ * Asks for a stream, and succeeds as soon as there is content. Until then another channel can be tried. When the client leaves before, a
+ * provider that stops then is left too. Later, `ReadOn` decides.
+ */
+export const askForStream =
+  (chat: Config['chat'], { left, interrupted, isThinking }: StreamEnds): AskChannel<OpenedStream> =>
+  async (adapter, upstream, request, deadline) => {
+    const overdue = new AbortController();
+    const timer = setTimeout(() => overdue.abort(), chat.streamSeconds * 1_000);
+    const readOn = new ReadOn(chat, adapter, { left, isThinking });
+    const attempt = await openStream(adapter, upstream, request, {
+      limits: limitsOf(chat, deadline),
+      signal: AbortSignal.any([interrupted, overdue.signal, readOn.signal]),
+    });
+    if (attempt.kind !== 'ok') {
+      clearTimeout(timer);
+      return attempt;
+    }
+    const stream = attempt.value;
+    return {
+      kind: 'ok',
+      value: {
+        ...stream,
+        isOverdue: () => overdue.signal.aborted,
+        follow: (known) => {
+          readOn.begin(known);
+          return readOn;
+        },
+        stop: () => {
+          clearTimeout(timer);
+          stream.stop();
+        },
+      },
+    };
+  };
+
+/**
+ * Asks for a stream and collects it, because a whole answer that takes minutes would look like a provider that hangs. It must have
+ * ended after `CHAT_STREAM_SECONDS`.
+ */
+export const askForLong =
+  (chat: Config['chat']): AskChannel<ChatReply> =>
+  async (adapter, upstream, request, deadline) => {
+    const given = { limits: limitsOf(chat, deadline), signal: AbortSignal.timeout(chat.streamSeconds * 1_000) };
+    if (!adapter.chatStream) throw new Error('the family has no streamed chat');
+    const attempt = await adapter.chatStream(upstream, request, given);
+    return attempt.kind === 'ok'
+      ? orBroken(async () => ({ kind: 'ok', value: await collectReply(attempt.value) }))
+      : attempt;
+  };
+
+function limitsOf(chat: Config['chat'], deadline: number) {
+  const leftMs = Math.max(1, Math.ceil(deadline - performance.now()));
+  return {
+    firstByteMs: Math.min(chat.firstByteSeconds * 1_000, leftMs),
+    idleMs: chat.silenceSeconds * 1_000,
+    wholeMs: Math.min(chat.attemptTimeoutSeconds * 1_000, leftMs),
+  };
+}
+
+async function openStream(
+  adapter: Adapter,
+  ...call: Parameters<Required<Adapter>['chatStream']>
+): Promise<Attempt<Omit<OpenedStream, 'isOverdue' | 'follow'>>> {
+  if (!adapter.chatStream) throw new Error('the family has no streamed chat');
+  const attempt = await adapter.chatStream(...call);
+  if (attempt.kind !== 'ok') return attempt;
+  const { value: stream } = attempt;
+  return orBroken(async () => ({ kind: 'ok', value: await begin(stream) }));
+}
+
+async function begin(stream: ChatStream) {
+  const first: ChatDelta[] = [];
+  const begun = Promise.withResolvers<void>();
+  const wanted = Promise.withResolvers<void>();
+  let take: TakePieces = (pieces) => {
+    first.push(...pieces);
+    if (!first.some(isContent)) return undefined;
+    begun.resolve();
+    return wanted.promise;
+  };
+  const ended = stream.each((pieces) => take(pieces));
+  await Promise.race([begun.promise, ended]);
+  const rest: ChatStream['each'] = (takeRest) => {
+    take = takeRest;
+    wanted.resolve();
+    return ended;
+  };
+  return { first, rest, wasHeldBack: () => stream.wasHeldBack(), stop: () => stream.stop() };
+}
+
+/** The attempt of a stream that breaks off before anything of it was used. */
+async function orBroken<T>(work: () => Promise<Attempt<T>>): Promise<Attempt<T>> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ChatStreamBroken) return error.attempt;
+    throw error;
+  }
+}

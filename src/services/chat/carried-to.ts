@@ -1,0 +1,21 @@
+import type { Deps } from '../../deps.ts';
+import type { ChatRequest } from '../../domain/chat/chat.ts';
+import { carriedBy } from '../../domain/chat/chat-supports.ts';
+import type { PreparedChat } from './prepare-chat.ts';
+import { supportsOf } from './supports-of.ts';
+
+/**
+ * The request as one family is sent it, and all fields of the client that are left out there, by the names of the shared checks. `unsent`: the
+ * parameters that its vendor lacks, of a request that is not tolerant.
+ */
+export function carriedTo(
+  { adapters }: Pick<Deps, 'adapters'>,
+  { entry, request }: Pick<PreparedChat, 'entry' | 'request'>,
+  family: string,
+): { request: ChatRequest; leftOut: string[]; unsent: string[] } {
+  const mapping = entry.private.upstream[family];
+  const supports = mapping && supportsOf(adapters, family, mapping.api, mapping.vendor);
+  if (!mapping || !supports) throw new Error(`the family ${family} has no chat or no mapping of the model`);
+  const carried = carriedBy(mapping, supports, request);
+  return { ...carried, leftOut: [...(request.leftOut ?? []), ...carried.leftOut] };
+}

@@ -1,0 +1,161 @@
+import { firstAttemptId } from '../../db/chat/chat-ledger.ts';
+import type { ChannelRow } from '../../db/channels/channels.ts';
+import type { ChatReply } from '../../domain/chat/chat.ts';
+import { refundReasonOf, type RefundReason } from '../../domain/chat/chat-end-reason.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { thinksFirst } from '../../domain/chat/reasoning.ts';
+import { cleanedSentence, sharedParam } from '../../domain/chat/reported-refusal.ts';
+import type { Attempt } from '../../domain/channels/upstream.ts';
+import { crashPoint } from '../../platform/crash-point.ts';
+import { askForLong, askForWhole } from './ask-channel.ts';
+import { creditRefusal } from '../projects/credit-refusal.ts';
+import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
+import { refundChat, refundOnError } from './refund-chat.ts';
+import { billChat, settleChat } from './settle-chat.ts';
+import { drawChannels, endingOf, tryChannels, type AskChannel, type Progress, type Tried } from './try-channels.ts';
+
+/**
+ * Serves one chat. One database call reserves the credits and writes the first attempt's row, then the channels are called, and
+ * one database call settles. The answer is returned only after the settlement has committed. Throws a `GatewayError` if the chat
+ * fails; its hold is refunded then, at the latest when it expires.
+ */
+export async function completeChat(
+  deps: ChatDeps,
+  input: ChatInput,
+): Promise<{ body: string; answered: ChatAnswered } | 'replay'> {
+  if (!mayTakeLong(input)) return complete(deps, input, askForWhole(deps.config.chat));
+  const live = deps.liveChats.add(input.requestId, () => undefined);
+  try {
+    return await complete(deps, input, askForLong(deps.config.chat));
+  } finally {
+    live.remove();
+  }
+}
+
+/**
+ * Whether an answer may take longer than providers and proxies keep a silent connection open: a long one, and one that the model thinks
+ * about, which is silent before its first word.
+ */
+export const mayTakeLong = ({ prepared: { entry, request } }: Pick<ChatInput, 'prepared'>): boolean =>
+  request.maxTokens > SHORT_ANSWER_MAX_TOKENS || thinksFirst(request, entry.private.max_tokens);
+const SHORT_ANSWER_MAX_TOKENS = 1_024;
+
+async function complete(
+  deps: ChatDeps,
+  input: ChatInput,
+  ask: AskChannel<ChatReply>,
+): Promise<{ body: string; answered: ChatAnswered } | 'replay'> {
+  const obtained = await obtainAnswer(deps, input, ask);
+  if (obtained === 'replay') return 'replay';
+  const { tried, progress, answer } = obtained;
+  const { end, sale, ...billed } = await refundOnError(deps, input, progress, () =>
+    billChat(deps, input, tried, answer),
+  );
+  crashPoint('chat_after_upstream_before_settle');
+  await settleChat(deps, end, sale);
+  return billed;
+}
+
+/** An answer, or the beginning of one, whose credits are still held. */
+export interface Obtained<Answer> {
+  tried: Tried<Answer>;
+  answer: Answer;
+  progress: Progress;
+}
+
+/** Holds the credits and calls the channels. If no channel answers, the hold is refunded and the client's error is thrown. */
+export async function obtainAnswer<Answer>(
+  deps: ChatDeps,
+  input: ChatInput,
+  ask: AskChannel<Answer>,
+): Promise<Obtained<Answer> | 'replay'> {
+  const deadline = performance.now() + deps.config.chat.deadlineSeconds * 1000;
+  const order = await drawChannels(deps, input);
+  const progress = await admit(deps, input, order[0]);
+  if (progress === 'replay') return 'replay';
+  const tried = await refundOnError(deps, input, progress, () =>
+    tryChannels(deps, input, order, progress, { ask, deadline }),
+  );
+  if (tried.attempt.kind === 'ok') return { tried, answer: tried.attempt.value, progress };
+  const { attempt, channel } = tried;
+  await refundChat(deps, reasonOf(input, attempt), {
+    requestId: input.requestId,
+    channelId: channel.id,
+    attempt: endingOf(tried.attemptId, attempt),
+  });
+  throw chatRefusal(input, attempt, channel);
+}
+
+/** A call that was ended because its client left, or because this process stops, failed for that reason. */
+const reasonOf = ({ gone, whyGone }: ChatInput, attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>): RefundReason =>
+  gone?.aborted && attempt.kind === 'transient' && whyGone ? whyGone() : refundReasonOf(attempt);
+
+/** Holds the credits and begins the first attempt. If that fails or is refused, the claimed channel is released. */
+async function admit(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promise<Progress | 'replay'> {
+  const { config } = deps;
+  const modelId = input.prepared.entry.model.id;
+  const admitting = deps.chatLedger.admit({
+    requestId: input.requestId,
+    projectId: input.key.projectId,
+    keyId: input.key.keyId,
+    rpm: input.rateCounted ? null : input.key.rpm,
+    modelId,
+    credits: input.prepared.credits,
+    holdSeconds: config.chat.deadlineSeconds + config.chat.holdExtraSeconds,
+    channelId: first.id,
+    channelName: first.name,
+    idempotency: input.idempotency && { ...input.idempotency, keptSeconds: config.idempotency.keptSeconds },
+  });
+  const { verdict, rate, retryAfterSeconds } = await admitting.catch((error: unknown) => {
+    // Not awaited, because a database that failed the admission would also delay the release.
+    void deps.channels.release(first, modelId);
+    throw error;
+  });
+  if (rate) input.onRate(rate);
+  if (verdict.kind === 'admitted')
+    return { attemptId: firstAttemptId(input.requestId), channelId: first.id, attempt: null };
+  await deps.channels.release(first, modelId);
+  if (verdict.kind === 'replay') return 'replay';
+  throw await creditRefusal(deps, {
+    code: verdict.code,
+    key: input.key,
+    credits: input.prepared.credits,
+    retryAfterSeconds: retryAfterSeconds ?? retryAfterOf(verdict.code),
+  });
+}
+
+/** Seconds to wait for the end of an earlier request: the one with the same idempotency key, or any of the same API key. */
+const retryAfterOf = (code: string): number | undefined =>
+  code === 'idempotency_in_progress' ? 1 : code === 'concurrency_limit_exceeded' ? 5 : undefined;
+
+/** The client's error for the last failed attempt. Routes of the specification tell no words of providers, as they never did. */
+const chatRefusal = (
+  input: ChatInput,
+  attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>,
+  channel: ChannelRow,
+): GatewayError => refusalOf(attempt, input.prepared.request.isOfSpec ? undefined : namesOf(input, channel));
+
+/** What must not stand in a message to the client, and the client's name of the model. */
+const namesOf = ({ prepared: { entry, request } }: ChatInput, { adapter, baseUrl }: ChannelRow): UpstreamNames => ({
+  model: request.model,
+  upstreamModel: entry.private.upstream[adapter]?.model ?? entry.model.id,
+  host: URL.parse(baseUrl)?.host ?? '',
+});
+type UpstreamNames = Parameters<typeof cleanedSentence>[1];
+
+/** The client's error for the last failed attempt. It never shows an upstream's name, or its 401, 402 or 404. */
+export function refusalOf(attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>, names?: UpstreamNames): GatewayError {
+  if (attempt.kind === 'refused') {
+    const { told, clientCode = 'invalid_value' } = attempt;
+    if (!told || !names) return new GatewayError(clientCode);
+    const message = cleanedSentence(told.message, names) ?? undefined;
+    return new GatewayError(clientCode, { message, param: sharedParam(told) });
+  }
+  if (attempt.errorClass === 'rate_limit') {
+    const retryAfterSeconds = attempt.kind === 'transient' ? attempt.retryAfterSeconds : undefined;
+    return new GatewayError('no_channel_available', { retryAfterSeconds: retryAfterSeconds ?? 5 });
+  }
+  if (attempt.errorClass === 'interrupted' || attempt.errorClass === 'deadline')
+    return new GatewayError('upstream_timeout');
+  return new GatewayError('upstream_error');
+}

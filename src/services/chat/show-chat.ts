@@ -1,0 +1,73 @@
+import type { PublicEntry } from '../../schemas/ledger-entry.ts';
+import { listAttemptDetails, type AttemptDetail } from '../../db/tasks/attempt-details.ts';
+import { findChat, type ChatView } from '../../db/chat/chats.ts';
+import type { Deps } from '../../deps.ts';
+import { UnknownToOperator } from '../operator-error.ts';
+import { listLedgerEntries } from '../projects/list-ledger-entries.ts';
+import { explainChat } from './explain-chat.ts';
+
+/** One call of a chat to a channel. Times are unix seconds. */
+export type ChatCall = Pick<
+  AttemptDetail,
+  'n' | 'channel' | 'errorClass' | 'status' | 'detail' | 'costMicroUsd' | 'startedAt' | 'endedAt' | 'tookMs'
+> & { outcome: 'ok' | 'refused' | 'transient' | 'unknown' | null };
+
+export interface ShownChat {
+  chat: ChatView;
+  explanation: string;
+  calls: ChatCall[];
+  ledger: PublicEntry[];
+}
+
+/** More than one chat has: each adjustment is an entry. */
+const ENTRIES_MAX = 100;
+
+/**
+ * One chat with its calls and its ledger entries, by the id of its request or of its answer. Throws `UnknownToOperator` if no credits were ever
+ * held for the request.
+ */
+export async function showChat(deps: Pick<Deps, 'db'>, id: string): Promise<ShownChat> {
+  const requestId = id.replace(answerPrefix, 'req_');
+  const chat = await findChat(deps.db, requestId);
+  if (chat === null) throw new UnknownToOperator(unknownChat(id));
+  const [attempts, ledger] = await Promise.all([
+    listAttemptDetails(deps.db, requestId),
+    listLedgerEntries(deps, { projectId: chat.projectId, requestId }, { limit: ENTRIES_MAX, after: null }),
+  ]);
+  const calls = attempts.length > 0 ? attempts.map(toCall) : onlyCall(chat);
+  return { chat, explanation: explainChat(chat), calls, ledger: ledger.items };
+}
+
+/** Answers have the id of their request behind the prefix of their dialect. */
+const answerPrefix = /^(?:chatcmpl-|msg_|resp_)/;
+
+const unknownChat = (id: string): string =>
+  id.startsWith('task_')
+    ? `${id} is a task. "tollgate tasks show" shows it.`
+    : `There is no chat ${id}. A request that was refused before its credits were held is not kept: search the logs for its id.`;
+
+function toCall({ n, channel, outcome, ...call }: AttemptDetail): ChatCall {
+  const { errorClass, status, detail, costMicroUsd, startedAt, endedAt, tookMs } = call;
+  // Only jobs of tasks are canceled.
+  const ended = outcome === 'canceled' ? 'unknown' : outcome;
+  return { n, channel, outcome: ended, errorClass, status, detail, costMicroUsd, startedAt, endedAt, tookMs };
+}
+
+/** A first call has a row of its own only once it has failed. */
+function onlyCall({ outcome, channels, costMicroUsd, startedAt, endedAt, tookMs }: ChatView): ChatCall[] {
+  const [channel] = channels;
+  if (channel === undefined || outcome === 'refunded') return [];
+  const nothing = { errorClass: null, status: null, detail: null };
+  return [
+    {
+      n: 1,
+      channel,
+      outcome: outcome === 'running' ? null : 'ok',
+      ...nothing,
+      costMicroUsd,
+      startedAt,
+      endedAt,
+      tookMs,
+    },
+  ];
+}

@@ -1,0 +1,179 @@
+import { ChatStreamBroken, type TakePieces } from '../../adapters/channel.ts';
+import type { ChatReply } from '../../domain/chat/chat.ts';
+import { cutReasonOf, type ChargeReason } from '../../domain/chat/chat-end-reason.ts';
+import { isContent, ReplyCollector } from '../../domain/chat/chat-stream.ts';
+import { DeliveredText } from '../../domain/chat/delivered-text.ts';
+import { GatewayError, type ErrorCode } from '../../domain/errors.ts';
+import { thinksFirst } from '../../domain/chat/reasoning.ts';
+import { crashPoint } from '../../platform/crash-point.ts';
+import { carriedTo } from './carried-to.ts';
+import { askForStream, type OpenedStream } from './ask-channel.ts';
+import { obtainAnswer, type Obtained } from './complete-chat.ts';
+import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
+import { refundOnError } from './refund-chat.ts';
+import { billChat, settleChat } from './settle-chat.ts';
+
+/** Who reads a streamed answer. */
+export interface ChatReader {
+  /** A provider begins to answer, without these fields of the request (`ChatAnswered.leftOut`). Called once, before the first piece. */
+  begins?(leftOut: readonly string[]): void;
+  /** Takes the next pieces of content. */
+  take: TakePieces;
+  /** Fires when nobody reads any more. */
+  gone: AbortSignal;
+}
+
+export interface StreamedChat {
+  answered: ChatAnswered;
+  /** The error with which the answer ends, if it broke off. What there is of it was charged. */
+  broken: GatewayError | null;
+}
+
+/**
+ * Serves one chat whose answer is passed on as it arrives. The credits are held first, and settled when the answer ends: by the
+ * provider's counts, or by an estimate of what was generated, never above the hold. An answer that breaks off, and one whose reader
+ * leaves, is charged as far as it was generated; with nothing generated it costs nothing, and a key whose clients leave so too often is
+ * refused with 429. How far the answer is read on for its counts, `ReadOn` says. Until the first content another channel is tried, and a failure throws a `GatewayError`, as it does
+ * if the settlement cannot be written. Resolves after the settlement, so that the end of the answer is sent only then.
+ */
+export async function streamChat(
+  deps: ChatDeps,
+  input: ChatInput,
+  reader: ChatReader,
+): Promise<StreamedChat | 'replay'> {
+  const startedAt = performance.now();
+  const interrupted = new AbortController();
+  const live = deps.liveChats.add(input.requestId, () => interrupted.abort());
+  const gone = AbortSignal.any([reader.gone, interrupted.signal]);
+  const whyGone = () => (interrupted.signal.aborted ? 'gateway_stopped' : 'client_left');
+  try {
+    deps.earlyHangUps.check(input.key.keyId);
+    const { entry, request } = input.prepared;
+    const isThinking = thinksFirst(request, entry.private.max_tokens);
+    const ends = { left: reader.gone, interrupted: interrupted.signal, isThinking };
+    const asking = obtainAnswer(deps, { ...input, gone, whyGone }, askForStream(deps.config.chat, ends));
+    const obtained = await asking.catch((error: unknown) => {
+      if (reader.gone.aborted) deps.earlyHangUps.note(input.key.keyId);
+      throw error;
+    });
+    if (obtained === 'replay') return 'replay';
+    const { tried } = obtained;
+    reader.begins?.(carriedTo(deps, input.prepared, tried.channel.adapter).leftOut);
+    deps.metrics.firstTokenSent({
+      model: input.prepared.entry.model.id,
+      channel: tried.channel.name,
+      ms: performance.now() - startedAt,
+    });
+    const delivered = (obtained.progress.delivered = new DeliveredText());
+    const { end, sale, answered, broken } = await refundOnError(deps, input, obtained.progress, async () => {
+      const { reply, broken: error, reason } = await relay(obtained, { reader, delivered }, interrupted.signal);
+      if (error) sayBroken(deps, input, obtained, error);
+      const streamed = { broken: error, reason, delivered };
+      return { ...(await billChat(deps, storable(deps, input), tried, reply, streamed)), broken: error };
+    });
+    crashPoint('chat_after_upstream_before_settle');
+    await settleChat(deps, end, sale);
+    return { answered, broken };
+  } finally {
+    live.remove();
+  }
+}
+
+/** How far an answer got that was passed on. */
+interface Relayed {
+  reply: ChatReply;
+  /** The error with which it ends, if it broke off. */
+  broken: GatewayError | null;
+  /** Why the client did not receive all of it, if it did not. */
+  reason: ChargeReason | null;
+}
+
+/** Passes the content on until the answer ends, for whatever reason. */
+async function relay(
+  { tried, answer: stream }: Obtained<OpenedStream>,
+  { reader, delivered }: { reader: ChatReader; delivered: DeliveredText },
+  interrupted: AbortSignal,
+): Promise<Relayed> {
+  const collector = new ReplyCollector();
+  const readOn = stream.follow(collector);
+  let isMissed = false;
+  const pass: TakePieces = (pieces) => {
+    const content = pieces.filter(isContent);
+    const caughtUp = content.length > 0 ? reader.take(content) : undefined;
+    // After the reader has them, because what it cannot take was not delivered.
+    delivered.add(pieces, !reader.gone.aborted);
+    isMissed ||= content.length > 0 && reader.gone.aborted;
+    collector.add(pieces);
+    readOn.heard(pieces);
+    return caughtUp;
+  };
+  const whole = (): Relayed => ({
+    reply: collector.reply(),
+    broken: null,
+    reason: isMissed ? 'client_left' : null,
+  });
+  try {
+    await pass(stream.first);
+    await stream.rest(pass);
+  } catch (error) {
+    if (!(error instanceof ChatStreamBroken)) {
+      // What came before it was delivered and is charged.
+      const broken = new GatewayError('internal_error', { cause: error, shouldRetry: false });
+      return { reply: collector.reply(), broken, reason: 'internal_error' };
+    }
+    // The counts may be missing then, and nothing else.
+    if (collector.isFinished) return whole();
+    const ends = { isStopping: interrupted.aborted, isLeft: reader.gone.aborted, isOverdue: stream.isOverdue() };
+    // A provider may close a connection that a slow client keeps it waiting on.
+    const isOurs = Object.values(ends).includes(true) || stream.wasHeldBack();
+    if (!isOurs) tried.note(error.attempt);
+    return { reply: collector.reply(), ...endOf(error, ends) };
+  } finally {
+    stream.stop();
+  }
+  return whole();
+}
+
+/** The input with a `render` that cannot fail: the answer was delivered already, and only its replay is lost. */
+function storable({ logger }: ChatDeps, input: ChatInput): ChatInput {
+  const unwritten = '';
+  return {
+    ...input,
+    render: (answered, broken) => {
+      try {
+        return input.render(answered, broken);
+      } catch (error) {
+        logger.error({ err: error, request_id: input.requestId }, 'a streamed answer cannot be stored for replays');
+        return { body: unwritten };
+      }
+    },
+    sealAnswer: (body, answered) => (body === unwritten ? null : input.sealAnswer(body, answered)),
+  };
+}
+
+/**
+ * The client's error for an answer that broke off, and the reason on its ledger entry. A repetition would be charged again, so official
+ * clients should not repeat it.
+ */
+function endOf(
+  { attempt }: ChatStreamBroken,
+  ends: { isStopping: boolean; isLeft: boolean; isOverdue: boolean },
+): Pick<Relayed, 'broken' | 'reason'> {
+  const broken = (code: ErrorCode): GatewayError => new GatewayError(code, { shouldRetry: false });
+  if (ends.isStopping) return { broken: broken('service_unavailable'), reason: 'gateway_stopped' };
+  const isTimeout = ends.isOverdue || attempt.timedOut !== undefined;
+  const reason = ends.isLeft ? 'client_left' : ends.isOverdue ? 'upstream_timeout' : cutReasonOf(attempt);
+  return { broken: broken(isTimeout ? 'upstream_timeout' : 'upstream_error'), reason };
+}
+
+function sayBroken(
+  { logger }: ChatDeps,
+  { requestId }: ChatInput,
+  { tried }: Obtained<unknown>,
+  broken: GatewayError,
+): void {
+  const about = { request_id: requestId, channel: tried.channel.name, code: broken.code };
+  if (broken.code === 'internal_error')
+    logger.error({ ...about, err: broken.cause }, 'a streamed answer could not be passed on');
+  else logger.info(about, 'a streamed answer broke off');
+}

@@ -1,0 +1,182 @@
+import type { AttemptEnding } from '../../db/chat/chat-ledger.ts';
+import type { ChannelRow } from '../../db/channels/channels.ts';
+import type { Adapter, Upstream } from '../../adapters/channel.ts';
+import { toUpstreamChat, type UpstreamChat } from '../../domain/chat/chat.ts';
+import type { DeliveredText } from '../../domain/chat/delivered-text.ts';
+import { conversationOf } from '../../domain/chat/conversation.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { ATTEMPTS_MAX, drawOrder, firstToRecover, listServing } from '../../domain/channels/routing.ts';
+import type { Attempt } from '../../domain/channels/upstream.ts';
+import { nameOfText, unitHash } from '../../platform/crypto/hash.ts';
+import { newId } from '../../platform/crypto/ids.ts';
+import { carriedTo } from './carried-to.ts';
+import { usableCredential } from '../channels/unseal-credential.ts';
+import type { ChatDeps, ChatInput } from './prepare-chat.ts';
+
+/** The channels to try. The first one is claimed. */
+export type ChannelOrder = [ChannelRow, ...ChannelRow[]];
+
+/**
+ * Draws the channels and claims the first. The turns of one conversation draw the same order, so that they find the caches of their
+ * provider warm, unless the model's `session_affinity` is false (rules "Routing"). If the circuit breakers of all are tripped, the one that recovers first is tried
+ * anyway. If all cool down, the answer is 503 with the time until the first is available (rules "Routing"). A channel whose
+ * credential cannot be decrypted is left out, so that it costs no attempt.
+ */
+export async function drawChannels(
+  deps: ChatDeps,
+  {
+    prepared: { entry, families, request },
+    key: { projectId },
+    sessionId,
+  }: Pick<ChatInput, 'prepared' | 'key' | 'sessionId'>,
+): Promise<ChannelOrder> {
+  const { channels: known, nowMs } = await deps.channels.list();
+  const wanted = { modelId: entry.model.id, groups: entry.private.groups, families, tried: new Set<string>(), nowMs };
+  const channels = listServing(known, wanted).filter((channel) => usableCredential(deps, channel) !== null);
+  const conversation = () => [projectId, entry.model.id, conversationOf(request, { sessionId })].join('\n');
+  const isSpread = entry.private.session_affinity === false || channels.length < 2;
+  const random = isSpread ? Math.random : numbersOf(conversation());
+  const { order, availableAtMs } = drawOrder(channels, wanted, random);
+  for (const [index, channel] of order.entries()) {
+    const claimed = await deps.channels.claim(channel, { modelId: entry.model.id, projectId });
+    if (claimed) return [claimed, ...order.slice(index + 1)];
+  }
+  const lastResort = firstToRecover(channels, wanted);
+  if (lastResort) return [lastResort];
+  const retryAfterSeconds = availableAtMs === null ? 30 : Math.max(1, Math.ceil((availableAtMs - nowMs) / 1000));
+  throw new GatewayError('no_channel_available', { retryAfterSeconds });
+}
+
+/** For each channel a number in [0, 1) that is the same in every turn of a conversation, and on every process. */
+function numbersOf(conversation: string): (channel: ChannelRow) => number {
+  // Hashed once, so that each further channel hashes a short text.
+  const name = nameOfText(conversation);
+  return ({ id }) => unitHash(`${name} ${id}`);
+}
+
+/** The latest attempt, and its outcome once it has ended. */
+export interface Progress {
+  attemptId: string;
+  channelId: string;
+  attempt: Attempt<unknown> | null;
+  /** What the client has received, if the answer is passed on as it comes. */
+  delivered?: DeliveredText;
+}
+
+export interface Tried<Answer> {
+  attempt: Attempt<Answer>;
+  attemptId: string;
+  channel: ChannelRow;
+  attempts: number;
+  /** Notes another outcome of the same call, of an answer that broke off after it began. */
+  note: (attempt: Attempt<unknown>) => void;
+}
+
+/** Calls one channel's adapter. `deadline` is the time of `performance.now()` until which the chat must have its answer or begin one. */
+export type AskChannel<Answer> = (
+  adapter: Adapter,
+  upstream: Upstream,
+  request: UpstreamChat,
+  deadline: number,
+) => Promise<Attempt<Answer>>;
+
+/** Calls one channel after another until one answers, or until the deadline, the retry budget or the attempt limit stops it. */
+export async function tryChannels<Answer>(
+  deps: ChatDeps,
+  input: ChatInput,
+  [first, ...others]: ChannelOrder,
+  progress: Progress,
+  { ask, deadline }: { ask: AskChannel<Answer>; deadline: number },
+): Promise<Tried<Answer>> {
+  const { config, channels } = deps;
+  const modelId = input.prepared.entry.model.id;
+  const { projectId } = input.key;
+  let interrupted = 0;
+  const tryChannel = async (channel: ChannelRow, attempts: number): Promise<Tried<Answer>> => {
+    const call = { modelId, projectId, startedAt: performance.now() };
+    // Not awaited, so that the client does not wait for these writes.
+    void channels.begin(channel, call);
+    const attempt = await callChannel(deps, input, channel, { ask, deadline });
+    const note = (outcome: Attempt<unknown>): void => void channels.note(channel, call, outcome);
+    // A call that was ended because its client left says nothing about the channel.
+    if (input.gone?.aborted) void channels.release(channel, modelId);
+    else {
+      const ms = performance.now() - call.startedAt;
+      note(attempt);
+      channels.count(channel.id, { outcome: attempt.kind, ms });
+      deps.metrics.upstreamCalled({
+        channel: channel.name,
+        model: modelId,
+        operation: input.gone ? 'chat_stream' : 'chat',
+        outcome: attempt.kind,
+        ms,
+      });
+    }
+    progress.attempt = attempt;
+    if (attempt.kind === 'transient' && attempt.errorClass === 'interrupted') interrupted += 1;
+    return { attempt, attemptId: progress.attemptId, channel, attempts, note };
+  };
+  let last = await tryChannel(first, 1);
+  for (const drawn of others) {
+    if (last.attempt.kind !== 'transient' || last.attempts >= ATTEMPTS_MAX || input.gone?.aborted) return last;
+    // The upstream may have billed a call that broke off after its body was sent: only one such call is tried again.
+    if (interrupted > 1) return last;
+    if (deadline - performance.now() < config.chat.attemptLeftMinSeconds * 1000) return last;
+    const channel = await channels.claim(drawn, { modelId, projectId });
+    if (!channel) continue;
+    const attemptId = newId('att');
+    if (!deps.retryBudget.take(projectId) || !(await beginNext(deps, input, last, channel, attemptId))) {
+      await channels.release(channel, modelId);
+      return last;
+    }
+    progress.attemptId = attemptId;
+    progress.channelId = channel.id;
+    progress.attempt = null;
+    last = await tryChannel(channel, last.attempts + 1);
+  }
+  return last;
+}
+
+const beginNext = (
+  deps: ChatDeps,
+  { requestId }: ChatInput,
+  last: Tried<unknown>,
+  channel: ChannelRow,
+  attemptId: string,
+) =>
+  deps.chatLedger.nextAttempt({
+    requestId,
+    attemptId,
+    n: last.attempts + 1,
+    ended: endingOf(last.attemptId, last.attempt),
+    channelId: channel.id,
+    channelName: channel.name,
+  });
+
+async function callChannel<Answer>(
+  deps: ChatDeps,
+  input: ChatInput,
+  channel: ChannelRow,
+  { ask, deadline }: { ask: AskChannel<Answer>; deadline: number },
+): Promise<Attempt<Answer>> {
+  const adapter = deps.adapters[channel.adapter];
+  const mapping = input.prepared.entry.private.upstream[channel.adapter];
+  if (!adapter || !mapping)
+    throw new Error(`the channel ${channel.name} has no chat adapter or no mapping of the model`);
+  const credential = usableCredential(deps, channel);
+  if (credential === null) {
+    // The credential was changed after the draw.
+    const detail = 'the credential cannot be decrypted; nothing was sent';
+    return { kind: 'transient', errorClass: 'rejected', detail };
+  }
+  const upstream = { channelId: channel.id, baseUrl: channel.baseUrl, credential, requestId: input.requestId };
+  const { request } = carriedTo(deps, input.prepared, channel.adapter);
+  return ask(adapter, upstream, toUpstreamChat(request, mapping), deadline);
+}
+
+/** The outcome of an attempt as its row stores it. */
+export function endingOf(attemptId: string, attempt: Attempt<unknown>): AttemptEnding {
+  if (attempt.kind === 'ok') return { attemptId, outcome: 'ok', errorClass: null, status: null, detail: null };
+  const { kind, errorClass, status, detail } = attempt;
+  return { attemptId, outcome: kind, errorClass, status: status ?? null, detail };
+}

@@ -1,0 +1,144 @@
+import type { ChannelReason, ChannelState } from '../../db/channels/channel-settings.ts';
+import type { Backlog } from '../../db/operators/overview.ts';
+import { temporalAway, type AlarmKind } from '../../domain/operators/alarm.ts';
+
+/** Something that needs an operator. Its name and its subject are those of the log line with `alarm: true`, where there is one. */
+export interface Alarm extends AlarmKind {
+  kind: 'channel' | 'temporal' | 'unknown_outcome' | 'callbacks' | 'job';
+  /** What is wrong, in a sentence without a full stop. */
+  message: string;
+  /** What to do, in sentences. */
+  remedy: string;
+  /** Unix seconds. */
+  since: number | null;
+}
+
+/** The alarms of the overview: broken channels first, then what waits for a decision. */
+export const alarmsOf = (channels: readonly ChannelState[], backlog: Backlog): Alarm[] => [
+  ...channels.filter(({ enabled }) => enabled).flatMap(channelAlarms),
+  ...channelsMissing(channels),
+  ...temporalMissing(backlog),
+  ...unknownOutcomes(backlog),
+  ...lateCallbacks(backlog),
+  ...failedJobs(backlog),
+];
+
+const words: Record<ChannelReason['kind'], { name: string | null; is: string; remedy: string } | null> = {
+  open: {
+    name: 'tripped',
+    is: 'is tripped',
+    remedy:
+      'Its calls fail, so it is left out and tried again by itself. Test it to see what the provider answers now.',
+  },
+  resting: {
+    name: 'cooling_down',
+    is: 'cools down',
+    remedy: 'It comes back by itself. If it does not, check the rate limit and the account at the provider.',
+  },
+  alarm: {
+    // Its reason.
+    name: null,
+    is: 'needs a look',
+    remedy: 'Check its credential and the account at the provider, then test it.',
+  },
+  not_drawn: {
+    name: 'unlisted',
+    is: 'is not drawn',
+    remedy: "The provider's list lacks the model. Correct its name in the catalog, or switch the list check off.",
+  },
+  half_open: null,
+};
+
+/** One alarm for each channel and name of trouble, however many models it concerns. */
+function channelAlarms({ name: channel, reasons }: ChannelState): Alarm[] {
+  return (['alarm', 'open', 'resting', 'not_drawn'] as const).flatMap((kind): Alarm[] => {
+    const word = words[kind];
+    if (!word) return [];
+    const ofKind = reasons.filter((reason) => reason.kind === kind);
+    const byName = Map.groupBy(ofKind, ({ reason }) => word.name ?? reason ?? 'alarm');
+    return [...byName].map(([name, those]) => channelAlarm(channel, name, word, those));
+  });
+}
+
+function channelAlarm(
+  channel: string,
+  name: string,
+  { is, remedy }: { is: string; remedy: string },
+  those: readonly ChannelReason[],
+): Alarm {
+  const models = those.some(({ model }) => model === '*')
+    ? 'all models'
+    : those.length === 1
+      ? (those[0]?.model ?? '')
+      : `${those.length} models`;
+  const reason = those[0]?.reason ?? null;
+  const why = reason === null ? '' : ` (${reason.replaceAll('_', ' ')})`;
+  const since = Math.min(...those.map((one) => one.since ?? Infinity));
+  return {
+    ...{ kind: 'channel', name, subject: channel },
+    message: `${channel} ${is} for ${models}${why}`,
+    remedy,
+    since: Number.isFinite(since) ? since : null,
+  };
+}
+
+const channelsMissing = (channels: readonly ChannelState[]): Alarm[] =>
+  channels.some(({ enabled }) => enabled)
+    ? []
+    : [
+        {
+          ...{ kind: 'channel', name: 'no_channel', subject: '' },
+          message: 'No channel is enabled',
+          remedy: 'Every request is refused. Enable a channel, or add one with `tollgate channels add`.',
+          since: null,
+        },
+      ];
+
+const temporalMissing = ({ isTemporalAway }: Backlog): Alarm[] =>
+  isTemporalAway
+    ? [
+        {
+          ...{ kind: 'temporal', name: temporalAway.name, subject: '' },
+          message: 'Temporal is away',
+          remedy:
+            'Tasks are accepted and wait, chats work. Restore Temporal: the workers then start everything that waits.',
+          since: null,
+        },
+      ]
+    : [];
+
+const unknownOutcomes = ({ unknownOutcomes: count }: Backlog): Alarm[] =>
+  count === 0
+    ? []
+    : [
+        {
+          ...{ kind: 'unknown_outcome', name: 'outcome_unknown', subject: '' },
+          message: `${counted(count, 'task has', 'tasks have')} an unknown outcome`,
+          remedy:
+            "The provider's answer was lost, and it may have billed the job. Look it up there and record the outcome.",
+          since: null,
+        },
+      ];
+
+const lateCallbacks = ({ lateCallbacks: count }: Backlog): Alarm[] =>
+  count === 0
+    ? []
+    : [
+        {
+          ...{ kind: 'callbacks', name: 'late_callbacks', subject: '' },
+          message: `${counted(count, 'callback is', 'callbacks are')} more than five minutes late`,
+          remedy: 'Check that a worker runs and that Temporal answers. Then run the job process-pending-callbacks.',
+          since: null,
+        },
+      ];
+
+const failedJobs = ({ failedJobs: runs }: Backlog): Alarm[] =>
+  runs.map(({ name, state, endedAt }) => ({
+    ...{ kind: 'job', name: 'job_failed', subject: name },
+    message: `The last run of ${name} ${state === 'lost' ? 'was interrupted' : 'failed'}`,
+    remedy: 'Read its summary and the log of the worker, repair the cause, and run the job again.',
+    since: endedAt,
+  }));
+
+const counted = (count: number, one: string, many: string): string =>
+  `${count >= 1_000 ? '1,000 or more' : count} ${count === 1 ? one : many}`;

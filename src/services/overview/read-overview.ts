@@ -1,0 +1,56 @@
+import type { Config } from '../../config/load-config.ts';
+import { listSilences } from '../../db/operators/alarms.ts';
+import { listChannelStates } from '../../db/channels/channel-settings.ts';
+import { readBacklog, readTraffic, type Traffic } from '../../db/operators/overview.ts';
+import type { Deps } from '../../deps.ts';
+import { silenceOf, type Silence } from '../../domain/operators/alarm.ts';
+import { jobNames } from '../../domain/tasks/job.ts';
+import { alarmsOf, type Alarm } from './alarms.ts';
+
+export interface Earned extends Traffic {
+  succeeded: number;
+  marginMicroUsd: number;
+}
+
+export interface Overview {
+  at: number;
+  today: Earned;
+  yesterday: Earned;
+  /** Every hour from the beginning of yesterday to now. */
+  hours: (Earned & { at: number })[];
+  alarms: (Alarm & { silence: Silence | null })[];
+}
+
+/** How the gateway does today against yesterday, and what needs an operator. */
+export async function readOverview({
+  db,
+  config,
+}: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> }): Promise<Overview> {
+  const [traffic, channels, backlog, silences] = await Promise.all([
+    readTraffic(db),
+    listChannelStates(db),
+    readBacklog(db, jobNames),
+    listSilences(db),
+  ]);
+  const earned = <T extends Traffic>(of: T): T & Earned => ({
+    ...of,
+    succeeded: of.requests - of.failed,
+    marginMicroUsd: of.credits * config.accounting.creditValueMicroUsd - of.costMicroUsd,
+  });
+  const known = new Map(traffic.hours.map((hour) => [hour.at, hour]));
+  return {
+    at: traffic.at,
+    today: earned(traffic.today),
+    yesterday: earned(traffic.yesterday),
+    hours: hoursUntil(traffic.at).map((at) => earned({ ...nothing, ...known.get(at), at })),
+    alarms: alarmsOf(channels, backlog).map((alarm) => ({ ...alarm, silence: silenceOf(silences, alarm) })),
+  };
+}
+
+const nothing: Traffic = { requests: 0, failed: 0, credits: 0, costMicroUsd: 0, p50Ms: null, p95Ms: null };
+
+/** The beginnings of the hours from the beginning of yesterday (UTC) to a time, in unix seconds. */
+function hoursUntil(at: number): number[] {
+  const first = Math.floor(at / 86_400) * 86_400 - 86_400;
+  return Array.from({ length: Math.floor((at - first) / 3_600) + 1 }, (_, index) => first + index * 3_600);
+}

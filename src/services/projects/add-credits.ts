@@ -1,0 +1,48 @@
+import { recordAudit } from '../../db/operators/audit.ts';
+import type { Deps } from '../../deps.ts';
+import { OperatorError, UnknownToOperator } from '../operator-error.ts';
+
+export interface Credits {
+  projectId: string;
+  balance: number;
+  reserved: number;
+}
+
+/** Adds credits once per reference. A repeated reference adds nothing; with another amount it throws `OperatorError`. */
+export async function addCredits(
+  { db }: Pick<Deps, 'db'>,
+  given: { projectId: string; amount: number; reference: string; actor: string },
+): Promise<Credits & { added: boolean }> {
+  const { actor, projectId, amount, reference } = given;
+  type Added = { verdict: string; balance: number | null; reserved: number | null };
+  const row = await db.transaction('begin', async (_query, inside) => {
+    const [result] = await inside.call<Added>('add_credits', [projectId, amount, reference]);
+    if (result?.verdict === 'added') {
+      const after = { balance: result.balance ?? 0 };
+      await recordAudit(inside, {
+        ...{ actor, action: 'credits.add', subject: projectId },
+        before: { balance: after.balance - amount },
+        after,
+        detail: { amount, reference },
+      });
+    }
+    return result;
+  });
+  if (!row || row.verdict === 'project_not_found') throw new UnknownToOperator(`There is no project ${projectId}.`);
+  if (row.verdict === 'reference_reused') {
+    throw new OperatorError(`The reference ${reference} was already used with another amount. Nothing was added.`);
+  }
+  if (row.verdict === 'too_many')
+    throw new OperatorError('A project can have at most 2^53 - 1 credits. Nothing was added.');
+  return { projectId, balance: row.balance ?? 0, reserved: row.reserved ?? 0, added: row.verdict === 'added' };
+}
+
+export async function showCredits({ db }: Pick<Deps, 'db'>, projectId: string): Promise<Credits> {
+  const [row] = await db.query<{ balance: number; reserved: number }>(
+    'show-credits',
+    'select balance, reserved from credit_account where project_id = $1',
+    [projectId],
+  );
+  if (!row) throw new UnknownToOperator(`There is no project ${projectId}.`);
+  return { projectId, ...row };
+}

@@ -1,0 +1,58 @@
+import { recordAudit } from '../../db/operators/audit.ts';
+import type { Deps } from '../../deps.ts';
+import { OperatorError, UnknownToOperator } from '../operator-error.ts';
+
+/**
+ * Gives back the credits that a task or chat was charged by its settlement or by an adopted result, or `amount` of them, by a ledger entry in the current month. Each
+ * reason is used once, and the sum never exceeds the charge. The task still shows its original charge. Returns the credits that
+ * this call gave back (`given`, 0 if it was repeated) and all that were given back for the request (`givenInAll`). Throws
+ * `OperatorError` if the adjustment is refused.
+ */
+export async function adjustCredits(
+  { db }: Pick<Deps, 'db'>,
+  { requestId, amount, reason, actor }: { requestId: string; amount: number | null; reason: string; actor: string },
+) {
+  const row = await db.transaction('begin', async (_query, inside) => {
+    const [result] = await inside.call<Adjusted>('adjust_credits', [requestId, amount, reason]);
+    if (result && result.given > 0) {
+      const { given, projectId } = result;
+      const after = { balance: result.balance ?? 0, givenInAll: result.givenInAll ?? 0 };
+      await recordAudit(inside, {
+        ...{ actor, action: 'credits.adjust', subject: requestId },
+        before: { balance: after.balance - given, givenInAll: after.givenInAll - given },
+        after,
+        detail: { projectId, amount: given, reason },
+      });
+    }
+    return result;
+  });
+  if (!row || row.verdict === 'not_found')
+    throw new UnknownToOperator(`No task or chat ${requestId} has ever held credits.`);
+  const charged = row.charged ?? 0;
+  const givenInAll = row.givenInAll ?? 0;
+  const refusals: Readonly<Record<string, string>> = {
+    not_settled: `${requestId} has not been charged, so there is nothing to give back.`,
+    nothing_left: `All ${charged} credits that ${requestId} was charged have been given back already.`,
+    too_many: `${requestId} was charged ${charged} credits, of which ${givenInAll} were given back: no more than ${charged - givenInAll} can be given back.`,
+    reason_reused: `Another amount was already given back for ${requestId} with this reason. Nothing was changed.`,
+  };
+  const refusal = refusals[row.verdict];
+  if (refusal !== undefined) throw new OperatorError(refusal);
+  return {
+    requestId,
+    projectId: row.projectId ?? '',
+    given: row.given,
+    charged,
+    givenInAll,
+    balance: row.balance ?? 0,
+  };
+}
+
+interface Adjusted {
+  verdict: string;
+  projectId: string | null;
+  given: number;
+  charged: number | null;
+  givenInAll: number | null;
+  balance: number | null;
+}

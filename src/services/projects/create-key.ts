@@ -1,0 +1,39 @@
+import { recordAudit } from '../../db/operators/audit.ts';
+import { ApiKey } from '../../db/entities/api-key.ts';
+import { ApiKeySecret } from '../../db/entities/api-key-secret.ts';
+import { Project } from '../../db/entities/project.ts';
+import type { KeyLimits } from '../../db/projects/keys.ts';
+import type { Deps } from '../../deps.ts';
+import { generateApiKey } from '../../platform/crypto/api-key.ts';
+import { newId } from '../../platform/crypto/ids.ts';
+import { scopes as everyScope } from '../../domain/projects/scope.ts';
+import { UnknownToOperator } from '../operator-error.ts';
+import { newSecretRow } from './new-secret-row.ts';
+
+/**
+ * Creates a key. Only here is the secret returned, because only its digest is stored (rules "Keys and auth"). A rate or an in-flight
+ * limit that is not given is the default of the configuration; null means no limit. A key without given scopes has all of them.
+ */
+export async function createKey(
+  { db, config }: Pick<Deps, 'db' | 'config'>,
+  { actor, ...given }: Partial<KeyLimits> & { projectId: string; actor: string },
+): Promise<{ keyId: string; apiKey: string }> {
+  const {
+    rpm = config.keys.rpmDefault,
+    inFlightMax = config.keys.inFlightMaxDefault,
+    scopes = [...everyScope],
+    metadata = {},
+  } = given;
+  const limited = { ...given, metadata, scopes, rpm, inFlightMax };
+  const keyId = newId('key');
+  const apiKey = generateApiKey();
+  await db.entities(async (em) => {
+    if (!(await em.findOne(Project, { id: given.projectId })))
+      throw new UnknownToOperator(`There is no project ${given.projectId}.`);
+    em.create(ApiKey, { id: keyId, ...limited });
+    await em.flush();
+    em.create(ApiKeySecret, { keyId, ...newSecretRow(config.secrets, apiKey) });
+    await recordAudit(em, { actor, action: 'keys.create', subject: keyId, before: null, after: limited });
+  });
+  return { keyId, apiKey };
+}

@@ -1,0 +1,31 @@
+import type { PublicEntry } from '../../schemas/ledger-entry.ts';
+import { listLedger, type LedgerFilter } from '../../db/ledger/list-ledger.ts';
+import type { Deps } from '../../deps.ts';
+import type { Page, PageRequest } from '../../domain/page.ts';
+
+/** One page of a project's ledger, newest first. */
+export async function listLedgerEntries(
+  { db }: Pick<Deps, 'db'>,
+  filter: LedgerFilter,
+  page: PageRequest,
+): Promise<Page<PublicEntry>> {
+  const { items, next } = await listLedger(db, filter, page);
+  const entries = items.map(
+    ({ id, at, kind, credits, balanceAfter, requestId, keyId, reference, reason }): PublicEntry => {
+      const isTask = requestId?.startsWith('task_') ?? false;
+      return {
+        entry_id: `entry_${id}`,
+        at,
+        kind,
+        credits,
+        balance_after: balanceAfter,
+        task_id: isTask ? requestId : null,
+        request_id: isTask ? null : requestId,
+        key_id: keyId,
+        reference,
+        reason,
+      };
+    },
+  );
+  return { items: entries, next };
+}

@@ -1,0 +1,82 @@
+import { recordAudit } from '../../db/operators/audit.ts';
+import type { Statements } from '../../db/database.ts';
+import { listSealed, replaceSealed, type SealedPlace, type SealedValue } from '../../db/projects/sealed-values.ts';
+import type { Deps } from '../../deps.ts';
+import { SealError, type SealContext, type Sealer } from '../../platform/crypto/seal.ts';
+import { callbackSecretContext } from './callback-secret.ts';
+import { credentialContext } from '../channels/unseal-credential.ts';
+
+/**
+ * Seals every channel credential and callback secret with the first of MASTER_KEYS if another one sealed it. It is safe beside a
+ * running gateway, because a value is replaced only if it is still the value that was read. Each page is one transaction with its
+ * audit entry. Returns per kind how many were resealed, how many already were current, and the ids of those that no key decrypts,
+ * which stay unchanged.
+ */
+export async function resealSecrets(deps: ResealDeps, { actor }: { actor: string }) {
+  return {
+    channel_credential: await resealPlace(deps, 'channel_credential', actor),
+    callback_secret: await resealPlace(deps, 'callback_secret', actor),
+    callback_secret_previous: await resealPlace(deps, 'callback_secret_previous', actor),
+  };
+}
+
+type ResealDeps = Pick<Deps, 'db' | 'sealer'>;
+
+async function resealPlace(deps: ResealDeps, place: SealedPlace, actor: string) {
+  const count = { resealed: 0, current: 0, unreadable: new Array<string>() };
+  let after = '';
+  // Ends, because each page starts after the last one and only operators add rows.
+  for (let page = 0; page < pagesMax; page++) {
+    const ids = await deps.db.transaction('begin', async (_query, inside) => {
+      const values = await listSealed(inside, place, { after, limit: pageRows });
+      const before = count.resealed;
+      for (const value of values) {
+        const end = await resealValue(deps.sealer, inside, place, value);
+        if (end === 'unreadable') count.unreadable.push(value.id);
+        else count[end] += 1;
+      }
+      const resealed = count.resealed - before;
+      if (resealed > 0) {
+        await recordAudit(inside, {
+          ...{ actor, action: 'secrets.reseal', subject: 'secrets' },
+          before: { sealedWithOlderKeys: resealed },
+          after: { sealedWithOlderKeys: 0 },
+          detail: { place },
+        });
+      }
+      return values.map(({ id }) => id);
+    });
+    if (ids.length < pageRows) return count;
+    after = ids.at(-1) ?? after;
+  }
+  throw new Error(`more than ${pagesMax * pageRows} values of ${place}`);
+}
+
+async function resealValue(
+  sealer: Sealer,
+  inside: Statements,
+  place: SealedPlace,
+  { id, value }: SealedValue,
+): Promise<'resealed' | 'current' | 'unreadable'> {
+  if (sealer.isCurrent(value)) return 'current';
+  const context = contexts[place](id);
+  let to: string;
+  try {
+    to = sealer.seal(sealer.open(value, context), context);
+  } catch (error) {
+    if (error instanceof SealError) return 'unreadable';
+    throw error;
+  }
+  // A value that was changed in the meantime was sealed with the first key.
+  return (await replaceSealed(inside, place, { id, from: value, to })) ? 'resealed' : 'current';
+}
+
+const contexts: Record<SealedPlace, (id: string) => SealContext> = {
+  channel_credential: credentialContext,
+  callback_secret: callbackSecretContext,
+  // A rotation moves the old secret unchanged, so it stays bound to the column for which it was sealed.
+  callback_secret_previous: callbackSecretContext,
+};
+
+const pageRows = 500;
+const pagesMax = 20_000;

@@ -1,0 +1,38 @@
+import { isAnsweredSynchronously } from '../../../adapters/channel.ts';
+import { lastJobOf } from '../../../db/tasks/adopt-result.ts';
+import type { TaskView } from '../../../db/tasks/tasks.ts';
+import type { Deps } from '../../../deps.ts';
+import { fittingOutputs } from '../../../domain/tasks/fitting-outputs.ts';
+import type { UpstreamOutput } from '../../../domain/channels/upstream.ts';
+import { usableCredential } from '../../channels/unseal-credential.ts';
+import { OperatorError } from '../../operator-error.ts';
+
+type LateDeps = Pick<Deps, 'adapters' | 'channels' | 'db' | 'logger' | 'sealer'>;
+
+const pollTimeoutMs = 30_000;
+
+/**
+ * Asks the provider once more for the result of a task's last job, which may have ended after the task. Reads only, and buys nothing.
+ * Throws `OperatorError` if there is no such job, or the provider does not give its result.
+ */
+export async function lateResult(deps: LateDeps, task: Pick<TaskView, 'id' | 'type'>): Promise<UpstreamOutput> {
+  const job = await lastJobOf(deps.db, task.id);
+  if (!job || isAnsweredSynchronously(job.operation)) {
+    throw new OperatorError(`No provider has a job of task ${task.id}. Give its result with --result.`);
+  }
+  const row = await deps.channels.find(job.channelId);
+  const adapter = row && deps.adapters[row.adapter];
+  const credential = row && usableCredential(deps, row);
+  if (!row || !adapter?.pollMedia || credential === null) {
+    throw new OperatorError(`The channel of task ${task.id} cannot be called. Give the result with --result.`);
+  }
+  const upstream = { channelId: row.id, baseUrl: row.baseUrl, credential };
+  const polled = await adapter.pollMedia(upstream, job.operation, { signal: AbortSignal.timeout(pollTimeoutMs) });
+  if (polled.kind !== 'done') {
+    const why = polled.kind === 'pending' ? 'it has not ended' : polled.detail;
+    throw new OperatorError(`The provider gives no result of the job of task ${task.id}: ${why}.`);
+  }
+  const [result] = fittingOutputs(polled.outputs, task.type).kept;
+  if (!result) throw new OperatorError(`The job of task ${task.id} ended without a result.`);
+  return result;
+}

@@ -1,0 +1,11 @@
+import type { Config } from '../../../config/load-config.ts';
+import type { PollBounds } from '../../../db/tasks/parked-jobs.ts';
+
+/** Whoever makes a video waits for minutes. A provider that is asked once a minute answers 20,000 jobs with 333 polls a second. */
+const mostSeconds = 60;
+
+/** How often a parked job is polled: after every tenth of its age, within these bounds. */
+export const parkedPollBounds = ({ attempts }: Pick<Config, 'attempts'>): PollBounds => ({
+  leastSeconds: attempts.pollIntervalMaxMs / 1000,
+  mostSeconds,
+});

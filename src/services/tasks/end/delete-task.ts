@@ -1,0 +1,20 @@
+import { deleteTask as deleteRow, type TaskView } from '../../../db/tasks/tasks.ts';
+import type { Deps } from '../../../deps.ts';
+import { GatewayError } from '../../../domain/errors.ts';
+import { discardFiles } from '../../files/discard-files.ts';
+
+/**
+ * Erases an ended task: its content, metadata, callback and files. What it cost stays. No client finds the task any more. Throws `task_not_ended`
+ * for a task that runs.
+ */
+export async function deleteTask(
+  deps: Pick<Deps, 'db' | 'taskAnswers'> & Parameters<typeof discardFiles>[0],
+  { id }: TaskView,
+): Promise<void> {
+  const { verdict, files } = await deleteRow(deps.db, id);
+  if (verdict === 'not_ended') throw new GatewayError('task_not_ended');
+  if (verdict === 'unknown') throw new GatewayError('task_not_found');
+  // The notification tells all processes, but this one may answer a read before it arrives.
+  deps.taskAnswers.forget([id]);
+  await discardFiles(deps, files);
+}

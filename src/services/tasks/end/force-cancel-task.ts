@@ -1,0 +1,63 @@
+import { recordAudit } from '../../../db/operators/audit.ts';
+import { finishTasks } from '../../../db/ledger/ledger.ts';
+import { retryTransient } from '../../../db/retry-transient.ts';
+import { findTask, type TaskView } from '../../../db/tasks/tasks.ts';
+import type { TaskStatus } from '../../../domain/tasks/task.ts';
+import type { FinishInput } from '../../../domain/tasks/workflow-contract.ts';
+import type { CancelDeps } from './cancel-task.ts';
+import { logEnd, taskEndOf } from './finish-task.ts';
+import { UnknownToOperator } from '../../operator-error.ts';
+import { stopUpstream } from './stop-upstream.ts';
+
+export interface ForcedCancel {
+  taskId: string;
+  /** The status after this call. */
+  status: TaskStatus;
+  /** True if this call ended the task; false if the task had ended before and nothing changed. */
+  ended: boolean;
+  /** Credits that this call refunded. */
+  refunded: number;
+  /** Whether Temporal accepted the cancellation of the workflow. Otherwise the workflow finds out later that the task has ended. */
+  workflowTold: boolean;
+}
+
+/**
+ * Cancels a task for an operator: always ends it with a refund (rules "Ends"). PostgreSQL decides first. After that the workflow
+ * is canceled and the upstream's job is stopped once, best effort.
+ */
+export async function forceCancelTask(
+  deps: CancelDeps,
+  { taskId, actor }: { taskId: string; actor: string },
+): Promise<ForcedCancel> {
+  if (!(await findTask(deps.db, taskId))) throw new UnknownToOperator(`The task ${taskId} does not exist.`);
+  const input: FinishInput = { taskId, outcome: { kind: 'canceled' } };
+  const end = taskEndOf(deps.config, input);
+  const { finish, task } = await retryTransient(() =>
+    deps.db.transaction('begin', async (_query, inside) => {
+      const before = await findTask(inside, taskId);
+      const [finish] = await finishTasks(inside, [end]);
+      const after = await findTask(inside, taskId);
+      if (!finish || !before || !after) throw new Error(`the task ${taskId} was deleted while it was canceled`);
+      if (finish.finished) {
+        await recordAudit(inside, {
+          ...{ actor, action: 'tasks.cancel', subject: taskId },
+          before: stateOf(before),
+          after: stateOf(after),
+          detail: { projectId: after.projectId },
+        });
+      }
+      return { finish, task: after };
+    }),
+  );
+  const { finished } = finish;
+  if (finished) logEnd(deps.logger, input, finish);
+  // The workflow of a task that had ended before may still be delivering the callback.
+  const workflowTold = finished && (await deps.workflows.cancel(taskId, cancelTimeoutMs));
+  await stopUpstream(deps, taskId);
+  const refunded = finished ? task.credits.refunded : 0;
+  return { taskId, status: task.status, ended: finished, refunded, workflowTold };
+}
+
+const stateOf = ({ status, credits }: TaskView) => ({ status, refunded: credits.refunded });
+
+const cancelTimeoutMs = 2_000;

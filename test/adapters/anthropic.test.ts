@@ -1,0 +1,496 @@
+import type { MessageCreateParamsNonStreaming } from '@anthropic-ai/sdk/resources/messages';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createAnthropic } from '../../src/adapters/anthropic.ts';
+import { chatAdapterSuite } from './chat-adapter-suite.ts';
+import type { ChatMessage, ToolCall, UpstreamChat } from '../../src/domain/chat/chat.ts';
+import type { JsonObject } from '../../src/domain/json.ts';
+import { openWire, type Wire } from './open-wire.ts';
+import { savedJson } from './saved-replies.ts';
+
+/** A request as the SDK types it. Its types no longer have the sampling parameters, which the older models still take. */
+type Sent = MessageCreateParamsNonStreaming & { temperature?: number; top_p?: number; top_k?: number };
+
+const saved = savedJson('anthropic');
+const problem = (type: string, message: string) => ({ type: 'error', error: { type, message }, request_id: 'req_1' });
+const text = [{ type: 'text', text: 'a' }];
+
+chatAdapterSuite({
+  family: 'anthropic',
+  create: createAnthropic,
+  answers: [
+    {
+      name: 'thinking and text, partly from the cache',
+      body: saved('message'),
+      expected: {
+        content: 'Two friends agree.',
+        reasoning: 'Two phases: first ask, then do.',
+        finishReason: 'stop',
+        usage: {
+          ...{ inputTokens: 2_150, outputTokens: 120, cachedTokens: 2_000, reasoningTokens: 80 },
+          ...{ cacheWriteTokens: 100, cacheWrite1hTokens: 0 },
+        },
+      },
+    },
+    {
+      name: 'text and two tool calls',
+      body: saved('tool-use'),
+      expected: {
+        content: 'I will look.',
+        finishReason: 'tool_calls',
+        toolCalls: [
+          { id: 'toolu_01', name: 'get_weather', arguments: '{"city":"Oslo"}' },
+          { id: 'toolu_02', name: 'get_time', arguments: '{}' },
+        ],
+      },
+    },
+    { name: 'a refusal', body: saved('refusal'), expected: { content: null, finishReason: 'content_filter' } },
+    {
+      name: 'a cut answer',
+      body: { content: text, stop_reason: 'max_tokens' },
+      expected: { finishReason: 'length', usage: null },
+    },
+    {
+      name: 'an undocumented stop reason and block',
+      body: { content: [...text, { type: 'hologram' }], stop_reason: 'bored' },
+      expected: { content: 'a', finishReason: 'stop' },
+    },
+    {
+      name: 'input that is kept in the cache for an hour',
+      body: {
+        content: text,
+        usage: {
+          ...{ input_tokens: 5, output_tokens: 5, cache_creation_input_tokens: 90, cache_read_input_tokens: 0 },
+          cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 70 },
+        },
+      },
+      expected: {
+        usage: { inputTokens: 95, outputTokens: 5, cachedTokens: 0, cacheWriteTokens: 90, cacheWrite1hTokens: 70 },
+      },
+    },
+    {
+      name: 'usage with some wrong types',
+      body: { content: text, usage: { input_tokens: 1.5, output_tokens: 5 } },
+      expected: { content: 'a', usage: { inputTokens: null, outputTokens: 5 } },
+    },
+  ],
+  unusable: [
+    { content: null },
+    { content: 'text' },
+    { content: [{}] },
+    { type: 'error', content: [] },
+    { content: [{ type: 'tool_use', id: 'toolu_1' }] },
+    { content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: 'x' }] },
+  ],
+  errors: [
+    {
+      name: 'overload with status 529',
+      reply: { status: 529, body: problem('overloaded_error', 'secret-marker') },
+      expected: { kind: 'transient', errorClass: 'provider_error', status: 529 },
+    },
+    {
+      name: 'overload without a body of Anthropic',
+      reply: { status: 529, text: '<h1>secret-marker</h1>' },
+      expected: { kind: 'transient', errorClass: 'provider_error' },
+    },
+    {
+      name: 'an unpaid bill',
+      reply: { status: 403, body: problem('billing_error', 'secret-marker') },
+      expected: { kind: 'transient', errorClass: 'account' },
+    },
+    {
+      name: 'an empty account, as a 400',
+      reply: {
+        status: 400,
+        body: problem('invalid_request_error', 'Your credit balance is too low to access the API. secret-marker'),
+      },
+      expected: { kind: 'transient', errorClass: 'account' },
+    },
+    {
+      name: 'a reached spend limit, as a 400',
+      reply: {
+        status: 400,
+        body: problem('invalid_request_error', 'You have reached your specified API usage limits. secret-marker'),
+      },
+      expected: { kind: 'transient', errorClass: 'account' },
+    },
+    {
+      name: 'a prompt that is too long',
+      reply: {
+        status: 400,
+        body: problem('invalid_request_error', 'prompt is too long: 208310 tokens > 200000 maximum secret-marker'),
+      },
+      expected: { kind: 'refused', clientCode: 'context_length_exceeded' },
+    },
+    {
+      name: 'content policy, in prose',
+      reply: {
+        status: 400,
+        body: problem('invalid_request_error', 'Output blocked by content filtering policy secret-marker'),
+      },
+      expected: { kind: 'refused', clientCode: 'content_policy_violation' },
+    },
+    {
+      name: 'a bad value',
+      reply: { status: 400, body: problem('invalid_request_error', 'temperature: range secret-marker') },
+      expected: { kind: 'refused', clientCode: 'invalid_value' },
+    },
+    {
+      name: 'an unknown model',
+      reply: { status: 404, body: problem('not_found_error', 'model: secret-marker') },
+      expected: { kind: 'transient', errorClass: 'unknown_model' },
+    },
+  ],
+  unsupported: [
+    ['seed', { seed: 1 }],
+    ['response_format', { responseFormat: { type: 'json_object' } }],
+    ['stop', { stop: ['END', '\n'] }],
+    ['verbosity', { extra: { verbosity: 'low' } }],
+  ],
+  wire: {
+    path: '/messages',
+    headers: { 'x-api-key': 'test-credential', 'anthropic-version': '2023-06-01' },
+    body: {
+      model: 'upstream-model',
+      max_tokens: 300,
+      system: 'Be brief.\n\nIn English.',
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is it?' },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'Let me look.' },
+            { type: 'tool_use', id: 'call_1', name: 'look', input: { zoom: 2 } },
+            { type: 'tool_use', id: 'call_2', name: 'look', input: {} },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: 'call_1', content: [{ type: 'text', text: '{"seen":"a fox"}' }] },
+            { type: 'tool_result', tool_use_id: 'call_2', content: [{ type: 'text', text: 'nothing' }] },
+            { type: 'text', text: 'So?' },
+          ],
+        },
+      ],
+      temperature: 1,
+      stop_sequences: ['END'],
+      tools: [
+        {
+          name: 'look',
+          description: 'Looks closer.',
+          input_schema: { type: 'object', properties: { zoom: { type: 'number' } } },
+        },
+        { name: 'rest', input_schema: { type: 'object', properties: {} } },
+      ],
+      tool_choice: { type: 'tool', name: 'look' },
+    } satisfies Sent,
+  },
+});
+
+/** A request with fields that only Anthropic knows. */
+const own = (fields: JsonObject, betas: string[] = []): Partial<UpstreamChat> => ({
+  vendor: { api: 'anthropic', fields, paths: Object.keys(fields), betas },
+});
+
+describe('a chat for Anthropic', () => {
+  let wire: Wire;
+  beforeAll(async () => {
+    wire = await openWire({ create: createAnthropic, credential: 'key' });
+  });
+  afterAll(() => wire.close());
+
+  const asking = (more: Partial<UpstreamChat>): UpstreamChat => ({
+    ...{ model: 'claude', messages: [{ role: 'user', content: 'Hi' }], tools: [], maxTokens: 4_096, extra: {} },
+    ...more,
+  });
+  const sent = async (more: Partial<UpstreamChat>) => (await wire.chat(asking(more))).body;
+  const plain = {
+    ...{ model: 'claude', max_tokens: 4_096, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] },
+  } satisfies Sent;
+  const effort = (reasoning_effort: string, thinking: 'adaptive' | 'budget'): Partial<UpstreamChat> => ({
+    extra: { reasoning_effort },
+    traits: { thinking },
+  });
+
+  it('has a temperature or a top_p, never both', async () => {
+    expect(await sent({ temperature: 0.5, topP: 0.9, topK: 40 })).toEqual({
+      ...plain,
+      temperature: 0.5,
+      top_k: 40,
+    } satisfies Sent);
+    expect(await sent({ topP: 0.9 })).toEqual({ ...plain, top_p: 0.9 } satisfies Sent);
+  });
+
+  const said = (text: string) => ({ role: 'user' as const, content: text });
+  const answered = (content: ChatMessage['content'], toolCalls: ToolCall[] = []) => ({
+    ...{ role: 'assistant' as const, content, toolCalls },
+  });
+  const call = { id: 'c1', name: 'f', arguments: '{}' };
+  const used = { type: 'tool_use', id: 'c1', name: 'f', input: {} };
+  const block = (...texts: string[]) => texts.map((text) => ({ type: 'text', text }));
+  it.each<[string, ChatMessage[], object]>([
+    [
+      'a blank answer is left out',
+      [said('a'), answered(' '), said('b')],
+      { messages: [{ role: 'user', content: block('a', 'b') }] },
+    ],
+    [
+      'a blank text beside a call is left out',
+      [said('a'), answered([{ type: 'text', text: '\n' }], [call]), { role: 'tool', toolCallId: 'c1', content: ' ' }],
+      {
+        messages: [
+          { role: 'user', content: block('a') },
+          { role: 'assistant', content: [used] },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: block(' ') }] },
+        ],
+      },
+    ],
+    [
+      'blank instructions are left out',
+      [{ role: 'system', content: '  ' }, { role: 'developer', content: [{ type: 'text', text: '\t' }] }, said('a')],
+      { messages: [{ role: 'user', content: block('a') }] },
+    ],
+    [
+      'a blank message beside another of the user is left out',
+      [said('a'), said('\n')],
+      { messages: [{ role: 'user', content: block('a') }] },
+    ],
+    [
+      'a greeting of the assistant comes after a turn of the user',
+      [answered('Welcome!'), said('a')],
+      {
+        messages: [
+          { role: 'user', content: block('Please begin.') },
+          { role: 'assistant', content: block('Welcome!') },
+          { role: 'user', content: block('a') },
+        ],
+      },
+    ],
+    [
+      'the beginning of an answer loses the white space at its end',
+      [said('a'), answered('It is \n')],
+      {
+        messages: [
+          { role: 'user', content: block('a') },
+          { role: 'assistant', content: block('It is') },
+        ],
+      },
+    ],
+    [
+      'an earlier answer keeps the white space at its end',
+      [said('a'), answered('It is \n'), said('b')],
+      {
+        messages: [
+          { role: 'user', content: block('a') },
+          { role: 'assistant', content: block('It is \n') },
+          { role: 'user', content: block('b') },
+        ],
+      },
+    ],
+  ])('is a conversation that Anthropic takes: %s', async (_what, messages, expected) => {
+    expect(await sent({ messages })).toEqual({ ...plain, ...expected });
+  });
+
+  const instructed = (content: string, vendor?: JsonObject): ChatMessage => ({
+    ...{ role: 'system', content },
+    ...(vendor && { vendor }),
+  });
+  const turn = (role: string, ...texts: string[]) => ({ role, content: block(...texts) });
+  it.each<[string, ChatMessage[], object]>([
+    [
+      'at its beginning are for all of it',
+      [instructed('x'), instructed('y'), said('a')],
+      { system: 'x\n\ny', messages: [turn('user', 'a')] },
+    ],
+    [
+      'after a turn of the user stay there',
+      [instructed('x'), said('a'), instructed('y'), answered('b'), said('c'), instructed('z')],
+      {
+        system: 'x',
+        messages: [
+          turn('user', 'a'),
+          turn('system', 'y'),
+          turn('assistant', 'b'),
+          turn('user', 'c'),
+          turn('system', 'z'),
+        ],
+      },
+    ],
+    [
+      'before a turn of the user come after it, as one',
+      [said('a'), answered('b'), instructed('x'), said('c'), instructed('y')],
+      { messages: [turn('user', 'a'), turn('assistant', 'b'), turn('user', 'c'), turn('system', 'x', 'y')] },
+    ],
+    [
+      'without a turn of the user before them are for all of it',
+      [said('a'), answered('b'), instructed('x')],
+      { system: 'x', messages: [turn('user', 'a'), turn('assistant', 'b')] },
+    ],
+    [
+      'may have nothing but the effort of the turn',
+      [said('a'), instructed('', { output_config: { effort: 'low' } })],
+      { messages: [turn('user', 'a'), { role: 'system', output_config: { effort: 'low' } }] },
+    ],
+  ])('has the instructions where a model takes them: those %s', async (_what, messages, expected) => {
+    expect(await sent({ messages, traits: { system_turns: true } })).toEqual({ ...plain, ...expected });
+    const { messages: turns } = (await sent({ messages })) as Sent;
+    expect(turns.map(({ role }) => role)).not.toContain('system');
+  });
+
+  it.each<[string, Partial<UpstreamChat>, string | undefined]>([
+    ['none', {}, undefined],
+    [
+      'an edit of the context',
+      own({ context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } }),
+      'context-management-2025-06-27',
+    ],
+    ['a binding of thoughts', own({ thinking: { block_binding: {} } }), 'thinking-binding-controls-2026-08-01'],
+    [
+      'an effort of a turn',
+      { messages: [said('a'), instructed('b', { output_config: { effort: 'low' } })] },
+      'mid-conversation-output-config-2026-07-01',
+    ],
+    ['what its client switches on', own({}, ['effort-2025-11-24', 'made-up-2020-01-01']), 'effort-2025-11-24'],
+    [
+      'what its client and its fields switch on',
+      own({ context_management: { edits: [{ type: 'x' }] } }, ['effort-2025-11-24', 'context-management-2025-06-27']),
+      'effort-2025-11-24,context-management-2025-06-27',
+    ],
+  ])('names the beta features that it has: %s', async (_what, more, expected) => {
+    const { sent: request } = await wire.chat(asking(more));
+    expect(request.headers['anthropic-beta']).toBe(expected);
+  });
+
+  it('says which parameters of its client it left out or changed, and nothing about a default', () => {
+    const warnings = (more: Partial<UpstreamChat>) => wire.adapter.chatWarnings?.(asking(more));
+    expect(warnings({ temperature: 0.5, topK: 40 })).toEqual([]);
+    expect(warnings({ temperature: 0.5, topP: 0.9 })).toEqual([expect.stringContaining('does not take top_p')]);
+    expect(warnings({ temperature: 1.5 })).toEqual([expect.stringContaining('temperature was sent as 1')]);
+    const thinking = effort('high', 'adaptive');
+    expect(warnings({ ...thinking, temperature: 0.7, isDefaultTemperature: true })).toEqual([]);
+    expect(warnings({ ...thinking, temperature: 0.7, topK: 9 })).toEqual([
+      expect.stringContaining('does not take temperature and top_k'),
+    ]);
+  });
+
+  it('asks for an answer by a schema, without the constraints that Anthropic refuses', async () => {
+    const schema: JsonObject = {
+      type: 'object',
+      properties: {
+        age: { type: 'integer', minimum: 0, description: 'In years.' },
+        names: { type: 'array', items: { type: 'string', maxLength: 9 }, minItems: 1, uniqueItems: true },
+        kind: { oneOf: [{ const: 'fox' }, { $ref: '#/$defs/other' }] },
+      },
+      required: ['age'],
+      $defs: { other: { type: 'object', properties: {}, additionalProperties: true } },
+    };
+    const responseFormat = { type: 'json_schema', name: 'animal', schema, strict: true } as const;
+    expect(await sent({ responseFormat })).toEqual({
+      ...plain,
+      output_config: {
+        format: {
+          type: 'json_schema',
+          schema: {
+            type: 'object',
+            properties: {
+              age: { type: 'integer', description: 'In years.\n\n{minimum: 0}' },
+              names: {
+                type: 'array',
+                items: { type: 'string', description: '{maxLength: 9}' },
+                minItems: 1,
+                description: '{uniqueItems: true}',
+              },
+              kind: { anyOf: [{ const: 'fox' }, { $ref: '#/$defs/other' }] },
+            },
+            required: ['age'],
+            $defs: { other: { type: 'object', properties: {}, additionalProperties: false } },
+            additionalProperties: false,
+          },
+        },
+      },
+    } satisfies Sent);
+  });
+
+  it('has strict tools, with a schema that Anthropic takes', async () => {
+    const parameters = { type: 'object', properties: { zoom: { type: 'number', maximum: 4 } } };
+    expect(await sent({ tools: [{ name: 'look', parameters, strict: true }] })).toEqual({
+      ...plain,
+      tools: [
+        {
+          name: 'look',
+          strict: true,
+          input_schema: {
+            type: 'object',
+            properties: { zoom: { type: 'number', description: '{maximum: 4}' } },
+            additionalProperties: false,
+          },
+        },
+      ],
+    } satisfies Sent);
+  });
+
+  it('keeps the marks for the prompt cache of messages, results and tools', async () => {
+    const cacheControl = { type: 'ephemeral' } as const;
+    const hour = { type: 'ephemeral', ttl: '1h' } as const;
+    const messages: UpstreamChat['messages'] = [
+      { role: 'system', content: [{ type: 'text', text: 'A long book.', cacheControl: hour }] },
+      { role: 'user', content: [{ type: 'image', url: 'https://example.com/a.png', cacheControl }] },
+      { role: 'assistant', content: null, toolCalls: [{ id: 'c1', name: 'look', arguments: '{}' }] },
+      { role: 'tool', toolCallId: 'c1', content: [{ type: 'text', text: 'a fox', cacheControl }] },
+    ];
+    expect(await sent({ messages, tools: [{ name: 'look', cacheControl }] })).toEqual({
+      ...{ model: 'claude', max_tokens: 4_096 },
+      system: [{ type: 'text', text: 'A long book.', cache_control: hour }],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' }, cache_control: cacheControl },
+          ],
+        },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'look', input: {} }] },
+        {
+          role: 'user',
+          content: [
+            {
+              ...{ type: 'tool_result', tool_use_id: 'c1', cache_control: cacheControl },
+              content: [{ type: 'text', text: 'a fox' }],
+            },
+          ],
+        },
+      ],
+      tools: [{ name: 'look', input_schema: { type: 'object', properties: {} }, cache_control: cacheControl }],
+    } satisfies Sent);
+  });
+
+  it('sends an effort to a model that decides itself how long it thinks', async () => {
+    const thinking = { type: 'adaptive', display: 'summarized' } as const;
+    const high = { ...plain, thinking, output_config: { effort: 'high' } } satisfies Sent;
+    expect(await sent({ ...effort('high', 'adaptive'), temperature: 0.7, topK: 9 })).toEqual(high);
+    const low = { ...plain, thinking, output_config: { effort: 'low' } } satisfies Sent;
+    expect(await sent(effort('minimal', 'adaptive'))).toEqual(low);
+    const none = { ...plain, temperature: 0.7, thinking: { type: 'disabled' } } satisfies Sent;
+    expect(await sent({ ...effort('none', 'adaptive'), temperature: 0.7 })).toEqual(none);
+    expect(await sent({ traits: { thinking: 'adaptive' } })).toEqual(plain);
+  });
+
+  it('sends a budget to an older model, at most half of the answer and not with a forced tool or a tool result', async () => {
+    const thinking = (budget_tokens: number) => ({ ...plain, thinking: { type: 'enabled' as const, budget_tokens } });
+    expect(await sent(effort('low', 'budget'))).toEqual(thinking(1_024) satisfies Sent);
+    expect(await sent(effort('max', 'budget'))).toEqual(thinking(2_048) satisfies Sent);
+    expect(await sent({ ...effort('low', 'budget'), maxTokens: 2_000 })).toEqual({ ...plain, max_tokens: 2_000 });
+    const tools = [{ name: 'look' }];
+    expect(await sent({ ...effort('low', 'budget'), tools, toolChoice: 'required' })).not.toHaveProperty('thinking');
+    const messages: UpstreamChat['messages'] = [
+      { role: 'assistant', content: null, toolCalls: [{ id: 'c1', name: 'look', arguments: '{}' }] },
+      { role: 'tool', toolCallId: 'c1', content: 'a fox' },
+    ];
+    expect(await sent({ ...effort('low', 'budget'), messages })).not.toHaveProperty('thinking');
+  });
+});

@@ -1,0 +1,626 @@
+import { openaiVendors } from '../../../src/adapters/chat/openai-vendors.ts';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import {
+  catalogBytesMax,
+  CatalogError,
+  loadCatalog,
+  parseCatalog,
+} from '../../../src/services/catalog/load-catalog.ts';
+import { resolveMediaRequest } from '../../../src/domain/catalog/parameters.ts';
+import { mediaCredits } from '../../../src/domain/ledger/pricing.ts';
+import { spec } from '../../spec/spec.ts';
+
+type Tree = { [key: string]: Tree } & Record<string, unknown>;
+
+/** A valid image model, of which each test changes one member. */
+const image = (): Record<string, unknown> => ({
+  ...{ id: 'pic-1', object: 'model', type: 'image', owned_by: 'acme', display_name: 'Pic', group: 'Pic' },
+  ...{ capability: 'image', description: null, status: 'active' },
+  pricing: {
+    ...{ unit: 'request', credits_per_request: 4, min_credits_per_request: 4 },
+    ...{ credits_per_1k_input_tokens: 0, credits_per_1k_output_tokens: 0 },
+  },
+  parameters: {
+    prompt: true,
+    variants: true,
+    img_size: ['1k', '2k'],
+    acme_variant: ['lite', 'pro'],
+    pricingRules: [
+      { match: { key: 'img_size', value: '1k' }, credits: 4 },
+      { match: { key: 'img_size', value: '2k' }, credits: 6 },
+    ],
+    fields: [{ key: 'img_size', label: 'Size', type: 'enum', options: ['1k', '2k'], default: '1k' }],
+    examples: [{ label: 'Fox', values: { prompt: 'a fox', img_size: '2k' } }],
+  },
+  private: {
+    groups: ['images'],
+    variant_field: 'acme_variant',
+    aliases: { 'pic-old': { img_size: '2k' } },
+    upstream: {
+      fal: {
+        ...{ model: 'fal-ai/pic', cost: { per_request: 1 } },
+        parameters: { img_size: { name: 'size', values: { '1k': 1024 } } },
+      },
+    },
+  },
+});
+const chat = (): Record<string, unknown> => ({
+  ...image(),
+  ...{ id: 'chat-1', type: 'chat', capability: 'chat' },
+  pricing: {
+    ...{ unit: 'tokens', credits_per_request: 1, min_credits_per_request: 1 },
+    ...{ credits_per_1k_input_tokens: 1, credits_per_1k_output_tokens: 2 },
+  },
+  parameters: {
+    ...{ messages: true, stream: false, temperature: true, max_tokens: true },
+    fields: [
+      { key: 'temperature', label: 'T', type: 'number', min: 0, max: 2, step: 0.1, default: 0.7 },
+      { key: 'max_tokens', label: 'M', type: 'number', min: 16, max: 8192, step: 16, default: 1024 },
+    ],
+    examples: [{ label: 'Hi', values: { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 100 } }],
+  },
+  private: {
+    groups: ['chat'],
+    context_tokens: 1000,
+    upstream: { openai: { model: 'chat', cost: { per_million: { input: 1, output: 1 } } } },
+  },
+});
+
+/** Replaces one member of the entry; `undefined` removes it. */
+function withMember(entry: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
+  const keys = path.split('.');
+  const last = keys.pop() ?? '';
+  let at = entry as Tree;
+  for (const key of keys) at = at[key] ?? at;
+  if (value === undefined) Reflect.deleteProperty(at, last);
+  else Reflect.set(at, last, value);
+  return entry;
+}
+
+const parse = (...models: unknown[]) => parseCatalog(stringify({ models }, { aliasDuplicateObjects: false }));
+
+function problemsOf(run: () => unknown): string[] {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof CatalogError)
+      return error.problems.map(({ model, path, message }) => `${model} ${path} ${message}`);
+    throw error;
+  }
+  return [];
+}
+
+describe('the shipped catalog', () => {
+  it('loads with warnings only for its intended differences', async () => {
+    const { warnings } = await loadCatalog('catalog');
+    expect(warnings).toEqual([
+      'wan-2.5 parameters.fields.resolution: does not offer "480p", which the top-level array accepts',
+      'seedream-5-lite parameters.fields.img_size: does not offer "3k", which the top-level array accepts',
+      'seedream-4 parameters.fields.img_size: offers "1k", which the top-level array does not accept',
+      'nano-banana-pro parameters.fields.aspect_ratio: does not offer "4:3", "3:4", which the top-level array accepts',
+    ]);
+  });
+
+  it('says where and when each mapping was checked, and has the models of one vendor in each file', async () => {
+    for (const { model, private: hidden } of (await loadCatalog('catalog')).entries) {
+      for (const [family, { verified }] of Object.entries(hidden.upstream)) {
+        expect([model.id, family, verified]).toEqual([
+          model.id,
+          family,
+          { source: expect.any(String), on: expect.any(String) },
+        ]);
+      }
+    }
+    for (const file of await readdir('catalog')) {
+      const { entries } = await loadCatalog(join('catalog', file));
+      expect([file, ...new Set(entries.map(({ model }) => `${model.owned_by}.yaml`))]).toEqual([file, file]);
+    }
+  });
+
+  it('has models of every type and uses every member of the specification', async () => {
+    const { entries } = await loadCatalog('catalog');
+    const active = entries.filter(({ model }) => model.status === 'active');
+    const count = (type: string) => active.filter(({ model }) => model.type === type).length;
+    expect(count('image')).toBeGreaterThanOrEqual(5);
+    expect(count('video')).toBeGreaterThanOrEqual(5);
+    expect(count('chat')).toBeGreaterThanOrEqual(4);
+    expect(active.length).toBeLessThan(entries.length);
+    const members = new Set(entries.flatMap(({ model }) => Object.keys(model.parameters)));
+    expect([...members].sort()).toEqual(
+      [
+        ...['prompt', 'image', 'video_url', 'audio_url', 'reference_images', 'negative_prompt', 'messages', 'stream'],
+        ...[
+          'temperature',
+          'max_tokens',
+          'variants',
+          'generate_audio',
+          'img_size',
+          'aspect_ratio',
+          'duration',
+          'resolution',
+        ],
+        ...['veo31_variant', 'pricingRules', 'fields', 'examples'],
+      ].sort(),
+    );
+    expect(entries.some(({ model }) => model.catalogVisible !== undefined)).toBe(true);
+  });
+
+  it('has examples for every model, and each media example is valid and has a price', async () => {
+    spec('2.3 examples');
+    const { entries } = await loadCatalog('catalog');
+    for (const entry of entries) {
+      const examples = entry.model.parameters.examples ?? [];
+      expect(examples.length).toBeGreaterThan(0);
+      if (entry.model.type === 'chat') continue;
+      for (const { values } of examples) {
+        const { input } = resolveMediaRequest(entry, values);
+        expect(mediaCredits(entry.model, input)).toBeGreaterThanOrEqual(1);
+      }
+    }
+  });
+});
+
+describe('a catalog file', () => {
+  it('loads if it is valid, with defaults for missing members of the private part', () => {
+    const { entries, warnings } = parse(image(), chat());
+    expect(warnings).toEqual([]);
+    expect(entries.map(({ model }) => model.id)).toEqual(['pic-1', 'chat-1']);
+    expect(entries[1]?.private).toMatchObject({
+      public: true,
+      variant_field: null,
+      reference_images_max: 0,
+      image_tokens: 1600,
+    });
+    expect(entries[0]?.model).not.toHaveProperty('private');
+  });
+
+  const rule = (key: string, value: unknown, credits: unknown) => ({ match: { key, value }, credits });
+  const sizeField = { key: 'img_size', label: 'Size', type: 'enum', options: ['1k', '2k'], default: '1k' };
+  const invalidImages: [path: string, value: unknown, problem: RegExp][] = [
+    ['id', 'a/b:c', /id must be letters/],
+    ['object', 'list', /object/],
+    ['type', 'audio', /type/],
+    ['description', undefined, /description/],
+    ['surprise', 1, /surprise/],
+    ['pricing.unit', 'tokens', /pricing.unit must be request/],
+    ['pricing.credits_per_request', 5, /credits_per_request must equal the lowest rule, 4/],
+    ['pricing.min_credits_per_request', 1, /min_credits_per_request must equal the lowest rule, 4/],
+    ['pricing.credits_per_1k_input_tokens', 1, /token prices must be 0/],
+    ['pricing.credits_per_request', 0, /credits_per_request/],
+    ['pricing.credits_per_request', 4.5, /credits_per_request/],
+    ['pricing.credits_per_request', '4', /credits_per_request/],
+    ['parameters.prompt', false, /because every media request has a prompt/],
+    ['parameters.messages', true, /belongs to chat/],
+    ['parameters.surprise', true, /surprise is not a member/],
+    ['parameters.img_size', ['1k', '2k', '4k'], /exactly one rule for img_size "4k", not 0/],
+    ['parameters.img_size', ['1k', '2k', '2k'], /lists "2k" twice/],
+    ['parameters.img_size', [], /img_size/],
+    ['parameters.img_size', [1024], /img_size/],
+    ['parameters.duration', [5.5], /duration/],
+    ['parameters.pricingRules', [rule('img_size', '1k', 4)], /exactly one rule for img_size "2k", not 0/],
+    [
+      'parameters.pricingRules',
+      [rule('img_size', '1k', 4), rule('img_size', '2k', 6), rule('img_size', '2k', 7)],
+      /exactly one rule for img_size "2k", not 2/,
+    ],
+    ['parameters.pricingRules', [rule('img_size', '1k', 4), rule('duration', 5, 6)], /must all match on one key/],
+    ['parameters.pricingRules', [rule('duration', 5, 4)], /match on duration, which must have/],
+    ['parameters.pricingRules', [rule('aspect_ratio', '1:1', 4)], /pricingRules/],
+    ['parameters.pricingRules', [rule('img_size', '1k', 0), rule('img_size', '2k', 6)], /credits/],
+    ['parameters.pricingRules', [rule('img_size', '1k', 4.5), rule('img_size', '2k', 6)], /credits/],
+    ['parameters.fields', [], /must have a default/],
+    ['parameters.fields', [{ ...sizeField, default: '4k' }], /default must be one of "1k", "2k"/],
+    ['parameters.fields', [{ ...sizeField, default: true }], /default must be one of/],
+    ['parameters.fields', [sizeField, sizeField], /lists "img_size" twice/],
+    ['parameters.fields', [{ ...sizeField, options: undefined }], /an enum needs options/],
+    ['parameters.fields', [{ ...sizeField, min: 1 }], /an enum needs options/],
+    ['parameters.fields', [sizeField, { key: 'image', label: 'I', type: 'boolean' }], /is not a tuning parameter/],
+    [
+      'parameters.fields',
+      [sizeField, { key: 'callback_url', label: 'C', type: 'boolean' }],
+      /is not a tuning parameter/,
+    ],
+    ['parameters.fields', [sizeField, { key: 'generate_audio', label: 'A', type: 'boolean' }], /flags do not enable/],
+    [
+      'parameters.fields',
+      [sizeField, { key: 'seed', label: 'S', type: 'number', min: 1 }],
+      /a number needs min, max and step/,
+    ],
+    [
+      'parameters.fields',
+      [sizeField, { key: 'duration', label: 'D', type: 'number', min: 5, max: 10, step: 0.5 }],
+      /whole number of seconds/,
+    ],
+    ['parameters.examples', [{ label: 'x', values: {} }], /is not a valid request: prompt/],
+    [
+      'parameters.examples',
+      [{ label: 'x', values: { prompt: 'x', img_size: '4k' } }],
+      /is not a valid request: img_size/,
+    ],
+    ['parameters.examples', [{ label: 'x', values: { prompt: 'x', model: 'other' } }], /names another model/],
+    ['parameters.variants', false, /variants must be true if and only if/],
+    ['private.variant_field', null, /acme_variant is not a member/],
+    ['private.variant_field', 'img_size', /is the name of another parameter or member/],
+    ['private.reference_images_max', 3, /if and only if reference_images is true/],
+    ['private.surprise', 1, /surprise/],
+    ['private.groups', [], /groups/],
+    ['private.aliases', { old: { img_size: '4k' } }, /aliases.old is not a valid request: img_size/],
+    ['private.aliases', { old: { prompt: 'x' } }, /can only preset tuning parameters/],
+    ['private.aliases', { 'pic-1': {} }, /also the id of a model/],
+    ['private.upstream', {}, /at least one adapter family/],
+    ['private.upstream.fal.parameters', { seed: null }, /seed is not a tuning parameter/],
+    ['private.upstream.fal.parameters', { img_size: { name: 's', values: { '8k': 1 } } }, /translates "8k"/],
+    ['private.upstream.fal.parameters', { img_size: { name: 'prompt' } }, /lists "prompt" twice/],
+    ['private.upstream.fal.model_by', { key: 'acme_variant', values: { ultra: 'x' } }, /translates "ultra"/],
+    ['private.upstream.fal.pass_through', ['verbosity'], /pass_through belongs to chat models/],
+    ['private.upstream.fal.parameters', { img_size: [{ name: 'a' }, { name: 'a' }] }, /lists "a" twice/],
+    ['private.upstream.fal.fixed', { prompt: 'x' }, /lists "prompt" twice/],
+    ['private.upstream.fal.sends', [{ when: { img_size: '8k' }, fields: {} }], /names "8k"/],
+    [
+      'private.upstream.fal',
+      {
+        ...{ model: 'm', cost: { per_request: 1 } },
+        sends: [{ when: { img_size: '1k' }, fields: { size: 1024 } }],
+      },
+      /has no rule that sends img_size for img_size "2k"/,
+    ],
+    [
+      'private.upstream.fal',
+      {
+        ...{ model: 'm', cost: { per_request: 1 } },
+        sends: [{ when: { img_size: ['1k', '2k'] }, fields: { acme_variant: 'x' } }],
+      },
+      /lists "acme_variant" twice/,
+    ],
+    ['private.upstream.fal.verified', { source: 'x', on: 'today' }, /verified.on/],
+    ['private.upstream.fal.only', { seed: [1] }, /only.seed is not a tuning parameter/],
+    [
+      'private.upstream.fal.refuses',
+      [{ image: true, seed: 1 }],
+      /refuses.0.seed is not a tuning parameter or an input/,
+    ],
+    ['private.upstream.fal.refuses', [{ image: true }], /must name what excludes each other/],
+    ['private.upstream.fal.refuses', [], /refuses/],
+    ['private.upstream.fal.only', { img_size: ['8k'] }, /only.img_size names "8k"/],
+    ['private.upstream.fal.only', { img_size: ['1k'] }, /no family makes img_size "2k"/],
+    ['private.upstream.fal.inputs', { audio_url: 'sound' }, /inputs.audio_url is not an input of this model/],
+    ['private.upstream.fal.inputs', { prompt: 'text' }, /inputs/],
+    ['private.upstream.fal.cost', { per_request: 0.5 }, /cost/],
+  ];
+  it.each(
+    invalidImages.map(([path, value, problem]) => ({
+      path,
+      value,
+      problem,
+      shown: JSON.stringify(value)?.slice(0, 50),
+    })),
+  )('is refused if an image model has $path = $shown', ({ path, value, problem }) => {
+    const problems = problemsOf(() => parse(withMember(image(), path, value)));
+    expect(problems.join('\n')).toMatch(problem);
+  });
+
+  const invalidChats: [path: string, value: unknown, problem: RegExp][] = [
+    ['pricing.unit', 'request', /must be tokens/],
+    ['pricing.credits_per_1k_output_tokens', 0, /must be at least 1/],
+    ['parameters.messages', false, /messages must be true/],
+    [
+      'parameters.fields',
+      [{ key: 'temperature', label: 'T', type: 'number', min: 0, max: 1, step: 0.1 }],
+      /must be the fixed descriptor/,
+    ],
+    ['parameters.fields.1.max', 4096, /fields.max_tokens must be the fixed descriptor/],
+    ['parameters.img_size', ['1k'], /belongs to image and video/],
+    ['parameters.examples', [{ label: 'x', values: { messages: [] } }], /is not a valid request/],
+    ['private.aliases', { old: { temperature: 1 } }, /can preset nothing/],
+    ['private.context_tokens', undefined, /is required for chat/],
+    ['private.max_output_tokens', 0, /expected number to be >=16/],
+    ['private.upstream.openai.parameters', { seed: null }, /seed is not a tuning parameter/],
+    ['private.upstream.openai.parameters', { max_tokens: { name: 'm', values: { 16: 17 } } }, /translates "16"/],
+    ['private.upstream.openai.parameters', { temperature: { name: 'max_tokens' } }, /lists "max_tokens" twice/],
+    ['private.upstream.openai.parameters', { max_tokens: null }, /must be sent, because credits are held for it/],
+    ['private.upstream.openai.parameters', { top_p: { name: 'p' } }, /can only be null/],
+    ['private.upstream.openai.fixed', { n: 2 }, /fixed lists "n", which the gateway/],
+    ['private.upstream.openai.fixed', { maxOutputTokens: 9 }, /fixed lists "maxOutputTokens"/],
+    ['private.upstream.openai.sends', [{ when: {}, fields: {} }], /sends belongs to image and video models/],
+    ['private.upstream.openai.refuses', [{ top_p: 1, stop: 'x' }], /refuses belongs to image and video models/],
+    ['private.upstream.openai.pass_through', ['store', 'stream'], /lists "stream", which the gateway/],
+    ['private.upstream.openai.pass_through', ['max_tokens'], /lists "max_tokens", which the gateway/],
+    ['private.upstream.openai.pass_through', ['store', 'store'], /pass_through lists "store" twice/],
+    ['private.upstream.openai.pass_through', ['a b'], /pass_through.0/],
+    ['private.upstream.openai.pass_through', 'store', /pass_through/],
+    [
+      'private.upstream.anthropic',
+      { model: 'c', cost: { per_million: { input: 1, output: 1 } }, pass_through: [] },
+      /passes no further fields/,
+    ],
+    ['private.upstream.openai.api', 'completions', /openai.api/],
+    ['private.upstream.openai.thinking', 'deep', /openai.thinking/],
+    ['private.max_tokens', { min: 512, default: 256 }, /max_tokens.default must not be below min/],
+    ['private.max_tokens', { min: 1, default: 256 }, /max_tokens.min/],
+    ['private.upstream.openai.only', { temperature: [1] }, /only.temperature is not a tuning parameter/],
+  ];
+  it.each(invalidChats.map(([path, value, problem]) => ({ path, value, problem, shown: JSON.stringify(value) })))(
+    'is refused if a chat model has $path = $shown',
+    ({ path, value, problem }) => {
+      expect(problemsOf(() => parse(withMember(chat(), path, value))).join('\n')).toMatch(problem);
+    },
+  );
+
+  it('may rename or omit the two parameters of a chat model for an upstream', () => {
+    const parameters = { max_tokens: { name: 'max_completion_tokens' }, temperature: null, top_p: null, stop: null };
+    expect(problemsOf(() => parse(withMember(chat(), 'private.upstream.openai.parameters', parameters)))).toEqual([]);
+  });
+
+  it('names a vendor of the family openai that has a table, for chat completions alone', () => {
+    const withVendor = (vendor: string, more = {}, entry = chat()) => {
+      const mapping = { model: 'chat', cost: { per_million: { input: 1, output: 1 } }, vendor, ...more };
+      return problemsOf(() => parse(withMember(entry, 'private.upstream', { openai: mapping }))).join('\n');
+    };
+    for (const vendor of Object.keys(openaiVendors)) expect(withVendor(vendor)).toBe('');
+    const leftOut = { reasoning_effort: null, frequency_penalty: null };
+    expect(withVendor('deepseek', { parameters: leftOut })).toBe('');
+    expect(withVendor('deepseek', { parameters: { verbosity: null } })).toMatch(/verbosity is not a tuning parameter/);
+    expect(withVendor('deepsea')).toMatch(/openai.vendor is no vendor of this family: "deepsea"/);
+    expect(withVendor('openai', { api: 'responses' })).toMatch(/openai.vendor belongs to chat completions/);
+    const fal = { model: 'x', cost: { per_image: 1 }, vendor: 'openai' };
+    expect(problemsOf(() => parse(withMember(image(), 'private.upstream', { fal }))).join('\n')).toMatch(
+      /fal.vendor belongs to chat models/,
+    );
+  });
+
+  it('may say of a chat model how it thinks and which requests it refuses', () => {
+    const mapping = { model: 'chat', cost: { per_million: { input: 1, output: 1 } } };
+    const upstream = {
+      openai: { ...mapping, api: 'responses', keeps_reasoning: true },
+      anthropic: { ...mapping, thinking: 'adaptive', no_forced_tools: true },
+    };
+    const thinking = withMember(chat(), 'private.max_tokens', { min: 256, default: 4096 });
+    expect(problemsOf(() => parse(withMember(thinking, 'private.upstream', upstream)))).toEqual([]);
+  });
+
+  it('says what a page of a PDF counts, for chat models of families that send documents', () => {
+    const documents = { page_tokens: 4_600, likely_page_tokens: 2_000 };
+    const withDocuments = (family: string, value: object, entry = chat()) => {
+      const mapping = { model: 'c', cost: { per_million: { input: 1, output: 1 } }, documents: value };
+      return problemsOf(() => parse(withMember(entry, 'private.upstream', { [family]: mapping }))).join('\n');
+    };
+    for (const family of ['anthropic', 'gemini', 'openai']) expect(withDocuments(family, documents)).toBe('');
+    expect(withDocuments('xai', documents)).toMatch(/xai.documents this family sends no documents/);
+    expect(withDocuments('openai', { ...documents, likely_page_tokens: 5_000 })).toMatch(
+      /must not be above page_tokens/,
+    );
+    const fal = { model: 'x', cost: { per_image: 1 }, documents };
+    const picture = withMember(image(), 'private.upstream', { fal });
+    expect(problemsOf(() => parse(picture)).join('\n')).toMatch(/fal.documents belongs to chat models/);
+    const [, ...others] = chat().capability?.toString().split(',') ?? [];
+    const tagged = withMember(chat(), 'capability', ['chat', ...others, 'documents'].join(','));
+    const upstream = { openai: { model: 'c', cost: { per_million: { input: 1, output: 1 } }, documents } };
+    expect(parse(withMember(tagged, 'private.upstream', upstream)).warnings.join()).not.toMatch(/documents/);
+    expect(parse(withMember(chat(), 'private.upstream', upstream)).warnings.join()).toMatch(/does not list documents/);
+  });
+
+  it('may let only one of two families make a value', () => {
+    const upstream = {
+      fal: { model: 'fal-ai/pic', cost: { per_request: 1 }, only: { img_size: ['1k'] } },
+      replicate: { model: 'acme/pic', cost: { per_request: 1 } },
+    };
+    expect(problemsOf(() => parse(withMember(image(), 'private.upstream', upstream)))).toEqual([]);
+  });
+
+  it('needs a price for each value that only a descriptor lists', () => {
+    const entry = withMember(image(), 'parameters.img_size', undefined);
+    expect(problemsOf(() => parse(entry))).toEqual([]);
+    const [first] = parse(entry).entries;
+    expect(first && resolveMediaRequest(first, { prompt: 'x' }).input).toMatchObject({ img_size: '1k' });
+    const stepped = withMember(withMember(image(), 'parameters.img_size', undefined), 'parameters.fields', [
+      { key: 'duration', label: 'D', type: 'number', min: 5, max: 15, step: 5, default: 5 },
+    ]);
+    withMember(stepped, 'parameters.pricingRules', [rule('duration', 5, 4), rule('duration', 10, 8)]);
+    expect(problemsOf(() => parse(stepped)).join('\n')).toMatch(/exactly one rule for duration 15, not 0/);
+  });
+
+  it('loads with a warning if a rule has a value that the model does not accept', () => {
+    const entry = image();
+    withMember(entry, 'parameters.pricingRules', [
+      rule('img_size', '1k', 4),
+      rule('img_size', '2k', 6),
+      rule('img_size', '4k', 9),
+    ]);
+    expect(parse(entry).warnings).toEqual([
+      'pic-1 parameters.pricingRules: img_size "4k" has a price but is not accepted',
+    ]);
+  });
+
+  it('is refused with all its problems, each with its model and path', () => {
+    const problems = problemsOf(() =>
+      parse(withMember(image(), 'pricing.unit', 'tokens'), withMember(chat(), 'parameters.messages', false), {
+        id: 'broken',
+      }),
+    );
+    expect(problems.some((problem) => problem.startsWith('pic-1 pricing.unit '))).toBe(true);
+    expect(problems.some((problem) => problem.startsWith('chat-1 parameters.messages '))).toBe(true);
+    expect(problems.some((problem) => problem.startsWith('broken pricing '))).toBe(true);
+  });
+
+  it('is refused if two models share an id or an alias', () => {
+    const twins = problemsOf(() => parse(image(), image())).join('\n');
+    expect(twins).toMatch(/pic-1 id is used by two models/);
+    expect(twins).toMatch(/pic-old is an alias of two models/);
+  });
+
+  it('is refused if it has the key of a prototype, and leaves the prototype unchanged', () => {
+    for (const key of ['__proto__', 'constructor', 'prototype']) {
+      const text = `models:\n  - id: x\n    parameters: { ${key}: { polluted: true } }\n`;
+      expect(problemsOf(() => parseCatalog(text)).join()).toMatch(`must not have a key "${key}"`);
+    }
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  });
+
+  it('is refused if it is not YAML, repeats a key, uses YAML aliases, is nested too deeply or is too large', () => {
+    for (const text of [
+      '',
+      'models: []',
+      'models: {}',
+      '{',
+      '[1]',
+      'models: [1]\nmodels: [2]',
+      'models: &a [*a, *a]',
+      'models: [&a {id: x}, *a]',
+      'models: [1]\n---\nmodels: [2]',
+      `models: [${'['.repeat(40)}${']'.repeat(40)}]`,
+      `models: [1]${' '.repeat(catalogBytesMax)}`,
+    ]) {
+      expect(problemsOf(() => parseCatalog(text)).length).toBeGreaterThan(0);
+    }
+  });
+
+  it('is refused if it is larger than the size limit', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'catalog-'));
+    try {
+      const file = join(folder, 'large.yaml');
+      await writeFile(file, '#'.repeat(catalogBytesMax + 10));
+      await expect(loadCatalog(file)).rejects.toThrow(CatalogError);
+      await writeFile(file, stringify({ models: [image()] }));
+      expect((await loadCatalog(file)).entries).toHaveLength(1);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('leaves out what the specification fixes: the parameters of a chat, the unit and the flat prices', () => {
+    const { object: _object, pricing: _pricing, ...leanImage } = image();
+    const { object: _chatObject, ...leanChat } = chat();
+    const models = [
+      leanImage,
+      { ...leanChat, pricing: { credits_per_1k_input_tokens: 1, credits_per_1k_output_tokens: 2 }, parameters: {} },
+    ];
+    const full = parse(image(), withMember(chat(), 'parameters.examples', undefined)).entries;
+    const [pic, lean] = parse(...models).entries;
+    expect(pic).toEqual(full[0]);
+    const labels = lean?.model.parameters.fields?.map(({ label, ...field }) => [label.length > 0, field]);
+    expect(labels).toEqual(full[1]?.model.parameters.fields?.map(({ label: _label, ...field }) => [true, field]));
+    expect({ ...lean?.model, parameters: {} }).toEqual({ ...full[1]?.model, parameters: {} });
+  });
+
+  describe('in a folder', () => {
+    let folder = '';
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'catalog-'));
+      await mkdir(join(folder, 'deeper.yaml-folder'));
+      for (const name of ['notes.md', '.a.yaml', '.yaml']) await writeFile(join(folder, name), 'not a catalog');
+    });
+    afterEach(() => rm(folder, { recursive: true }));
+    const write = (name: string, ...models: unknown[]) =>
+      writeFile(join(folder, name), stringify({ models }, { aliasDuplicateObjects: false }));
+
+    it('loads every YAML file in the order of the names', async () => {
+      await write('b.yaml', image());
+      await write('a.yaml', chat());
+      expect((await loadCatalog(folder)).entries.map(({ model }) => model.id)).toEqual(['chat-1', 'pic-1']);
+    });
+
+    it('streams all chat models that do not say otherwise after one line of defaults', async () => {
+      const lean = { ...chat(), parameters: {} };
+      await write('a.yaml', lean, withMember(chat(), 'id', 'chat-2'));
+      await writeFile(join(folder, 'defaults.yaml'), 'defaults: { stream: true }');
+      const { entries } = await loadCatalog(folder);
+      expect(entries.map(({ model }) => model.parameters.stream)).toEqual([true, false]);
+    });
+
+    it('is refused with the file of each problem, also of names that two files share', async () => {
+      await write('a.yaml', withMember(image(), 'pricing.unit', 'tokens'));
+      await write('b.yaml', image());
+      const error = await loadCatalog(folder).catch((refusal: unknown) => refusal);
+      expect(String(error)).toContain(`${join(folder, 'a.yaml')} pic-1 pricing.unit: must be request`);
+      expect(String(error)).toContain(`${join(folder, 'b.yaml')} pic-1 id: is used by two models`);
+      await writeFile(join(folder, 'b.yaml'), '{');
+      await expect(loadCatalog(folder)).rejects.toThrow(`${join(folder, 'b.yaml')} catalog: is not valid YAML`);
+    });
+
+    it('is refused if it has no YAML file or its files together are too large', async () => {
+      await expect(loadCatalog(folder)).rejects.toThrow('has no *.yaml file');
+      for (const name of ['a.yaml', 'b.yaml']) await write(name, withMember(image(), 'id', name));
+      await writeFile(join(folder, 'c.yaml'), '#'.repeat(catalogBytesMax - 100));
+      await expect(loadCatalog(folder)).rejects.toThrow(`${join(folder, 'c.yaml')} catalog: must have at most`);
+    });
+  });
+
+  describe('has costs that', () => {
+    const costs = (cost: unknown, entry = image()) =>
+      problemsOf(() => parse(withMember(entry, 'private.upstream.fal.cost', cost)));
+    const chatCosts = (cost: unknown) =>
+      problemsOf(() => parse(withMember(chat(), 'private.upstream.openai.cost', cost))).join();
+
+    it('are one rule, or a list of which the first match decides', () => {
+      expect(costs({ per_request: 5 })).toEqual([]);
+      expect(costs([{ when: { img_size: ['2k'] }, per_image: 5 }, { per_request: 3 }])).toEqual([]);
+      expect(costs([]).join()).toMatch(/cost/);
+      expect(costs({ per_request: 1, per_image: 1 }).join()).toMatch(/exactly one of per_request/);
+      expect(costs({ per_hour: 1 }).join()).toMatch(/per_hour/);
+      expect(costs({ per_million: { input: 1, output: 1 } }).join()).toMatch(/must be per_request/);
+    });
+
+    it('cover every combination that the family offers', () => {
+      const rules = [
+        { when: { img_size: '1k' }, per_request: 1 },
+        { when: { img_size: '2k', acme_variant: 'pro' }, per_request: 2 },
+      ];
+      // The variant has no default, so a request may come without one.
+      expect(costs(rules)).toEqual(['pic-1 private.upstream.fal.cost has no rule for img_size "2k" and for 1 more']);
+      const narrowed = withMember(image(), 'private.upstream.replicate', {
+        ...{ model: 'acme/pic', only: { img_size: ['2k'] } },
+        cost: [{ when: { img_size: '2k' }, per_request: 2 }],
+      });
+      expect(problemsOf(() => parse(narrowed))).toEqual([]);
+    });
+
+    it('ask only for what the model accepts, and for a duration only if there always is one', () => {
+      expect(costs([{ when: { img_size: '8k' }, per_request: 1 }, { per_request: 1 }]).join()).toMatch(/names "8k"/);
+      expect(costs([{ when: { seed: 1 }, per_request: 1 }, { per_request: 1 }]).join()).toMatch(/seed is not a tuning/);
+      expect(costs([{ when: { image: true }, per_request: 1 }, { per_request: 1 }]).join()).toMatch(/not an input/);
+      expect(costs({ per_second: 1 }).join()).toMatch(/duration must be a parameter with a default/);
+    });
+
+    it('load with a warning if no offered request has the cost of a rule', () => {
+      const entry = withMember(image(), 'private.upstream.fal.cost', [
+        { per_request: 1 },
+        { when: { img_size: '2k' }, per_request: 2 },
+      ]);
+      expect(parse(entry).warnings).toEqual([
+        'pic-1 private.upstream.fal.cost.1: is the cost of no request that the family offers',
+      ]);
+    });
+
+    it('are by tokens for chat models, with higher prices for longer inputs', () => {
+      const base = { input: 1, output: 2, cached_input: 0, cache_write: 3, reasoning: 4 };
+      expect(chatCosts({ per_million: base })).toBe('');
+      expect(chatCosts({ per_million: [base, { ...base, above_input_tokens: 200_000 }] })).toBe('');
+      expect(chatCosts({ per_million: [{ ...base, above_input_tokens: 1 }] })).toMatch(
+        /must begin with the prices for all/,
+      );
+      const tiers = [base, { ...base, above_input_tokens: 9 }, { ...base, above_input_tokens: 8 }];
+      expect(chatCosts({ per_million: tiers })).toMatch(/ascending order/);
+      expect(chatCosts({ per_request: 1 })).toMatch(/must be per_million/);
+      expect(chatCosts({ per_million: { input: 0.5, output: 1 } })).toMatch(/per_million/);
+    });
+  });
+
+  it('may keep a retired model, whose id is an alias of its successor', () => {
+    const retired = { ...withMember(image(), 'id', 'pic-0'), status: 'inactive' };
+    withMember(retired, 'private.aliases', undefined);
+    withMember(retired, 'private.upstream', {});
+    const successor = withMember(image(), 'private.aliases', { 'pic-0': {} });
+    expect(problemsOf(() => parse(retired, successor)).join()).toMatch(/pic-0 is also the id of a model/);
+    withMember(retired, 'private.retired', 'the vendor has withdrawn it');
+    expect(problemsOf(() => parse(retired, successor))).toEqual([]);
+    withMember(retired, 'private.aliases', { 'pic-0': {} });
+    expect(problemsOf(() => parse(retired, image())).join()).toMatch(/pic-0 is also the id of a model/);
+    withMember(retired, 'private.aliases', undefined);
+    withMember(retired, 'status', 'active');
+    expect(problemsOf(() => parse(retired, successor)).join()).toMatch(/is for models whose status is not active/);
+  });
+});
