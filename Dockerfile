@@ -5,7 +5,7 @@ FROM node:24.21.0-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY scripts/check-install.mjs ./scripts/
-# `npm ci` refuses a lock file that lacks other systems' optional packages (docs/DECISIONS.md, "Production"). The check fails the
+# `npm ci` refuses a lock file that lacks other systems' optional packages (docs/DECISIONS.md, record 63). The check fails the
 # build unless every installed package has the version and the hash of the lock file. No package's own scripts run: none that
 # production uses needs them.
 RUN npm install --no-save --omit=dev --ignore-scripts --no-audit --no-fund && node scripts/check-install.mjs

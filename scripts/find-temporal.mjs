@@ -23,7 +23,7 @@ export function findTemporal({ env = process.env } = {}) {
 }
 
 /**
- * The CLI that is downloaded when the machine has none. Newer ones cost more CPU (docs/DECISIONS.md, "Production"). The digests are of its
+ * The CLI that is downloaded when the machine has none. Newer ones cost more CPU (docs/DECISIONS.md, record 63). The digests are of its
  * binary by platform, as the wheels of this version have it. Another version needs other digests.
  */
 export const temporalRelease = {

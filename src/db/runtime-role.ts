@@ -81,7 +81,8 @@ type Run = (text: string, values?: string[]) => Promise<{ name: string }[]>;
 
 /**
  * Gives `role` the privileges of the table above and takes every other one from it, and from everybody, on the tables, sequences and
- * functions in `public` that the current role may grant. Repeated, it changes nothing. Throws if the role could alter the tables after all.
+ * functions in `public` that the current role may grant. Partitions need none: PostgreSQL checks only the table that a statement names.
+ * Repeated, it changes nothing. Throws if the role could alter the tables after all.
  */
 export async function grantToRuntimeRole(run: Run, role: string): Promise<void> {
   const to = pg.escapeIdentifier(role);

@@ -257,7 +257,8 @@ const demandHost: AppMiddleware = (ctx, next) => {
 
 /**
  * RFC 9112 §6.1. Node removes the chunking and passes on a body that is still in the inner coding. Such a body must not be read as
- * if it were plain.
+ * if it were plain. The RFC suggests 501, but the error table has no row with that status, and the client must change the request
+ * with either.
  */
 const demandKnownCoding: AppMiddleware = (ctx, next) => {
   const coding = ctx.req.headers['transfer-encoding'];

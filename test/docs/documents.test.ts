@@ -163,6 +163,64 @@ describe('docs/RULES.md', () => {
   });
 });
 
+describe('docs/DECISIONS.md', () => {
+  const records = read('docs/DECISIONS.md')
+    .split('\n### ')
+    .slice(1)
+    .map((text) => {
+      const [heading = '', , state = ''] = text.split('\n');
+      return { heading, state, number: Number(/^(\d+)\. \S/.exec(heading)?.[1]) };
+    });
+  const numbers = records.map(({ number }) => number).sort((a, b) => a - b);
+
+  it('has at most 80 records, numbered from 1 without a gap', () => {
+    expect(records.length).toBeGreaterThan(40);
+    expect(records.length).toBeLessThanOrEqual(80);
+    expect(numbers).toEqual(records.map((_, index) => index + 1));
+  });
+
+  it('begins each part with a record', () => {
+    const parts = read('docs/DECISIONS.md').split('\n## ').slice(1);
+    expect(parts.filter((text) => !/^.+\n\n### /.test(text)).map((text) => text.split('\n')[0])).toEqual([]);
+  });
+
+  it('gives each record its date and whether another record has replaced it', () => {
+    const form = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]) · (?:accepted|replaced by \d+)$/;
+    expect(records.filter(({ state }) => !form.test(state))).toEqual([]);
+  });
+
+  it('names an existing, other record where one was replaced', () => {
+    const replaced = records.flatMap(({ number, state }) => {
+      const by = / · replaced by (\d+)$/.exec(state)?.[1];
+      return by === undefined ? [] : [{ number, by: Number(by) }];
+    });
+    expect(replaced.length).toBeGreaterThan(0);
+    expect(replaced.filter(({ number, by }) => by === number || !numbers.includes(by))).toEqual([]);
+  });
+
+  it('has every record that a comment, a script or another document names', () => {
+    const named = [
+      ...documents,
+      'Dockerfile',
+      ...filesBelow('src', '.ts'),
+      ...filesBelow('test', '.ts'),
+      ...filesBelow('scripts', '.mjs'),
+    ].flatMap((path) =>
+      [...read(path).matchAll(/DECISIONS\.md[`)]*,\s+(?:[*#]\s+)?(\S+(?: \d+)?)/g)].map(([, what = '']) => ({
+        path,
+        number: Number(/^record (\d+)/.exec(what)?.[1]),
+      })),
+    );
+    const measured = [
+      ...section('docs/BENCHMARKS.md', '## Numbers behind decisions').matchAll(/\*\*Record (\d+)\*\*/g),
+    ];
+    expect(named.length).toBeGreaterThan(4);
+    expect(measured.length).toBeGreaterThan(10);
+    expect(named.filter(({ number }) => !numbers.includes(number))).toEqual([]);
+    expect(measured.filter(([, number]) => !numbers.includes(Number(number)))).toEqual([]);
+  });
+});
+
 describe('the documents', () => {
   it('link to files that exist', () => {
     const links = documents.flatMap((document) =>

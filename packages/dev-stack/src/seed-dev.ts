@@ -81,7 +81,8 @@ const sandboxChannels = [
 
 /**
  * A channel speaks one family, so each family has three channels. Those of the first family have the plain names. Later families have
- * higher priority numbers, so that the three attempts at a model of several families go to sandbox-a, -b and -c of one family.
+ * higher priority numbers, so that the three attempts at a model of several families go to sandbox-a, -b and -c of one family. The URLs
+ * of all families, and so `on=` and the hits, have the plain names.
  */
 async function ensureSandboxChannels(deps: Deps, family: string, groups: string[]): Promise<void> {
   const place = Object.keys(adapterFamilies).indexOf(family);

@@ -58,7 +58,7 @@ export function fromThinkingConfig({ thinkingLevel: level, thinkingBudget: budge
 
 /**
  * The request with a length that leaves room for the thoughts of its model, if the client names none. A length that the client names
- * stands, because it bounds what the client pays (docs/DECISIONS.md, "Chat families").
+ * stands, because it bounds what the client pays (docs/DECISIONS.md, record 29).
  */
 export const withRoomToThink = (request: ChatRequest, limits: ModelPrivate['max_tokens']): ChatRequest =>
   limits && request.isDefaultLength ? { ...request, maxTokens: limits.default } : request;

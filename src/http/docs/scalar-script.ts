@@ -6,7 +6,7 @@ import { gzip } from 'node:zlib';
 
 /**
  * Scalar's browser script, compressed. Its plugin for Fastify has it as one string literal in its module, and is 25 times smaller
- * than the package that has it as a file (docs/DECISIONS.md, "Documentation of the API"). Throws if the module has no such literal.
+ * than the package that has it as a file (docs/DECISIONS.md, record 69). Throws if the module has no such literal.
  */
 export async function scalarScript(): Promise<Buffer> {
   const module = await readFile(fileURLToPath(import.meta.resolve('@scalar/fastify-api-reference')), 'utf8');

@@ -17,7 +17,10 @@ export const asEvents = (): Framing => ({
   end: '',
 });
 
-/** The data of the events as the elements of one JSON array, which is how Google's API streams without `alt=sse`. */
+/**
+ * The data of the events as the elements of one JSON array, which is how Google's API streams without `alt=sse`. Stored answers are
+ * Server-Sent Events, so that a replay may ask for either format.
+ */
 export function asJsonArray(): Framing {
   // Google's readers in Python expect it as the first byte, so not even a blank may come before it.
   let before = '[';

@@ -8,6 +8,8 @@ export interface FileFormat {
  * What the `ftyp` box at the beginning of a file says (ISO 14496-12 §4.3), or null if there is none. The major brand decides if it is that of
  * a still picture, of audio alone or of QuickTime. Any other one (`hvc1`, `cmfc`, `av01`, those of the future) is a clip, unless no
  * compatible brand is one of clips and some are of pictures or of audio alone. The tracks may still say otherwise.
+ *
+ * Not by `file-type`, which takes every unknown brand for MP4, also that of a still picture, and finds no size, duration or track.
  */
 export function isoFormat(head: Buffer): FileFormat | null {
   if (head.toString('latin1', 4, 8) !== 'ftyp') return null;
