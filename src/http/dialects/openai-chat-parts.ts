@@ -3,6 +3,7 @@ import type { ChatContent, ChatPart } from '../../domain/chat/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { chosenBy, listOf } from '../request/validate.ts';
 import { cache_control, given, ImageUrl, isGiven, v1ItemsMax } from './chat-fields.ts';
+import { V1ImageUrl } from './picture-url.ts';
 import { notStored, toFilePart } from './document-part.ts';
 
 const TextPart = z.object({ type: z.literal('text'), text: z.string(), cache_control });
@@ -27,7 +28,7 @@ const PictureOrPdf = z.object({
   ...ImagePart.shape,
   image_url: z.object({
     ...ImagePart.shape.image_url.shape,
-    url: chosenBy((value): z.ZodType<string> => (isPdfUri(value) ? z.string() : ImageUrl), [ImageUrl]),
+    url: chosenBy((value): z.ZodType<string> => (isPdfUri(value) ? z.string() : V1ImageUrl), [V1ImageUrl]),
   }),
 });
 const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });

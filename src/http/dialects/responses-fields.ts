@@ -11,6 +11,7 @@ import {
   V1MaxTokens,
   V1User,
 } from './chat-fields.ts';
+import { V1ImageUrl } from './picture-url.ts';
 import { Tool, ToolChoice } from './responses-tools.ts';
 
 /**
@@ -20,7 +21,7 @@ import { Tool, ToolChoice } from './responses-tools.ts';
 const InputText = z.strictObject({ type: z.literal('input_text'), text: z.string() });
 const InputImage = z.strictObject({
   type: z.literal('input_image'),
-  image_url: ImageUrl,
+  image_url: V1ImageUrl,
   detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
   file_id: z.null('files are not stored here. Send the picture in image_url').optional(),
 });
