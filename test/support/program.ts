@@ -17,7 +17,7 @@ export interface Program {
 }
 
 interface ProgramOptions {
-  /** Below `src/main`, without `.ts`. */
+  /** A file of `src/main` without `.ts`, or `sandbox`. */
   name: string;
   env: Record<string, string>;
   logFile: string;
@@ -25,21 +25,19 @@ interface ProgramOptions {
   asInProduction?: boolean;
 }
 
+const fileOf = (name: string): string => (name === 'sandbox' ? 'packages/sandbox/src/main.ts' : `src/main/${name}.ts`);
+
 /**
- * Starts a program of `src/main` and waits for its ready line. It dies with us, for it watches the other end of its standard
+ * Starts a program of `src/main`, or the sandbox, and waits for its ready line. It dies with us, for it watches the other end of its standard
  * input. Rejects, with it gone, when it is not ready within two and a half minutes.
  */
 export async function startProgram({ name, env, logFile, asInProduction }: ProgramOptions): Promise<Program> {
   const log = openSync(logFile, 'a');
-  const child = spawn(
-    nodeBinary,
-    [...nodeFlagsOf(name), ...(asInProduction ? [] : briefFlags()), `src/main/${name}.ts`],
-    {
-      cwd: projectFolder,
-      env: { ...compileCache(), ...env, TOLLGATE_PARENT_PIPE: '1' },
-      stdio: ['pipe', 'pipe', log],
-    },
-  );
+  const child = spawn(nodeBinary, [...nodeFlagsOf(name), ...(asInProduction ? [] : briefFlags()), fileOf(name)], {
+    cwd: projectFolder,
+    env: { ...compileCache(), ...env, TOLLGATE_PARENT_PIPE: '1' },
+    stdio: ['pipe', 'pipe', log],
+  });
   closeSync(log);
   const { stdin, stdout } = child;
   if (!stdin || !stdout) throw new Error(`${name} has no pipes`);

@@ -260,11 +260,23 @@ function furtherFields(asked: z.infer<typeof V1Body>, known: object): JsonObject
   const further = withoutHarmless(unread, harmlessChatFields);
   const param = Object.keys(further).find((field) => neverPassedThrough.includes(field));
   if (param === undefined) return further;
-  throw new GatewayError('unsupported_parameter', {
-    param,
-    message: `The field ${param} is not supported, or not with this value.`,
-  });
+  const advice = known === openaiChatFields ? undefined : sendInstead[param];
+  const message = [`The field ${param} is not supported, or not with this value.`, advice].filter(Boolean).join(' ');
+  throw new GatewayError('unsupported_parameter', { param, message });
 }
+
+const noProbabilities = 'Probabilities of tokens are not passed on: leave it out.';
+/** What clients of other vendors can do where such a field would change the shape or the price of the answer. */
+const sendInstead: Readonly<Record<string, string>> = {
+  n: 'Send the request once for each answer.',
+  best_of: 'Send the request once for each answer, and choose one.',
+  logprobs: noProbabilities,
+  top_logprobs: noProbabilities,
+  audio: 'Answers are text: leave it out, and send modalities: ["text"].',
+  modalities: 'Answers are text: send ["text"], or leave it out.',
+  functions: 'Send them as tools.',
+  function_call: 'Send it as tool_choice.',
+};
 
 function toFormat(format: z.infer<typeof Format>): NonNullable<ChatRequest['responseFormat']> {
   if (format.type !== 'json_schema') return format;

@@ -273,6 +273,14 @@ describe('an OpenAI chat request', () => {
     expect(refusal(more)).toEqual({ code, param });
   });
 
+  it('that asks for another form of answer is refused with what to send instead under /v1, and in its old words elsewhere', () => {
+    const body = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hi' }], n: 2 };
+    const old = 'The field n is not supported, or not with this value.';
+    expect(() => readOpenaiChat(body)).toThrow(expect.objectContaining({ message: old }));
+    const now = `${old} Send the request once for each answer.`;
+    expect(() => readV1OpenaiChat(body)).toThrow(expect.objectContaining({ message: now }));
+  });
+
   it.each([
     { max_tokens: 16 },
     { max_tokens: 8_192 },
