@@ -35,7 +35,7 @@ export interface ListenCount {
   refused: number;
 }
 
-/** Opens what a action needs. */
+/** Opens what an action needs. */
 export type OpenDeps = <Need extends keyof ActionDeps>(need: Need) => Promise<ActionDeps[Need]>;
 
 type SecretsDeps = Pick<Deps, 'db' | 'config' | 'sealer' | 'urls'>;

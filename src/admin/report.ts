@@ -2,7 +2,7 @@ import type { Page } from '../domain/page.ts';
 import { writeCursor } from '../platform/cursor.ts';
 import { clean, facts, table } from './plain-text.ts';
 
-/** The result of a action: `document` for scripts, `text` for people. */
+/** The result of an action: `document` for scripts, `text` for people. */
 export interface Report<Document extends object = object> {
   document: Document;
   text: string;

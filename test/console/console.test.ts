@@ -165,7 +165,7 @@ describe('the console', () => {
   });
 });
 
-/** What a browser sends for a action, such as `POST /keys/key_1/rotate`. */
+/** What a browser sends for an action, such as `POST /keys/key_1/rotate`. */
 function requestOf(name: string): RegExp {
   const route = allActions().find((each) => each.name === name)?.action.route as ActionRoute | undefined;
   return new RegExp(`^${route?.method} ${route?.path.replace(/:\w+/g, '[^/]+')}$`);

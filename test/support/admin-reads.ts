@@ -4,7 +4,7 @@ import { allActions } from '../../src/admin/table.ts';
 import type { Action, ActionRoute } from '../../src/admin/define-action.ts';
 import { operatorHistory as history } from './operator-history.ts';
 
-/** One call of a action that reads. */
+/** One call of an action that reads. */
 export interface AdminRead {
   /** The words of the command, and what it asks for. */
   name: string;

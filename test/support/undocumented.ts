@@ -35,7 +35,7 @@ export function undocumented({ method, url, status, headers, text }: SentAnswer)
   const named = type in answer.content ? type : '*/*';
   if (!(named in answer.content)) return `${about}: the document does not name the type ${type}`;
   if (!/[/+]json$/.test(type) || text === null) return null;
-  const pointer = [...operation.pointer, 'responses', String(status), 'content', named, 'schema'];
+  const pointer = [...answer.pointer, 'content', named, 'schema'];
   const isValid = validators.getSchema(`${operation.document}#/${pointer.map(escaped).join('/')}`);
   if (!isValid) throw new Error(`the document has no schema of ${about}`);
   return isValid(JSON.parse(text)) ? null : `${about}: ${validators.errorsText(isValid.errors)}: ${start}`;
@@ -45,16 +45,17 @@ export function undocumented({ method, url, status, headers, text }: SentAnswer)
 const METHOD_NOT_ALLOWED = 405;
 const NOT_FOUND = 404;
 
-const Answers = z.record(
-  z.string(),
-  z.object({
-    headers: z.record(z.string(), z.object({ required: z.boolean().default(false) })).default({}),
-    content: z.record(z.string(), z.unknown()).default({}),
-  }),
-);
+const Answer = z.object({
+  headers: z.record(z.string(), z.object({ required: z.boolean().default(false) })).default({}),
+  content: z.record(z.string(), z.unknown()).default({}),
+});
+const Reference = z.object({ $ref: z.string() });
 const Document = z.looseObject({
-  paths: z.record(z.string(), z.record(z.string(), z.looseObject({ responses: z.looseObject({}) }))),
-  components: z.looseObject({ schemas: z.record(z.string(), z.unknown()) }),
+  paths: z.record(z.string(), z.record(z.string(), z.looseObject({ responses: z.record(z.string(), z.unknown()) }))),
+  components: z.looseObject({
+    schemas: z.record(z.string(), z.unknown()),
+    responses: z.record(z.string(), z.unknown()),
+  }),
 });
 
 /** The committed documents, and where to correct what they say. */
@@ -68,18 +69,29 @@ const documents = Object.entries(sources).map(([name, source]) => {
   return { name, source, ...Document.parse(JSON.parse(text)) };
 });
 
-const operations = documents.flatMap(({ name, source, paths }) =>
+const operations = documents.flatMap(({ name, source, paths, components }) =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { responses }]) => ({
       document: name,
       source,
       methods: method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()],
       pattern: patternOf(path),
-      pointer: ['paths', path, method],
-      answers: Answers.parse(responses),
+      answers: Object.fromEntries(
+        Object.entries(responses).map(([status, response]) => [
+          status,
+          answerOf(response, ['paths', path, method, 'responses', status], components.responses),
+        ]),
+      ),
     })),
   ),
 );
+
+/** An answer and where it stands in the document; most refusals are shared. */
+function answerOf(response: unknown, pointer: string[], shared: Readonly<Record<string, unknown>>) {
+  const reference = Reference.safeParse(response).data?.$ref.split('/').at(-1);
+  if (reference === undefined) return { ...Answer.parse(response), pointer };
+  return { ...Answer.parse(shared[reference]), pointer: ['components', 'responses', reference] };
+}
 
 function patternOf(path: string): RegExp {
   const literals = path.split(/\{\w+\}/).map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
@@ -89,6 +101,7 @@ function patternOf(path: string): RegExp {
 const validators = new Ajv2020({ strict: false, validateSchema: false, validateFormats: false });
 for (const { name, source: _, ...document } of documents) {
   close(document.components.schemas);
+  close(document.components.responses);
   for (const methods of Object.values(document.paths)) {
     for (const { responses } of Object.values(methods)) close(responses);
   }

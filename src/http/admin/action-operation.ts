@@ -7,7 +7,7 @@ import { bodySchema } from '../openapi/json-schema.ts';
 import { json, type Answer, type Operation, type Parameter } from '../openapi/operation.ts';
 import { bodyFields } from './action-route.ts';
 
-/** What the document says about the route of a action, whose command is `tollgate` and the name. */
+/** What the document says about the route of an action, whose command is `tollgate` and the name. */
 export function actionOperation(name: string, action: Action, route: ActionRoute): Operation<string> {
   const isRead = route.method === 'GET';
   const fields = [...bodyFields(action, route)].map(([field, input]) => [field, inputOf(action, input)] as const);

@@ -20,7 +20,7 @@ import { refusalOf } from './refusal-of.ts';
 
 export type ActionRouteDeps = Parameters<typeof answerOnce>[0] & { open: OpenDeps };
 
-/** The route of a action: inputs of the path, and the others in the query of a GET or else in a JSON body. */
+/** The route of an action: inputs of the path, and the others in the query of a GET or else in a JSON body. */
 export function actionRoute(action: Action, route: ActionRoute, deps: ActionRouteDeps): Route {
   const { method, path, role } = route;
   const fields = bodyFields(action, route);

@@ -9,7 +9,7 @@ import { adminOperations } from './admin-operations.ts';
 
 /** The OpenAPI 3.1 document of the admin API: its routes with their inputs, answers, refusals and roles. */
 export function adminDocument(routes: readonly DescribedAdminRoute[]): JsonObject {
-  const { paths, schemas } = describeRoutes(routes, {
+  const { paths, schemas, responses } = describeRoutes(routes, {
     operations: adminOperations(),
     catalog: [],
     limits: { imageDeadlineSeconds: Infinity, videoDeadlineSeconds: Infinity },
@@ -25,14 +25,14 @@ export function adminDocument(routes: readonly DescribedAdminRoute[]): JsonObjec
     tags: [...Object.entries(actionTable).map(([name, entry]) => tagOf(name, entry)), ...ownTags],
     security: [{ token: [] }, { session: [] }],
     paths,
-    components: { securitySchemes, schemas },
+    components: { securitySchemes, schemas, responses },
   };
 }
 
 export type DescribedAdminRoute = DescribedRoute & { role?: string };
 
 const introduction = [
-  'Everything that the command `tollgate` can do. The answer of a action is the document that `--json` prints; with `Accept: application/vnd.tollgate.report+json` it is that document beside the text for people.',
+  'Everything that the command `tollgate` can do. The answer of an action is the document that `--json` prints; with `Accept: application/vnd.tollgate.report+json` it is that document beside the text for people.',
   'Send a token as `Authorization: Bearer adm_…`. The role `operator` includes `viewer`, and `owner` includes both.',
 ].join('\n\n');
 

@@ -34,29 +34,33 @@ export interface Surroundings {
   errors: Readonly<Record<DescribedRoute['dialect'], z.ZodType>>;
 }
 
-/** The `paths` of a document and its `components.schemas`. A route without a description is left out; a test finds it. */
+/**
+ * The `paths` of a document, and its `components.schemas` and `components.responses`: routes share most of their refusals. A route without a
+ * description is left out; a test finds it.
+ */
 export function describeRoutes(
   routes: readonly DescribedRoute[],
   surroundings: Surroundings,
-): { paths: JsonObject; schemas: JsonObject } {
+): { paths: JsonObject; schemas: JsonObject; responses: JsonObject } {
   const named: NamedSchemas = new Map();
+  const refusals = new SharedRefusals();
   const byName = new Map(routes.map((route) => [operationName(route), route]));
   const paths: Record<string, JsonObject> = {};
   for (const [name, operation] of Object.entries(surroundings.operations)) {
     const route = byName.get(name);
     if (!route) continue;
     const path = (paths[templateOf(route.path)] ??= {});
-    path[route.method.toLowerCase()] = describe(route, operation, surroundings, named);
+    path[route.method.toLowerCase()] = describe(route, operation, surroundings, { named, refusals });
   }
   const schemas = Object.fromEntries([...named].sort(([left], [right]) => (left < right ? -1 : 1)));
-  return { paths, schemas };
+  return { paths, schemas, responses: refusals.byName };
 }
 
 function describe(
   route: DescribedRoute,
   operation: Operation<string>,
   surroundings: Surroundings,
-  named: NamedSchemas,
+  { named, refusals }: { named: NamedSchemas; refusals: SharedRefusals },
 ): JsonObject {
   const { summary, tag, parameters = [], body, answers } = operation;
   const { catalog, limits } = surroundings;
@@ -74,7 +78,7 @@ function describe(
       ...Object.fromEntries(
         Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer, named)] as const),
       ),
-      ...describeErrors(route, operation, surroundings, named),
+      ...describeErrors(route, operation, surroundings, { named, refusals }),
     },
     ...(security && { security }),
   };
@@ -117,12 +121,33 @@ const describeHeaders = (headers: Answer['headers'] = {}, about: JsonObject = {}
     Object.entries(headers).map(([name, description]) => [name, { description, ...about, schema: { type: 'string' } }]),
   );
 
+/** Refusals that are written once in a document. */
+class SharedRefusals {
+  readonly byName: Record<string, JsonObject> = {};
+  readonly #names = new Map<string, string>();
+
+  /** A reference to the refusal, under a name that begins with `kind`, such as `openai_400`. */
+  refer(kind: string, refusal: JsonObject): JsonObject {
+    const text = JSON.stringify(refusal);
+    const name = this.#names.get(text) ?? this.#freeName(kind);
+    this.#names.set(text, name);
+    this.byName[name] = refusal;
+    return { $ref: `#/components/responses/${name}` };
+  }
+
+  #freeName(kind: string): string {
+    let name = kind;
+    for (let n = 2; Object.hasOwn(this.byName, name); n += 1) name = `${kind}_${n}`;
+    return name;
+  }
+}
+
 /** The refusals by status, with the codes of each. */
 function describeErrors(
   route: DescribedRoute,
   { errors: own = [], refusesWithPages }: Operation<string>,
   { errors }: Surroundings,
-  named: NamedSchemas,
+  { named, refusals }: { named: NamedSchemas; refusals: SharedRefusals },
 ): JsonObject {
   const byStatus = new Map<number, Set<ErrorCode>>();
   for (const code of [...errorsOfRoute(route), ...own]) {
@@ -134,16 +159,14 @@ function describeErrors(
       .sort(([left], [right]) => left - right)
       .map(([status, known]) => {
         const sorted = [...known].sort();
-        return [
-          status,
-          {
-            description: sorted.map((code) => `\`${code}\`: ${errorTable[code].message}`).join('\n\n'),
-            content: {
-              'application/json': { schema: errorSchema(route, sorted, errors, named) },
-              ...(refusesWithPages && { 'text/html': { schema: { type: 'string' } } }),
-            },
+        const refusal = {
+          description: sorted.map((code) => `\`${code}\`: ${errorTable[code].message}`).join('\n\n'),
+          content: {
+            'application/json': { schema: errorSchema(route, sorted, errors, named) },
+            ...(refusesWithPages && { 'text/html': { schema: { type: 'string' } } }),
           },
-        ] as const;
+        };
+        return [status, refusals.refer(`${route.dialectBy ? 'vendor' : route.dialect}_${status}`, refusal)] as const;
       }),
   );
 }

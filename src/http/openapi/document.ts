@@ -12,7 +12,7 @@ import { tags, type Catalog, type TaskLimits } from './operation.ts';
  * `limits`.
  */
 export function openapiDocument(routes: readonly DescribedRoute[], catalog: Catalog, limits: TaskLimits): JsonObject {
-  const { paths, schemas } = describeRoutes(routes.filter(isClientRoute), {
+  const { paths, schemas, responses } = describeRoutes(routes.filter(isClientRoute), {
     ...{ operations, catalog, limits, accessText: scopesText, errors: errorBodies },
     security: securityOf,
   });
@@ -24,7 +24,7 @@ export function openapiDocument(routes: readonly DescribedRoute[], catalog: Cata
     tags: Object.entries(tags).map(([tag, description]) => ({ name: tag, description })),
     security: [{ bearer: [] }, { apiKey: [] }],
     paths,
-    components: { securitySchemes, schemas },
+    components: { securitySchemes, schemas, responses },
   };
 }
 

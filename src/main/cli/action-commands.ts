@@ -29,7 +29,7 @@ export interface Invocation {
 /** The command was called wrongly: exit code 2. */
 export class UsageError extends Error {}
 
-/** Adds a action, or a group of actions, to its parent under a name. */
+/** Adds an action, or a group of actions, to its parent under a name. */
 export function addEntry(parent: Command, name: string, entry: Action | ActionGroup, invocation: Invocation): void {
   if (!('entries' in entry)) return addCommand(parent, name, entry, invocation);
   const added = parent.command(name).description(entry.description);
@@ -82,7 +82,7 @@ function remoteRoute({ route }: Action): ActionRoute {
   return route;
 }
 
-/** The given inputs. What a action takes from this machine is read here. */
+/** The given inputs. What an action takes from this machine is read here. */
 async function givenTo(command: Command, { input }: Action): Promise<Record<string, unknown>> {
   const flags: Record<string, unknown> = command.opts();
   const all = { ...flags, ...argumentsOf(command) };

@@ -8,7 +8,7 @@ import type { OpenDeps, ActionDeps } from '../../admin/action-deps.ts';
 import { createFileUrls } from '../file-urls.ts';
 import { operatorEnvironment, type Environment } from './operator-environment.ts';
 
-/** Opens what a action needs from the environment. `close` ends every connection. */
+/** Opens what an action needs from the environment. `close` ends every connection. */
 export function openLocally(env: Environment): { open: OpenDeps; close: () => Promise<void> } {
   const opened: (() => Promise<void>)[] = [];
   return {

@@ -17,7 +17,7 @@ export interface RemoteServer {
 const timeoutMs = 180_000;
 
 /**
- * Runs a action over the admin API of a server and returns the same report as on this machine. Throws `OperatorError` for a refusal or a server
+ * Runs an action over the admin API of a server and returns the same report as on this machine. Throws `OperatorError` for a refusal or a server
  * that cannot be reached, and `CatalogError` for an invalid catalog.
  */
 export async function runRemotely(

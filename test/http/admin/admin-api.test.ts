@@ -441,7 +441,7 @@ describe('a list of the admin API', () => {
 });
 
 describe('the OpenAPI document of the admin API', () => {
-  it('has every route of a action with its role and its inputs, and those of the console, and needs no token', async () => {
+  it('has every route of an action with its role and its inputs, and those of the console, and needs no token', async () => {
     const { status, body } = await home.ask('', 'GET', '/openapi.json');
     expect(status).toBe(200);
     const paths = body['paths'] as Record<string, Record<string, { description: string; requestBody?: object }>>;

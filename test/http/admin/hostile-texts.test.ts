@@ -79,7 +79,7 @@ const someId = 'nobody';
 /** A credential and a catalog may be as long. */
 const longFields = new Set(['credential', 'catalog']);
 
-/** Every place of a action's route that takes a text, with each of the texts. */
+/** Every place of an action's route that takes a text, with each of the texts. */
 function casesOf(action: Action, route: ActionRoute): Case[] {
   const { method, path } = route;
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);

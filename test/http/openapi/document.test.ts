@@ -13,12 +13,15 @@ import { committedDocuments, documentNames, lastVersionOf, shippedModels } from 
 const Operation = z.looseObject({
   operationId: z.string(),
   parameters: z.array(z.looseObject({ name: z.string(), in: z.string() })).default([]),
-  responses: z.record(z.string(), z.looseObject({ description: z.string() })),
+  responses: z.record(z.string(), z.looseObject({ description: z.string() }).or(z.object({ $ref: z.string() }))),
 });
 const Document = z.looseObject({
   openapi: z.literal('3.1.0'),
   paths: z.record(z.string(), z.record(z.string(), Operation)),
-  components: z.looseObject({ schemas: z.record(z.string(), z.looseObject({})) }),
+  components: z.looseObject({
+    schemas: z.record(z.string(), z.looseObject({})),
+    responses: z.record(z.string(), z.looseObject({ description: z.string() })),
+  }),
 });
 
 describe('the OpenAPI document', () => {
@@ -49,12 +52,16 @@ describe('the OpenAPI document', () => {
     },
   );
 
-  it('has an id of its own for each operation, and a schema for each reference', () => {
+  it('has an id of its own for each operation, a schema for each reference, and each refusal once', () => {
     const ids = Object.values(document.paths).flatMap((path) => Object.values(path).map((one) => one.operationId));
     expect(new Set(ids).size).toBe(ids.length);
     const referred = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name = '']) => name);
     expect(referred.length).toBeGreaterThan(50);
     expect(referred.filter((name) => !(name in document.components.schemas))).toEqual([]);
+    const shared = [...text.matchAll(/"#\/components\/responses\/([^"]+)"/g)].map(([, name = '']) => name);
+    expect([...new Set(shared)].sort()).toEqual(Object.keys(document.components.responses).sort());
+    const refusals = Object.values(document.components.responses).map((refusal) => JSON.stringify(refusal));
+    expect(new Set(refusals).size).toBe(refusals.length);
   });
 
   it('names its licence, and describes the items of every list by a schema that generators of clients read', () => {
