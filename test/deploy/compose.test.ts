@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { choosePort } from '../../src/main/processes/choose-port.ts';
+import { chooseOwnPort } from '../support/own-port.ts';
 import { settings } from '../../src/config/load-config.ts';
 import { eventually } from '../support/eventually.ts';
 import { metricValue } from '../support/metric-value.ts';
@@ -353,7 +353,7 @@ describe('the image', () => {
         }),
     ]);
     const taken = new Set<number>();
-    ports = { api: await choosePort(0, taken), admin: await choosePort(0, taken), worker: await choosePort(0, taken) };
+    ports = { api: await chooseOwnPort(taken), admin: await chooseOwnPort(taken), worker: await chooseOwnPort(taken) };
     env = {
       HOST: '127.0.0.1',
       PORT: String(ports.api),
@@ -475,7 +475,7 @@ describe('the image', () => {
   });
 
   it('has a worker that is live but not ready while Temporal is down, bundles in memory and stops on SIGTERM', async () => {
-    const port = await choosePort(0, new Set(Object.values(ports)));
+    const port = await chooseOwnPort(new Set(Object.values(ports)));
     const alone = run('worker', { WORKER_HEALTH_PORT: String(port), TEMPORAL_ADDRESS: '127.0.0.1:1' }, unbundled);
     await eventually(() => Promise.resolve(alone.output().includes('Temporal does not answer yet')), {
       what: 'the first connection attempt, which follows the bundling',

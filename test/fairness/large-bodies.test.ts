@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { choosePort } from '../../src/main/processes/choose-port.ts';
+import { chooseOwnPort } from '../support/own-port.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { noise } from '../support/pictures.ts';
@@ -16,7 +16,7 @@ import { PeakMemory } from './peak-memory.ts';
 const scale = 0.2;
 const settings = async () => ({
   BODIES_BUFFERED_MAX_BYTES: '51000000',
-  ADMIN_PORT: String(await choosePort(0, new Set())),
+  ADMIN_PORT: String(await chooseOwnPort()),
 });
 /** Half of what `docker-compose.yml` gives an API server, which takes 180 MB before its first request. */
 const peakBytesMax = 768_000_000;

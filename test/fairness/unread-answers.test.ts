@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { choosePort } from '../../src/main/processes/choose-port.ts';
+import { chooseOwnPort } from '../support/own-port.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { largeAnswersOf, makeLargeTasks, readAnswer, type LargeAnswer } from './large-answers.ts';
@@ -17,7 +17,7 @@ let gateway: Gateway;
 let project: TestProject;
 let rows: (LargeAnswer & { bytes: number })[];
 beforeAll(async () => {
-  gateway = await startGateway({ asInProduction: true, env: { ADMIN_PORT: String(await choosePort(0, new Set())) } });
+  gateway = await startGateway({ asInProduction: true, env: { ADMIN_PORT: String(await chooseOwnPort()) } });
   project = await gateway.project({ credits: 1_000_000 });
   rows = [];
   for (const row of await largeAnswersOf(gateway, project, await makeLargeTasks(gateway, project, 60))) {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { addOperator } from '../../src/services/admin/add-operator.ts';
 import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { choosePort } from '../../src/main/processes/choose-port.ts';
+import { chooseOwnPort } from '../support/own-port.ts';
 import { adminOrigin, callbackUrl, openBrowser } from '../http/admin/browser.ts';
 import { letModelsStream, stream } from '../services/chat/streams.ts';
 import { mediaRoutes } from '../support/api-client.ts';
@@ -32,7 +32,7 @@ const privateTexts = Object.fromEntries(
 
 beforeAll(async () => {
   const ports = new Set<number>();
-  const [admin, health] = [await choosePort(0, ports), await choosePort(0, ports)];
+  const [admin, health] = [await chooseOwnPort(ports), await chooseOwnPort(ports)];
   adminUrl = `http://127.0.0.1:${admin}`;
   metricsUrls = { api: `${adminUrl}/metrics`, worker: `http://127.0.0.1:${health}/metrics` };
   [traces, issuer] = await Promise.all([startOtlpReceiver(), startOidcIssuer()]);

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { choosePort } from '../../src/main/processes/choose-port.ts';
+import { chooseOwnPort } from '../support/own-port.ts';
 import { letModelsStream, stream } from '../services/chat/streams.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -261,7 +261,7 @@ describe('a media task', () => {
 
 describe('a change of an operator', () => {
   it('is one trace with its statements, also those that MikroORM writes, without their values', async () => {
-    const port = await choosePort(0, new Set());
+    const port = await chooseOwnPort();
     const { name: api } = await gateway.startApi({ ADMIN_PORT: String(port) });
     const deps = { db: gateway.database, config: loadConfig(gateway.env) };
     const { token } = await createAdminToken(deps, { actor: 'test', name: 'ada', role: 'owner', expiresAt: null });
@@ -291,7 +291,7 @@ describe('the collector', () => {
   });
 
   it('delays neither a request nor a stop when it is away', async () => {
-    const nobody = `http://127.0.0.1:${await choosePort(0, new Set())}`;
+    const nobody = `http://127.0.0.1:${await chooseOwnPort()}`;
     const { name, baseUrl } = await gateway.startApi({ OTEL_EXPORTER_OTLP_ENDPOINT: nobody });
     const answer = await gateway.create(project.apiKey, chatRoute, chat, { baseUrl });
     expect(answer.status).toBe(200);

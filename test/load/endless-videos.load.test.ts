@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
-import { choosePort } from '../../src/main/processes/choose-port.ts';
+import { chooseOwnPort } from '../support/own-port.ts';
 import { newTask } from '../db/books.ts';
 import { picturesBesideEndlessVideos } from '../fairness/endless-videos.ts';
 import { p95 } from '../fairness/other-tenant.ts';
@@ -29,7 +29,7 @@ const asInProduction = {
 let gateway: Gateway;
 let metricsUrl: string;
 beforeAll(async () => {
-  const port = await choosePort(0, new Set());
+  const port = await chooseOwnPort();
   metricsUrl = `http://127.0.0.1:${port}/metrics`;
   gateway = await startGateway({ env: { ...asInProduction, WORKER_HEALTH_PORT: String(port) } });
 });

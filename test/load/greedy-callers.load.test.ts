@@ -3,7 +3,7 @@ import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { choosePort } from '../../src/main/processes/choose-port.ts';
+import { chooseOwnPort } from '../support/own-port.ts';
 import type { GreedyRequest } from '../fairness/greedy-callers.ts';
 import { greedyBodies, greedyLists } from '../fairness/greedy-requests.ts';
 import { makeLargeTasks } from '../fairness/large-answers.ts';
@@ -25,7 +25,7 @@ let victim: TestProject;
 let attacks: GreedyRequest[];
 let fileUrl: string;
 beforeAll(async () => {
-  gateway = await startGateway({ env: { ADMIN_PORT: String(await choosePort(0, new Set())) } });
+  gateway = await startGateway({ env: { ADMIN_PORT: String(await chooseOwnPort()) } });
   [attacker, victim] = [
     await gateway.project({ credits: 1_000_000_000 }),
     await gateway.project({ credits: 1_000_000 }),

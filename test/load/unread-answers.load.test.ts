@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { choosePort } from '../../src/main/processes/choose-port.ts';
+import { chooseOwnPort } from '../support/own-port.ts';
 import { largeAnswersOf, makeLargeTasks, readAnswer, type LargeAnswer } from '../fairness/large-answers.ts';
 import { UnreadConnections } from '../fairness/unread-connections.ts';
 import { eventually } from '../support/eventually.ts';
@@ -15,7 +15,7 @@ const peakBytesMax = 400_000_000;
 let gateway: Gateway;
 let rows: LargeAnswer[];
 beforeAll(async () => {
-  gateway = await startGateway({ asInProduction: true, env: { ADMIN_PORT: String(await choosePort(0, new Set())) } });
+  gateway = await startGateway({ asInProduction: true, env: { ADMIN_PORT: String(await chooseOwnPort()) } });
   const project = await gateway.project({ credits: 1_000_000 });
   rows = await largeAnswersOf(gateway, project, await makeLargeTasks(gateway, project, 60));
 });

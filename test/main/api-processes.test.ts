@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { choosePort } from '../../src/main/processes/choose-port.ts';
+import { chooseOwnPort } from '../support/own-port.ts';
 import { eventually } from '../support/eventually.ts';
 import { metricValue } from '../support/metric-value.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
@@ -11,7 +11,7 @@ const processes = 2;
 let gateway: Gateway;
 let adminPort: number;
 beforeAll(async () => {
-  adminPort = await choosePort(0, new Set());
+  adminPort = await chooseOwnPort();
   const env = {
     API_PROCESSES: String(processes),
     HOST: '0.0.0.0',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase, type Database } from '../../src/db/database.ts';
 import { verifyLedger, type LedgerReport } from '../../src/db/ledger/verify-ledger.ts';
-import { choosePort } from '../../src/main/processes/choose-port.ts';
+import { chooseOwnPort } from './own-port.ts';
 import { createApiClient, type ApiClient } from './api-client.ts';
 import { demandBooksAddUp } from './books-add-up.ts';
 import { createTestDatabase } from './database.ts';
@@ -94,8 +94,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     undo.push(() => database.close());
 
     const ports = new Set<number>();
-    const sandboxPort = await choosePort(anyOwnPort(), ports);
-    const firstPort = await choosePort(anyOwnPort(), ports);
+    const sandboxPort = await chooseOwnPort(ports);
+    const firstPort = await chooseOwnPort(ports);
     const baseUrl = `http://127.0.0.1:${firstPort}`;
     const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
     const env: Record<string, string> = {
@@ -200,10 +200,6 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     throw error;
   }
 }
-
-/** Each worker of Jest has a range of its own, so that two gateways that start at the same time do not choose the same port. */
-const anyOwnPort = (): number =>
-  20_000 + (Number(process.env['JEST_WORKER_ID'] ?? 0) % 6) * 2_000 + Math.floor(Math.random() * 2_000);
 
 /** A hold may outlive its expiry by one sweep, on a busy machine by a slow one. */
 const sweepGraceSeconds = 10;

@@ -124,7 +124,9 @@ function atVendor(
 ): { request: ChatRequest; lost: string[] } {
   if (vendor === undefined) return { request, lost: [] };
   const further = [...vendor.further, ...listed].filter((field) => parameters[field] !== null);
-  const taken = asTakenBy({ ...vendor, further }, request, [...passThroughDefault, ...vendor.further]);
+  // A field that a route of the specification would not pass through is refused there and not lost.
+  const usual = request.isOfSpec ? passThroughDefault : [...passThroughDefault, ...vendor.further];
+  const taken = asTakenBy({ ...vendor, further }, request, usual);
   return { ...taken, lost: taken.lost.filter((field) => !leftOutSilently.includes(field)) };
 }
 

@@ -13,7 +13,7 @@ const group = 'mistral';
 type Serve = Parameters<ChatUpstream['serve']>[0];
 
 /** How the provider fails, and the reason on the ledger entry of the chat. */
-const failures: readonly { reason: string; when: string; serve: Serve; outcome?: 'settled' }[] = [
+const failures: readonly { reason: string; when: string; serve: Serve; outcome?: 'incomplete' }[] = [
   { reason: 'request_refused', when: 'refuses the request', serve: ownError(400, 'invalid_request') },
   { reason: 'content_policy_violation', when: 'names its policy', serve: ownError(400, 'content_policy_violation') },
   { reason: 'context_length_exceeded', when: 'finds it too long', serve: ownError(400, 'context_length_exceeded') },
@@ -27,7 +27,7 @@ const failures: readonly { reason: string; when: string; serve: Serve; outcome?:
   {
     reason: 'empty_answer',
     when: 'answers without content',
-    outcome: 'settled',
+    outcome: 'incomplete',
     serve: (_, response) =>
       reply(response, 200, {
         ...completion,
@@ -73,7 +73,7 @@ export const describeEndReasons = (started: () => Gateway): void =>
         return upstream.chats.length > before && one;
       });
       const { entries, shown, explanation, calls } = await endOf(requestIdOf(answer));
-      expect(entries).toMatchObject([{ kind: outcome === 'settled' ? 'settle' : 'refund', credits: 0, reason }]);
+      expect(entries).toMatchObject([{ kind: outcome === 'incomplete' ? 'settle' : 'refund', credits: 0, reason }]);
       expect(shown).toEqual({ outcome, reason });
       expect(explanation).toMatch(/^[A-Z].*\.$/);
       expect(calls).toMatchObject([{ n: 1, channel: 'only', outcome: expect.any(String) }]);
