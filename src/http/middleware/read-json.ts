@@ -1,3 +1,4 @@
+import { GatewayError } from '../../domain/errors.ts';
 import type { FairBudget } from '../../platform/fair-budget.ts';
 import type { BodyTurns } from '../server/body-turns.ts';
 import { ownerOf, type AppMiddleware } from '../context.ts';
@@ -38,7 +39,15 @@ export function readJson({ memory, turns, ...limits }: ReaderLimits): AppMiddlew
       endTurn = await turns.begin(ctx, ownerOf(ctx), Infinity);
     };
     try {
-      ctx.request.body = await readJsonBody(ctx, { ...limits, share, beforeParse, beforeHuge });
+      ctx.request.body = await readJsonBody(ctx, { ...limits, share, beforeParse, beforeHuge }).catch(
+        async (error: unknown) => {
+          endTurn(share.held);
+          const bytes = Math.min(Math.max(Number(ctx.req.headers['content-length'] ?? 0), share.held), limits.maxBytes);
+          share.release();
+          if (bytes >= LARGE_BYTES && isRefused(error)) await turns.refuse(ctx, ownerOf(ctx), bytes);
+          throw error;
+        },
+      );
       const answering = next();
       endTurn(share.held);
       await answering;
@@ -50,3 +59,6 @@ export function readJson({ memory, turns, ...limits }: ReaderLimits): AppMiddlew
     }
   };
 }
+
+/** Of what the body is, not because there is no memory or time for it. */
+const isRefused = (error: unknown): boolean => error instanceof GatewayError && error.code === 'invalid_json';

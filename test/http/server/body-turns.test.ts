@@ -45,6 +45,16 @@ describe('large bodies', () => {
     expect(begun).toEqual(['prj_2', 'prj_1', 'prj_3', 'next']);
   });
 
+  it('that are refused are answered one after another, those of others at once', async () => {
+    const turns = createBodyTurns();
+    const answered: string[] = [];
+    await turns.refuse(open(), 'prj_1', 1_000_000);
+    const next = turns.refuse(open(), 'prj_1', 100_000).then(() => answered.push('prj_1'));
+    await turns.refuse(open(), 'prj_2', 100_000).then(() => answered.push('prj_2'));
+    await next;
+    expect(answered).toEqual(['prj_2', 'prj_1']);
+  });
+
   it('of a client that leaves before its turn are not checked', async () => {
     const turns = createBodyTurns();
     const end = await turns.begin(open(), 'prj_1', 100_000);
