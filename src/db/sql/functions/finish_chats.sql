@@ -14,14 +14,21 @@ as $$
 #variable_conflict use_column
 declare
   charges bigint[];
+  -- The holds that this call may end. One that is committed from here on, by a statement that its caller has given up, is left to its expiry:
+  -- neither its account nor the day of its key would be known below.
+  held_ids text[];
+  held_projects text[];
+  held_keys text[];
   -- The latest day on which one of the keys was used. No hold began later.
   latest_day date;
   month_first date;
   any_other_attempt boolean;
   any_idempotent boolean;
 begin
-  perform lock_accounts(array(select h.project_id from hold h where h.id = any (p_request_ids)));
-  latest_day := (select max(k.used_on) from api_key k where k.id = any (array(select h.key_id from hold h where h.id = any (p_request_ids))));
+  select array_agg(h.id), array_agg(h.project_id), array_agg(h.key_id) into held_ids, held_projects, held_keys
+  from hold h where h.id = any (p_request_ids);
+  perform lock_accounts(coalesce(held_projects, '{}'));
+  latest_day := (select max(k.used_on) from api_key k where k.id = any (held_keys));
   month_first := date_trunc('month', latest_day::timestamp)::date;
   with given as materialized (
     select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
@@ -30,7 +37,7 @@ begin
       with ordinality as x (request_id, settled, won_by, input_tokens, output_tokens, usage_estimated,
                             delivered_tokens, cost_micro_usd, ended_attempt_id, outcome, error_class, status, detail, reason, n)
   ), released as (
-    delete from hold h where h.id = any (p_request_ids) returning h.*, first_attempt_id(h.id) as first_attempt_id
+    delete from hold h where h.id = any (held_ids) returning h.*, first_attempt_id(h.id) as first_attempt_id
   ), over as materialized (
     select r.*, g.*, case when g.settled is null then 0 else least(g.settled, r.amount) end as charged,
       g.ended_attempt_id = r.first_attempt_id and g.outcome = 'ok' as at_once, (r.created_at at time zone 'UTC')::date as began_on
