@@ -46,7 +46,7 @@ interface Measured {
  * longer than a second. Prints a table and a last line of the slowest.
  */
 export async function benchAdmin(): Promise<void> {
-  // Throws if the table has a action whose inputs it does not know, before the long fill.
+  // Throws if the table has an action whose inputs it does not know, before the long fill.
   adminReads('');
   const servers = await startBenchServers({ postgresSettings: countingStatements });
   await buildConsole();
@@ -101,7 +101,7 @@ export async function benchAdmin(): Promise<void> {
   }
 }
 
-/** Of all reads of a action: the median of their medians, and the most of everything else. */
+/** Of all reads of an action: the median of their medians, and the most of everything else. */
 function lineOf(action: string, all: readonly Measured[]): string[] {
   const most = (of: (one: Measured) => number): number => Math.max(...all.map(of));
   const slowest = all.find(({ ms }) => Math.max(...ms) === most((one) => Math.max(...one.ms)));

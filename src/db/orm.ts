@@ -34,11 +34,11 @@ const tracingLogger =
     return logger;
   };
 
-/** The action of a statement and its table, which MikroORM quotes. */
+/** The command of a statement and its table, which MikroORM quotes. */
 function nameOf(query: string): string {
-  const [, action = 'statement'] = /^\s*(\w+)/.exec(query) ?? [];
+  const [, command = 'statement'] = /^\s*(\w+)/.exec(query) ?? [];
   const [, table] = /\b(?:from|into|update)\s+(?:"\w+"\.)?"(\w+)"/i.exec(query) ?? [];
-  return [action.toLowerCase(), table].filter(Boolean).join(' ');
+  return [command.toLowerCase(), table].filter(Boolean).join(' ');
 }
 
 function migrationOf(folder: string): Constructor<Migration> {

@@ -15,7 +15,7 @@ export interface RouteTable {
  * parameters comes before those that have some, which are tried in the order of the table.
  *
  * A chain is put together once, and a path without parameters is found in a map. Such paths have a router of their own, because a router
- * compares all of its paths with that of a request: with one router a poll takes 4.5 µs to find instead of 2.6.
+ * compares all of its paths with that of a request: with one router the route of a poll is found in 4.5 µs instead of 3.1.
  */
 export function createRouteTable(
   routes: readonly Route[],

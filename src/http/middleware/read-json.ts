@@ -23,8 +23,8 @@ export const readJsonIfAny =
   };
 
 /**
- * Puts the request's JSON object into `ctx.request.body`. Large ones of one owner take turns (`createBodyTurns`). Throws what
- * `readJsonBody` throws.
+ * Puts the request's JSON object into `ctx.request.body`. Large ones of one owner take turns, and so do their refusals
+ * (`createBodyTurns`). Throws what `readJsonBody` throws.
  */
 export function readJson({ memory, turns, ...limits }: ReaderLimits): AppMiddleware {
   return async (ctx, next) => {
@@ -38,19 +38,22 @@ export function readJson({ memory, turns, ...limits }: ReaderLimits): AppMiddlew
       endTurn(share.held);
       endTurn = await turns.begin(ctx, ownerOf(ctx), Infinity);
     };
+    let isRead = false;
     try {
-      ctx.request.body = await readJsonBody(ctx, { ...limits, share, beforeParse, beforeHuge }).catch(
-        async (error: unknown) => {
-          endTurn(share.held);
-          const bytes = Math.min(Math.max(Number(ctx.req.headers['content-length'] ?? 0), share.held), limits.maxBytes);
-          share.release();
-          if (bytes >= LARGE_BYTES && isRefused(error)) await turns.refuse(ctx, ownerOf(ctx), bytes);
-          throw error;
-        },
-      );
+      ctx.request.body = await readJsonBody(ctx, { ...limits, share, beforeParse, beforeHuge });
+      isRead = true;
       const answering = next();
       endTurn(share.held);
       await answering;
+    } catch (error) {
+      const bytes = Math.min(Math.max(Number(ctx.req.headers['content-length'] ?? 0), share.held), limits.maxBytes);
+      if (!isRead && bytes >= LARGE_BYTES && isRefused(error)) {
+        // Neither its turn nor its memory is needed while the refusal waits.
+        endTurn(share.held);
+        share.release();
+        await turns.refuse(ctx, ownerOf(ctx), bytes);
+      }
+      throw error;
     } finally {
       endTurn(share.held);
       // A slow client may take long to read the answer. The request's body must not stay in memory until then.
@@ -60,5 +63,5 @@ export function readJson({ memory, turns, ...limits }: ReaderLimits): AppMiddlew
   };
 }
 
-/** Of what the body is, not because there is no memory or time for it. */
+/** Whether the body itself is wrong. A refusal for lack of memory or time is sent at once. */
 const isRefused = (error: unknown): boolean => error instanceof GatewayError && error.code === 'invalid_json';

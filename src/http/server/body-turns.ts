@@ -20,13 +20,17 @@ export interface BodyTurns {
  */
 const BYTES_PER_SECOND = 10_000_000;
 
-/** The longest wait of a refusal, so that nobody waits long behind clients that have left: while nothing of a body is read, that does not show. */
+/**
+ * The longest wait of a refusal. The server does not see that a client has left while it reads nothing of its body, so such clients still wait
+ * in the line, and those behind them must not wait long.
+ */
 const REFUSAL_WAIT_MS = 3_000;
 
 /**
  * Lets one large body of an owner be parsed and checked at a time, and then pauses for as long as that took: 9,900 parts take 15 ms of the event
- * loop, and 16 callers that send them would leave nothing of it to others. Huge ones take turns with one another only, so that usual requests of their project do not wait for them, and pause for as long
- * as their bytes take at 10 MB/s. So much of the bodies that are refused is answered too: what is read of them before costs nothing else.
+ * loop, and 16 callers that send them would leave nothing of it to others. Huge ones take turns with one another only, so that usual
+ * requests of their project do not wait for them, and pause for as long as their bytes take at 10 MB/s. A body that is refused while it is
+ * read never has a turn; its refusal waits for those before it, which pause at the same speed.
  */
 export function createBodyTurns(): BodyTurns {
   const [large, huge, refused] = [createOwnerLanes(1), createOwnerLanes(1), createOwnerLanes(1, REFUSAL_WAIT_MS)];

@@ -1976,8 +1976,8 @@ AS $function$
 #variable_conflict use_column
 declare
   charges bigint[];
-  -- The holds that this call may end. One that is committed from here on, by a statement that its caller has given up, is left to its expiry:
-  -- neither its account nor the day of its key would be known below.
+  -- The holds that this call may end. A statement that its caller has given up may still commit one after they were read. That one is refunded
+  -- when it expires: its account is not locked here, and the day of its key is not known.
   held_ids text[];
   held_projects text[];
   held_keys text[];

@@ -57,28 +57,33 @@ const UNBEGUN_SECONDS = 5;
  * every new task would stand behind them: after an outage of minutes new tasks end as fast as before while the others follow.
  */
 export function createTaskStarter(deps: StartDeps): { round(): Promise<Started & { hasMore: boolean }> } {
-  let unbegun: { taskId: string; until: number }[] = [];
+  let unbegun: Unbegun[] = [];
   return {
     async round() {
-      const now = performance.now();
-      const waiting = unbegun.filter(({ until }) => until > now);
-      const still = new Set(
-        waiting.length === 0
-          ? []
-          : await findUnbegun(
-              deps.db,
-              waiting.map(({ taskId }) => taskId),
-            ),
-      );
-      unbegun = waiting.filter(({ taskId }) => still.has(taskId));
-      const max = Math.min(STARTER_BATCH_MAX, UNBEGUN_MAX - unbegun.length);
-      if (max <= 0) return { claimed: 0, started: 0, isAway: false, hasMore: true };
+      unbegun = await stillUnbegun(deps, unbegun);
+      const max = UNBEGUN_MAX - unbegun.length;
+      if (max === 0) return { claimed: 0, started: 0, isAway: false, hasMore: true };
       const { startedIds, ...outcome } = await startUnstartedTasks(deps, max);
       const until = performance.now() + UNBEGUN_SECONDS * 1_000;
       unbegun.push(...startedIds.map((taskId) => ({ taskId, until })));
       return { ...outcome, hasMore: outcome.claimed === max };
     },
   };
+}
+
+/** A started task, and the time of `performance.now()` until which it counts. */
+interface Unbegun {
+  taskId: string;
+  until: number;
+}
+
+async function stillUnbegun({ db }: StartDeps, tasks: readonly Unbegun[]): Promise<Unbegun[]> {
+  const now = performance.now();
+  const counted = tasks.filter(({ until }) => until > now);
+  if (counted.length === 0) return [];
+  const ids = counted.map(({ taskId }) => taskId);
+  const unbegun = new Set(await findUnbegun(db, ids));
+  return counted.filter(({ taskId }) => unbegun.has(taskId));
 }
 
 /**
