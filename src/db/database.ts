@@ -1,8 +1,8 @@
-import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import type { JsonObject } from '../domain/json.ts';
 import { isStaleConnection } from '../domain/sqlstate.ts';
 import type { DatabaseOptions, Send } from './database-options.ts';
+import type { EntityManager, OpenOrm } from './orm.ts';
 
 export type Query = Statements['query'];
 
@@ -48,14 +48,38 @@ export class Statements {
   }
 }
 
-/** Access to PostgreSQL: prepared statements for requests and jobs, MikroORM for migrations and for operators' commands. */
+/** Statements of one transaction, prepared or by MikroORM, on one connection. */
+export class Transaction extends Statements {
+  readonly #open: () => Promise<EntityManager>;
+  #entities: Promise<EntityManager> | undefined;
+
+  constructor(send: Send, open: () => Promise<EntityManager>) {
+    super(send);
+    this.#open = open;
+  }
+
+  /** MikroORM in this transaction. It writes the changes of entities by `flush`, which also runs before the commit. */
+  entities(): Promise<EntityManager> {
+    return (this.#entities ??= this.#open());
+  }
+
+  /** Writes the changes of entities. */
+  async flush(): Promise<void> {
+    await (await this.#entities)?.flush();
+  }
+}
+
+/**
+ * Access to PostgreSQL: prepared statements for requests and jobs, MikroORM for migrations and for what operators read and write. Both
+ * use one pool of connections, and a transaction has both.
+ */
 export class Database extends Statements {
   readonly #pool: pg.Pool;
-  readonly #openOrm: () => Promise<MikroORM>;
+  readonly #openOrm: () => Promise<OpenOrm>;
   readonly #traced: (send: Send) => Send;
-  #orm: Promise<MikroORM> | undefined;
+  #orm: Promise<OpenOrm> | undefined;
 
-  constructor(pool: pg.Pool, openOrm: () => Promise<MikroORM>, traced: (send: Send) => Send = (send) => send) {
+  constructor(pool: pg.Pool, openOrm: () => Promise<OpenOrm>, traced: (send: Send) => Send = (send) => send) {
     super(traced((statement) => pool.query<unknown[]>(statement)));
     this.#pool = pool;
     this.#openOrm = openOrm;
@@ -68,18 +92,21 @@ export class Database extends Statements {
    */
   async transaction<T>(
     begin: string,
-    work: (query: Query, inside: Statements) => Promise<T>,
+    work: (query: Query, inside: Transaction) => Promise<T>,
     timeoutMs?: number,
   ): Promise<T> {
     const client = await this.#pool.connect();
     let broken: Error | undefined;
+    // A text of several statements cannot be prepared, so the name is for the trace only.
+    const control = this.#traced(({ text }) => client.query<unknown[]>({ text, rowMode: 'array' }));
     try {
-      await client.query(begin);
+      await control({ name: 'begin', text: begin, rowMode: 'array' });
       const patience = timeoutMs && { query_timeout: timeoutMs };
       const send: Send = (statement) => client.query<unknown[]>({ ...statement, ...patience });
-      const inside = new Statements(this.#traced(send));
+      const inside = new Transaction(this.#traced(send), async () => (await this.orm()).entitiesOn(client));
       const value = await work((...statement) => inside.query(...statement), inside);
-      await client.query('commit');
+      await inside.flush();
+      await control({ name: 'commit', text: 'commit', rowMode: 'array' });
       return value;
     } catch (error) {
       await client.query('rollback').catch((lost: Error) => (broken = lost));
@@ -96,19 +123,19 @@ export class Database extends Statements {
     return { idle: idleCount, busy: totalCount - idleCount, waiting: waitingCount };
   }
 
-  /** Loads MikroORM at the first call, because it is a quarter of what a process loads and servers never use it. */
-  orm(): Promise<MikroORM> {
+  /** Loads MikroORM at the first call, because it is a quarter of what a process loads and most servers never use it. */
+  orm(): Promise<OpenOrm> {
     return (this.#orm ??= this.#openOrm());
   }
 
-  /** Runs `work` in one transaction of MikroORM, which writes its changes at the end. */
-  async entities<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
-    return (await this.orm()).em.fork().transactional(work);
+  /** MikroORM outside of a transaction, for reads: each statement takes a connection of the pool. */
+  async entities(): Promise<EntityManager> {
+    return (await this.orm()).entitiesOn(this.#pool);
   }
 
   async close(): Promise<void> {
     await this.#pool.end();
-    await (await this.#orm)?.close(true);
+    await (await this.#orm)?.orm.close(true);
   }
 }
 
@@ -129,7 +156,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('error', (error) => options.onIdleError?.(error));
   // The connection of a checked-out client may break too. Its query then rejects, so this handler has nothing to do.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  const open = async (): Promise<MikroORM> => {
+  const open = async (): Promise<OpenOrm> => {
     const { openOrm } = await import('./orm.ts');
     return openOrm(options, sessionSettings(300_000));
   };

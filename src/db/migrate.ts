@@ -22,7 +22,7 @@ export async function migrate(
   database: Database,
   { runtimeRole = null, detailDays }: MigrateOptions = {},
 ): Promise<string[]> {
-  const orm = await database.orm();
+  const { orm } = await database.orm();
   return orm.em.getConnection().transactional(async (transaction) => {
     const run = inTransaction(orm, transaction);
     // Another process may take minutes to migrate, so this lock has no timeout. Locks of tables have one, because clients wait behind them.

@@ -2,12 +2,30 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Migration, Migrator } from '@mikro-orm/migrations';
 import { DefaultLogger, MikroORM, type Constructor, type Logger, type LoggerOptions } from '@mikro-orm/postgresql';
+import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
+import type pg from 'pg';
 import type { DatabaseOptions, StatementTraces } from './database-options.ts';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
 
-/** Opens MikroORM with its own small connection pool, which connects at the first query. */
-export const openOrm = (options: DatabaseOptions, sessionSettings: string): Promise<MikroORM> =>
+/** Opens MikroORM. Its own connections, of which the first is opened at the first query, are those of migrations. */
+export async function openOrm(options: DatabaseOptions, sessionSettings: string) {
+  const orm = await initOrm(options, sessionSettings);
+  return {
+    orm,
+    /** MikroORM on a connection of a transaction, or on a pool, instead of its own connections. */
+    entitiesOn(connections: pg.Pool | pg.PoolClient) {
+      const em = orm.em.fork();
+      em.setTransactionContext(kyselyOn(connections));
+      return em;
+    },
+  };
+}
+
+export type OpenOrm = Awaited<ReturnType<typeof openOrm>>;
+export type EntityManager = ReturnType<OpenOrm['entitiesOn']>;
+
+const initOrm = (options: DatabaseOptions, sessionSettings: string) =>
   MikroORM.init({
     clientUrl: options.url,
     entities,
@@ -23,6 +41,15 @@ export const openOrm = (options: DatabaseOptions, sessionSettings: string): Prom
     forceUtcTimezone: true,
     ...(options.traces && { loggerFactory: tracingLogger(options.traces) }),
   });
+
+/** What MikroORM sends its statements by. Values arrive as those of prepared statements do, because the connections are the same. */
+function kyselyOn(connections: pg.Pool | pg.PoolClient): Kysely<object> {
+  if ('totalCount' in connections) return new Kysely({ dialect: new PostgresDialect({ pool: connections }) });
+  // The transaction releases its connection, not MikroORM.
+  const client = { query: connections.query.bind(connections), release: () => undefined } as PostgresPoolClient;
+  const pool = { connect: () => Promise.resolve(client), end: () => Promise.resolve(), options: {} };
+  return new Kysely({ dialect: new PostgresDialect({ pool }) });
+}
 
 /** MikroORM's own logger, which writes its warnings. It is told of every statement, and tells the trace instead of writing it. */
 const tracingLogger =

@@ -123,7 +123,7 @@ const fitting: Record<string, string> = {
 describe('the entities', () => {
   it('agree with the migrated tables: every column, its nullability and its type', async () => {
     const database = await (await scratch()).open();
-    const declared = [...(await database.orm()).getMetadata().getAll().values()].flatMap((entity) =>
+    const declared = [...(await database.orm()).orm.getMetadata().getAll().values()].flatMap((entity) =>
       entity.props.map((property) => {
         const wanted = (property.columnTypes[0] ?? '').replace(/\(\d+\)$/, '');
         return {

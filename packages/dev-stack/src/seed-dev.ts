@@ -11,7 +11,7 @@ import { showProjectSecret } from '../../../src/services/projects/project-secret
 import { adapterFamilies } from '../../../src/adapters/registry.ts';
 import { liveAdminTokensNamed } from '../../../src/db/operators/admin-tokens.ts';
 import { joinGroups } from '../../../src/db/channels/channel-settings.ts';
-import { Project } from '../../../src/db/entities/project.ts';
+import { projectExists } from '../../../src/db/projects/projects.ts';
 import type { Deps } from '../../../src/deps.ts';
 import { SealError } from '../../../src/platform/crypto/seal.ts';
 import { buildDeps } from '../../../src/main/build-deps.ts';
@@ -44,7 +44,7 @@ async function seed(
 
 async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
   const remembered = readJsonFile(Secrets, secretsFile);
-  if (remembered && (await (await deps.db.orm()).em.fork().findOne(Project, { id: remembered.project_id }))) {
+  if (remembered && (await projectExists(deps.db, remembered.project_id))) {
     return { ...remembered, webhook_secret: await currentSecret(deps, remembered) };
   }
 

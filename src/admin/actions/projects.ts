@@ -3,7 +3,7 @@ import { listOf } from '../../schemas/list.ts';
 import { createProject } from '../../services/projects/create-project.ts';
 import { rotateProjectSecret, showProjectSecret, type ProjectSecret } from '../../services/projects/project-secret.ts';
 import { setProjectEnabled } from '../../services/projects/set-project-enabled.ts';
-import { recordLook } from '../../db/operators/audit.ts';
+import { recordAudit } from '../../db/operators/audit.ts';
 import { listProjects, type ProjectRow, type ProjectStatus } from '../../db/projects/projects.ts';
 import {
   CreatedProject,
@@ -90,7 +90,13 @@ const showSecret = action({
   async run(deps, { id: projectId }, actor) {
     const secret = await showProjectSecret(deps, projectId);
     // Showing a secret is recorded in the audit log, as a change is.
-    await recordLook(deps.db, { actor, action: 'projects.secret.show', subject: projectId });
+    await recordAudit(deps.db, {
+      actor,
+      action: 'projects.secret.show',
+      subject: projectId,
+      before: null,
+      after: null,
+    });
     return { document: jsonRow(secret), text: factsOf(secret) };
   },
 });

@@ -6,7 +6,7 @@ import { forceCancelTask } from '../../services/tasks/end/force-cancel-task.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { anyRedeliveries, redeliverCallback } from '../../services/callbacks/redeliver-callback.ts';
 import { resolveTask } from '../../services/tasks/end/resolve-task.ts';
-import { recordLook } from '../../db/operators/audit.ts';
+import { recordAudit } from '../../db/operators/audit.ts';
 import { findResolution } from '../../db/tasks/resolutions.ts';
 import { listAttemptDetails } from '../../db/tasks/attempt-details.ts';
 import { listTasks } from '../../db/tasks/list-tasks.ts';
@@ -89,7 +89,7 @@ const show = action({
   async run(deps, { id: taskId }, actor) {
     const task = await knownTask(deps.db, taskId);
     // Reading a prompt is recorded in the audit log, as a change is.
-    await recordLook(deps.db, { actor, action: 'tasks.show', subject: taskId });
+    await recordAudit(deps.db, { actor, action: 'tasks.show', subject: taskId, before: null, after: null });
     const attempts = await listAttemptDetails(deps.db, taskId);
     const resolution = await findResolution(deps.db, taskId);
     const keptResults = await readKeptResults(deps, taskId);

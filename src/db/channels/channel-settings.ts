@@ -1,7 +1,8 @@
-import { LockMode, raw, type EntityManager } from '@mikro-orm/postgresql';
-import type { Database, Statements } from '../database.ts';
+import { LockMode, raw, type InferEntity } from '@mikro-orm/postgresql';
+import type { Database } from '../database.ts';
 import { Channel } from '../entities/channel.ts';
 import { ChannelHealth } from '../entities/channel-health.ts';
+import { changesOf, recordAudit } from '../operators/audit.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
 /** Why a channel, or one of its models, is not available or needs an operator. */
@@ -67,58 +68,96 @@ export interface ChannelRecord {
   listCheck?: boolean;
 }
 
-/** Adds a channel; false if its name is taken. */
-export async function insertChannel(inside: Statements, channelId: string, given: ChannelRecord): Promise<boolean> {
-  return inside.returnsRow(
-    'operator-add-channel',
-    `insert into channel (id, name, adapter, base_url, credential, groups, priority, weight, list_check)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (name) do nothing returning id`,
-    [
-      ...[channelId, given.name, given.adapter, given.baseUrl, given.credential, given.groups],
-      ...[given.priority, given.weight, given.listCheck ?? true],
-    ],
-  );
+/** Adds a channel, whose credential is sealed; false if its name is taken. */
+export const insertChannel = (
+  database: Database,
+  { channelId, actor, ...given }: ChannelRecord & { channelId: string; actor: string },
+): Promise<boolean> =>
+  database.transaction('begin', async (query, inside) => {
+    const rows = await query(
+      'operator-add-channel',
+      `insert into channel (id, name, adapter, base_url, credential, groups, priority, weight, list_check)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (name) do nothing returning id`,
+      [
+        ...[channelId, given.name, given.adapter, given.baseUrl, given.credential, given.groups],
+        ...[given.priority, given.weight, given.listCheck ?? true],
+      ],
+    );
+    if (rows.length === 0) return false;
+    const { credential: _sealed, ...after } = given;
+    await recordAudit(inside, { actor, action: 'channels.add', subject: channelId, before: null, after });
+    return true;
+  });
+
+/** The id and the base URL of the channel of this name; null if there is none. */
+export async function findChannelNamed(
+  database: Database,
+  name: string,
+): Promise<{ channelId: string; baseUrl: string } | null> {
+  const row = await (await database.entities()).findOne(Channel, { name });
+  return row && { channelId: row.id, baseUrl: row.baseUrl };
 }
 
 // A call runs while the credits of its request are held. An attempt whose task was ended from outside never gets an outcome.
-const runningCall = `select 1 from hold h where h.channel_id = ?
+const runningCall = `select 1 as found from hold h where h.channel_id = $1
                      union all
                      select 1 from hold h join attempt a on a.request_id = h.id
-                     where a.channel_id = ? and a.outcome is null limit 1`;
+                     where a.channel_id = $1 and a.outcome is null limit 1`;
+
+interface ChannelChange {
+  /** The id or the name. */
+  channel: string;
+  changes: Partial<ChannelRecord>;
+  /** Seals a new credential for the row. */
+  seal: (credential: string, channelId: string) => string;
+  /** Whether the circuit breaker of the channel is reset. */
+  forgetHealth: boolean;
+  actor: string;
+}
 
 /**
- * Changes the given settings of a channel, named by id or name, under its lock. `forgetHealth` resets its breaker. `busy`: the adapter
- * cannot be changed while calls run, because another adapter could not read their references.
+ * Changes the given settings of a channel, named by id or name, under its lock. `busy`: the adapter cannot be changed while calls run,
+ * because another adapter could not read their references.
  */
-export async function updateChannel(
-  em: EntityManager,
-  channel: string,
-  change: (channelId: string) => Partial<ChannelRecord>,
-  { forgetHealth }: { forgetHealth: boolean },
-): Promise<{ channelId: string; before: ChannelRecord; after: ChannelRecord } | 'unknown' | 'name_taken' | 'busy'> {
-  const row = await em.findOne(
-    Channel,
-    { $or: [{ id: channel }, { name: channel }] },
-    { lockMode: LockMode.PESSIMISTIC_WRITE },
-  );
-  if (!row) return 'unknown';
-  const record = (): ChannelRecord => {
-    const { name, adapter, baseUrl, credential, groups, priority, weight, listCheck } = row;
-    return { name, adapter, baseUrl, credential, groups, priority, weight, listCheck };
-  };
-  const before = record();
-  const given = change(row.id);
-  if (given.name !== undefined && given.name !== before.name && (await em.findOne(Channel, { name: given.name })))
-    return 'name_taken';
-  const isOtherAdapter = given.adapter !== undefined && given.adapter !== before.adapter;
-  if (isOtherAdapter && (await em.execute<unknown[]>(runningCall, [row.id, row.id])).length > 0) return 'busy';
-  em.assign(row, { ...given, updatedAt: new Date() });
-  if (forgetHealth) await em.nativeDelete(ChannelHealth, { channelId: row.id });
-  if (forgetHealth || given.listCheck === false) {
-    await em.execute('delete from channel_mapping_state where channel_id = ?', [row.id]);
-    await em.nativeUpdate(ChannelHealth, { channelId: row.id, alarm: 'unlisted' }, { alarm: null, alarmAt: null });
-  }
-  return { channelId: row.id, before, after: record() };
+export const updateChannel = (
+  database: Database,
+  { channel, changes, seal, forgetHealth, actor }: ChannelChange,
+): Promise<{ channelId: string; after: ChannelRecord } | 'unknown' | 'name_taken' | 'busy'> =>
+  database.transaction('begin', async (_query, inside) => {
+    const em = await inside.entities();
+    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
+    const row = await em.findOne(Channel, { $or: [{ id: channel }, { name: channel }] }, lock);
+    if (!row) return 'unknown';
+    const { id: channelId } = row;
+    const before = recordOf(row);
+    const { credential, ...given } = changes;
+    if (given.name !== undefined && given.name !== before.name && (await em.findOne(Channel, { name: given.name })))
+      return 'name_taken';
+    const isOtherAdapter = given.adapter !== undefined && given.adapter !== before.adapter;
+    if (isOtherAdapter && (await inside.returnsRow('running-call-of-channel', runningCall, [channelId]))) return 'busy';
+    const sealed = credential === undefined ? {} : { credential: seal(credential, channelId) };
+    em.assign(row, { ...given, ...sealed, updatedAt: new Date() });
+    await em.flush();
+    if (forgetHealth) await em.nativeDelete(ChannelHealth, { channelId });
+    if (forgetHealth || given.listCheck === false) {
+      await inside.query('forget-mapping-states', 'delete from channel_mapping_state where channel_id = $1', [
+        channelId,
+      ]);
+      await em.nativeUpdate(ChannelHealth, { channelId, alarm: 'unlisted' }, { alarm: null, alarmAt: null });
+    }
+    const after = recordOf(row);
+    const changed = changesOf(given, before, after);
+    await recordAudit(inside, {
+      ...{ actor, action: 'channels.set', subject: channelId },
+      before: { ...changed.before, ...(credential !== undefined && { credential: 'the earlier one' }) },
+      after: { ...changed.after, ...(credential !== undefined && { credential: 'a new one' }) },
+    });
+    return { channelId, after };
+  });
+
+function recordOf(row: InferEntity<typeof Channel>): ChannelRecord {
+  const { name, adapter, baseUrl, credential, groups, priority, weight, listCheck } = row;
+  return { name, adapter, baseUrl, credential, groups, priority, weight, listCheck };
 }
 
 /** Adds the groups that a channel lacks. */
@@ -133,14 +172,23 @@ export async function joinGroups(database: Database, channelId: string, groups: 
 }
 
 /** Enables or disables a channel, named by id or name, for new attempts; null if there is none. */
-export async function switchChannel(
-  em: EntityManager,
-  channel: string,
-  enabled: boolean,
-): Promise<{ channelId: string; name: string; changed: boolean } | null> {
-  const named = { $or: [{ id: channel }, { name: channel }] };
-  const updatedAt = raw<Date>('clock_timestamp()');
-  const changed = await em.nativeUpdate(Channel, { ...named, enabled: { $ne: enabled } }, { enabled, updatedAt });
-  const row = await em.findOne(Channel, named);
-  return row && { channelId: row.id, name: row.name, changed: changed > 0 };
-}
+export const switchChannel = (
+  database: Database,
+  { channel, enabled, actor }: { channel: string; enabled: boolean; actor: string },
+): Promise<{ channelId: string; name: string; changed: boolean } | null> =>
+  database.transaction('begin', async (_query, inside) => {
+    const em = await inside.entities();
+    const named = { $or: [{ id: channel }, { name: channel }] };
+    const updatedAt = raw<Date>('clock_timestamp()');
+    const changed = await em.nativeUpdate(Channel, { ...named, enabled: !enabled }, { enabled, updatedAt });
+    const row = await em.findOne(Channel, named);
+    if (row && changed > 0) {
+      await recordAudit(inside, {
+        ...{ actor, action: enabled ? 'channels.enable' : 'channels.disable', subject: row.id },
+        before: { enabled: !enabled },
+        after: { enabled },
+        detail: { name: row.name },
+      });
+    }
+    return row && { channelId: row.id, name: row.name, changed: changed > 0 };
+  });

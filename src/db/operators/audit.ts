@@ -1,41 +1,29 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
-import { Statements, toColumns } from '../database.ts';
+import { toColumns, type Statements } from '../database.ts';
 
 /** A change that an operator made, for the audit log. It has ids and settings, never a secret. */
 export interface AuditedChange {
   actor: string;
   action: string;
   subject: string;
-  /** What the change changed, as it was. Null if it created something. */
+  /** What the change changed, as it was. Null if it created something, and for a look at a secret or at a client's content. */
   before: object | null;
-  /** The same as it is now. Null if it was removed. */
+  /** The same as it is now. Null if it was removed, and for a look. */
   after: object | null;
   /** What else is worth knowing, such as the reference of a payment. */
   detail?: object;
 }
 
-/**
- * Records a change that an operator made. Call it in the transaction of the change, on its statements or its entities, so that
- * neither exists without the other.
- */
-export const recordAudit = (inside: Statements | EntityManager, change: AuditedChange): Promise<void> =>
-  insertEntry(inside, change);
-
-/** Records that an operator looked at a secret or at a client's content. */
-export const recordLook = (
-  inside: Statements | EntityManager,
-  look: Pick<AuditedChange, 'actor' | 'action' | 'subject'>,
-): Promise<void> => insertEntry(inside, { ...look, before: null, after: null });
-
-async function insertEntry(
-  inside: Statements | EntityManager,
+/** Records what an operator did. A change is recorded in its own transaction, so that neither exists without the other. */
+export async function recordAudit(
+  inside: Statements,
   { actor, action, subject, before, after, detail = {} }: AuditedChange,
 ): Promise<void> {
-  const values = [actor, action, subject, jsonOf(before), jsonOf(after), jsonOf(detail)];
-  const insertInto = 'insert into audit_entry (actor, action, subject, before, after, detail) values';
-  if (inside instanceof Statements) {
-    await inside.query('record-audit', `${insertInto} ($1, $2, $3, $4::jsonb, $5::jsonb, $6::jsonb)`, values);
-  } else await inside.execute(`${insertInto} (?, ?, ?, ?::jsonb, ?::jsonb, ?::jsonb)`, values);
+  await inside.query(
+    'record-audit',
+    `insert into audit_entry (actor, action, subject, before, after, detail)
+     values ($1, $2, $3, $4::jsonb, $5::jsonb, $6::jsonb)`,
+    [actor, action, subject, jsonOf(before), jsonOf(after), jsonOf(detail)],
+  );
 }
 
 /** Under the names of the columns. */

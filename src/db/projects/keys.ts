@@ -1,9 +1,13 @@
-import { LockMode, raw, type EntityManager } from '@mikro-orm/postgresql';
+import { LockMode, raw, type InferEntity } from '@mikro-orm/postgresql';
 import type { Page, PageRequest } from '../../domain/page.ts';
 import type { Scope } from '../../domain/projects/scope.ts';
-import type { Database } from '../database.ts';
+import type { Database, Transaction } from '../database.ts';
 import { ApiKey } from '../entities/api-key.ts';
+import { ApiKeySecret } from '../entities/api-key-secret.ts';
+import { Project } from '../entities/project.ts';
+import { changesOf, recordAudit } from '../operators/audit.ts';
 import { byTime, operatorPageText, pageOfRows, type ListOrder, type Positioned } from '../time-order.ts';
+import type { NewKeySecret } from './key-secrets.ts';
 import { isOfPlayground } from './playground-keys.ts';
 import { positionOf } from '../time-position-sql.ts';
 import { unixSeconds } from '../unix-seconds.ts';
@@ -79,22 +83,6 @@ export async function listKeys(
 const stateOfKey = `case when k.revoked_at is not null then 'revoked' when k.expires_at <= clock_timestamp() then 'expired'
   else 'active' end`;
 
-/** Marks a key as revoked, once; null if there is no such key. Admission reads the mark, so it takes effect immediately. */
-export async function markKeyRevoked(
-  em: EntityManager,
-  keyId: string,
-): Promise<{ projectId: string; revokedAt: Date; changed: boolean } | null> {
-  await lockAccountOf(em, keyId);
-  const now = raw<Date>('clock_timestamp()');
-  const marked = await em.nativeUpdate(ApiKey, { id: keyId, revokedAt: null }, { revokedAt: now });
-  const key = await em.findOne(ApiKey, { id: keyId });
-  return key?.revokedAt ? { projectId: key.projectId, revokedAt: key.revokedAt, changed: marked > 0 } : null;
-}
-
-/** Waits for the admissions that have read the key, so that those after this transaction find it changed. */
-const lockAccountOf = (em: EntityManager, keyId: string): Promise<unknown> =>
-  em.execute('select lock_accounts(array(select project_id from api_key where id = ?))', [keyId]);
-
 /** The settings of a key that an operator may change; null means no limit. */
 export interface KeyLimits {
   name: string;
@@ -111,35 +99,93 @@ export interface KeyLimits {
   expiresAt: Date | null;
 }
 
-/** Changes the given settings of a key under its lock. Spent and reserved credits do not change. */
-export async function updateKeyLimits(
-  em: EntityManager,
-  keyId: string,
-  given: Partial<KeyLimits>,
-): Promise<{ before: KeyLimits; after: KeyLimits } | 'unknown' | 'revoked' | 'playground'> {
-  await lockAccountOf(em, keyId);
-  const key = await em.findOne(ApiKey, { id: keyId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
-  if (!key) return 'unknown';
-  if (key.revokedAt) return 'revoked';
-  const [row] = await em.execute<{ found: boolean }[]>(
-    `select ${isOfPlayground} as found from api_key k where k.id = ?`,
-    [keyId],
-  );
-  if (row?.found) return 'playground';
-  const limits = (): KeyLimits => ({
-    name: key.name,
-    metadata: key.metadata,
-    scopes: key.scopes,
-    ipRanges: key.ipRanges ?? null,
-    models: key.models ?? null,
-    rpm: key.rpm ?? null,
-    budget: key.budget ?? null,
-    budgetDaily: key.budgetDaily ?? null,
-    budgetMonthly: key.budgetMonthly ?? null,
-    inFlightMax: key.inFlightMax ?? null,
-    expiresAt: key.expiresAt ?? null,
+export type NewKey = Partial<KeyLimits> &
+  Pick<KeyLimits, 'metadata' | 'scopes' | 'rpm' | 'inFlightMax'> & { keyId: string; projectId: string };
+
+/** Adds a key with its secret; false if there is no such project. */
+export const insertKey = (
+  database: Database,
+  { keyId, secret, actor, ...given }: NewKey & { secret: NewKeySecret; actor: string },
+): Promise<boolean> =>
+  database.transaction('begin', async (_query, inside) => {
+    const em = await inside.entities();
+    if ((await em.count(Project, { id: given.projectId })) === 0) return false;
+    em.create(ApiKey, { id: keyId, ...given });
+    await em.flush();
+    em.create(ApiKeySecret, { keyId, ...secret });
+    await recordAudit(inside, { actor, action: 'keys.create', subject: keyId, before: null, after: given });
+    return true;
   });
-  const before = limits();
-  em.assign(key, given);
-  return { before, after: limits() };
-}
+
+/**
+ * Marks a key as revoked, once; null if there is no such key. Admission reads the mark, so it takes effect immediately. `revokedAt` is in
+ * unix seconds.
+ */
+export const markKeyRevoked = (
+  database: Database,
+  { keyId, actor }: { keyId: string; actor: string },
+): Promise<{ revokedAt: number; changed: boolean } | null> =>
+  database.transaction('begin', async (_query, inside) => {
+    await lockAccountOf(inside, keyId);
+    const em = await inside.entities();
+    const now = raw<Date>('clock_timestamp()');
+    const marked = await em.nativeUpdate(ApiKey, { id: keyId, revokedAt: null }, { revokedAt: now });
+    const key = await em.findOne(ApiKey, { id: keyId });
+    if (!key?.revokedAt) return null;
+    if (marked > 0) {
+      await recordAudit(inside, {
+        ...{ actor, action: 'keys.revoke', subject: keyId },
+        before: { revokedAt: null },
+        after: { revokedAt: key.revokedAt },
+        detail: { projectId: key.projectId },
+      });
+    }
+    return { revokedAt: Math.floor(key.revokedAt.getTime() / 1_000), changed: marked > 0 };
+  });
+
+/** Waits for the admissions that have read the key, so that those after this transaction find it changed. */
+const lockAccountOf = (inside: Transaction, keyId: string): Promise<unknown> =>
+  inside.query('lock-account-of-key', 'select lock_accounts(array(select project_id from api_key where id = $1))', [
+    keyId,
+  ]);
+
+/** Changes the given settings of a key under its lock. Spent and reserved credits do not change. */
+export const updateKeyLimits = (
+  database: Database,
+  { keyId, changes, actor }: { keyId: string; changes: Partial<KeyLimits>; actor: string },
+): Promise<{ before: KeyLimits; after: KeyLimits } | 'unknown' | 'revoked' | 'playground'> =>
+  database.transaction('begin', async (_query, inside) => {
+    await lockAccountOf(inside, keyId);
+    const em = await inside.entities();
+    const key = await em.findOne(ApiKey, { id: keyId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    if (!key) return 'unknown';
+    if (key.revokedAt) return 'revoked';
+    const row = await inside.first<{ found: boolean }>(
+      'is-key-of-playground',
+      `select ${isOfPlayground} as found from api_key k where k.id = $1`,
+      [keyId],
+    );
+    if (row?.found) return 'playground';
+    const before = limitsOf(key);
+    em.assign(key, changes);
+    const after = limitsOf(key);
+    await recordAudit(inside, {
+      ...{ actor, action: 'keys.set', subject: keyId },
+      ...changesOf(changes, before, after),
+    });
+    return { before, after };
+  });
+
+const limitsOf = (key: InferEntity<typeof ApiKey>): KeyLimits => ({
+  name: key.name,
+  metadata: key.metadata,
+  scopes: key.scopes,
+  ipRanges: key.ipRanges ?? null,
+  models: key.models ?? null,
+  rpm: key.rpm ?? null,
+  budget: key.budget ?? null,
+  budgetDaily: key.budgetDaily ?? null,
+  budgetMonthly: key.budgetMonthly ?? null,
+  inFlightMax: key.inFlightMax ?? null,
+  expiresAt: key.expiresAt ?? null,
+});

@@ -1,7 +1,8 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Page, PageRequest } from '../../domain/page.ts';
 import type { Database } from '../database.ts';
+import { CreditAccount } from '../entities/credit-account.ts';
 import { Project } from '../entities/project.ts';
+import { recordAudit } from '../operators/audit.ts';
 import { byTime, operatorPageText, pageOfRows, type ListOrder, type Positioned } from '../time-order.ts';
 import { positionOf } from '../time-position-sql.ts';
 
@@ -33,9 +34,40 @@ export async function listProjects(
   return pageOfRows(rows, limit);
 }
 
+/** Adds a project with an empty account. Its callback secret is sealed. */
+export const insertProject = (
+  database: Database,
+  {
+    projectId,
+    name,
+    callbackSecret,
+    actor,
+  }: { projectId: string; name: string; callbackSecret: string; actor: string },
+): Promise<void> =>
+  database.transaction('begin', async (_query, inside) => {
+    const em = await inside.entities();
+    em.create(CreditAccount, { project: em.create(Project, { id: projectId, name, callbackSecret }) });
+    const after = { name, status: 'active' };
+    await recordAudit(inside, { actor, action: 'projects.create', subject: projectId, before: null, after });
+  });
+
+export const projectExists = async (database: Database, projectId: string): Promise<boolean> =>
+  (await (await database.entities()).count(Project, { id: projectId })) > 0;
+
 /** Enables or disables a project; false if it had that status already, null if there is no such project. */
-export async function switchProject(em: EntityManager, projectId: string, enabled: boolean): Promise<boolean | null> {
-  const status = enabled ? 'active' : 'disabled';
-  const changed = await em.nativeUpdate(Project, { id: projectId, status: { $ne: status } }, { status });
-  return changed > 0 || ((await em.count(Project, { id: projectId })) > 0 ? false : null);
-}
+export const switchProject = (
+  database: Database,
+  { projectId, enabled, actor }: { projectId: string; enabled: boolean; actor: string },
+): Promise<boolean | null> =>
+  database.transaction('begin', async (_query, inside) => {
+    const em = await inside.entities();
+    const [before, after] = enabled ? (['disabled', 'active'] as const) : (['active', 'disabled'] as const);
+    const changed = await em.nativeUpdate(Project, { id: projectId, status: before }, { status: after });
+    if (changed === 0) return (await em.count(Project, { id: projectId })) > 0 ? false : null;
+    await recordAudit(inside, {
+      ...{ actor, action: enabled ? 'projects.enable' : 'projects.disable', subject: projectId },
+      before: { status: before },
+      after: { status: after },
+    });
+    return true;
+  });

@@ -30,6 +30,6 @@ export async function insertResolution(
 
 /** The recorded resolution of a task; null if there is none. */
 export async function findResolution(database: Database, taskId: string): Promise<Resolution | null> {
-  const row = await (await database.orm()).em.fork().findOne(TaskResolution, { taskId });
+  const row = await (await database.entities()).findOne(TaskResolution, { taskId });
   return row && { outcome: row.outcome, reference: row.reference };
 }

@@ -1,4 +1,3 @@
-import { recordAudit } from '../../db/operators/audit.ts';
 import { insertChannel, type ChannelRecord } from '../../db/channels/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
 import { newId } from '../../platform/crypto/ids.ts';
@@ -11,13 +10,8 @@ export async function addChannel(
   { actor, ...given }: ChannelRecord & { actor: string },
 ): Promise<{ channelId: string }> {
   const channelId = newId('chn');
-  const { credential, ...shown } = given;
-  const sealed = sealer.seal(credential, credentialContext(channelId));
-  await db.transaction('begin', async (_query, inside) => {
-    if (!(await insertChannel(inside, channelId, { ...shown, credential: sealed }))) {
-      throw new OperatorError(`A channel named ${given.name} already exists. \`channels set\` changes it.`);
-    }
-    await recordAudit(inside, { actor, action: 'channels.add', subject: channelId, before: null, after: shown });
-  });
+  const credential = sealer.seal(given.credential, credentialContext(channelId));
+  if (!(await insertChannel(db, { ...given, channelId, credential, actor })))
+    throw new OperatorError(`A channel named ${given.name} already exists. \`channels set\` changes it.`);
   return { channelId };
 }

@@ -1,5 +1,4 @@
-import type { ChannelRecord } from '../../db/channels/channel-settings.ts';
-import { Channel } from '../../db/entities/channel.ts';
+import { findChannelNamed, type ChannelRecord } from '../../db/channels/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
 import { addChannel } from './add-channel.ts';
 import { setChannel } from './set-channel.ts';
@@ -9,10 +8,10 @@ export async function ensureChannel(
   deps: Pick<Deps, 'db' | 'sealer'>,
   given: ChannelRecord & { actor: string },
 ): Promise<{ channelId: string; created: boolean }> {
-  const em = (await deps.db.orm()).em.fork();
-  const existing = await em.findOne(Channel, { name: given.name });
+  const existing = await findChannelNamed(deps.db, given.name);
   if (!existing) return { ...(await addChannel(deps, given)), created: true };
+  const { channelId } = existing;
   const { baseUrl, actor } = given;
-  if (existing.baseUrl !== baseUrl) await setChannel(deps, { channel: existing.id, changes: { baseUrl }, actor });
-  return { channelId: existing.id, created: false };
+  if (existing.baseUrl !== baseUrl) await setChannel(deps, { channel: channelId, changes: { baseUrl }, actor });
+  return { channelId, created: false };
 }

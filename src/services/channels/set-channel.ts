@@ -1,4 +1,3 @@
-import { changesOf, recordAudit } from '../../db/operators/audit.ts';
 import { updateChannel, type ChannelRecord } from '../../db/channels/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError, UnknownToOperator } from '../operator-error.ts';
@@ -14,22 +13,11 @@ export async function setChannel(
   { channel, changes, actor }: { channel: string; changes: Partial<ChannelRecord>; actor: string },
 ) {
   if (Object.keys(changes).length === 0) throw new OperatorError('Nothing to change: name at least one setting.');
-  const { credential, ...given } = changes;
-  const change = (channelId: string) => ({
-    ...given,
-    ...(credential !== undefined && { credential: sealer.seal(credential, credentialContext(channelId)) }),
-  });
-  const forgetHealth = credential !== undefined || 'baseUrl' in given || 'adapter' in given;
-  const updated = await db.entities(async (em) => {
-    const result = await updateChannel(em, channel, change, { forgetHealth });
-    if (typeof result === 'string') return result;
-    const { before, after } = changesOf(given, result.before, result.after);
-    await recordAudit(em, {
-      ...{ actor, action: 'channels.set', subject: result.channelId },
-      before: { ...before, ...(credential !== undefined && { credential: 'the earlier one' }) },
-      after: { ...after, ...(credential !== undefined && { credential: 'a new one' }) },
-    });
-    return result;
+  const { credential } = changes;
+  const updated = await updateChannel(db, {
+    ...{ channel, changes, actor },
+    seal: (given, channelId) => sealer.seal(given, credentialContext(channelId)),
+    forgetHealth: credential !== undefined || 'baseUrl' in changes || 'adapter' in changes,
   });
   if (updated === 'unknown') throw new UnknownToOperator(`There is no channel ${channel}.`);
   if (updated === 'name_taken') throw new OperatorError(`A channel named ${String(changes.name)} already exists.`);

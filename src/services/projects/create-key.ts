@@ -1,8 +1,4 @@
-import { recordAudit } from '../../db/operators/audit.ts';
-import { ApiKey } from '../../db/entities/api-key.ts';
-import { ApiKeySecret } from '../../db/entities/api-key-secret.ts';
-import { Project } from '../../db/entities/project.ts';
-import type { KeyLimits } from '../../db/projects/keys.ts';
+import { insertKey, type KeyLimits } from '../../db/projects/keys.ts';
 import type { Deps } from '../../deps.ts';
 import { generateApiKey } from '../../platform/crypto/api-key.ts';
 import { newId } from '../../platform/crypto/ids.ts';
@@ -24,16 +20,11 @@ export async function createKey(
     scopes = [...everyScope],
     metadata = {},
   } = given;
-  const limited = { ...given, metadata, scopes, rpm, inFlightMax };
   const keyId = newId('key');
   const apiKey = generateApiKey();
-  await db.entities(async (em) => {
-    if (!(await em.findOne(Project, { id: given.projectId })))
-      throw new UnknownToOperator(`There is no project ${given.projectId}.`);
-    em.create(ApiKey, { id: keyId, ...limited });
-    await em.flush();
-    em.create(ApiKeySecret, { keyId, ...newSecretRow(config.secrets, apiKey) });
-    await recordAudit(em, { actor, action: 'keys.create', subject: keyId, before: null, after: limited });
-  });
+  const secret = newSecretRow(config.secrets, apiKey);
+  const limits = { ...given, metadata, scopes, rpm, inFlightMax };
+  if (!(await insertKey(db, { keyId, ...limits, secret, actor })))
+    throw new UnknownToOperator(`There is no project ${given.projectId}.`);
   return { keyId, apiKey };
 }

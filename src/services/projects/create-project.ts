@@ -1,6 +1,4 @@
-import { recordAudit } from '../../db/operators/audit.ts';
-import { CreditAccount } from '../../db/entities/credit-account.ts';
-import { Project } from '../../db/entities/project.ts';
+import { insertProject } from '../../db/projects/projects.ts';
 import type { Deps } from '../../deps.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { callbackSecretContext, newWebhookSecret } from './callback-secret.ts';
@@ -12,15 +10,7 @@ export async function createProject(
 ) {
   const projectId = newId('prj');
   const webhookSecret = newWebhookSecret();
-  await db.entities(async (em) => {
-    const project = em.create(Project, {
-      id: projectId,
-      name,
-      callbackSecret: sealer.seal(webhookSecret, callbackSecretContext(projectId)),
-    });
-    em.create(CreditAccount, { project });
-    const after = { name, status: 'active' };
-    await recordAudit(em, { actor, action: 'projects.create', subject: projectId, before: null, after });
-  });
+  const callbackSecret = sealer.seal(webhookSecret, callbackSecretContext(projectId));
+  await insertProject(db, { projectId, name, callbackSecret, actor });
   return { projectId, webhookSecret };
 }

@@ -1,4 +1,3 @@
-import { changesOf, recordAudit } from '../../db/operators/audit.ts';
 import { updateKeyLimits, type KeyLimits } from '../../db/projects/keys.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError, UnknownToOperator } from '../operator-error.ts';
@@ -14,13 +13,7 @@ export async function setKey(
   { keyId, changes, actor }: { keyId: string; changes: Partial<KeyLimits>; actor: string },
 ): Promise<KeyLimits> {
   if (Object.keys(changes).length === 0) throw new OperatorError('Nothing to change: name at least one setting.');
-  const updated = await db.entities(async (em) => {
-    const result = await updateKeyLimits(em, keyId, changes);
-    if (typeof result === 'string') return result;
-    const changed = changesOf(changes, result.before, result.after);
-    await recordAudit(em, { actor, action: 'keys.set', subject: keyId, ...changed });
-    return result;
-  });
+  const updated = await updateKeyLimits(db, { keyId, changes, actor });
   if (updated === 'unknown') throw new UnknownToOperator(`There is no key ${keyId}.`);
   if (updated === 'revoked') throw new OperatorError(`${keyId} has been revoked permanently. Create another key.`);
   if (updated === 'playground') throw new PlaygroundKeyRefusal(keyId);

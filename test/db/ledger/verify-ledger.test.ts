@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Database } from '../../../src/db/database.ts';
+import type { Database, Statements } from '../../../src/db/database.ts';
 import { verifyLedger } from '../../../src/db/ledger/verify-ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { admitted, attemptEndedOk, newTask, openBook, openLedger, rowsOf, run, taskEnd } from '../books.ts';
@@ -38,7 +38,7 @@ async function inVain(work: (db: Database) => Promise<void>): Promise<void> {
   const changing = db.transaction('begin', async (query, inside) => {
     // The transaction that `verifyLedger` begins is this one.
     const transaction: Database['transaction'] = (_begin, verify) => verify(query, inside);
-    await work(Object.assign(inside, { transaction }) as Database);
+    await work(Object.assign(inside as Statements, { transaction }) as Database);
     throw rolledBack;
   });
   await expect(changing).rejects.toBe(rolledBack);

@@ -29,7 +29,6 @@ beforeAll(async () => {
   const patient = new URL(scratch.url);
   patient.searchParams.set('options', '-c lock_timeout=30000 -c statement_timeout=30000');
   db = await scratch.open({ via: patient.href });
-  await (await db.orm()).em.getConnection().execute(`set lock_timeout = '30s'`);
   other = await scratch.open({ via: patient.href });
   ledger = openLedger(db);
   book = await openBook(db, { credits: 1_000 });
@@ -240,9 +239,10 @@ describe('beginning an attempt', () => {
       const values = [newId('att'), taskId, channelId, 'fence', 'fal'];
       expect(await query<{ fresh: boolean }>('', beginning, values)).toEqual([{ fresh: true }]);
       expect(await setChannelEnabled({ db }, { channel: channelId, enabled: false, actor: 'test' })).toBeTruthy();
-      const changing = db.entities((em) =>
-        updateChannel(em, channelId, () => ({ adapter: 'kling' }), { forgetHealth: true }),
-      );
+      const changing = updateChannel(db, {
+        ...{ channel: channelId, changes: { adapter: 'kling' }, actor: 'test' },
+        ...{ seal: (credential) => credential, forgetHealth: true },
+      });
       await waitsForLock('%for update%');
       return { changing };
     });
