@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { buildConsole } from '../scripts/build-console.mjs';
 import { createAdminToken } from '../src/services/admin/create-admin-token.ts';
-import { loadConfig } from '../src/config/load-config.ts';
+import { testConfig } from '../test/support/test-config.ts';
 import type { Database } from '../src/db/database.ts';
 import { snakeCase } from '../src/admin/input.ts';
 import { startBrowser } from '../test/console/browser.ts';
@@ -65,7 +65,7 @@ export async function benchAdmin(): Promise<void> {
       history.project,
       reader.keyId,
     ]);
-    const deps = { db: gateway.database, config: loadConfig(gateway.env) };
+    const deps = { db: gateway.database, config: testConfig(gateway.env) };
     const { token } = await createAdminToken(deps, { role: 'owner', name: 'bench', expiresAt: null, actor: 'bench' });
 
     const results = [

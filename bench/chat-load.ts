@@ -1,5 +1,5 @@
 import { ensureChannel } from '../src/services/channels/ensure-channel.ts';
-import { loadConfig } from '../src/config/load-config.ts';
+import { testConfig } from '../test/support/test-config.ts';
 import { createSealer } from '../src/platform/crypto/seal.ts';
 import type { Gateway } from '../test/support/gateway.ts';
 import type { Part } from './start-part.ts';
@@ -25,7 +25,7 @@ export const chatHeaders = (keys: readonly string[], n: number): Record<string, 
 /** Adds a channel to the mock upstream, which all chats take first. */
 export async function addChatChannel(gateway: Gateway, upstream: Part): Promise<void> {
   await ensureChannel(
-    { db: gateway.database, sealer: createSealer(loadConfig(gateway.env).secrets.masterKeys) },
+    { db: gateway.database, sealer: createSealer(testConfig(gateway.env).secrets.masterKeys) },
     {
       name: 'mock',
       adapter: 'openai',

@@ -2,22 +2,39 @@ import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
 import { withSecretFiles } from './secret-files.ts';
 import { serverSettings } from './server-settings.ts';
-import { environmentNames } from './setting.ts';
+import { environmentNames, fixedNames } from './setting.ts';
 import { workSettings } from './work-settings.ts';
 
 export { ConfigError };
 
 const groups = { ...serverSettings, ...workSettings };
 
-/** Every setting with its place in `Config`, its environment variable and what it is for. */
-export const settings = Object.entries<z.ZodObject<Record<string, z.ZodType>>>(groups).flatMap(([group, { shape }]) =>
+const declared = Object.entries<z.ZodObject<Record<string, z.ZodType>>>(groups).flatMap(([group, { shape }]) =>
   Object.entries(shape).map(([key, schema]) => {
-    const name = environmentNames.get(schema)?.name;
+    const fixedName = fixedNames.get(schema)?.name;
+    const name = fixedName ?? environmentNames.get(schema)?.name;
     const purpose = schema.description;
     if (!name || !purpose) throw new Error(`${group}.${key} is declared without an environment variable or a purpose`);
-    return { group, key, schema, name, purpose };
+    return { group, key, schema, name, purpose, isFixed: fixedName !== undefined };
   }),
 );
+
+/** Every setting with its group and key in `Config`, its environment variable and what it is for. */
+export const settings = declared.filter(({ isFixed }) => !isFixed);
+
+/** The variables of this environment that were settings up to 0.2.0 and are ignored now, except those that a test has tuned. */
+export const ignoredSettings = (environment: Record<string, string | undefined>): string[] =>
+  declared
+    .filter(({ name, isFixed }) => isFixed && Boolean(environment[name]) && tuned[name] === undefined)
+    .map(({ name }) => name);
+
+/** The fixed numbers that a test has changed, by name. */
+let tuned: Record<string, string | undefined> = {};
+
+/** For tests: the fixed numbers of later `loadConfig` calls in this process, by the names of the settings that they once were. */
+export function tune(numbers: Record<string, string | undefined>): void {
+  tuned = numbers;
+}
 
 /** For the answer to a submit: its results are copied and the end of the attempt is written. */
 const AFTER_SUBMIT_SECONDS = 15;
@@ -25,7 +42,7 @@ const AFTER_SUBMIT_SECONDS = 15;
 const Environment = z.object(groups).superRefine((config, context) => {
   const refuse = (group: string, key: string, message: string) =>
     context.addIssue({ code: 'custom', path: [group, key], message });
-  const { alarms, attempts, callbacks, development, egress, files, oidc, temporal, worker } = config;
+  const { alarms, attempts, development, egress, files, oidc, temporal, worker } = config;
   // Production never has a sandbox, so a left-over crash point or open address range cannot do harm there.
   const developmentOnly = 'is for development only and requires SANDBOX_URL';
   if (development.sandboxUrl === '') {
@@ -36,13 +53,6 @@ const Environment = z.object(groups).superRefine((config, context) => {
     for (const key of ['s3Bucket', 's3AccessKeyId', 's3SecretAccessKey'] as const) {
       if (files[key] === '') refuse('files', key, 'is required with FILES_DRIVER=s3');
     }
-  }
-  if (callbacks.leaseSeconds <= callbacks.timeoutSeconds) {
-    refuse(
-      'callbacks',
-      'leaseSeconds',
-      'must be longer than CALLBACK_TIMEOUT_SECONDS, otherwise two workers could send the same try',
-    );
   }
   const longestSubmit = Math.max(attempts.submitTimeoutSeconds, attempts.synchronousTimeoutSeconds);
   if (worker.shutdownForceSeconds < longestSubmit + AFTER_SUBMIT_SECONDS) {
@@ -82,14 +92,15 @@ function read<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const env = withSecretFiles(environment);
   const grouped: Record<string, Record<string, string | undefined>> = {};
-  for (const { group, key, name } of settings) {
+  for (const { group, key, name, isFixed } of declared) {
+    const source = isFixed ? tuned : env;
     // Compose files and shells set variables to the empty string, which means the default.
-    (grouped[group] ??= {})[key] = env[name] === '' ? undefined : env[name];
+    (grouped[group] ??= {})[key] = source[name] === '' ? undefined : source[name];
   }
   const parsed = schema.safeParse(grouped);
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map((issue) => {
-    const name = settings.find(({ group, key }) => group === issue.path[0] && key === issue.path[1])?.name ?? '';
+    const name = declared.find(({ group, key }) => group === issue.path[0] && key === issue.path[1])?.name ?? '';
     return issue.code !== 'custom' && !env[name] ? `${name} is required` : `${name} ${issue.message}`;
   });
   throw new ConfigError(lines);

@@ -3,6 +3,7 @@ import { crashPoints, readCrashSetting } from '../platform/crash-point.ts';
 import { isCidr } from '../platform/egress/public-address.ts';
 import {
   databaseUrl,
+  fixed,
   flag,
   httpUrl,
   integer,
@@ -82,7 +83,7 @@ export const serverSettings = {
     statementTimeoutMs: integer('DATABASE_STATEMENT_TIMEOUT_MS', 3_000, { min: 100 }).describe(
       'The database cancels a longer statement. Milliseconds.',
     ),
-    connectTimeoutMs: integer('DATABASE_CONNECT_TIMEOUT_MS', 3_000, { min: 100 }).describe(
+    connectTimeoutMs: fixed('DATABASE_CONNECT_TIMEOUT_MS', 3_000).describe(
       'How long a request waits for a connection. Milliseconds.',
     ),
   }),
@@ -95,7 +96,7 @@ export const serverSettings = {
     ),
     certFile: readableFile('TEMPORAL_TLS_CERT_FILE').describe('Our certificate for mutual TLS, a PEM file.'),
     keyFile: readableFile('TEMPORAL_TLS_KEY_FILE').describe('The private key of that certificate, a PEM file.'),
-    ensureSeconds: integer('TEMPORAL_ENSURE_SECONDS', 60, { min: 1 }).describe(
+    ensureSeconds: fixed('TEMPORAL_ENSURE_SECONDS', 60).describe(
       'How often a worker makes sure that the namespace, the search attributes and the Schedules exist.',
     ),
   }),
@@ -139,10 +140,10 @@ export const serverSettings = {
     bodiesBufferedMaxBytes: integer('BODIES_BUFFERED_MAX_BYTES', 256_000_000, { min: 1_000 }).describe(
       'Bytes of JSON bodies that one API process holds in memory. A request beyond it is 503 `overloaded`.',
     ),
-    headersTimeoutSeconds: seconds('HEADERS_TIMEOUT_SECONDS', 15).describe(
+    headersTimeoutSeconds: fixed('HEADERS_TIMEOUT_SECONDS', 15).describe(
       'How long the headers of a request may take to arrive, else 408.',
     ),
-    requestTimeoutSeconds: seconds('REQUEST_TIMEOUT_SECONDS', 30).describe(
+    requestTimeoutSeconds: fixed('REQUEST_TIMEOUT_SECONDS', 30).describe(
       'How long the JSON body of a request may take to arrive, else 408.',
     ),
     inFlightMax: integer('HTTP_IN_FLIGHT_MAX', 500, { min: 1 }).describe(

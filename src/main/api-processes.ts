@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import type { Config } from '../config/load-config.ts';
 import { createLogger } from '../platform/observe/logger.ts';
 import { pageOfAll, type MetricValues, type Metrics } from '../platform/observe/metrics.ts';
-import { announce, stopOnSignals } from './run-process.ts';
+import { announce, stopOnSignals, warnOfIgnoredSettings } from './run-process.ts';
 import { createSupervisor, type RunningChild } from './processes/supervisor.ts';
 import { alarmOf } from '../domain/operators/alarm.ts';
 
@@ -22,6 +22,7 @@ type Message =
  */
 export async function runApiProcesses({ http, logging }: Pick<Config, 'http' | 'logging'>): Promise<void> {
   const logger = createLogger(logging.level, 'api');
+  warnOfIgnoredSettings(logger);
   cluster.setupPrimary({ stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const supervisor = createSupervisor({ say: (text) => logger.warn(text), onPids: () => undefined });
   const names = Array.from({ length: http.processes }, (_, n) => `api process ${n + 1}`);

@@ -1,5 +1,6 @@
-import { ConfigError, loadConfig, type Config } from '../config/load-config.ts';
+import { ConfigError, ignoredSettings, loadConfig, type Config } from '../config/load-config.ts';
 import { plainMessage } from '../domain/plain-message.ts';
+import type { Logger } from '../platform/observe/logger.ts';
 
 /** Reads the configuration from the environment. If it is invalid, prints the errors and exits with 2. */
 export function configOrExit(): Config {
@@ -10,6 +11,12 @@ export function configOrExit(): Config {
     process.stderr.write(`${error.message}\n`);
     process.exit(2);
   }
+}
+
+/** Logs one warning if the environment has settings of an earlier release that are fixed numbers now. */
+export function warnOfIgnoredSettings(logger: Logger): void {
+  const ignored = ignoredSettings(process.env);
+  if (ignored.length > 0) logger.warn({ ignored }, 'settings of an earlier release are ignored: remove them');
 }
 
 /** Runs a step of the start. If it fails, prints the reason in one sentence and exits with 1. */

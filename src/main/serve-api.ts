@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { createTaskAdmission } from '../services/tasks/create/task-admission.ts';
 import { createDetailRecorder } from '../services/details/detail-recorder.ts';
 import { createStorageGuard } from '../services/files/storage-guard.ts';
@@ -23,13 +24,14 @@ import { createAdminApi } from './admin-api.ts';
 import { buildDeps } from './build-deps.ts';
 import { announceApi, sharedMetrics } from './api-processes.ts';
 import { createInstallationGauges } from './installation-gauges.ts';
-import { configOrExit, doneOrExit, stopOnSignals } from './run-process.ts';
+import { configOrExit, doneOrExit, stopOnSignals, warnOfIgnoredSettings } from './run-process.ts';
 import { statementTraces } from './trace-deps.ts';
 import { alarmOf } from '../domain/operators/alarm.ts';
 
 const config = configOrExit();
 const { deps, tracing, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'api'));
 const { logger, db } = deps;
+if (cluster.isPrimary) warnOfIgnoredSettings(logger);
 await doneOrExit(() => assertSchemaVersion(db));
 
 // Missing partitions must not prevent the start: the detail rows are lost and counted.

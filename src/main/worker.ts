@@ -4,7 +4,7 @@ import { createApp } from '../http/app.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { startHttpServer } from '../http/server/server.ts';
 import { buildDeps } from './build-deps.ts';
-import { announce, configOrExit, doneOrExit, stopOnSignals } from './run-process.ts';
+import { announce, configOrExit, doneOrExit, stopOnSignals, warnOfIgnoredSettings } from './run-process.ts';
 import { startLoops } from './worker-loops.ts';
 import { createWorkers, type Workers } from './temporal-workers.ts';
 import { alarmOf } from '../domain/operators/alarm.ts';
@@ -12,6 +12,7 @@ import { alarmOf } from '../domain/operators/alarm.ts';
 const config = configOrExit();
 const { deps, tracing, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'worker'));
 const { logger, db } = deps;
+warnOfIgnoredSettings(logger);
 await doneOrExit(() => assertSchemaVersion(db));
 
 const temporalAnswersWithinMs = 900;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { ensureChannel } from '../../src/services/channels/ensure-channel.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import { createSealer } from '../../src/platform/crypto/seal.ts';
 import { picture } from '../../packages/sandbox/src/picture.ts';
 import { mediaRoutes } from '../support/api-client.ts';
@@ -45,7 +45,7 @@ beforeAll(async () => {
     `update channel set groups = case when adapter = 'fal' then array['inner'] else array_remove(array_remove(groups, 'inner'), 'chain') end`,
   );
   const { apiKey } = await gateway.project();
-  const config = loadConfig(gateway.env);
+  const config = testConfig(gateway.env);
   await ensureChannel(
     { db: gateway.database, sealer: createSealer(config.secrets.masterKeys) },
     {

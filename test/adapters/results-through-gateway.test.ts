@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { ensureChannel } from '../../src/services/channels/ensure-channel.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import { createSealer } from '../../src/platform/crypto/seal.ts';
 import { clip } from '../../packages/sandbox/src/clip.ts';
 import { mediaRoutes } from '../support/api-client.ts';
@@ -41,7 +41,7 @@ beforeAll(async () => {
     `update channel set enabled = false where adapter = 'runway' returning groups`,
   );
   await ensureChannel(
-    { db: gateway.database, sealer: createSealer(loadConfig(gateway.env).secrets.masterKeys) },
+    { db: gateway.database, sealer: createSealer(testConfig(gateway.env).secrets.masterKeys) },
     {
       ...{ name: 'scripted', adapter: 'runway', baseUrl, credential: 'k', groups },
       ...{ priority: 1, weight: 1, actor: 'test' },

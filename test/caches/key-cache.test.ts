@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createKeyCache } from '../../src/caches/key-cache.ts';
 import { createKey } from '../../src/services/projects/create-key.ts';
 import { createProject } from '../../src/services/projects/create-project.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createSealer } from '../../src/platform/crypto/seal.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -13,7 +13,7 @@ let books: TestDatabase;
 let db: Database;
 let apiKey: string;
 let keyId: string;
-const config = loadConfig({ ...quickSettings, DATABASE_URL: 'postgresql://127.0.0.1/none', EGRESS_ALLOW_CIDRS: '' });
+const config = testConfig({ ...quickSettings, DATABASE_URL: 'postgresql://127.0.0.1/none', EGRESS_ALLOW_CIDRS: '' });
 const { keyPeppers: peppers } = config.secrets;
 beforeAll(async () => {
   books = await createTestDatabase();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createChannelCache, type ChannelCache } from '../../src/channels/channel-cache.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import {
   claimChannel,
   noteChannelUse,
@@ -256,7 +256,7 @@ describe('the effect of an error class on the health of its channel', () => {
 });
 
 describe('the channel cache', () => {
-  const config = loadConfig({
+  const config = testConfig({
     DATABASE_URL: 'postgres://127.0.0.1/none',
     KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
     MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,

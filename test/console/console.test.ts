@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import type { Role } from '../../src/domain/operators/role.ts';
 import { allActions } from '../../src/admin/table.ts';
 import type { ActionRoute } from '../../src/admin/define-action.ts';
@@ -50,7 +50,7 @@ afterAll(async () => {
 });
 
 const tokenOf = async (role: Role, name: string): Promise<string> => {
-  const deps = { db: gateway.database, config: loadConfig(gateway.env) };
+  const deps = { db: gateway.database, config: testConfig(gateway.env) };
   return (await createAdminToken(deps, { role, name, expiresAt: null, actor: 'test' })).token;
 };
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { UnknownToOperator } from '../../src/services/operator-error.ts';
 import { createProject } from '../../src/services/projects/create-project.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
 import type { OpenDeps, ActionDeps } from '../../src/admin/action-deps.ts';
@@ -49,7 +49,7 @@ beforeAll(async () => {
   await writeOperatorHistory(scratch.url, size);
   // One connection, so that PostgreSQL's counters belong to the read that ran.
   const db = await scratch.open({ poolMax: 1 });
-  const built = await buildDeps(loadConfig({ ...home.settings, LOG_LEVEL: 'silent' }), 'test');
+  const built = await buildDeps(testConfig({ ...home.settings, LOG_LEVEL: 'silent' }), 'test');
   reads = readsOf(observer, db);
   open = openOn({ ...built.deps, db });
   close = () => built.close();

@@ -1,4 +1,4 @@
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
 import { newTask, taskEnd } from '../db/books.ts';
 import { mediaRoutes } from '../support/api-client.ts';
@@ -61,7 +61,7 @@ const startLanes = 16;
  * ten times as much as its callback.
  */
 async function endTasks(gateway: Gateway, owner: TestProject, count: number, callbackUrl: string): Promise<void> {
-  const { deps, close } = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'attack');
+  const { deps, close } = await buildDeps(testConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'attack');
   try {
     const tasks = Array.from({ length: count }, () => newTask(owner, 1, { callbackUrl }));
     await Promise.all(tasks.map((task) => deps.ledger.createTask(task)));

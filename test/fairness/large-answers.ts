@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import type { Gateway, TestProject } from '../support/gateway.ts';
 import { noise } from '../support/pictures.ts';
 import { upload } from '../support/upload.ts';
@@ -66,7 +66,7 @@ export async function largeAnswersOf(
 ): Promise<LargeAnswer[]> {
   const key = { authorization: `Bearer ${apiKey}` };
   const gzip = { headers: { 'accept-encoding': 'gzip' } };
-  const deps = { db: gateway.database, config: loadConfig(gateway.env) };
+  const deps = { db: gateway.database, config: testConfig(gateway.env) };
   const { token } = await createAdminToken(deps, { name: 'unread', role: 'owner', expiresAt: null, actor: 'test' });
   const file = new URL((await upload({ baseUrl: gateway.baseUrl, apiKey }, await noise(1_600))).url);
   const [script = ''] = (await readdir('console/dist/assets')).filter((name) => /^index-.*\.js$/.test(name));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import { chooseOwnPort } from '../support/own-port.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
@@ -83,7 +83,7 @@ describe('one project and one operator whose callers repeat every list and every
       model: 'aurora-image-1',
       prompt: 'a red fox',
     });
-    const deps = { db: gateway.database, config: loadConfig(gateway.env) };
+    const deps = { db: gateway.database, config: testConfig(gateway.env) };
     const admin = { name: 'greedy', role: 'owner', expiresAt: null, actor: 'test' } as const;
     const { token } = await createAdminToken(deps, admin);
     const requests = [

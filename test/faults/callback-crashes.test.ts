@@ -3,7 +3,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deliverCallback } from '../../src/services/callbacks/deliver-callback.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
 import { mediaRoutes, type Task } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -175,7 +175,7 @@ describe('a callback that is due', () => {
     const sent = await create(inTurn(answer(500), takeIt));
     await firstTryCounted(sent);
     await workflow(sent.taskId).terminate();
-    const built = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'test');
+    const built = await buildDeps(testConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'test');
     try {
       const [row] = await sql<{ id: string }>(
         `update delivery set next_attempt_at = clock_timestamp() where task_id = $1 returning id`,

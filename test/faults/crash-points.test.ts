@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import { scheduleIdOf } from '../../src/domain/tasks/job.ts';
 import { crashPoints, type CrashPoint } from '../../src/platform/crash-point.ts';
 import { quickCallbacks, startReceiver, verified, type Receiver } from '../services/callbacks/receiver.ts';
@@ -501,11 +501,11 @@ describe('a crash point', () => {
   it('is refused at startup if its name is unknown or if no sandbox is configured, as in production', () => {
     const { SANDBOX_URL: _sandbox, EGRESS_ALLOW_CIDRS: _ranges, ...production } = gateway.env;
     for (const CRASH_POINT of ['mid_pole', 'mid_poll:0', 'mid_poll:x']) {
-      expect(() => loadConfig({ ...gateway.env, CRASH_POINT })).toThrow('CRASH_POINT must be name or name:n');
+      expect(() => testConfig({ ...gateway.env, CRASH_POINT })).toThrow('CRASH_POINT must be name or name:n');
     }
-    expect(() => loadConfig({ ...production, CRASH_POINT: 'mid_poll' })).toThrow('CRASH_POINT is for development only');
-    expect(loadConfig(production).development.crashPoint).toBeNull();
-    expect(loadConfig({ ...gateway.env, CRASH_POINT: 'mid_poll:2' }).development.crashPoint).toEqual({
+    expect(() => testConfig({ ...production, CRASH_POINT: 'mid_poll' })).toThrow('CRASH_POINT is for development only');
+    expect(testConfig(production).development.crashPoint).toBeNull();
+    expect(testConfig({ ...gateway.env, CRASH_POINT: 'mid_poll:2' }).development.crashPoint).toEqual({
       name: 'mid_poll',
       passing: 2,
     });

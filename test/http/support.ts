@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pino } from 'pino';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import { createApp, type LaterRoutes } from '../../src/http/app.ts';
 import type { AuthenticatedKey } from '../../src/domain/projects/authenticated-key.ts';
 import { scopes } from '../../src/domain/projects/scope.ts';
@@ -54,7 +54,7 @@ export async function startFrame({ routes, later, settings, deps }: FrameOptions
   );
   const lookUps: string[] = [];
   const all: HttpDeps = {
-    config: loadConfig({ ...baseSettings, ...settings }),
+    config: testConfig({ ...baseSettings, ...settings }),
     logger,
     authenticate: (secret) => {
       lookUps.push(secret);

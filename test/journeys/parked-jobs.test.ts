@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import { forceCancelTask } from '../../src/services/tasks/end/force-cancel-task.ts';
 import { runAttempt } from '../../src/services/tasks/attempt/run-attempt.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
@@ -88,7 +88,7 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
 
   together('is canceled by the command of an operator, and its workflow ends', async () => {
     const { taskId, mark } = await parked('a fox [[fail=never]]');
-    const { deps, close } = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'operator');
+    const { deps, close } = await buildDeps(testConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'operator');
     try {
       expect(await forceCancelTask(deps, { taskId, actor: 'test' })).toMatchObject({ ended: true, refunded: 4 });
     } finally {
@@ -133,7 +133,7 @@ describe('a parked job without a worker', () => {
     );
     const input = { taskId, channelId: row?.channelId ?? '' };
     const never = new AbortController().signal;
-    const { deps, close } = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'worker');
+    const { deps, close } = await buildDeps(testConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'worker');
     try {
       const run = (parkable: { parkable?: true }) =>
         runAttempt(deps, { ...input, ...parkable }, { canceled: never, shutdown: never });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { addOperator } from '../../src/services/admin/add-operator.ts';
 import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import { chooseOwnPort } from '../support/own-port.ts';
 import { adminOrigin, callbackUrl, openBrowser } from '../http/admin/browser.ts';
 import { letModelsStream, stream } from '../services/chat/streams.ts';
@@ -114,7 +114,7 @@ const adminSecrets: string[] = [];
 
 /** Uses an admin token where it belongs and where it does not, and reads a prompt. */
 async function useAdminApi(): Promise<void> {
-  const deps = { db: gateway.database, config: loadConfig(gateway.env) };
+  const deps = { db: gateway.database, config: testConfig(gateway.env) };
   const { token } = await createAdminToken(deps, { actor: 'test', name: 'ada', role: 'owner', expiresAt: null });
   const call = (path: string, init: RequestInit = {}) =>
     fetch(`${adminUrl}/api/admin/v1${path}`, { ...init, signal: AbortSignal.timeout(20_000) });

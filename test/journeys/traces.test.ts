@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import { chooseOwnPort } from '../support/own-port.ts';
 import { letModelsStream, stream } from '../services/chat/streams.ts';
 import { mediaRoutes } from '../support/api-client.ts';
@@ -263,7 +263,7 @@ describe('a change of an operator', () => {
   it('is one trace with its statements, also those that MikroORM writes, without their values', async () => {
     const port = await chooseOwnPort();
     const { name: api } = await gateway.startApi({ ADMIN_PORT: String(port) });
-    const deps = { db: gateway.database, config: loadConfig(gateway.env) };
+    const deps = { db: gateway.database, config: testConfig(gateway.env) };
     const { token } = await createAdminToken(deps, { actor: 'test', name: 'ada', role: 'owner', expiresAt: null });
     const { traceId, headers } = aClient();
     const answer = await fetch(`http://127.0.0.1:${port}/api/admin/v1/projects`, {

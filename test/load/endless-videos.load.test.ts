@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
 import { chooseOwnPort } from '../support/own-port.ts';
 import { newTask } from '../db/books.ts';
@@ -91,7 +91,7 @@ const withWorkflow = Number(process.env['LOAD_WORKFLOWS'] ?? 20_000);
 /** Writes running tasks, each with an endless job that the upstream accepted ten minutes ago, and no workflow yet. */
 async function addOldVideos(project: TestProject, count: number): Promise<void> {
   const { snapshot, operation, channelId, channelName } = await endlessJob();
-  const { deps, close } = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'load');
+  const { deps, close } = await buildDeps(testConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'load');
   try {
     const tasks = Array.from({ length: count }, () =>
       newTask(project, 1, { type: 'video', modelId: 'kling-2.5-turbo', snapshot, deadlineSeconds: 3_600 }),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAdminToken } from '../../src/services/admin/create-admin-token.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import { chooseOwnPort } from '../support/own-port.ts';
 import type { GreedyRequest } from '../fairness/greedy-callers.ts';
 import { greedyBodies, greedyLists } from '../fairness/greedy-requests.ts';
@@ -31,7 +31,7 @@ beforeAll(async () => {
     await gateway.project({ credits: 1_000_000 }),
   ];
   const [taskId = ''] = await makeLargeTasks(gateway, attacker, 110);
-  const deps = { db: gateway.database, config: loadConfig(gateway.env) };
+  const deps = { db: gateway.database, config: testConfig(gateway.env) };
   const admin = { name: 'greedy', role: 'owner', expiresAt: null, actor: 'test' } as const;
   const { token } = await createAdminToken(deps, admin);
   attacks = [

@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type RequestListener, type Server as 
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import type { AlarmKind } from '../../src/domain/operators/alarm.ts';
 import { alarmSenders } from '../../src/main/alarm-senders.ts';
 import { buildDeps, type Built } from '../../src/main/build-deps.ts';
@@ -141,7 +141,7 @@ describe('the alarms of two processes', () => {
       ALARM_SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
       ALARM_EMAIL_TO: 'ops@example.com',
     };
-    const config = loadConfig({ ...home.settings, ...ways, LOG_LEVEL: 'error' });
+    const config = testConfig({ ...home.settings, ...ways, LOG_LEVEL: 'error' });
     for (const name of ['api', 'worker'])
       processes.push(await buildDeps(config, name, { write: (line) => void lines.push(line) }));
   });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { createInstallationGauges } from '../../src/main/installation-gauges.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import type { WorkInHand } from '../../src/db/tasks/work-in-hand.ts';
 import type { Deps } from '../../src/deps.ts';
 import { quickSettings } from '../support/gateway-settings.ts';
 import { metricValue } from '../support/metric-value.ts';
 
 const { KEY_PEPPERS, MASTER_KEYS } = quickSettings;
-const config = loadConfig({ DATABASE_URL: 'postgresql://127.0.0.1/none', KEY_PEPPERS, MASTER_KEYS });
+const config = testConfig({ DATABASE_URL: 'postgresql://127.0.0.1/none', KEY_PEPPERS, MASTER_KEYS });
 const channels = { list: () => Promise.resolve({ channels: [], nowMs: 0 }) } as unknown as Deps['channels'];
 const workflows = { isReachable: () => Promise.resolve(true) };
 const gaugesOver = (query: () => Promise<unknown[]>) =>

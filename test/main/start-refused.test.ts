@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, loadConfig, settings } from '../../src/config/load-config.ts';
+import { ConfigError, ignoredSettings, loadConfig, settings } from '../../src/config/load-config.ts';
 import { secretNames } from '../../src/config/setting.ts';
 import { compileCache, nodeBinary, projectFolder } from '../support/program.ts';
 
@@ -46,7 +46,6 @@ describe('the configuration', () => {
     ['WORKER_SHUTDOWN_FORCE_SECONDS', { WORKER_SHUTDOWN_FORCE_SECONDS: '60' }],
     ['WORKER_SHUTDOWN_FORCE_SECONDS', { SUBMIT_AT_ONCE_TIMEOUT_SECONDS: '226' }],
     ['WORKER_SHUTDOWN_FORCE_SECONDS', { SUBMIT_TIMEOUT_SECONDS: '300' }],
-    ['CALLBACK_LEASE_SECONDS', { CALLBACK_LEASE_SECONDS: '10', CALLBACK_TIMEOUT_SECONDS: '10' }],
     ['TEMPORAL_TLS_CA_FILE', { TEMPORAL_TLS_CA_FILE: '/malformed/ca.pem' }],
     ['TEMPORAL_TLS_CERT_FILE', { TEMPORAL_TLS_KEY_FILE: nodeBinary }],
     ['ADMIN_ORIGIN', { ADMIN_ORIGIN: 'https://admin.malformed/console' }],
@@ -69,6 +68,14 @@ describe('the configuration', () => {
     );
     const development = { SANDBOX_URL: 'http://127.0.0.1:1', EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128' };
     expect(refusalOf({ ...development, PUBLIC_BASE_URL: '', ADMIN_PORT: '' })).toEqual([]);
+  });
+});
+
+describe('a number that the environment does not set', () => {
+  it('keeps its value whatever variable an installation has left over, and names the variable', () => {
+    const left = { ...good, CREATE_WAIT_MS: '7', SWEEP_OPEN_SECONDS: 'malformed', POLL_INTERVAL_MIN_MS: '' };
+    expect(loadConfig(left)).toEqual(loadConfig(good));
+    expect(ignoredSettings(left).sort()).toEqual(['CREATE_WAIT_MS', 'SWEEP_OPEN_SECONDS']);
   });
 });
 
@@ -138,13 +145,26 @@ describe('a start without a reachable database', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-refused-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it.each(['migrate', 'api', 'worker'])('prints one sentence and exits with 1: %s', async (name) => {
-    const ended = await new Promise<{ code: unknown; said: string }>((resolve) => {
-      const env = { ...compileCache(), ...good, LOG_LEVEL: 'silent', FILES_LOCAL_DIR: folder };
+  const start = (name: string, variables: Record<string, string>) =>
+    new Promise<{ code: unknown; said: string }>((resolve) => {
+      const env = { ...compileCache(), ...good, FILES_LOCAL_DIR: folder, ...variables };
       execFile(nodeBinary, [`src/main/${name}.ts`], { cwd: projectFolder, env }, (error, _stdout, stderr) =>
         resolve({ code: error?.code, said: stderr }),
       );
     });
-    expect(ended).toEqual({ code: 1, said: 'The database cannot be reached (ECONNREFUSED).\n' });
+
+  it.each(['api', 'worker'])('warns once of settings of an earlier release that are ignored: %s', async (name) => {
+    const left = { CREATE_WAIT_MS: '100', POLL_INTERVAL_MAX_MS: '', CALLBACK_LEASE_SECONDS: 'malformed' };
+    const { code, said } = await start(name, { LOG_LEVEL: 'warn', ...left });
+    const [warning = '', ...more] = said.split('\n').filter((line) => line.includes('earlier release'));
+    expect([code, more]).toEqual([1, []]);
+    expect(JSON.parse(warning)).toMatchObject({ ignored: ['CREATE_WAIT_MS', 'CALLBACK_LEASE_SECONDS'] });
+  });
+
+  it.each(['migrate', 'api', 'worker'])('prints one sentence and exits with 1: %s', async (name) => {
+    expect(await start(name, { LOG_LEVEL: 'silent' })).toEqual({
+      code: 1,
+      said: 'The database cannot be reached (ECONNREFUSED).\n',
+    });
   });
 });

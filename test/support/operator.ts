@@ -4,7 +4,7 @@ import { addCredits } from '../../src/services/projects/add-credits.ts';
 import { createKey } from '../../src/services/projects/create-key.ts';
 import { createProject } from '../../src/services/projects/create-project.ts';
 import { ensureChannel } from '../../src/services/channels/ensure-channel.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from './test-config.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Scope } from '../../src/domain/projects/scope.ts';
 import { createSealer } from '../../src/platform/crypto/seal.ts';
@@ -39,7 +39,7 @@ export function createOperator(
   database: Database,
   env: Record<string, string>,
 ): Operator & { prepare(): Promise<void> } {
-  const config = loadConfig(env);
+  const config = testConfig(env);
   const deps = { config, db: database, sealer: createSealer(config.secrets.masterKeys) };
   const key = (projectId: string, options: KeyOptions = {}) =>
     createKey(deps, { projectId, name: 'test', actor, ...options });

@@ -33,7 +33,8 @@ const fileOf = (name: string): string => (name === 'sandbox' ? 'packages/sandbox
  */
 export async function startProgram({ name, env, logFile, asInProduction }: ProgramOptions): Promise<Program> {
   const log = openSync(logFile, 'a');
-  const child = spawn(nodeBinary, [...nodeFlagsOf(name), ...(asInProduction ? [] : briefFlags()), fileOf(name)], {
+  const flags = [...nodeFlagsOf(name), ...(asInProduction ? [] : briefFlags()), ...tuneFlags(name)];
+  const child = spawn(nodeBinary, [...flags, fileOf(name)], {
     cwd: projectFolder,
     env: { ...compileCache(), ...env, TOLLGATE_PARENT_PIPE: '1' },
     stdio: ['pipe', 'pipe', log],
@@ -80,6 +81,9 @@ export async function startProgram({ name, env, logFile, asInProduction }: Progr
  */
 const briefFlags = (): string[] =>
   process.env['TEST_COMPILE_CACHE'] === undefined ? [] : ['--min-semi-space-size=8', '--single-threaded-gc'];
+
+/** So that `env` sets the fixed numbers of the configuration too. */
+const tuneFlags = (name: string): string[] => (name === 'sandbox' ? [] : ['--import=./test/support/tune.ts']);
 
 export const projectFolder = fileURLToPath(new URL('../../', import.meta.url));
 export const nodeBinary = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url));

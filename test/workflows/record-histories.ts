@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { testConfig } from '../support/test-config.ts';
 import { findPendingDelivery } from '../../src/db/callbacks/deliveries.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
 import type { JsonValue } from '../../src/domain/json.ts';
@@ -81,7 +81,7 @@ const paths: Record<string, Path> = {
 
   async 'rejected-402'({ gateway }) {
     const { projectId, keyId } = await gateway.project({ credits: 4 });
-    const { deps, close } = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'recorder');
+    const { deps, close } = await buildDeps(testConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'recorder');
     try {
       // Two created tasks, and a balance for one.
       const [first, second] = [newTask({ projectId, keyId }, 4), newTask({ projectId, keyId }, 4)];
@@ -160,7 +160,7 @@ const paths: Record<string, Path> = {
       [taskId],
     );
     if ((await findPendingDelivery(gateway.database, taskId)) === null) throw new Error('the callback is not pending');
-    const { deps, close } = await buildDeps(loadConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'recorder');
+    const { deps, close } = await buildDeps(testConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'recorder');
     try {
       await deps.workflows.start(
         { taskId, projectId: project.projectId, type: 'image', modelId: 'aurora-image-1', input: null },

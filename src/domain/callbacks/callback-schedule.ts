@@ -12,6 +12,21 @@ export interface DeliverySchedule {
   random: number;
 }
 
+/** What a worker needs after a try has timed out, to count it. */
+const countSeconds = 5;
+
+/**
+ * How long one try is reserved for the worker that makes it: the configured lease, or longer for a long timeout, otherwise two workers
+ * could send the same try.
+ */
+export const deliveryLeaseSeconds = ({
+  leaseSeconds,
+  timeoutSeconds,
+}: {
+  leaseSeconds: number;
+  timeoutSeconds: number;
+}) => Math.max(leaseSeconds, timeoutSeconds + countSeconds);
+
 /** Each wait varies by a fifth in both directions, so that a receiver that recovers does not get every callback in one moment. */
 const jitterShare = 0.2;
 

@@ -6,7 +6,7 @@ export interface InputRule {
   maxBytes: number;
 }
 
-/** A worker sends inputs from memory: two of the largest fit into the default of `INPUTS_BUFFERED_MAX_BYTES`. */
+/** A worker sends inputs from memory: two of the largest fit into its memory for inputs. */
 const imageMaxBytes = 10_000_000;
 const otherMaxBytes = 50_000_000;
 

@@ -8,7 +8,11 @@ import {
 } from '../../db/callbacks/deliveries.ts';
 import { findTask } from '../../db/tasks/tasks.ts';
 import type { Deps } from '../../deps.ts';
-import { nextDeliveryStep, type DeliveryResult } from '../../domain/callbacks/callback-schedule.ts';
+import {
+  deliveryLeaseSeconds,
+  nextDeliveryStep,
+  type DeliveryResult,
+} from '../../domain/callbacks/callback-schedule.ts';
 import type { DeliveryReport } from '../../domain/tasks/workflow-contract.ts';
 import type { Answer } from '../../platform/egress/egress.ts';
 import type { Blocked, Failed } from '../../platform/egress/exchange.ts';
@@ -40,7 +44,7 @@ export interface TriedDelivery extends DeliveryReport {
 export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Promise<TriedDelivery> {
   const { config, db } = deps;
   const token = newId('dlv');
-  const claim = await claimDelivery(db, { deliveryId, token, leaseSeconds: config.callbacks.leaseSeconds });
+  const claim = await claimDelivery(db, { deliveryId, token, leaseSeconds: deliveryLeaseSeconds(config.callbacks) });
   if (!claim || claim.state !== 'pending') return { over: true, waitMs: 0, delivered: false };
   if (!claim.claimed) return { over: false, waitMs: claim.waitMs, delivered: false };
   const delivery = await readDelivery(db, deliveryId);

@@ -72,7 +72,7 @@ async function handle(deps: SweepDeps, overdue: OverdueDelivery): Promise<Handle
       { err: error, delivery_id: deliveryId, ...alarmOf('callback_stuck') },
       'an overdue callback could not be handled',
     );
-    // Without this the next wake-up comes only after `CALLBACK_KICK_SECONDS`.
+    // Without this the next wake-up comes only after five minutes.
     await forgetWakeUp(deps.db, deliveryId).catch(() => undefined);
     return 'failed';
   }

@@ -36,7 +36,7 @@ export async function findStoredAnswer(
   return { ...parts(text), credits: earlier.credits ?? 0, attempts: earlier.attempts };
 }
 
-/** The answer, sealed for storage, or null if its body exceeds `IDEMPOTENT_BODY_MAX_BYTES`. */
+/** The answer, sealed for storage, or null if its body is too large to keep (`idempotency.bodyMaxBytes`). */
 export const sealAnswer = (
   { config, sealer }: Pick<Deps, 'config' | 'sealer'>,
   requestId: string,

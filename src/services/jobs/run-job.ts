@@ -12,7 +12,7 @@ export type JobResult =
 
 /**
  * Runs a job's command under the job's lock. The lock is a leased row, so that it needs no open connection and is free
- * `JOB_LEASE_SECONDS` after its holder dies. It only saves work, because every command is safe to run concurrently. A command
+ * 30 s after its holder dies. It only saves work, because every command is safe to run concurrently. A command
  * that fails ends its run as `failed`; only database errors are thrown. With an `actor`, the operator who begins the run is recorded.
  */
 export async function runJob(

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import { nextDeliveryStep, type DeliveryResult } from '../../../src/domain/callbacks/callback-schedule.ts';
 import { spec } from '../../spec/spec.ts';
 
 /** The default schedule, loaded as in production. */
-const retrySeconds = loadConfig({
+const retrySeconds = testConfig({
   DATABASE_URL: 'postgresql://127.0.0.1/none',
   KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
   MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,

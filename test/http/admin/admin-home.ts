@@ -1,5 +1,5 @@
 import { createAdminToken } from '../../../src/services/admin/create-admin-token.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import type { Role } from '../../../src/domain/operators/role.ts';
 import { createAdminApi } from '../../../src/main/admin-api.ts';
 import { buildDeps } from '../../../src/main/build-deps.ts';
@@ -54,7 +54,7 @@ export async function startAdminHome(): Promise<AdminHome> {
 async function startAdminServer(
   settings: Record<string, string>,
 ): Promise<AdminServer & { close: () => Promise<void> }> {
-  const built = await buildDeps(loadConfig({ ...settings, LOG_LEVEL: 'silent' }), 'test');
+  const built = await buildDeps(testConfig({ ...settings, LOG_LEVEL: 'silent' }), 'test');
   const admin = createAdminApi(built.deps);
   const frame = await startFrame({ routes: [], later: admin.routes, settings, deps: { adminAccess: admin.access } });
   const ask: AdminServer['ask'] = async (token, method, path, { body, headers = {} } = {}) => {

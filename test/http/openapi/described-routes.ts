@@ -1,4 +1,4 @@
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import { createAdminRoutes } from '../../../src/http/admin/admin-routes.ts';
 import { createRoutes, type RouteDeps } from '../../../src/http/routes.ts';
 import type { Route } from '../../../src/http/route.ts';
@@ -6,7 +6,7 @@ import { quickSettings } from '../../support/gateway-settings.ts';
 
 const { KEY_PEPPERS, MASTER_KEYS } = quickSettings;
 /** Every setting at its default. */
-export const defaultConfig = loadConfig({ DATABASE_URL: 'postgresql://unused', KEY_PEPPERS, MASTER_KEYS });
+export const defaultConfig = testConfig({ DATABASE_URL: 'postgresql://unused', KEY_PEPPERS, MASTER_KEYS });
 
 /** The route table. Its handlers have no dependencies and must not be called. */
 export const describedRoutes = (): readonly Route[] => createRoutes({ config: defaultConfig } as RouteDeps);

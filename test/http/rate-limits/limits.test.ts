@@ -3,7 +3,8 @@ import { revokeKey } from '../../../src/services/projects/revoke-key.ts';
 import { rotateKey } from '../../../src/services/projects/rotate-key.ts';
 import { setKey } from '../../../src/services/projects/set-key.ts';
 import { setProjectEnabled } from '../../../src/services/projects/set-project-enabled.ts';
-import { loadConfig, type Config } from '../../../src/config/load-config.ts';
+import type { Config } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import {
   all,
   chat,
@@ -32,7 +33,7 @@ let held: HeldChannel;
 const actor = 'test';
 beforeAll(async () => {
   gateway = await startGateway({ apis: 2, workers: 0, env: { AUTH_FAILURES_PER_MINUTE_MAX: '1000' } });
-  config = loadConfig(gateway.env);
+  config = testConfig(gateway.env);
   held = await openHeldChannel(gateway);
 });
 afterAll(async () => {

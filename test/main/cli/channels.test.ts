@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { credentialContext } from '../../../src/services/channels/unseal-credential.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import { ChatLedger } from '../../../src/db/chat/chat-ledger.ts';
 import { noteChannelFailure, raiseChannelAlarm, coolDownChannel } from '../../../src/db/channels/channels.ts';
 import type { Database } from '../../../src/db/database.ts';
@@ -34,7 +34,7 @@ const auditOf = (subject: unknown) => lastAuditOf(db, subject);
 async function credentialOf(channelId: unknown): Promise<string> {
   const [row] = await rowsOf<{ credential: string }>(db, 'select credential from channel where id = $1', [channelId]);
   const context = credentialContext(z.string().parse(channelId));
-  return createSealer(loadConfig(settings).secrets.masterKeys).open(row?.credential ?? '', context);
+  return createSealer(testConfig(settings).secrets.masterKeys).open(row?.credential ?? '', context);
 }
 
 const adding = (name: string, ...more: string[]) => [

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts';
 import { createKeyCache } from '../../../src/caches/key-cache.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { beginAttempt, endAttempt, saveOperation } from '../../../src/db/tasks/attempts.ts';
 import { coolDownChannel } from '../../../src/db/channels/channels.ts';
@@ -151,7 +151,7 @@ describe('tollgate keys', () => {
       '--expires',
       '2099-01-31',
     ]);
-    const keys = createKeyCache(db, loadConfig(settings).secrets.keyPeppers, 0);
+    const keys = createKeyCache(db, testConfig(settings).secrets.keyPeppers, 0);
     expect(await keys.find(made.api_key)).toMatchObject({ keyId: made.key_id, rpm: 30, inFlightMax: 4 });
 
     const listed = await tollgate(['keys', 'list', '--project', project, '--json']);
@@ -200,7 +200,7 @@ describe('tollgate keys', () => {
     const made = await json(Key, ['keys', 'create', '--project', await aProject()]);
     const Revoked = z.strictObject({ key_id: z.literal(made.key_id), revoked_at: z.number(), changed: z.boolean() });
     expect(await json(Revoked, ['keys', 'revoke', made.key_id])).toMatchObject({ changed: true });
-    const keys = createKeyCache(db, loadConfig(settings).secrets.keyPeppers, 0);
+    const keys = createKeyCache(db, testConfig(settings).secrets.keyPeppers, 0);
     expect(await keys.find(made.api_key)).toBeNull();
     expect(await json(Revoked, ['keys', 'revoke', made.key_id])).toMatchObject({ changed: false });
     expect((await auditOf(made.key_id)).map(({ action }) => action)).toEqual(['keys.revoke', 'keys.create']);
@@ -260,7 +260,7 @@ describe('tollgate credits', () => {
 
 describe('tollgate channels', () => {
   it('lists channels with their state and never their credential, and enables and disables them', async () => {
-    const sealer = createSealer(loadConfig(settings).secrets.masterKeys);
+    const sealer = createSealer(testConfig(settings).secrets.masterKeys);
     const about = { adapter: 'fal', baseUrl: 'https://upstream.example', groups: ['images'], priority: 3, weight: 2 };
     const given = { name: 'listed', credential: 'very-secret', ...about, actor: 'test' };
     const { channelId } = await ensureChannel({ db, sealer }, given);
@@ -659,7 +659,7 @@ describe('the command line', () => {
       const env = { TOLLGATE_HOME: running };
       const { project_id } = await json(Project, ['projects', 'create', '--name', 'dev'], { env, run: spawned });
       const { api_key } = await json(Key, ['keys', 'create', '--project', project_id], { env });
-      const keys = createKeyCache(db, loadConfig(settings).secrets.keyPeppers, 0);
+      const keys = createKeyCache(db, testConfig(settings).secrets.keyPeppers, 0);
       expect(await keys.find(api_key)).toMatchObject({ projectId: project_id });
 
       // The stored secrets belong to that database. In another one, keys created with them would never be accepted.
@@ -710,7 +710,7 @@ async function anAdmittedTask({ projectId, keyId }: Owner): Promise<string> {
 const endOf = (taskId: string) => ({ taskId, retentionSeconds: 60, deliveryId: newId('dlv'), eventId: newId('evt') });
 
 async function aChannel(baseUrl: string): Promise<string> {
-  const sealer = createSealer(loadConfig(settings).secrets.masterKeys);
+  const sealer = createSealer(testConfig(settings).secrets.masterKeys);
   const name = `channel-${randomBytes(4).toString('hex')}`;
   const about = { adapter: 'fal', credential: 'secret', groups: ['images'], priority: 1, weight: 1, actor: 'test' };
   return (await ensureChannel({ db, sealer }, { name, baseUrl, ...about })).channelId;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { createKeyCache } from '../../../src/caches/key-cache.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { admitted, attemptEndedOk, breachesIn, newTask, openLedger, rowsOf, run, taskEnd } from '../../db/books.ts';
 import { anAdmission, openChatLedger, settledEnd } from '../../db/chat-books.ts';
@@ -25,7 +25,7 @@ const { tollgate, done, refused } = commandLine(() => home.settings);
 
 const auditOf = (subject: string) => lastAuditOf(db, subject);
 
-const find = (secret: string) => createKeyCache(db, loadConfig(home.settings).secrets.keyPeppers, 0).find(secret);
+const find = (secret: string) => createKeyCache(db, testConfig(home.settings).secrets.keyPeppers, 0).find(secret);
 
 describe('tollgate keys set', () => {
   it('changes only the given limits, removes those set to none, and the audit log has the old and new values', async () => {

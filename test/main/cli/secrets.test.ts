@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { credentialContext } from '../../../src/services/channels/unseal-credential.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { rowsOf, run } from '../../db/books.ts';
@@ -74,7 +74,7 @@ describe('tollgate secrets reseal', () => {
     });
     const channelId = String(added['channel_id']);
     const [row] = await rowsOf<{ credential: string }>(db, 'select credential from channel where id = $1', [channelId]);
-    const sealer = createSealer(loadConfig({ ...settings, MASTER_KEYS: newKey }).secrets.masterKeys);
+    const sealer = createSealer(testConfig({ ...settings, MASTER_KEYS: newKey }).secrets.masterKeys);
     expect(sealer.open(row?.credential ?? '', credentialContext(channelId))).toBe('fal-secret');
   });
 

@@ -4,7 +4,8 @@ import { createCatalogCache } from '../../../src/caches/catalog-cache.ts';
 import { credentialContext } from '../../../src/services/channels/unseal-credential.ts';
 import { setChannel } from '../../../src/services/channels/set-channel.ts';
 import { setChannelEnabled } from '../../../src/services/channels/set-channel-enabled.ts';
-import { ConfigError, loadConfig } from '../../../src/config/load-config.ts';
+import { ConfigError } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import { listChannels } from '../../../src/db/channels/channels.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { listServing } from '../../../src/domain/channels/routing.ts';
@@ -35,7 +36,7 @@ afterAll(() => books?.drop());
 
 /** Does the same as a start of `npm start` with these keys in its environment. */
 async function start(keys: Record<string, string>): Promise<ProviderChannel[]> {
-  const config = loadConfig({ ...settings, ...keys });
+  const config = testConfig({ ...settings, ...keys });
   const deps = { config, db, sealer: createSealer(config.secrets.masterKeys), catalog: createCatalogCache(db, 0) };
   return syncProviderChannels(deps, 'npm start');
 }
@@ -45,7 +46,7 @@ const channelNamed = async (name: string) => (await listChannels(db)).channels.f
 async function keyOf(name: string): Promise<string> {
   const channel = await channelNamed(name);
   if (!channel) throw new Error(`There is no channel ${name}`);
-  const sealer = createSealer(loadConfig(settings).secrets.masterKeys);
+  const sealer = createSealer(testConfig(settings).secrets.masterKeys);
   return sealer.open(channel.sealedCredential, credentialContext(channel.id));
 }
 
@@ -138,7 +139,7 @@ describe("a provider's key in the environment", () => {
 
   it('does not undo the changes of an operator to the groups and the enabled state', async () => {
     await start(keys);
-    const sealer = createSealer(loadConfig(settings).secrets.masterKeys);
+    const sealer = createSealer(testConfig(settings).secrets.masterKeys);
     await setChannel({ db, sealer }, { channel: 'env-gemini', changes: { groups: ['chat'] }, actor: 'cli:me' });
     await setChannelEnabled({ db }, { channel: 'env-gemini', enabled: false, actor: 'cli:me' });
     expect(await start(keys)).toContainEqual({ channel: 'env-gemini', variable: 'GEMINI_API_KEY', enabled: false });
@@ -148,7 +149,7 @@ describe("a provider's key in the environment", () => {
   });
 
   it('is never printed: errors and the banner name the variable, and other processes do not get the key', async () => {
-    const wrong = () => loadConfig({ ...settings, OPENAI_API_KEY: 'two words' });
+    const wrong = () => testConfig({ ...settings, OPENAI_API_KEY: 'two words' });
     expect(wrong).toThrow(ConfigError);
     expect(wrong).toThrow(/^(?=[^]*OPENAI_API_KEY)(?![^]*two words)/);
     const facts = {

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { deliverCallback, type DeliverDeps } from '../../../src/services/callbacks/deliver-callback.ts';
 import { callbackSecretContext, newWebhookSecret } from '../../../src/services/projects/callback-secret.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { Ledger } from '../../../src/db/ledger/ledger.ts';
 import { createSendSlots } from '../../../src/platform/send-slots.ts';
@@ -132,7 +132,7 @@ describe('a callback whose name cannot be resolved', () => {
   });
 });
 
-const config = loadConfig({
+const config = testConfig({
   ...quickCallbacks,
   DATABASE_URL: 'postgresql://127.0.0.1/none',
   KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,

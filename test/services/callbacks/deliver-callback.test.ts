@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { rotateProjectSecret } from '../../../src/services/projects/project-secret.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { mediaRoutes, type Task } from '../../support/api-client.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -285,7 +285,7 @@ describe('a callback to a misbehaving receiver', () => {
 describe('the rotation of a callback secret', () => {
   it('signs with both secrets during the overlap, then with the new one alone', async () => {
     const { apiKey, projectId, webhookSecret: old } = await gateway.project();
-    const config = loadConfig(gateway.env);
+    const config = testConfig(gateway.env);
     const deps = { config, db: gateway.database, sealer: createSealer(config.secrets.masterKeys) };
     const { webhookSecret: fresh } = await rotateProjectSecret(deps, { projectId, actor: 'test' });
     expect(fresh).not.toBe(old);

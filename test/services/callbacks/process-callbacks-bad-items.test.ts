@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { deliverCallback } from '../../../src/services/callbacks/deliver-callback.ts';
 import { anyRedeliveries } from '../../../src/services/callbacks/redeliver-callback.ts';
 import { processCallbacks } from '../../../src/services/callbacks/process-callbacks.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { startRedelivery } from '../../../src/db/callbacks/deliveries.ts';
 import { eraseContents } from '../../../src/db/jobs/retention.ts';
@@ -33,7 +33,7 @@ beforeAll(async () => {
     SANDBOX_URL: 'http://127.0.0.1:1',
     LOG_LEVEL: 'silent',
   };
-  built = await buildDeps(loadConfig(env), 'test');
+  built = await buildDeps(testConfig(env), 'test');
 });
 afterAll(async () => {
   await built.close();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { processCallbacks } from '../../../src/services/callbacks/process-callbacks.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { buildDeps } from '../../../src/main/build-deps.ts';
 import { admitted, breachesIn, newTask, openLedger, rowsOf, run, taskEnd } from '../../db/books.ts';
@@ -65,7 +65,7 @@ it('sends all callbacks that are six hours overdue, once each, in batches and at
   );
   await run(db, `update delivery set next_attempt_at = clock_timestamp() - interval '6 hours'`);
 
-  const built = await buildDeps(loadConfig(env), 'test');
+  const built = await buildDeps(testConfig(env), 'test');
   // As if Temporal had lost all workflows.
   const deps = {
     ...built.deps,

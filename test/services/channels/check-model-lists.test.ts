@@ -6,7 +6,7 @@ import { addChannel } from '../../../src/services/channels/add-channel.ts';
 import { checkModelLists } from '../../../src/services/channels/check-model-lists.ts';
 import { setChannel } from '../../../src/services/channels/set-channel.ts';
 import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import { listChannelStates } from '../../../src/db/channels/channel-settings.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { replaceModels } from '../../../src/db/catalog/models.ts';
@@ -35,7 +35,7 @@ afterAll(() => Promise.all([home?.drop(), sandbox.close(), caller.close()]));
 
 const raised: string[] = [];
 const createDeps = () => {
-  const config = loadConfig(home.settings);
+  const config = testConfig(home.settings);
   const sealer = createSealer(config.secrets.masterKeys);
   const onAlarm = (alarm: Alarm): void => void raised.push(alarmKind(alarm).name);
   const logger = createLogger('error', 'test', { write: () => undefined }, onAlarm);

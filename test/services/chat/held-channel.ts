@@ -1,5 +1,5 @@
 import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { completion, goodAnswer, reply, startChatUpstream } from '../../support/chat-upstream.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -50,7 +50,7 @@ export async function openChatChannel(
 ): Promise<void> {
   await database.query('test-only-channel', 'update channel set groups = array_remove(groups, $1)', [only]);
   await ensureChannel(
-    { db: database, sealer: createSealer(loadConfig(env).secrets.masterKeys) },
+    { db: database, sealer: createSealer(testConfig(env).secrets.masterKeys) },
     { name, adapter: 'openai', baseUrl: url, credential: name, groups: [only], priority: 1, weight: 1, actor: 'test' },
   );
 }

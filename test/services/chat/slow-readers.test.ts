@@ -3,7 +3,7 @@ import { request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { createParser } from 'eventsource-parser';
 import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { startChatUpstream, type ChatUpstream } from '../../support/chat-upstream.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
@@ -23,7 +23,7 @@ let project: TestProject;
 beforeAll(async () => {
   [gateway, upstream] = await Promise.all([startGateway({ workers: 0, sandbox: false }), startChatUpstream()]);
   await gateway.database.query('test-slow-channels', 'update channel set enabled = false');
-  const sealer = createSealer(loadConfig(gateway.env).secrets.masterKeys);
+  const sealer = createSealer(testConfig(gateway.env).secrets.masterKeys);
   for (const adapter of ['openai', 'anthropic', 'gemini']) {
     await ensureChannel(
       { db: gateway.database, sealer },

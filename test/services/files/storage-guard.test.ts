@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createStorageGuard } from '../../../src/services/files/storage-guard.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { recordFile } from '../../../src/db/files/files.ts';
 import { createLogger } from '../../../src/platform/observe/logger.ts';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => books?.drop());
 
-const config = loadConfig({
+const config = testConfig({
   ...quickSettings,
   DATABASE_URL: 'postgresql://127.0.0.1/none',
   EGRESS_ALLOW_CIDRS: '',

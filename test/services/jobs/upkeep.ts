@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { MaintenanceDeps } from '../../../src/services/jobs/maintenance.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { createFileStore } from '../../../src/platform/files/file-store.ts';
 import { recount, run } from '../../db/books.ts';
@@ -16,7 +16,7 @@ export interface Upkeep extends MaintenanceDeps {
 export async function openUpkeep(db: Database, env: Record<string, string> = {}): Promise<Upkeep> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-upkeep-'));
   const secret = Buffer.alloc(32, 5).toString('base64');
-  const config = loadConfig({
+  const config = testConfig({
     DATABASE_URL: 'postgresql://unused',
     KEY_PEPPERS: `p1:${secret}`,
     MASTER_KEYS: `k1:${secret}`,

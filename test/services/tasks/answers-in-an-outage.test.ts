@@ -8,7 +8,7 @@ import { createChannelCache } from '../../../src/channels/channel-cache.ts';
 import { credentialContext } from '../../../src/services/channels/unseal-credential.ts';
 import type { AttemptDeps } from '../../../src/services/tasks/attempt/run.ts';
 import { runAttempt } from '../../../src/services/tasks/attempt/run-attempt.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { Ledger } from '../../../src/db/ledger/ledger.ts';
 import type { AttemptReport } from '../../../src/domain/tasks/workflow-contract.ts';
@@ -178,7 +178,7 @@ describe('while PostgreSQL is away, a worker repeats until it is written', () =>
 const outageRefusals = 2;
 
 const secret = Buffer.alloc(32, 3);
-const usual = loadConfig({
+const usual = testConfig({
   DATABASE_URL: 'postgresql://127.0.0.1/none',
   KEY_PEPPERS: `p1:${secret.toString('base64')}`,
   MASTER_KEYS: `m1:${secret.toString('base64')}`,

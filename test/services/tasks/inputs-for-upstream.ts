@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { holdInputs } from '../../../src/services/tasks/attempt/inputs-for-upstream.ts';
-import { loadConfig, type Config } from '../../../src/config/load-config.ts';
+import type { Config } from '../../../src/config/load-config.ts';
+import { testConfig } from '../../support/test-config.ts';
 import { createMemoryBudget } from '../../../src/platform/memory-budget.ts';
 import { createEgress } from '../../../src/platform/egress/egress.ts';
 import { createFileStore } from '../../../src/platform/files/file-store.ts';
@@ -220,7 +221,7 @@ export const describeInputsForUpstream = (started: () => Gateway): void =>
         const file = await uploaded(await png());
         const bytes = await dataUriOf(file);
         const sent = async (publicBaseUrl: string, asBytes: boolean): Promise<string | undefined> => {
-          const config = loadConfig({ ...gateway.env, PUBLIC_BASE_URL: publicBaseUrl });
+          const config = testConfig({ ...gateway.env, PUBLIC_BASE_URL: publicBaseUrl });
           const held = await holdInputs(await inputDeps(config), {
             taskId: newId('task'),
             projectId: project.projectId,

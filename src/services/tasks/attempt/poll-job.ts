@@ -22,7 +22,7 @@ import {
 
 /**
  * Polls the accepted job until it ends, the task is canceled or the task's deadline passes. Parks a job that runs for longer than
- * `POLL_INLINE_SECONDS`, because most videos take minutes and would hold the places of all other tasks.
+ * `pollInlineSeconds`, because most videos take minutes and would hold the places of all other tasks.
  */
 export async function pollJob(run: AttemptRun, job: AcceptedJob): Promise<FinishedJob | Ending> {
   const { deps, task, channel, signals, remainingMs } = run;

@@ -2,6 +2,7 @@ import { findPendingDelivery } from '../../../db/callbacks/deliveries.ts';
 import { findTaskRouting, type TaskRouting } from '../../../db/tasks/attempts.ts';
 import type { Deps } from '../../../deps.ts';
 import { ATTEMPTS_MAX, drawOrder, soonIfUnreachable, unavailableWhileBusy } from '../../../domain/channels/routing.ts';
+import { deliveryLeaseSeconds } from '../../../domain/callbacks/callback-schedule.ts';
 import { isTerminal } from '../../../domain/tasks/task.ts';
 import { usableCredential } from '../../channels/unseal-credential.ts';
 import type { ChannelDraw, DeliveryLimits, TaskPlan } from '../../../domain/tasks/workflow-contract.ts';
@@ -33,7 +34,7 @@ export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan
 /** Each try may need several turns in which another process holds the lease. */
 export const deliveryLimits = (callbacks: Deps['config']['callbacks']): DeliveryLimits => ({
   deliveryTurnsMax: (callbacks.retryScheduleSeconds.length + 1) * 8,
-  deliveryTryMs: callbacks.leaseSeconds * 1000,
+  deliveryTryMs: deliveryLeaseSeconds(callbacks) * 1000,
 });
 
 /** Draws the channels for a task again, after waiting or after failed attempts. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { copyOutputs, planCopies, type CopyReport } from '../../../../src/services/tasks/attempt/copy-outputs.ts';
-import { loadConfig } from '../../../../src/config/load-config.ts';
+import { testConfig } from '../../../support/test-config.ts';
 import type { Database } from '../../../../src/db/database.ts';
 import { draftFiles, recordFile } from '../../../../src/db/files/files.ts';
 import type { TaskType } from '../../../../src/domain/tasks/task.ts';
@@ -350,7 +350,7 @@ describe('two runs of one attempt', () => {
   });
 });
 
-const config = loadConfig({
+const config = testConfig({
   DATABASE_URL: 'postgresql://127.0.0.1/none',
   KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
   MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,

@@ -5,7 +5,7 @@ import { credentialContext } from '../../../../src/services/channels/unseal-cred
 import { cancelTask } from '../../../../src/services/tasks/end/cancel-task.ts';
 import { readKeptResults } from '../../../../src/services/tasks/attempt/kept-results.ts';
 import { createJobPoller, freeSlots, type JobPoller } from '../../../../src/services/tasks/attempt/poll-parked-jobs.ts';
-import { loadConfig } from '../../../../src/config/load-config.ts';
+import { testConfig } from '../../../support/test-config.ts';
 import { beginAttempt, saveOperation } from '../../../../src/db/tasks/attempts.ts';
 import type { Database } from '../../../../src/db/database.ts';
 import type { Ledger } from '../../../../src/db/ledger/ledger.ts';
@@ -137,7 +137,7 @@ function openScene(own: Record<string, string> = {}): Scene {
 }
 
 const configWith = (own: Record<string, string> = {}) =>
-  loadConfig({
+  testConfig({
     ...quickSettings,
     DATABASE_URL: 'postgres://127.0.0.1:1/none',
     TEMPORAL_ADDRESS: '127.0.0.1:1',

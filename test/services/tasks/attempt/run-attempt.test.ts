@@ -11,7 +11,8 @@ import { createChannelCache } from '../../../../src/channels/channel-cache.ts';
 import { credentialContext } from '../../../../src/services/channels/unseal-credential.ts';
 import { AttemptInterrupted, type AttemptDeps } from '../../../../src/services/tasks/attempt/run.ts';
 import { runAttempt } from '../../../../src/services/tasks/attempt/run-attempt.ts';
-import { loadConfig, type Config } from '../../../../src/config/load-config.ts';
+import type { Config } from '../../../../src/config/load-config.ts';
+import { testConfig } from '../../../support/test-config.ts';
 import type { Database } from '../../../../src/db/database.ts';
 import type { Ledger } from '../../../../src/db/ledger/ledger.ts';
 import type { JsonObject } from '../../../../src/domain/json.ts';
@@ -289,7 +290,7 @@ describe('an attempt that has ended', () => {
 });
 
 const secret = Buffer.alloc(32, 3);
-const config = loadConfig({
+const config = testConfig({
   DATABASE_URL: 'postgresql://127.0.0.1/none',
   KEY_PEPPERS: `p1:${secret.toString('base64')}`,
   MASTER_KEYS: `m1:${secret.toString('base64')}`,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTaskAdmission, waitingTasksMax } from '../../../../src/services/tasks/create/task-admission.ts';
-import { loadConfig } from '../../../../src/config/load-config.ts';
+import { testConfig } from '../../../support/test-config.ts';
 import type { Database } from '../../../../src/db/database.ts';
 import { buildDeps, type Built } from '../../../../src/main/build-deps.ts';
 import { createTemporalWatch } from '../../../../src/main/watch-temporal.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   db = await scratch.open();
   // Alarms are lines of the log, which is discarded here.
   const settings = { ...secrets, DATABASE_URL: scratch.url, LOG_LEVEL: 'error' };
-  built = await buildDeps(loadConfig(settings), 'test', { write: () => undefined });
+  built = await buildDeps(testConfig(settings), 'test', { write: () => undefined });
   book = await openBook(db, { credits: 1_000 });
 });
 afterAll(async () => {

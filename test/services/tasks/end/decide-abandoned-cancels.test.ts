@@ -13,7 +13,7 @@ import { forceCancelTask } from '../../../../src/services/tasks/end/force-cancel
 import type { AttemptDeps } from '../../../../src/services/tasks/attempt/run.ts';
 import { runAttempt } from '../../../../src/services/tasks/attempt/run-attempt.ts';
 import { stopUpstream } from '../../../../src/services/tasks/end/stop-upstream.ts';
-import { loadConfig } from '../../../../src/config/load-config.ts';
+import { testConfig } from '../../../support/test-config.ts';
 import { refuseCancel, requestCancel } from '../../../../src/db/tasks/cancels.ts';
 import type { Database } from '../../../../src/db/database.ts';
 import type { Ledger } from '../../../../src/db/ledger/ledger.ts';
@@ -232,7 +232,7 @@ describe("an operator's cancel", () => {
 const forceCancel = (deps: CancelDeps, taskId: string) => forceCancelTask(deps, { taskId, actor: 'test' });
 const secret = Buffer.alloc(32, 3);
 const configWith = (own: Record<string, string> = {}) =>
-  loadConfig({
+  testConfig({
     DATABASE_URL: 'postgresql://127.0.0.1/none',
     KEY_PEPPERS: `p1:${secret.toString('base64')}`,
     MASTER_KEYS: `m1:${secret.toString('base64')}`,
