@@ -22,7 +22,7 @@ const size = {
   keys: 20,
   days: 60,
   audits: isQuick ? 10_000 : 100_000,
-  jobRuns: isQuick ? 2_000 : 20_000,
+  scheduledJobRuns: isQuick ? 2_000 : 20_000,
 };
 const tasks = size.entries / size.entriesPerTask;
 const calls = 5;
@@ -135,9 +135,9 @@ async function measureActions(gateway: Gateway, token: string, sealedProject: st
 }
 
 /** The inputs in the path, and the others in the query. */
-function pathOf({ route, given }: AdminRead): string {
-  const inPath = route.path.replace(/:(\w+)/g, (_, input: string) => encodeURIComponent(given[input] ?? ''));
-  const query = Object.entries(given).filter(([input]) => !route.path.includes(`:${input}`));
+function pathOf({ route, values }: AdminRead): string {
+  const inPath = route.path.replace(/:(\w+)/g, (_, input: string) => encodeURIComponent(values[input] ?? ''));
+  const query = Object.entries(values).filter(([input]) => !route.path.includes(`:${input}`));
   return withQuery(inPath, Object.fromEntries(query.map(([input, value]) => [snakeCase(input), value])));
 }
 

@@ -71,7 +71,7 @@ export async function benchChatStream(): Promise<void> {
   }
 }
 
-async function measure(asked: {
+async function measure(options: {
   url: string;
   name: string;
   pid: number;
@@ -80,27 +80,27 @@ async function measure(asked: {
   seconds: number;
 }): Promise<Measure> {
   const used = () => ({
-    own: cpuSeconds(asked.pid),
-    postgres: asked.postgresPid === undefined ? 0 : cpuSeconds(asked.postgresPid),
+    own: cpuSeconds(options.pid),
+    postgres: options.postgresPid === undefined ? 0 : cpuSeconds(options.postgresPid),
   });
-  const memoryBefore = memoryMb(asked.pid);
+  const memoryBefore = memoryMb(options.pid);
   let before = used();
   let after = before;
   let memoryAfter = 0;
   const body = JSON.stringify({ ...chatMessages, max_tokens: tokensPerSecond * secondsPerStream, stream: true });
   const load = await sendStreams({
-    origin: asked.url,
-    path: asked.name === 'tollgate' ? '/api/v1/chat/completions' : '/v1/chat/completions',
+    origin: options.url,
+    path: options.name === 'tollgate' ? '/api/v1/chat/completions' : '/v1/chat/completions',
     streams,
     secondsPerStream,
-    seconds: asked.seconds,
+    seconds: options.seconds,
     request: (n) => ({
-      headers: chatHeaders(asked.keys, n),
+      headers: chatHeaders(options.keys, n),
       body,
     }),
     onWindow: (edge) => {
       if (edge === 'begin') before = used();
-      else [after, memoryAfter] = [used(), memoryMb(asked.pid)];
+      else [after, memoryAfter] = [used(), memoryMb(options.pid)];
     },
   });
   return {
@@ -108,7 +108,7 @@ async function measure(asked: {
     firstP95Ms: load.first.quantile(0.95),
     gapP50Ms: load.gaps.quantile(0.5),
     gapP99Ms: load.gaps.quantile(0.99),
-    tokensPerSecond: load.tokens / asked.seconds,
+    tokensPerSecond: load.tokens / options.seconds,
     cpu: ((after.own - before.own) * 1_000_000) / load.tokens,
     postgresCpu: ((after.postgres - before.postgres) * 1_000_000) / load.tokens,
     memory: ((memoryAfter - memoryBefore) * 1_000) / streams,

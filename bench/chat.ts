@@ -88,7 +88,7 @@ export async function benchChat(): Promise<void> {
   }
 }
 
-async function measure(asked: {
+async function measure(options: {
   url: string;
   path?: string;
   pid: number | null;
@@ -99,17 +99,17 @@ async function measure(asked: {
 }): Promise<Measure> {
   const cpuOf = () =>
     [
-      asked.pid === null ? NaN : cpuSeconds(asked.pid),
-      asked.postgresPid === undefined ? 0 : cpuSeconds(asked.postgresPid),
+      options.pid === null ? NaN : cpuSeconds(options.pid),
+      options.postgresPid === undefined ? 0 : cpuSeconds(options.postgresPid),
     ] as const;
   const before = cpuOf();
   const load = await sendLoad({
-    origin: asked.url,
-    path: asked.path ?? '/v1/chat/completions',
-    connections: asked.connections,
+    origin: options.url,
+    path: options.path ?? '/v1/chat/completions',
+    connections: options.connections,
     seconds: secondsPerMeasure,
     request: (n) => ({
-      headers: { ...chatHeaders(asked.keys, n), ...asked.headers },
+      headers: { ...chatHeaders(options.keys, n), ...options.headers },
       body: chatBody,
     }),
   });

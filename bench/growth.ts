@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { runMaintenance } from '../src/services/jobs/maintenance.ts';
+import { runMaintenance } from '../src/services/scheduled-jobs/maintenance.ts';
 import { beginAttempt, endAttempt } from '../src/db/tasks/attempts.ts';
 import { expireChats } from '../src/db/chat/chat-ledger.ts';
 import type { Database } from '../src/db/database.ts';
@@ -8,7 +8,7 @@ import { listTasks } from '../src/db/tasks/list-tasks.ts';
 import { claimSilentTasks, claimUnstartedTasks, findTask, listStaleTasks } from '../src/db/tasks/tasks.ts';
 import { verifyLedger } from '../src/db/ledger/verify-ledger.ts';
 import { inLanes } from '../src/platform/in-lanes.ts';
-import { openUpkeep } from '../test/services/jobs/upkeep.ts';
+import { openUpkeep } from '../test/services/scheduled-jobs/upkeep.ts';
 import { admitted, newId, newTask, openBook, openLedger, taskEnd, type Book } from '../test/db/books.ts';
 import { anAdmission, openChatLedger, settledEnd } from '../test/db/chat-books.ts';
 import { createTestDatabase } from '../test/support/database.ts';
@@ -50,7 +50,7 @@ export async function benchGrowth(): Promise<void> {
     for (let round = 0; round <= rounds; round++) {
       for (const side of [small, large]) {
         await side.db.query('bench-vacuum', 'vacuum analyze hold, credit_account, api_key, task, delivery, attempt');
-        for (const [name, { times, prepare, run }] of Object.entries(operations)) {
+        for (const [name, { times, prepare, run }] of Object.entries(workloads)) {
           const prepared = await prepare?.(side, times);
           const began = cpuSeconds(servers.postgresPid);
           await run(side, times, prepared);
@@ -97,7 +97,7 @@ async function maintain(db: Database): Promise<void> {
   await runMaintenance(upkeep).finally(() => upkeep.removeFolder());
 }
 
-interface Operation {
+interface Workload {
   /** How often it runs in one measurement. */
   times: number;
   /** What the operation needs and what is not measured. */
@@ -112,7 +112,7 @@ const repeat = (times: number, work: (n: number) => Promise<unknown>): Promise<v
     async (n) => void (await work(n)),
   );
 
-const operations: Record<string, Operation> = {
+const workloads: Record<string, Workload> = {
   chat: {
     times: 1_500,
     run: async ({ db, book }, times) => {
@@ -203,7 +203,7 @@ const anAttempt = {
 /** Prints the statements whose plans differ between the two histories, and which way each goes. */
 async function comparePlans(small: Side, large: Side, logFile: string): Promise<void> {
   let compared = 0;
-  for (const [name, { prepare, run }] of Object.entries(operations)) {
+  for (const [name, { prepare, run }] of Object.entries(workloads)) {
     if (nightly.includes(name)) continue;
     const [few, many] = [await plansOf(small), await plansOf(large)];
     for (const [statement, shapes] of few) {
@@ -233,7 +233,7 @@ const quietSeconds = 10;
 /** Prints the p95 of chats in the database, quiet and while the nightly work runs over the large history. */
 async function sayChatsMeanwhile(side: Side): Promise<void> {
   // A day's worth of chats, so that the night has something to do.
-  await operations['chat']?.run(side, 1_500);
+  await workloads['chat']?.run(side, 1_500);
   const nightly = (async () => {
     await setTimeout(quietSeconds * 1_000);
     const began = performance.now();
@@ -270,12 +270,12 @@ function report(small: Side, large: Side): void {
   const range = ({ measured }: Side, name: string): string => medianAndRange(measured.get(name) ?? [], 3);
   say(`\nPostgreSQL CPU in ms for one operation, medians and ranges of ${rounds} rounds:\n`);
   say(`| operation | ${smallChats} chats | ${largeChats} chats |\n| --- | --- | --- |`);
-  for (const name of Object.keys(operations)) say(`| ${name} | ${range(small, name)} | ${range(large, name)} |`);
+  for (const name of Object.keys(workloads)) say(`| ${name} | ${range(small, name)} | ${range(large, name)} |`);
   say('');
 }
 
 function sayRatios(small: Side, large: Side): void {
-  const ratios = Object.keys(operations).map((name) => ({
+  const ratios = Object.keys(workloads).map((name) => ({
     name,
     ratio: median(large.measured.get(name) ?? []) / median(small.measured.get(name) ?? []),
   }));

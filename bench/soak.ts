@@ -72,7 +72,7 @@ export async function benchSoak(): Promise<void> {
     const books = await gateway.verifyLedger();
     say(`ledger: ${books.ok ? 'no breach' : JSON.stringify(books.invariants)}`);
     if (!books.ok) process.exitCode = 1;
-    judge(samples, peakMb);
+    checkDrift(samples, peakMb);
   } finally {
     await gateway.stop();
     await upstream.stop();
@@ -182,7 +182,7 @@ const fieldsOf = (values: Record<string, number>, digits: number): string =>
     .map(([name, value]) => `${name} ${value.toFixed(digits)}`)
     .join(' ');
 
-function judge(samples: readonly Sample[], peakMb: number): void {
+function checkDrift(samples: readonly Sample[], peakMb: number): void {
   const [first, last] = [samples[0], samples.at(-1)];
   if (!first || !last) return;
   const all = ({ cpu }: Sample): number => Object.values(cpu).reduce((sum, seconds) => sum + seconds, 0);

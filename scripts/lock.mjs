@@ -14,12 +14,12 @@ import { say } from './run-with-progress.mjs';
  */
 export async function withLock(folder, work) {
   const waitUntil = Date.now() + 30 * 60_000;
-  for (let said = false; !take(folder); said = true) {
+  for (let isReported = false; !take(folder); isReported = true) {
     if (Date.now() > waitUntil)
       throw new Error(
         `Another process has held ${folder} for half an hour. Remove the folder if no such process runs.`,
       );
-    if (!said) say('another process is already preparing this; waiting for it …');
+    if (!isReported) say('another process is already preparing this; waiting for it …');
     await sleep(500);
   }
   const release = () => rmSync(folder, { recursive: true, force: true });

@@ -52,9 +52,9 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    const asked = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, number | undefined>;
+    const body = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, number | undefined>;
     // The gateway sends the name that reasoning models take.
-    const tokens = asked['max_tokens'] ?? asked['max_completion_tokens'] ?? 0;
+    const tokens = body['max_tokens'] ?? body['max_completion_tokens'] ?? 0;
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
     sendNext({ response, sent: 0, tokens, dueAt: performance.now() });
   });

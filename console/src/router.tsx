@@ -182,7 +182,7 @@ const routes = [
     getParentRoute: () => root,
     path: '/jobs',
     loader: ({ context }) => begin(context, (client) => client.prefetchInfiniteQuery(listQuery('/jobs'))),
-    component: lazyRouteComponent(() => import('./pages/jobs.tsx')),
+    component: lazyRouteComponent(() => import('./pages/scheduled-jobs.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,

@@ -25,7 +25,7 @@ import {
   AuditIcon,
   ChannelsIcon,
   DeliveriesIcon,
-  JobsIcon,
+  ScheduledJobsIcon,
   LogoutIcon,
   ModelsIcon,
   MoonIcon,
@@ -50,7 +50,7 @@ const pages = [
   { to: '/projects', label: 'Projects and keys', Icon: ProjectsIcon },
   { to: '/deliveries', label: 'Deliveries', Icon: DeliveriesIcon },
   { to: '/audit', label: 'Audit', Icon: AuditIcon },
-  { to: '/jobs', label: 'Jobs', Icon: JobsIcon },
+  { to: '/jobs', label: 'Jobs', Icon: ScheduledJobsIcon },
   { to: '/summaries', label: 'Summaries', Icon: SummariesIcon },
   { to: '/access', label: 'Access', Icon: AccessIcon },
 ] as const;

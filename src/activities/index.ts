@@ -1,13 +1,13 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { deliverCallback } from '../services/callbacks/deliver-callback.ts';
 import { finishTask } from '../services/tasks/end/finish-task.ts';
-import { runJob } from '../services/jobs/run-job.ts';
+import { runScheduledJob } from '../services/scheduled-jobs/run-scheduled-job.ts';
 import { drawAgain, drawChannels, planTask } from '../services/tasks/create/plan-task.ts';
 import { AttemptInterrupted, type AttemptSignals } from '../services/tasks/attempt/run.ts';
 import { runAttempt } from '../services/tasks/attempt/run-attempt.ts';
 import { stopUpstream } from '../services/tasks/end/stop-upstream.ts';
 import type { Deps } from '../deps.ts';
-import type { JobName } from '../domain/tasks/job.ts';
+import type { ScheduledJobName } from '../domain/tasks/scheduled-job.ts';
 import type { AttemptInput, FinishInput } from '../domain/tasks/workflow-contract.ts';
 
 /**
@@ -27,7 +27,7 @@ export const createActivities = (deps: Deps, draining: AbortSignal) => {
       return { status, deliveryId };
     },
     deliver: (deliveryId: string) => hidingErrors(deps, () => deliverCallback(deps, deliveryId)),
-    runJob: (name: JobName) => asLongActivity(() => runScheduledJob(deps, name)),
+    runJob: (name: ScheduledJobName) => asLongActivity(() => runScheduledJobOrThrow(deps, name)),
     attempt: (input: AttemptInput) => asLongActivity((signals) => runAttempt(deps, input, { ...signals, draining })),
   };
 };
@@ -54,8 +54,8 @@ function classOnly(error: unknown): ApplicationFailure {
 }
 
 /** Throws if the run failed, so that Temporal retries it. The record of the run has the error. */
-async function runScheduledJob(deps: Deps, name: JobName) {
-  const result = await runJob(deps, { name, trigger: 'schedule' });
+async function runScheduledJobOrThrow(deps: Deps, name: ScheduledJobName) {
+  const result = await runScheduledJob(deps, { name, trigger: 'schedule' });
   // In a retry, the lock may still belong to the worker that died.
   if (!result.ran && Context.current().info.attempt > 1) throw new JobHeld();
   if (result.ran && result.state === 'failed') throw new JobFailed();

@@ -50,7 +50,7 @@ export interface MediaRequest {
 }
 
 /** The upstream's reference to a submitted job: opaque JSON that only the adapter reads. */
-export type Operation = { [key: string]: JsonValue };
+export type ProviderRef = { [key: string]: JsonValue };
 
 /**
  * A submit that the provider answered with the results. They may be `data:` URIs of many megabytes, so the worker copies them
@@ -60,15 +60,15 @@ export interface SubmitDone {
   kind: 'done';
   outputs: UpstreamOutput[];
   /** A reference for another poll, if the provider gives one. */
-  operation?: Operation;
+  providerRef?: ProviderRef;
 }
 
-export type SubmitResult = Attempt<Operation> | SubmitDone;
+export type SubmitResult = Attempt<ProviderRef> | SubmitDone;
 
 /** Saved instead of a reference after a synchronous result. Only the worker that holds the result can finish the attempt. */
-export const answeredSynchronously: Operation = { answered_at_once: true };
+export const answeredSynchronously: ProviderRef = { answered_at_once: true };
 /** Whether the result was synchronous, so that there is no job to poll. */
-export const isAnsweredSynchronously = (operation: Operation): boolean => operation.answered_at_once === true;
+export const isAnsweredSynchronously = (providerRef: ProviderRef): boolean => providerRef.answered_at_once === true;
 
 export interface CallOptions {
   /** Aborts the call at any stage. */
@@ -159,16 +159,16 @@ export interface Adapter {
   answersSynchronously?: readonly TaskType[];
   /** Accepts inputs as bytes only, so the worker fetches inputs that are URLs first. */
   inputsAsBytes?: true;
-  pollMedia?(upstream: Upstream, operation: Operation, options: CallOptions): Promise<PollResult>;
+  pollMedia?(upstream: Upstream, providerRef: ProviderRef, options: CallOptions): Promise<PollResult>;
   /**
    * Finds a job by the idempotency key of `request`. `null` means that the provider certainly has no such job. If the provider
    * returns the same job for a repeated create, this repeats the create.
    */
-  findMedia?(upstream: Upstream, request: MediaRequest, options: CallOptions): Promise<Attempt<Operation | null>>;
+  findMedia?(upstream: Upstream, request: MediaRequest, options: CallOptions): Promise<Attempt<ProviderRef | null>>;
   /** The headers that fetch a result from the channel's own origin. They are sent to that origin only. */
   outputHeaders?(upstream: Upstream): Record<string, string>;
   /** Stops a job. A repeated call reports the job's current state. */
-  cancelMedia?(upstream: Upstream, operation: Operation, options: StopOptions): Promise<StopAnswer>;
+  cancelMedia?(upstream: Upstream, providerRef: ProviderRef, options: StopOptions): Promise<StopAnswer>;
   /** A free call, such as a model list, that checks whether the upstream is reachable and accepts our credential. */
   probe?(upstream: Upstream, options: CallOptions): Promise<Attempt<true>>;
   /** The provider's model list, which costs nothing, read to its end. */

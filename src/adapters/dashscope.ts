@@ -3,12 +3,12 @@ import type { JsonObject } from '../domain/json.ts';
 import { anyNumber, type MediaTypes } from '../domain/tasks/media-support.ts';
 import { bearerAuthorization, type UpstreamCaller } from './upstream/call-upstream.ts';
 import type { Adapter, MediaRequest, StopOptions } from './channel.ts';
-import { onJob } from './upstream/family-calls.ts';
+import { onProviderJob } from './upstream/family-calls.ts';
 import { mediaCalls } from './media/media-calls.ts';
 import { readMediaOutcome } from './media/media-outcome.ts';
 import { parsedBy, unconfirmedStop } from './media/poll.ts';
 import { dashscopeAnswers as answers } from './reading/dashscope-answers.ts';
-import { SavedId, pathSegment } from './reading/job-id.ts';
+import { SavedId, pathSegment } from './reading/provider-job-id.ts';
 
 /**
  * Wan on Alibaba Model Studio (DashScope): video. Base URL `https://dashscope-intl.aliyuncs.com/api/v1`, or
@@ -30,15 +30,15 @@ export function createDashscope(caller: UpstreamCaller): Adapter {
       return submit(upstream, { path, headers, body: toBody(request) }, (task_id) => ({ task_id }), options);
     },
 
-    pollMedia: pollBy(Job, pathOf),
+    pollMedia: pollBy(SavedRef, pathOf),
 
-    cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, options: StopOptions) => {
+    cancelMedia: onProviderJob(SavedRef, 'not_stopped', async (upstream, ref, options: StopOptions) => {
       // Only a task that still waits can be canceled.
-      const path = `${pathOf(job)}/cancel`;
+      const path = `${pathOf(ref)}/cancel`;
       const outcome = await call(upstream, { method: 'POST', path, signal: options.signal });
       const answer = readMediaOutcome(outcome, parsedBy(CancelAnswer), answers.error);
       if (answer.kind !== 'ok') return unconfirmedStop(outcome);
-      const after = await ask(upstream, pathOf(job), answers.state, options);
+      const after = await ask(upstream, pathOf(ref), answers.state, options);
       if (after.kind !== 'ok' || after.value === 'queued') return 'unclear';
       return after.value === 'canceled' ? 'stopped' : 'not_stopped';
     }),
@@ -70,7 +70,7 @@ function toBody({ model, prompt, parameters, image, referenceImages = [], videoU
   };
 }
 
-const Job = z.object({ task_id: SavedId });
-const pathOf = (job: z.infer<typeof Job>): string => `/tasks/${pathSegment(job.task_id)}`;
+const SavedRef = z.object({ task_id: SavedId });
+const pathOf = (ref: z.infer<typeof SavedRef>): string => `/tasks/${pathSegment(ref.task_id)}`;
 const TaskList = z.object({ total: z.number() });
 const CancelAnswer = z.object({ request_id: z.string() });

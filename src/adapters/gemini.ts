@@ -158,8 +158,9 @@ function toThinking({ gemini, extra, traits, maxTokens, thinking }: UpstreamChat
   const includeThoughts = isShown && effort !== 'none';
   if (traits.thinking === 'adaptive') return { thinkingLevel: levels[effort], includeThoughts };
   if (effort === 'none') return { thinkingBudget: 0 };
-  const asked = thinking?.budgetTokens;
-  const budget = asked === undefined ? thinkingBudget(effort, maxTokens, budgetMin) : Math.min(asked, maxTokens);
+  const requestedBudget = thinking?.budgetTokens;
+  const budget =
+    requestedBudget === undefined ? thinkingBudget(effort, maxTokens, budgetMin) : Math.min(requestedBudget, maxTokens);
   return { ...(budget !== null && { thinkingBudget: budget }), includeThoughts };
 }
 
@@ -260,9 +261,9 @@ function toReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {
   const reply = Reply.safeParse(json).data;
   const candidate = reply?.candidates?.[0];
   if (!reply || !candidate) return reply?.promptFeedback?.blockReason ? 'blocked' : null;
-  const said = candidate.content?.parts ?? [];
-  const parts = said.filter(({ thought }) => thought !== true);
-  const thoughts = said.flatMap(({ thought, text }) => (thought === true && text ? [text] : []));
+  const allParts = candidate.content?.parts ?? [];
+  const parts = allParts.filter(({ thought }) => thought !== true);
+  const thoughts = allParts.flatMap(({ thought, text }) => (thought === true && text ? [text] : []));
   const texts = parts.flatMap(({ text }) => (text === undefined ? [] : [text]));
   const toolCalls = parts.flatMap(({ functionCall: call, thoughtSignature }) =>
     call

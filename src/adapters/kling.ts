@@ -4,9 +4,9 @@ import { splitDataUri } from '../domain/chat/chat.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { MediaTypes } from '../domain/tasks/media-support.ts';
 import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
-import type { Adapter, MediaRequest, Operation, Upstream } from './channel.ts';
+import type { Adapter, MediaRequest, ProviderRef, Upstream } from './channel.ts';
 import { mediaCalls } from './media/media-calls.ts';
-import { SavedId, pathSegment } from './reading/job-id.ts';
+import { SavedId, pathSegment } from './reading/provider-job-id.ts';
 import { klingAnswers as answers } from './reading/kling-answers.ts';
 import { toSubmit } from './upstream/classify-outcome.ts';
 
@@ -31,14 +31,14 @@ export function createKling(caller: UpstreamCaller): Adapter {
 
     async findMedia(upstream, request, options) {
       const path = pathOf(request);
-      const read = (json: unknown): Operation | null => {
-        const task_id = answers.error(json, 200) === null ? answers.jobId(json) : undefined;
+      const read = (json: unknown): ProviderRef | null => {
+        const task_id = answers.error(json, 200) === null ? answers.providerJobId(json) : undefined;
         return task_id === undefined ? null : { path, task_id };
       };
       return toSubmit(await ask(upstream, `${path}/${encodeURIComponent(request.idempotencyKey)}`, read, options));
     },
 
-    pollMedia: pollBy(Job, (job) => `${job.path}/${pathSegment(job.task_id)}`),
+    pollMedia: pollBy(SavedRef, (ref) => `${ref.path}/${pathSegment(ref.task_id)}`),
     probe: probeBy('/videos/text2video?pageNum=1&pageSize=1', TaskList),
   };
 }
@@ -92,5 +92,5 @@ function toBody(request: MediaRequest): RequestBody {
   };
 }
 
-const Job = z.object({ path: z.enum(paths), task_id: SavedId });
+const SavedRef = z.object({ path: z.enum(paths), task_id: SavedId });
 const TaskList = z.object({ code: z.literal(0), data: z.array(z.unknown()) });

@@ -3,11 +3,11 @@ import type { JsonObject } from '../domain/json.ts';
 import { anyNumber, type MediaTypes } from '../domain/tasks/media-support.ts';
 import { bearerAuthorization, type UpstreamCaller } from './upstream/call-upstream.ts';
 import type { Adapter, MediaInput, MediaRequest, StopOptions } from './channel.ts';
-import { onJob } from './upstream/family-calls.ts';
+import { onProviderJob } from './upstream/family-calls.ts';
 import { mediaCalls } from './media/media-calls.ts';
 import { readMediaOutcome } from './media/media-outcome.ts';
 import { parsedBy, unconfirmedStop } from './media/poll.ts';
-import { SavedId, pathSegment } from './reading/job-id.ts';
+import { SavedId, pathSegment } from './reading/provider-job-id.ts';
 import { minimaxAnswers as answers } from './reading/minimax-answers.ts';
 
 /**
@@ -28,14 +28,14 @@ export function createMinimax(caller: UpstreamCaller): Adapter {
     },
 
     // An unknown task is a 500 with prose, not a 404 (`minimaxWords`).
-    pollMedia: pollBy(Job, queryPath),
+    pollMedia: pollBy(SavedRef, queryPath),
 
-    cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, options: StopOptions) => {
+    cancelMedia: onProviderJob(SavedRef, 'not_stopped', async (upstream, ref, options: StopOptions) => {
       // DELETE cancels a queued task, but it deletes the record and the clip of a finished one.
-      const before = await ask(upstream, queryPath(job), answers.state, options);
+      const before = await ask(upstream, queryPath(ref), answers.state, options);
       if (before.kind !== 'ok') return 'not_stopped';
       if (before.value !== 'queued') return before.value === 'canceled' ? 'stopped' : 'not_stopped';
-      const path = `${tasksPath}/${pathSegment(job.task_id)}`;
+      const path = `${tasksPath}/${pathSegment(ref.task_id)}`;
       const outcome = await call(upstream, { method: 'DELETE', path, signal: options.signal });
       const answer = readMediaOutcome(outcome, parsedBy(Deleted), answers.error);
       if (answer.kind !== 'ok') return unconfirmedStop(outcome);
@@ -80,7 +80,7 @@ function toBody(request: MediaRequest): JsonObject {
   };
 }
 
-const Job = z.object({ task_id: SavedId });
-const queryPath = (job: z.infer<typeof Job>): string => `/query/video_generation/${pathSegment(job.task_id)}`;
+const SavedRef = z.object({ task_id: SavedId });
+const queryPath = (ref: z.infer<typeof SavedRef>): string => `/query/video_generation/${pathSegment(ref.task_id)}`;
 const Deleted = z.object({ status: z.string() });
 const TaskList = z.object({ items: z.array(z.unknown()).nullish(), total: z.number() });

@@ -77,8 +77,8 @@ const pathOf = (request: UpstreamChat): string => (usesResponses(request) ? '/re
 const replyOf = (json: unknown, request: UpstreamChat) =>
   usesResponses(request) ? toResponsesReply(json) : toReply(json);
 
-function toBody(asked: UpstreamChat): RequestBody {
-  const request = forVendor(asked);
+function toBody(chat: UpstreamChat): RequestBody {
+  const request = forVendor(chat);
   const { responseFormat: format, toolChoice: choice } = request;
   return {
     // First, so that a further field cannot replace a priced one.

@@ -4,13 +4,13 @@ import { anyNumber, type MediaTypes } from '../domain/tasks/media-support.ts';
 import type { MediaInputKey } from '../domain/catalog/parameter-value.ts';
 import { bearerAuthorization, type UpstreamCaller } from './upstream/call-upstream.ts';
 import type { Adapter, MediaRequest, StopOptions } from './channel.ts';
-import { onJob } from './upstream/family-calls.ts';
+import { onProviderJob } from './upstream/family-calls.ts';
 import { mediaCalls } from './media/media-calls.ts';
 import { namedInputs } from './media/media-inputs.ts';
 import { readMediaOutcome } from './media/media-outcome.ts';
 import { unconfirmedStop } from './media/poll.ts';
-import { SavedId, pathSegment } from './reading/job-id.ts';
-import { isOver } from './reading/job-state.ts';
+import { SavedId, pathSegment } from './reading/provider-job-id.ts';
+import { isOver } from './reading/provider-job-state.ts';
 import { replicateAnswers as answers } from './reading/replicate-answers.ts';
 
 /**
@@ -41,14 +41,14 @@ export function createReplicate(caller: UpstreamCaller): Adapter {
       return submit(upstream, { path, headers, body }, (prediction_id) => ({ prediction_id }), options);
     },
 
-    pollMedia: pollBy(Job, pathOf),
+    pollMedia: pollBy(SavedRef, pathOf),
 
-    cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, options: StopOptions) => {
+    cancelMedia: onProviderJob(SavedRef, 'not_stopped', async (upstream, ref, options: StopOptions) => {
       // A cancel also stops a running job, and Replicate bills the time that it ran.
-      const poll = options.running === 'spare' ? await ask(upstream, pathOf(job), answers.state, options) : null;
+      const poll = options.running === 'spare' ? await ask(upstream, pathOf(ref), answers.state, options) : null;
       if (poll && poll.kind !== 'ok') return 'not_stopped';
       if (poll && poll.value !== 'queued') return poll.value === 'canceled' ? 'stopped' : 'not_stopped';
-      const path = `${pathOf(job)}/cancel`;
+      const path = `${pathOf(ref)}/cancel`;
       const outcome = await call(upstream, { method: 'POST', path, signal: options.signal });
       const answer = readMediaOutcome(outcome, answers.state, answers.error);
       if (answer.kind !== 'ok') return unconfirmedStop(outcome);
@@ -92,5 +92,5 @@ const toInput = (request: MediaRequest): JsonObject => ({
 });
 
 const Account = z.object({ type: z.string() });
-const Job = z.object({ prediction_id: SavedId });
-const pathOf = (job: z.infer<typeof Job>): string => `/predictions/${pathSegment(job.prediction_id)}`;
+const SavedRef = z.object({ prediction_id: SavedId });
+const pathOf = (ref: z.infer<typeof SavedRef>): string => `/predictions/${pathSegment(ref.prediction_id)}`;

@@ -3,10 +3,10 @@ import type { JsonObject } from '../domain/json.ts';
 import { anyNumber, type MediaTypes } from '../domain/tasks/media-support.ts';
 import type { UpstreamCaller } from './upstream/call-upstream.ts';
 import type { Adapter, MediaRequest, StopOptions, Upstream } from './channel.ts';
-import { onJob } from './upstream/family-calls.ts';
+import { onProviderJob } from './upstream/family-calls.ts';
 import { mediaCalls } from './media/media-calls.ts';
 import { unconfirmedStop } from './media/poll.ts';
-import { SavedId, pathSegment } from './reading/job-id.ts';
+import { SavedId, pathSegment } from './reading/provider-job-id.ts';
 import { runwayAnswers as answers } from './reading/runway-answers.ts';
 
 /**
@@ -27,20 +27,20 @@ export function createRunway(caller: UpstreamCaller): Adapter {
       return submit(upstream, { path, headers, body }, (task_id) => ({ task_id }), options);
     },
 
-    pollMedia: pollBy(Job, pathOf),
+    pollMedia: pollBy(SavedRef, pathOf),
 
-    cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, options: StopOptions) => {
+    cancelMedia: onProviderJob(SavedRef, 'not_stopped', async (upstream, ref, options: StopOptions) => {
       // DELETE stops a task that waits or runs, but it deletes the record and the results of an ended one.
-      const before = await ask(upstream, pathOf(job), answers.state, options);
+      const before = await ask(upstream, pathOf(ref), answers.state, options);
       if (before.kind !== 'ok') return 'not_stopped';
       if (before.value === 'canceled') return 'stopped';
       const mayStop = before.value === 'queued' || (options.running === 'stop' && before.value === 'running');
       if (!mayStop) return 'not_stopped';
-      const outcome = await call(upstream, { method: 'DELETE', path: pathOf(job), signal: options.signal });
+      const outcome = await call(upstream, { method: 'DELETE', path: pathOf(ref), signal: options.signal });
       const isAccepted = outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300;
       if (!isAccepted) return unconfirmedStop(outcome);
       // The task may have ended before the DELETE, and then its record is deleted.
-      const after = await ask(upstream, pathOf(job), answers.state, options);
+      const after = await ask(upstream, pathOf(ref), answers.state, options);
       return after.kind === 'ok' && after.value === 'canceled' ? 'stopped' : 'unclear';
     }),
 
@@ -87,5 +87,5 @@ function toCall(request: MediaRequest): { path: string; body: JsonObject } {
 }
 
 const Organization = z.object({ creditBalance: z.number() });
-const Job = z.object({ task_id: SavedId });
-const pathOf = (job: z.infer<typeof Job>): string => `/tasks/${pathSegment(job.task_id)}`;
+const SavedRef = z.object({ task_id: SavedId });
+const pathOf = (ref: z.infer<typeof SavedRef>): string => `/tasks/${pathSegment(ref.task_id)}`;

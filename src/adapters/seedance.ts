@@ -3,10 +3,10 @@ import type { JsonObject } from '../domain/json.ts';
 import { anyNumber, type MediaTypes } from '../domain/tasks/media-support.ts';
 import { bearerAuthorization, type UpstreamCaller } from './upstream/call-upstream.ts';
 import type { Adapter, MediaInput, MediaRequest, StopOptions } from './channel.ts';
-import { onJob } from './upstream/family-calls.ts';
+import { onProviderJob } from './upstream/family-calls.ts';
 import { mediaCalls } from './media/media-calls.ts';
 import { unconfirmedStop } from './media/poll.ts';
-import { SavedId, pathSegment } from './reading/job-id.ts';
+import { SavedId, pathSegment } from './reading/provider-job-id.ts';
 import { seedanceAnswers as answers } from './reading/seedance-answers.ts';
 
 /**
@@ -31,18 +31,18 @@ export function createSeedance(caller: UpstreamCaller): Adapter {
       return submit(upstream, { path: tasksPath, headers, body }, (task_id) => ({ task_id }), options);
     },
 
-    pollMedia: pollBy(Job, pathOf),
+    pollMedia: pollBy(SavedRef, pathOf),
 
-    cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, options: StopOptions) => {
+    cancelMedia: onProviderJob(SavedRef, 'not_stopped', async (upstream, ref, options: StopOptions) => {
       // DELETE cancels a queued task, but it deletes the record and the result of a finished one.
-      const before = await ask(upstream, pathOf(job), answers.state, options);
+      const before = await ask(upstream, pathOf(ref), answers.state, options);
       if (before.kind !== 'ok') return 'not_stopped';
       if (before.value !== 'queued') return before.value === 'canceled' ? 'stopped' : 'not_stopped';
-      const outcome = await call(upstream, { method: 'DELETE', path: pathOf(job), signal: options.signal });
+      const outcome = await call(upstream, { method: 'DELETE', path: pathOf(ref), signal: options.signal });
       const isAccepted = outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300;
       if (!isAccepted) return unconfirmedStop(outcome);
       // The task may have finished before the DELETE, and then its record is deleted.
-      const after = await ask(upstream, pathOf(job), answers.state, options);
+      const after = await ask(upstream, pathOf(ref), answers.state, options);
       if (after.kind !== 'ok' || after.value === 'queued') return 'unclear';
       return after.value === 'canceled' ? 'stopped' : 'not_stopped';
     }),
@@ -72,6 +72,6 @@ function toContent(request: MediaRequest): JsonObject[] {
   ];
 }
 
-const Job = z.object({ task_id: SavedId });
-const pathOf = (job: z.infer<typeof Job>): string => `${tasksPath}/${pathSegment(job.task_id)}`;
+const SavedRef = z.object({ task_id: SavedId });
+const pathOf = (ref: z.infer<typeof SavedRef>): string => `${tasksPath}/${pathSegment(ref.task_id)}`;
 const TaskList = z.object({ items: z.array(z.unknown()).nullish(), total: z.number() });

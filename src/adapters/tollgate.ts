@@ -3,11 +3,11 @@ import { anyNumber, type MediaTypes } from '../domain/tasks/media-support.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './upstream/call-upstream.ts';
 import { ModelList } from './chat/chat-call.ts';
 import type { Adapter, CallOptions, MediaRequest, StopOptions, Upstream } from './channel.ts';
-import { familyCalls, onJob } from './upstream/family-calls.ts';
+import { familyCalls, onProviderJob } from './upstream/family-calls.ts';
 import { mediaCalls } from './media/media-calls.ts';
 import { readMediaOutcome } from './media/media-outcome.ts';
 import { unconfirmedStop } from './media/poll.ts';
-import { SavedId, pathSegment } from './reading/job-id.ts';
+import { SavedId, pathSegment } from './reading/provider-job-id.ts';
 import { tollgateAnswers as answers } from './reading/tollgate-answers.ts';
 
 /**
@@ -32,10 +32,10 @@ export function createTollgate(caller: UpstreamCaller): Adapter {
       // A create is never answered with results; without a task it says nothing about an earlier one.
       return created.kind === 'done' ? { kind: 'unknown', errorClass: 'unreadable', detail: 'no task' } : created;
     },
-    pollMedia: pollBy(Job, pathOf),
+    pollMedia: pollBy(SavedRef, pathOf),
 
-    cancelMedia: onJob(Job, 'not_stopped', async (upstream, job, { signal }: StopOptions) => {
-      const outcome = await call(upstream, { method: 'POST', path: `${pathOf(job)}/cancel`, signal });
+    cancelMedia: onProviderJob(SavedRef, 'not_stopped', async (upstream, ref, { signal }: StopOptions) => {
+      const outcome = await call(upstream, { method: 'POST', path: `${pathOf(ref)}/cancel`, signal });
       const answer = readMediaOutcome(outcome, answers.state, answers.error);
       if (answer.kind === 'ok') return answer.value === 'canceled' ? 'stopped' : 'not_stopped';
       // The other gateway refuses to stop a job that it would be charged for: 409 means that the task continues.
@@ -66,5 +66,5 @@ const toBody = ({ image, referenceImages, videoUrl, audioUrl, ...request }: Medi
   audio_url: audioUrl?.url,
 });
 
-const Job = z.object({ task_id: SavedId });
-const pathOf = (job: z.infer<typeof Job>): string => `/api/v1/tasks/${pathSegment(job.task_id)}`;
+const SavedRef = z.object({ task_id: SavedId });
+const pathOf = (ref: z.infer<typeof SavedRef>): string => `/api/v1/tasks/${pathSegment(ref.task_id)}`;

@@ -7,7 +7,7 @@ import { ModelList } from './chat/chat-call.ts';
 import { familyCalls } from './upstream/family-calls.ts';
 import { mediaCalls } from './media/media-calls.ts';
 import { imagesOf } from './media/media-inputs.ts';
-import { SavedId, pathSegment } from './reading/job-id.ts';
+import { SavedId, pathSegment } from './reading/provider-job-id.ts';
 import { readXaiImages, xaiAnswers as answers } from './reading/xai-answers.ts';
 
 /**
@@ -41,7 +41,7 @@ export function createXai(caller: UpstreamCaller): Adapter {
       return submit(upstream, call, (request_id) => ({ request_id }), options);
     },
 
-    pollMedia: pollBy(Job, ({ request_id }) => `/videos/${pathSegment(request_id)}`),
+    pollMedia: pollBy(SavedRef, ({ request_id }) => `/videos/${pathSegment(request_id)}`),
     probe: probeBy('/models', ModelList),
     // "List all models available to the authenticating API key" (https://docs.x.ai/developers/rest-api-reference/inference/models)
     listModels: modelListBy('/models', ModelList, ({ data }) => ({ names: data.map(({ id }) => id), next: null })),
@@ -66,4 +66,4 @@ const toGuides = ({ image, referenceImages = [] }: MediaRequest): JsonObject => 
   ...(referenceImages.length > 0 && { reference_images: referenceImages.map(({ url }) => ({ url })) }),
 });
 
-const Job = z.object({ request_id: SavedId });
+const SavedRef = z.object({ request_id: SavedId });

@@ -18,7 +18,7 @@ export interface ActionDeps {
    */
   worker: UpstreamDeps & Pick<Deps, 'callbackSlots' | 'egress' | 'files'> & { answerWithinSeconds: number };
   /** For a local action that is a client of a gateway. */
-  listener: { listen: (asked: ListenRequest) => Promise<ListenCount> };
+  listener: { listen: (request: ListenRequest) => Promise<ListenCount> };
 }
 
 export interface ListenRequest {

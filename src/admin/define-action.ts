@@ -28,7 +28,7 @@ export interface Action {
   /** Why the action may refuse, beyond what every route of its kind refuses: `not_found` for `UnknownToOperator`, `action_refused` for other `OperatorError`s. */
   refusals?: readonly ErrorCode[];
   /** Checks the input and returns what runs the action with it. */
-  prepare: (given: Readonly<Record<string, unknown>>) => Prepared;
+  prepare: (input: Readonly<Record<string, unknown>>) => Prepared;
 }
 
 /** The action's route below the prefix of the admin API. */
@@ -92,8 +92,8 @@ export function action<
   const schema = z.strictObject(definition.input);
   return {
     ...definition,
-    prepare(given) {
-      const parsed = schema.safeParse(given);
+    prepare(input) {
+      const parsed = schema.safeParse(input);
       if (!parsed.success) return { ok: false, issues: parsed.error.issues };
       return { ok: true, run: async (open, actor) => run(await open(needs), parsed.data, actor) };
     },

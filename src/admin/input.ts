@@ -27,7 +27,7 @@ export function count(min = 1, max = Number.MAX_SAFE_INTEGER) {
   const rule = `must be a whole number from ${min} to ${max}`;
   return z
     .union([z.string(), z.number()], { error: ({ input }) => (input === undefined ? 'is required' : rule) })
-    .transform((given) => (typeof given === 'number' || /^\d{1,16}$/.test(given) ? Number(given) : NaN))
+    .transform((input) => (typeof input === 'number' || /^\d{1,16}$/.test(input) ? Number(input) : NaN))
     .refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, { message: rule });
 }
 
@@ -41,7 +41,7 @@ export const cleared = <T>(schema: z.ZodType<T>) =>
 /** `a,b,c` or a list, without duplicates. */
 export const names = z
   .union([z.string(), z.array(z.string())], 'must be names')
-  .transform((given) => [...new Set(typeof given === 'string' ? splitWords(given) : given)])
+  .transform((input) => [...new Set(typeof input === 'string' ? splitWords(input) : input)])
   .refine((items) => items.length > 0, 'must name at least one')
   .refine((items) => items.every((item) => item.length <= NAME_MAX), `must be names of at most ${NAME_MAX} characters`);
 
@@ -63,9 +63,9 @@ export const ipRanges = names.pipe(
 /** `team=ads,env=test`, or an object of texts, with the limits of a task's metadata. */
 export const metadataPairs = z
   .union([z.string(), z.record(z.string(), z.unknown())], 'must be pairs such as team=ads')
-  .transform((given, context): Record<string, string> => {
+  .transform((input, context): Record<string, string> => {
     try {
-      return readMetadata(typeof given === 'string' ? readPairs(given) : given) ?? {};
+      return readMetadata(typeof input === 'string' ? readPairs(input) : input) ?? {};
     } catch (error) {
       context.addIssue({ code: 'custom', message: `is refused: ${plainMessage(error)}` });
       return z.NEVER;
@@ -85,8 +85,8 @@ const momentRule = 'must be a time such as 2030-01-31, 2030-01-31T12:00:00Z, 12h
 
 /** A time as text or unix seconds. A span is counted from now in this direction. */
 const momentIn = (direction: 1 | -1) =>
-  z.union([z.string(), z.int()], momentRule).transform((given, context) => {
-    const at = readMoment(String(given).trim(), direction);
+  z.union([z.string(), z.int()], momentRule).transform((input, context) => {
+    const at = readMoment(String(input).trim(), direction);
     // PostgreSQL and JavaScript accept later times, but no expiry needs them.
     if (at !== null && at >= 0 && at <= Date.UTC(9999, 0, 1)) return new Date(at);
     context.addIssue({ code: 'custom', message: momentRule });
@@ -104,7 +104,7 @@ const spanRule = 'must be a span from 1m to 30d, such as 90m or 2h';
 /** A span such as `15m`, `12h` or `30d`, in seconds. */
 export const span = z
   .string({ error: ({ input }) => (input === undefined ? 'is required' : spanRule) })
-  .transform((given) => (readSpan(given.trim()) ?? NaN) / 1_000)
+  .transform((input) => (readSpan(input.trim()) ?? NaN) / 1_000)
   .refine((seconds) => seconds >= 60 && seconds <= 30 * 86_400, { message: spanRule });
 
 /** Whole unix seconds, as SQL takes them. */

@@ -9,8 +9,8 @@ const isLoopback = addressMatcher(loopbackCidrs);
  * An http URL of this machine, as the URLs to try in turn. `localhost` stands for both loopback addresses, and no other name is looked up, so
  * that nothing leaves the machine.
  */
-export const loopbackUrl = text().transform((given, context): string[] => {
-  const url = URL.parse(given);
+export const loopbackUrl = text().transform((input, context): string[] => {
+  const url = URL.parse(input);
   if (url?.protocol === 'http:' && url.username === '' && url.password === '') {
     const host = bareHost(url);
     if (isLoopback(host)) return [url.href];

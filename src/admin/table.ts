@@ -7,7 +7,7 @@ import { channels } from './actions/channels.ts';
 import { chats } from './actions/chats.ts';
 import { credits } from './actions/credits.ts';
 import { deliveries } from './actions/deliveries.ts';
-import { jobs } from './actions/jobs.ts';
+import { scheduledJobs } from './actions/scheduled-jobs.ts';
 import { keys } from './actions/keys.ts';
 import { ledger } from './actions/ledger.ts';
 import { operators } from './actions/operators.ts';
@@ -30,7 +30,7 @@ export const actionTable: Readonly<Record<string, Action | ActionGroup>> = {
   chats,
   deliveries,
   webhooks,
-  jobs,
+  jobs: scheduledJobs,
   ledger,
   secrets,
   usage,

@@ -21,8 +21,8 @@ const unknownMax = 10_000;
 /** A key that is created under a refused secret works after this time, or when the database announces it. */
 const unknownMs = 1_000;
 /** Secrets that one statement looks up, and that may wait for the next one. */
-const strangersBatchMax = 128;
-const strangersWaitingMax = 512;
+const unknownKeysBatchMax = 128;
+const unknownKeysWaitingMax = 512;
 
 type Found = Promise<AuthenticatedKey | null>;
 
@@ -34,15 +34,15 @@ type Found = Promise<AuthenticatedKey | null>;
  * look-ups of known keys alone.
  */
 export function createKeyCache(db: Database, peppers: readonly { secret: Buffer }[], keptMs: number): KeyCache {
-  const known = new BoundedMap<{ key: Found; until: number }>(keysMax);
+  const cached = new BoundedMap<{ key: Found; until: number }>(keysMax);
   const unknown = new BoundedMap<number>(unknownMax);
   const everValid = new BoundedMap<true>(keysMax);
-  const lookUp = (secrets: readonly string[]) => lookUpTogether(db, peppers, secrets);
-  const askForStranger = createStrangersLane(lookUp);
+  const findKeys = (secrets: readonly string[]) => findTogether(db, peppers, secrets);
+  const findUnknownKey = createUnknownKeyQueue(findKeys);
 
   const keep = (name: string, key: Found): void => {
-    known.set(name, { key, until: performance.now() + keptMs });
-    const drop = () => known.get(name)?.key === key && known.delete(name);
+    cached.set(name, { key, until: performance.now() + keptMs });
+    const drop = () => cached.get(name)?.key === key && cached.delete(name);
     key.then((found) => {
       if (found) return void everValid.set(name, true);
       drop();
@@ -52,22 +52,22 @@ export function createKeyCache(db: Database, peppers: readonly { secret: Buffer 
   return {
     async find(secret) {
       const name = nameOfText(secret);
-      const remembered = known.get(name);
+      const remembered = cached.get(name);
       if (remembered && remembered.until > performance.now()) return remembered.key;
       if ((unknown.get(name) ?? 0) > performance.now()) return null;
-      const key = everValid.has(name) ? lookUp([secret]).then(([found]) => found ?? null) : askForStranger(secret);
+      const key = everValid.has(name) ? findKeys([secret]).then(([found]) => found ?? null) : findUnknownKey(secret);
       keep(name, key);
       return key;
     },
     forget() {
-      known.clear();
+      cached.clear();
       unknown.clear();
     },
   };
 }
 
 /** The live key of each secret, in order. */
-async function lookUpTogether(
+async function findTogether(
   db: Database,
   peppers: readonly { secret: Buffer }[],
   secrets: readonly string[],
@@ -77,20 +77,20 @@ async function lookUpTogether(
   return digests.map((own) => own.flatMap((digest) => found.get(digest.toString('hex')) ?? [])[0] ?? null);
 }
 
-interface Stranger extends PromiseWithResolvers<AuthenticatedKey | null> {
+interface UnknownKeyLookup extends PromiseWithResolvers<AuthenticatedKey | null> {
   secret: string;
 }
 
 /** Looks up one batch after the other. */
-function createStrangersLane(lookUp: (secrets: readonly string[]) => Promise<(AuthenticatedKey | null)[]>) {
-  const waiting: Stranger[] = [];
+function createUnknownKeyQueue(findKeys: (secrets: readonly string[]) => Promise<(AuthenticatedKey | null)[]>) {
+  const waiting: UnknownKeyLookup[] = [];
   let isRunning = false;
   const run = async (): Promise<void> => {
     isRunning = true;
     while (waiting.length > 0) {
-      const batch = waiting.splice(0, strangersBatchMax);
+      const batch = waiting.splice(0, unknownKeysBatchMax);
       try {
-        const keys = await lookUp(batch.map(({ secret }) => secret));
+        const keys = await findKeys(batch.map(({ secret }) => secret));
         batch.forEach(({ resolve }, at) => resolve(keys[at] ?? null));
       } catch (error) {
         batch.forEach(({ reject }) => reject(error));
@@ -99,12 +99,12 @@ function createStrangersLane(lookUp: (secrets: readonly string[]) => Promise<(Au
     isRunning = false;
   };
   return (secret: string): Found => {
-    if (waiting.length >= strangersWaitingMax) {
+    if (waiting.length >= unknownKeysWaitingMax) {
       return Promise.reject(new GatewayError('overloaded', { retryAfterSeconds: 1 }));
     }
-    const stranger = { secret, ...Promise.withResolvers<AuthenticatedKey | null>() };
-    waiting.push(stranger);
+    const lookup = { secret, ...Promise.withResolvers<AuthenticatedKey | null>() };
+    waiting.push(lookup);
     if (!isRunning) void run();
-    return stranger.promise;
+    return lookup.promise;
   };
 }

@@ -18,8 +18,8 @@ export function createSilences(database: Database, keptMs: number): Silences {
   const cached = createCached(keptMs, () => listSilences(database));
   return {
     async cover(alarm) {
-      const known = cached.get().catch(() => []);
-      return silenceOf((await within(answerWithinMs, known)) ?? [], alarm) !== null;
+      const silences = cached.get().catch(() => []);
+      return silenceOf((await within(answerWithinMs, silences)) ?? [], alarm) !== null;
     },
     forget: () => cached.forget(),
   };

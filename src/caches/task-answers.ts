@@ -10,14 +10,14 @@ export interface TaskAnswer {
 
 export interface TaskAnswers {
   /** The kept answer to this project, or null. `form` names the format of the answer. */
-  find(asked: AskedTask, form: string): TaskAnswer | null;
+  find(request: RequestedTask, form: string): TaskAnswer | null;
   /** Call it before the task is read, and the result with the answer. Then no answer is kept that changed after the read. */
-  reading(): (asked: AskedTask, form: string, answer: TaskAnswer) => void;
+  reading(): (request: RequestedTask, form: string, answer: TaskAnswer) => void;
   /** The answers about these tasks changed; without ids all of them may have. */
   forget(taskIds: readonly string[]): void;
 }
 
-export interface AskedTask {
+export interface RequestedTask {
   projectId: string;
   taskId: string;
 }
@@ -41,7 +41,7 @@ const entryBytes = 500;
  */
 export function createTaskAnswers(isCurrent: () => boolean): TaskAnswers {
   const kept = new BoundedMap<Kept>(bytesMax, weightOf);
-  const wasAsked = createRecall();
+  const wasRequested = createRecentIds();
   let changes = 0;
   return {
     find({ projectId, taskId }, form) {
@@ -53,7 +53,7 @@ export function createTaskAnswers(isCurrent: () => boolean): TaskAnswers {
     reading() {
       const before = changes;
       return ({ projectId, taskId }, form, answer) => {
-        if (changes !== before || !isCurrent() || !wasAsked(taskId)) return;
+        if (changes !== before || !isCurrent() || !wasRequested(taskId)) return;
         const others = kept.get(taskId)?.answers ?? [];
         kept.set(taskId, { projectId, answers: new Map([...others, [form, answer]]) });
       };
@@ -67,14 +67,14 @@ export function createTaskAnswers(isCurrent: () => boolean): TaskAnswers {
 }
 
 /** Whether an id was asked about before, as far as it is remembered: each place remembers the last id that fell on it. */
-function createRecall(places = 65_536): (id: string) => boolean {
-  const last = new Uint32Array(places);
+function createRecentIds(slots = 65_536): (id: string) => boolean {
+  const last = new Uint32Array(slots);
   return (id) => {
     const mark = crc32(id);
-    const place = mark % places;
-    const isKnown = last[place] === mark;
-    last[place] = mark;
-    return isKnown;
+    const slot = mark % slots;
+    const wasSeen = last[slot] === mark;
+    last[slot] = mark;
+    return wasSeen;
   };
 }
 

@@ -42,18 +42,18 @@ export class ChannelCorroboration {
    * this model. Rejects if the database does not answer.
    */
   async note(use: ChannelUse, outcome: UseOutcome): Promise<boolean> {
-    const place = `${use.channelId} ${use.modelId}`;
-    const key = `${place} ${use.projectId}`;
+    const channelModel = `${use.channelId} ${use.modelId}`;
+    const key = `${channelModel} ${use.projectId}`;
     const now = performance.now();
     const before = this.#written.get(key);
-    if (before && !isNews(before, outcome, now, this.#confirmedAt.get(place) ?? -Infinity))
+    if (before && !isChange(before, outcome, now, this.#confirmedAt.get(channelModel) ?? -Infinity))
       return outcome === 'failed' ? (before.judged?.counts ?? false) : false;
     const writing = noteChannelUse(this.#db, use, failedOf[outcome], { windowSeconds, usedSeconds });
-    const known = outcome === 'neutral' ? (before?.judged ?? null) : null;
-    this.#written.set(key, { at: now, judged: outcome === 'failed' ? { at: now, counts: writing } : known });
+    const earlierVerdict = outcome === 'neutral' ? (before?.judged ?? null) : null;
+    this.#written.set(key, { at: now, judged: outcome === 'failed' ? { at: now, counts: writing } : earlierVerdict });
     try {
       const counts = await writing;
-      if (counts) this.#confirmedAt.set(place, performance.now());
+      if (counts) this.#confirmedAt.set(channelModel, performance.now());
       return counts;
     } catch (error) {
       this.#written.delete(key);
@@ -65,7 +65,7 @@ export class ChannelCorroboration {
 const failedOf = { ok: false, failed: true, neutral: null } as const;
 
 /** Whether a use tells the database something that it does not know. */
-function isNews({ at, judged }: Written, outcome: UseOutcome, now: number, confirmedAt: number): boolean {
+function isChange({ at, judged }: Written, outcome: UseOutcome, now: number, confirmedAt: number): boolean {
   if (outcome === 'failed') return !judged || now - judged.at > verdictKeptSeconds * 1000 || judged.at <= confirmedAt;
   return now - at > useKeptSeconds * 1000 || (outcome === 'ok' && judged !== null);
 }

@@ -61,7 +61,7 @@ export class CircuitBreaker {
   readonly #deps: BreakerDeps;
   /** By channel and model, with the moment the window began. Calls that began before it are not counted. */
   readonly #windows = new Map<string, OutcomeWindow & { since: number }>();
-  readonly #witnesses: ChannelCorroboration;
+  readonly #corroboration: ChannelCorroboration;
   /** By channel: whether the free call showed that the provider refuses our account. */
   readonly #refused = new BoundedMap<{ at: number; isRefused: Promise<boolean> }>(probesMax);
 
@@ -70,7 +70,7 @@ export class CircuitBreaker {
 
   constructor(deps: BreakerDeps) {
     this.#deps = deps;
-    this.#witnesses = new ChannelCorroboration(deps.db);
+    this.#corroboration = new ChannelCorroboration(deps.db);
   }
 
   /** Outcomes that were counted before a trip must not trip the breaker again after it. */
@@ -119,7 +119,7 @@ export class CircuitBreaker {
       await this.#record(
         channel,
         call,
-        note.kind === 'doubtful' ? await this.#judge(channel, call, note.reason) : note,
+        note.kind === 'doubtful' ? await this.#decide(channel, call, note.reason) : note,
       );
       if (note.kind !== 'doubtful' && note.kind !== 'unknown_model') {
         await this.#use(channel, call, note.kind === 'success' ? 'ok' : 'neutral');
@@ -144,7 +144,7 @@ export class CircuitBreaker {
   }
 
   /** Asks the channel's free call and the other projects whether a failure is the channel's own. */
-  async #judge(channel: ChannelRow, call: NotedCall, reason: ErrorClass): Promise<CertainNote> {
+  async #decide(channel: ChannelRow, call: NotedCall, reason: ErrorClass): Promise<CertainNote> {
     if (reason === 'forbidden' && (await this.#isAccountRefused(channel))) return { kind: 'account' };
     // Calls that were running at a trip say nothing about the time after it.
     const isLate = call.startedAt < (this.#windows.get(`${channel.id} ${call.modelId}`)?.since ?? -Infinity);
@@ -153,7 +153,7 @@ export class CircuitBreaker {
   }
 
   #use({ id: channelId }: ChannelRow, { modelId, projectId }: NotedCall, outcome: UseOutcome): Promise<boolean> {
-    return this.#witnesses.note({ channelId, modelId, projectId }, outcome);
+    return this.#corroboration.note({ channelId, modelId, projectId }, outcome);
   }
 
   async #record(channel: ChannelRow, call: NotedCall, note: CertainNote): Promise<void> {
@@ -167,7 +167,7 @@ export class CircuitBreaker {
       case 'rate_limit': {
         await this.release(channel, modelId);
         const seconds = Math.min(
-          note.askedSeconds ?? settings.rateLimitCoolDownSeconds,
+          note.requestedSeconds ?? settings.rateLimitCoolDownSeconds,
           settings.rateLimitCoolDownMaxSeconds,
         );
         return this.#coolDown(channel, seconds, 'rate_limit');
@@ -257,8 +257,8 @@ export class CircuitBreaker {
 
   /** Whether the free call shows that the provider refuses our account. Any other answer does not show it. */
   #isAccountRefused(channel: ChannelRow): Promise<boolean> {
-    const known = this.#refused.get(channel.id);
-    if (known && performance.now() - known.at < probeKeptMs) return known.isRefused;
+    const cached = this.#refused.get(channel.id);
+    if (cached && performance.now() - cached.at < probeKeptMs) return cached.isRefused;
     const isRefused = this.#deps.probe(channel).then(
       (answer) => {
         const refused = answer?.kind !== 'ok' && ['account', 'forbidden'].includes(answer?.errorClass ?? '');

@@ -28,9 +28,9 @@ import {
 const crashSetting = z
   .string()
   .default('')
-  .transform((given, context) => {
-    if (given === '') return null;
-    const point = readCrashSetting(given);
+  .transform((value, context) => {
+    if (value === '') return null;
+    const point = readCrashSetting(value);
     if (point) return point;
     context.addIssue({ code: 'custom', message: `must be name or name:n, the name one of ${crashPoints.join(', ')}` });
     return z.NEVER;
@@ -40,9 +40,9 @@ const crashSetting = z
 const trustedProxies = z
   .string()
   .default('false')
-  .transform((given, context): 'every_peer' | string[] => {
-    if (given === 'true' || given === '1') return 'every_peer';
-    const ranges = given === 'false' || given === '0' ? [] : splitWords(given);
+  .transform((value, context): 'every_peer' | string[] => {
+    if (value === 'true' || value === '1') return 'every_peer';
+    const ranges = value === 'false' || value === '0' ? [] : splitWords(value);
     if (ranges.every(isCidr)) return ranges;
     context.addIssue({ code: 'custom', message: 'must be CIDRs separated by commas, true or false' });
     return z.NEVER;
@@ -52,9 +52,9 @@ const trustedProxies = z
 const headerPairs = z
   .string()
   .default('')
-  .transform((given, context): [name: string, value: string][] => {
+  .transform((value, context): [name: string, value: string][] => {
     try {
-      return splitWords(given).map(readPair);
+      return splitWords(value).map(readPair);
     } catch {
       context.addIssue({ code: 'custom', message: 'must be name=value pairs separated by commas, percent-encoded' });
       return z.NEVER;
@@ -109,7 +109,7 @@ export const serverSettings = {
     adminPort: optionalPort('ADMIN_PORT').describe(
       'When set, the admin API, the console, the probes and `/metrics` are served on this port and are 404 on `PORT`. `/api/internal/*` is served on both.',
     ),
-    jobsOnAdminPortOnly: flag('JOBS_ON_ADMIN_PORT_ONLY').describe(
+    scheduledJobsOnAdminPortOnly: flag('JOBS_ON_ADMIN_PORT_ONLY').describe(
       'Whether `/api/internal/*` is 404 on `PORT` when there is an `ADMIN_PORT`.',
     ),
     adminHost: text('ADMIN_HOST', '').describe('The address on which `ADMIN_PORT` listens; empty: `HOST`.'),
@@ -119,7 +119,7 @@ export const serverSettings = {
         .string()
         .default('')
         .refine(
-          (given) => given === '' || (given !== '*' && isOrigin(given)),
+          (value) => value === '' || (value !== '*' && isOrigin(value)),
           'must be an origin such as https://admin.example.com',
         ),
     ).describe(
@@ -166,7 +166,7 @@ export const serverSettings = {
     masterKeys: secret('MASTER_KEYS', keyRing(32)).describe(
       '`id:base64` pairs separated by commas, 32 bytes each: they encrypt credentials and callback secrets, and sign file URLs. The first one writes, all of them read.',
     ),
-    jobTokens: secret(
+    scheduledJobTokens: secret(
       'INTERNAL_JOB_TOKENS',
       list.refine(
         (tokens) => tokens.every((token) => token.length >= 32),

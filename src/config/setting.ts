@@ -93,25 +93,25 @@ export const url = (...schemes: string[]) =>
   z
     .string()
     .refine(
-      (given) => given === '' || schemes.includes(URL.parse(given)?.protocol.slice(0, -1) ?? ''),
+      (value) => value === '' || schemes.includes(URL.parse(value)?.protocol.slice(0, -1) ?? ''),
       `must be a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
     );
 export const databaseUrl = url('postgresql', 'postgres');
 export const httpUrl = (name: string) => setting(name, url('http', 'https').default(''));
 
 /** `*`, or an origin exactly as browsers send it: scheme and host, no path. */
-export const isOrigin = (given: string): boolean => given === '*' || URL.parse(given)?.origin === given;
+export const isOrigin = (value: string): boolean => value === '*' || URL.parse(value)?.origin === value;
 
 /** Empty, or the address of an identity provider (OpenID Connect Core 1.0 §2, `iss`). Plain http is for tests on this machine. */
-export function isIssuer(given: string): boolean {
-  const url = URL.parse(given);
-  if (!url) return given === '';
+export function isIssuer(value: string): boolean {
+  const url = URL.parse(value);
+  if (!url) return value === '';
   const isLoopback = ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
-  return (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) && !/[?#]/.test(given);
+  return (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) && !/[?#]/.test(value);
 }
 
-export const isPort = (given: string): boolean =>
-  /^\d{1,5}$/.test(given) && Number(given) >= 1 && Number(given) <= 65_535;
+export const isPort = (value: string): boolean =>
+  /^\d{1,5}$/.test(value) && Number(value) >= 1 && Number(value) <= 65_535;
 
 export const readableFile = (name: string) =>
   setting(
@@ -144,8 +144,8 @@ export const providerKey = (name: string) =>
 
 /** `id:base64` pairs. The first one writes, all of them read. Each secret has at least 32 bytes. */
 export const keyRing = (exactBytes?: number) =>
-  z.string().transform((given, context) => {
-    const ring = splitWords(given).map((item) => {
+  z.string().transform((value, context) => {
+    const ring = splitWords(value).map((item) => {
       const at = item.indexOf(':');
       return { id: item.slice(0, Math.max(at, 0)), secret: Buffer.from(item.slice(at + 1), 'base64') };
     });

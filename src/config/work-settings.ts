@@ -90,7 +90,7 @@ export const workSettings = {
     pollInlineSeconds: fixed('POLL_INLINE_SECONDS', 10).describe(
       'A job that runs longer than this is parked: it takes no place of a worker, and it is polled after each tenth of its age, at most 60 seconds.',
     ),
-    missingJobLostSeconds: fixed('POLL_MISSING_LOST_SECONDS', 300).describe(
+    missingProviderJobLostSeconds: fixed('POLL_MISSING_LOST_SECONDS', 300).describe(
       'A job that a provider answers with 404 for this long counts as lost.',
     ),
     heartbeatTimeoutSeconds: seconds('ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS', 30).describe(
@@ -161,7 +161,7 @@ export const workSettings = {
       'A running task without a change for this long is swept.',
     ),
   }),
-  jobs: z.object({
+  scheduledJobs: z.object({
     callbacksSeconds: integer('JOB_CALLBACKS_SECONDS', 60, { min: 1 }).describe(
       'How often the job `process-pending-callbacks` runs by its Schedule. After three times this long without a run the workers run it.',
     ),

@@ -199,10 +199,10 @@ const columnOf = remembered((property) => property.replace(/[A-Z]/g, (letter) =>
 
 /** Computes each name once per process, because there are only a few hundred of them. */
 function remembered(rename: (name: string) => string): (name: string) => string {
-  const known = new Map<string, string>();
+  const cached = new Map<string, string>();
   return (name) => {
-    const renamed = known.get(name) ?? rename(name);
-    known.set(name, renamed);
+    const renamed = cached.get(name) ?? rename(name);
+    cached.set(name, renamed);
     return renamed;
   };
 }

@@ -11,7 +11,7 @@ export interface GroupLimits {
 export interface BatchTraces {
   /** Where a caller is in its trace. */
   here(): unknown;
-  together<T>(places: readonly unknown[], work: () => Promise<T>): Promise<T>;
+  together<T>(spans: readonly unknown[], work: () => Promise<T>): Promise<T>;
 }
 
 export interface GroupCommitOptions<Member, Verdict> extends GroupLimits {
@@ -32,7 +32,7 @@ interface Waiting<Member, Verdict> {
   /** `turned_away`: the caller has received an error, but the statement may still be executed. */
   state: 'waiting' | 'turned_away' | 'decided';
   /** Where the caller is in its trace; undefined where traces are off. */
-  place: unknown;
+  span: unknown;
   resolve: (verdict: Verdict) => void;
   reject: (error: unknown) => void;
 }
@@ -55,9 +55,9 @@ export class GroupCommit<Member, Verdict> {
 
   submit(member: Member): Promise<Verdict> {
     const { traces } = this.#options;
-    const place = traces?.here();
+    const span = traces?.here();
     const verdict = new Promise<Verdict>((resolve, reject) => {
-      this.#queue.push({ member, state: 'waiting', place, resolve, reject });
+      this.#queue.push({ member, state: 'waiting', span, resolve, reject });
     });
     // Outside of the trace of the caller that happens to start it.
     this.#running ??= traces ? traces.together([], () => this.#drain()) : this.#drain();
@@ -101,24 +101,24 @@ export class GroupCommit<Member, Verdict> {
 
   async #answerTogether(batch: Waiting<Member, Verdict>[], again: boolean): Promise<void> {
     await retryTransient(async () => {
-      const asked = batch.filter(({ state }) => state === 'waiting');
-      if (asked.length === 0) return;
-      const members = asked.map(({ member }) => member);
-      const verdicts = await this.#run(asked, members, again);
-      if (verdicts.length !== asked.length)
+      const waiting = batch.filter(({ state }) => state === 'waiting');
+      if (waiting.length === 0) return;
+      const members = waiting.map(({ member }) => member);
+      const verdicts = await this.#run(waiting, members, again);
+      if (verdicts.length !== waiting.length)
         throw new Error('the number of verdicts differs from the number of members');
       verdicts.forEach((verdict, index) => {
-        const one = asked[index];
+        const one = waiting[index];
         if (one) this.#decide(one, verdict);
       });
     });
   }
 
-  #run(asked: readonly Waiting<Member, Verdict>[], members: Member[], again: boolean): Promise<Verdict[]> {
+  #run(waiting: readonly Waiting<Member, Verdict>[], members: Member[], again: boolean): Promise<Verdict[]> {
     const { traces, run } = this.#options;
     if (!traces) return run(members, again);
-    const places = asked.map(({ place }) => place);
-    return traces.together(places, () => run(members, again));
+    const spans = waiting.map(({ span }) => span);
+    return traces.together(spans, () => run(members, again));
   }
 
   #decide(one: Waiting<Member, Verdict>, verdict: Verdict): void {

@@ -27,7 +27,7 @@ import { readPicture } from './middleware/read-picture.ts';
 import { requestContext } from './middleware/request-context.ts';
 import { takeListTurn } from './middleware/take-list-turn.ts';
 import { traceRequests } from './middleware/trace-requests.ts';
-import { demandKnownQuery } from './request/query.ts';
+import { demandSupportedQuery } from './request/query.ts';
 import { UPLOAD_TIMEOUT_SECONDS } from './request/read-upload.ts';
 import { isClientRoute, type Route } from './route.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
@@ -121,12 +121,12 @@ function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Rout
   const { config } = deps;
   const failures = createFailureThrottle({ max: config.http.authFailuresPerMinuteMax });
   const apiKey = demandApiKey(deps, failures);
-  const jobToken = demandToken(config.secrets.jobTokens, 'invalid_job_token', failures);
+  const scheduledJobToken = demandToken(config.secrets.scheduledJobTokens, 'invalid_job_token', failures);
   const { metricsToken } = config.secrets;
-  const { open, inFlight } = places(config.http.inFlightMax);
+  const { open, inFlight } = requestSlots(config.http.inFlightMax);
   const guards = {
     api_key: [apiKey, demandIpRange, open, limitRate(deps), demandRouteScope],
-    job_token: [jobToken, open],
+    job_token: [scheduledJobToken, open],
     admin: [demandAdmin(deps.adminAccess, failures), open],
     metrics_token:
       metricsToken === '' ? [open] : [demandToken([metricsToken], 'invalid_metrics_token', failures), open],
@@ -140,7 +140,7 @@ function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Rout
 
   return createRouteTable(routes, (route) => [
     enter(route),
-    demandKnownCoding,
+    demandSupportedCoding,
     ...(route.beforeAuth ?? []),
     ...guards[route.auth],
     checkQuery(route),
@@ -161,7 +161,7 @@ function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Rout
 const BODIES_AWAITED_MAX = 1_500;
 
 /** `open` counts a request from its authentication on, `inFlight` once its body has arrived, so that no slow body holds a place. */
-function places(inFlightMax: number): { open: AppMiddleware; inFlight: AppMiddleware } {
+function requestSlots(inFlightMax: number): { open: AppMiddleware; inFlight: AppMiddleware } {
   const message = 'The server is handling too many requests at the same time. Try again in a few seconds.';
   const limit = (total: number): AppMiddleware => holdSlot(createFairBudget({ total, message, retryAfterSeconds: 1 }));
   return { open: limit(inFlightMax + BODIES_AWAITED_MAX), inFlight: limit(inFlightMax) };
@@ -209,7 +209,7 @@ const enter =
 const checkQuery =
   ({ query = [], anyQuery, skipsQuery }: Route): AppMiddleware =>
   (ctx, next) => {
-    if (!anyQuery) demandKnownQuery(ctx, query, { skipsUnknown: skipsQuery === true && !readingOf(ctx).isStrict });
+    if (!anyQuery) demandSupportedQuery(ctx, query, { skipsUnknown: skipsQuery === true && !readingOf(ctx).isStrict });
     return next();
   };
 
@@ -260,7 +260,7 @@ const demandHost: AppMiddleware = (ctx, next) => {
  * if it were plain. The RFC suggests 501, but the error table has no row with that status, and the client must change the request
  * with either.
  */
-const demandKnownCoding: AppMiddleware = (ctx, next) => {
+const demandSupportedCoding: AppMiddleware = (ctx, next) => {
   const coding = ctx.req.headers['transfer-encoding'];
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
     ctx.set('connection', 'close');

@@ -37,7 +37,7 @@ export interface AppState {
   /** The credits that an accepted task costs if it succeeds. */
   creditsQuoted?: number;
   /** What the request holds of the limits on requests at the same time. */
-  places?: Share[];
+  slots?: Share[];
   /** The upstream calls of a streamed chat, which has no header for them. */
   attempts?: number;
   /** Whether the client disconnected before its request had fully arrived. */
@@ -59,7 +59,7 @@ export function keyOf(ctx: AppContext): AuthenticatedKey {
 }
 
 /** The task that a request names in its path, of the project of its key. */
-export const askedTask = (ctx: AppContext): { projectId: string; taskId: string } => ({
+export const requestedTask = (ctx: AppContext): { projectId: string; taskId: string } => ({
   projectId: keyOf(ctx).projectId,
   taskId: ctx.params['task_id'] ?? '',
 });

@@ -19,7 +19,7 @@ import { createDownloads, showFile, type Downloads } from './routes/files.ts';
 import { countGeminiTokens, geminiGeneration, v1GeminiGeneration } from './routes/gemini.ts';
 import { predictPictures } from './routes/gemini-predict.ts';
 import { legacyRoutes } from './routes/legacy.ts';
-import { jobRoutes } from './routes/jobs.ts';
+import { scheduledJobRoutes } from './routes/scheduled-jobs.ts';
 import { mcpRoute } from './routes/mcp.ts';
 import { createImage, createVideo } from './routes/media.ts';
 import { countMessageTokens, messages } from './routes/messages.ts';
@@ -45,7 +45,7 @@ import {
   redeliverRoute,
   showTask,
 } from './routes/tasks.ts';
-import { demandRoom, uploadImageRoute } from './routes/uploads.ts';
+import { demandCapacity, uploadImageRoute } from './routes/uploads.ts';
 import { vendorOf } from './vendor.ts';
 
 /** The dependencies of all handlers. Each handler takes its own part. */
@@ -63,7 +63,7 @@ export type RouteDeps = HttpDeps &
   Parameters<typeof createPictureAnswers>[0] &
   Parameters<typeof legacyRoutes>[0] &
   Parameters<typeof mcpRoute>[0] &
-  Parameters<typeof jobRoutes>[0] &
+  Parameters<typeof scheduledJobRoutes>[0] &
   Parameters<typeof redeliverRoute>[0] &
   Parameters<typeof uploadImageRoute>[0] &
   Parameters<typeof documentationRoutes>[0];
@@ -100,7 +100,7 @@ function serviceRoutes(deps: RouteDeps): Route[] {
     ...v1Routes(deps, answerPictures, downloads),
     ...geminiRoutes(deps, answerPictures),
     mcpRoute(deps),
-    ...jobRoutes(deps),
+    ...scheduledJobRoutes(deps),
   ];
 }
 
@@ -113,7 +113,7 @@ const coreRoutes = (deps: RouteDeps, downloads: Downloads): Route[] => [
     ...media,
     path: '/api/v1/images/upload',
     body: 'picture',
-    beforeBody: [demandRoom(deps)],
+    beforeBody: [demandCapacity(deps)],
     handler: uploadImageRoute(deps),
   },
   {

@@ -63,7 +63,7 @@ async function startOne(): Promise<RunningChild & { listening: string }> {
 
 /** A process that does not answer for this time is left out. */
 const valuesWaitMs = 1_000;
-let asked = 0;
+let lastId = 0;
 
 /** Sends one process the metrics of all, added up. */
 async function answerPage(to: Worker, id: number): Promise<void> {
@@ -73,7 +73,7 @@ async function answerPage(to: Worker, id: number): Promise<void> {
 }
 
 function askValues(worker: Worker): Promise<MetricValues> {
-  const id = ++asked;
+  const id = ++lastId;
   return new Promise((resolve) => {
     const settle = (values: MetricValues): void => {
       clearTimeout(timer);
@@ -103,7 +103,7 @@ export function sharedMetrics(own: Pick<Metrics, 'page' | 'values'>): () => Prom
     if (message.kind === 'page') waiting.get(message.id)?.(message.page);
   });
   return () => {
-    const id = ++asked;
+    const id = ++lastId;
     return new Promise<string>((resolve) => {
       const timer = setTimeout(() => resolve(own.page()), 2 * valuesWaitMs);
       waiting.set(id, (page) => {

@@ -192,10 +192,10 @@ interface Observers extends Pick<Deps, 'metrics' | 'logger'> {
  * work have their trace id.
  */
 function buildObservers(
-  given: { config: Config; name: string; log: LogDestination | undefined } & Pick<Built, 'tracing'>,
+  options: { config: Config; name: string; log: LogDestination | undefined } & Pick<Built, 'tracing'>,
   db: Database,
 ): Observers {
-  const { config, name, log, tracing } = given;
+  const { config, name, log, tracing } = options;
   const metrics = createMetrics();
   const silences = createSilences(db, cacheWithoutNotifyMs);
   const recorder = createAlarmRecorder(db);

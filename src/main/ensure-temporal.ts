@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { jobIntervals } from '../services/jobs/job-table.ts';
+import { scheduledJobIntervals } from '../services/scheduled-jobs/scheduled-job-table.ts';
 import type { Deps } from '../deps.ts';
 
 const timeoutMs = 10_000;
@@ -9,9 +9,9 @@ const timeoutMs = 10_000;
  * are logged, and the next check tries again.
  */
 export async function ensureTemporal({ config, logger, workflows }: Deps): Promise<boolean> {
-  const schedules = jobIntervals(config.jobs).map((job) => ({
-    ...job,
-    heartbeatTimeoutMs: config.jobs.leaseSeconds * 1_000,
+  const schedules = scheduledJobIntervals(config.scheduledJobs).map((scheduledJob) => ({
+    ...scheduledJob,
+    heartbeatTimeoutMs: config.scheduledJobs.leaseSeconds * 1_000,
   }));
   const troubles = await workflows.ensureServer(schedules, timeoutMs);
   for (const { what, error } of troubles) logger.warn({ err: error }, `${what} could not be ensured`);

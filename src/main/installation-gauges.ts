@@ -28,13 +28,13 @@ export function createInstallationGauges({
     /** In Prometheus' text format. */
     async page(): Promise<string> {
       const read = Promise.all([work.get(), channels.list()]).catch(() => null);
-      const [known, isTemporalUp] = await Promise.all([within(answerWithinMs, read), temporal.get()]);
+      const [readings, isTemporalUp] = await Promise.all([within(answerWithinMs, read), temporal.get()]);
       const { registry, gauge } = createRegistry();
-      gauge('database_up', 'Whether the database answered in time.').set(known ? 1 : 0);
+      gauge('database_up', 'Whether the database answered in time.').set(readings ? 1 : 0);
       gauge('temporal_up', 'Whether Temporal answered in time.').set(isTemporalUp ? 1 : 0);
       gauge('credit_value_micro_usd', 'What one credit is worth.').set(config.accounting.creditValueMicroUsd);
-      if (known) {
-        const [inHand, { channels: rows, nowMs }] = known;
+      if (readings) {
+        const [inHand, { channels: rows, nowMs }] = readings;
         showWork(gauge, inHand);
         showChannels(gauge, rows, nowMs);
       }

@@ -88,7 +88,8 @@ const adminDrainSeconds = 10;
 const isInternal = ({ path }: { path: string }): boolean => path.startsWith('/api/internal/');
 const admin = await startAdminListener();
 // The paths of the internal routes are relative to the base URL (spec §4), so the public port has them unless an operator wants otherwise.
-const publicRoutes = admin && config.http.jobsOnAdminPortOnly ? routes.filter((route) => !isInternal(route)) : routes;
+const publicRoutes =
+  admin && config.http.scheduledJobsOnAdminPortOnly ? routes.filter((route) => !isInternal(route)) : routes;
 // Without a listener of their own, the admin API and the console are served in development only.
 const isAdminPublic = admin === null && config.development.sandboxUrl !== '';
 const app = createApp(httpDeps, [...publicRoutes, ...(isAdminPublic ? consoleRoutes() : [])], {

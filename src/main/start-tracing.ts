@@ -16,10 +16,10 @@ export async function startTracing(
 ): Promise<Tracing | null> {
   if (endpoint === '') return null;
   const { createOpenTelemetry } = await import('../platform/observe/opentelemetry/open-telemetry.ts');
-  let toldAt = -troubleEveryMs;
+  let reportedAt = -troubleEveryMs;
   const tell = (error: unknown): void => {
-    if (performance.now() - toldAt < troubleEveryMs) return;
-    toldAt = performance.now();
+    if (performance.now() - reportedAt < troubleEveryMs) return;
+    reportedAt = performance.now();
     onTrouble({ error: describeError(error) });
   };
   return createOpenTelemetry(

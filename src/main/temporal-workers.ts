@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createActivities } from '../activities/index.ts';
 import type { Deps } from '../deps.ts';
-import { jobNames } from '../domain/tasks/job.ts';
+import { scheduledJobNames } from '../domain/tasks/scheduled-job.ts';
 import { taskQueues } from '../domain/tasks/workflow-contract.ts';
 import type { Tracing } from '../platform/observe/tracer.ts';
 import { temporalConnectionOptions } from '../platform/temporal/workflow-client.ts';
@@ -84,10 +84,10 @@ export async function createWorkers(deps: Deps, tracing: Tracing | null, drainin
     }),
     Worker.create({
       ...common,
-      taskQueue: taskQueues.jobs,
+      taskQueue: taskQueues.scheduledJobs,
       activities: { runJob },
       // Each job runs once at a time in the whole installation.
-      maxConcurrentActivityTaskExecutions: jobNames.length,
+      maxConcurrentActivityTaskExecutions: scheduledJobNames.length,
       maxConcurrentActivityTaskPolls: rarePolls,
     }),
   ]);
@@ -180,8 +180,8 @@ function temporalLogger({ logger }: Deps) {
   return {
     ...say,
     log: (level: string, message: string, meta?: object) => {
-      const known = level.toLowerCase();
-      if (known in say) say[known as keyof typeof say](message, meta);
+      const name = level.toLowerCase();
+      if (name in say) say[name as keyof typeof say](message, meta);
     },
   };
 }

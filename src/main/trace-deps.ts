@@ -73,8 +73,8 @@ function tracedCaller(tracing: Tracing, caller: UpstreamCaller): UpstreamCaller 
 
 /** One span for each call of an adapter, which may be several requests. The span of a streamed chat ends with its answer. */
 function tracedAdapter(tracing: Tracing, family: string, adapter: Adapter): Adapter {
-  const start = (operation: string, { channelId }: Upstream, facts: SpanFacts = {}): SpanStart => ({
-    name: `upstream ${operation}`,
+  const start = (callName: string, { channelId }: Upstream, facts: SpanFacts = {}): SpanStart => ({
+    name: `upstream ${callName}`,
     kind: 'client',
     facts: { 'tollgate.family': family, 'tollgate.channel_id': channelId, ...facts },
   });
@@ -111,16 +111,16 @@ function tracedAdapter(tracing: Tracing, family: string, adapter: Adapter): Adap
         ),
     }),
     ...(pollMedia && {
-      pollMedia: (upstream, operation, options) =>
-        spanned(start('poll', upstream), () => pollMedia(upstream, operation, options)),
+      pollMedia: (upstream, providerRef, options) =>
+        spanned(start('poll', upstream), () => pollMedia(upstream, providerRef, options)),
     }),
     ...(findMedia && {
       findMedia: (upstream, request, options) =>
         spanned(start('find', upstream), () => findMedia(upstream, request, options)),
     }),
     ...(cancelMedia && {
-      cancelMedia: (upstream, operation, options) =>
-        inSpan(tracing, start('stop', upstream), () => cancelMedia(upstream, operation, options)),
+      cancelMedia: (upstream, providerRef, options) =>
+        inSpan(tracing, start('stop', upstream), () => cancelMedia(upstream, providerRef, options)),
     }),
   };
 }
@@ -228,7 +228,7 @@ function traceChatLedger(tracing: Tracing, ledger: ChatLedger): ChatLedger {
   const nextAttempt = ledger.nextAttempt.bind(ledger);
   ledger.nextAttempt = (next) => inSpan(tracing, { name: 'begin next attempt' }, () => nextAttempt(next));
   const end = ledger.end.bind(ledger);
-  ledger.end = (given) =>
-    inSpan(tracing, { name: 'settle chat', facts: { 'tollgate.credits': given.settle } }, () => end(given));
+  ledger.end = (settlement) =>
+    inSpan(tracing, { name: 'settle chat', facts: { 'tollgate.credits': settlement.settle } }, () => end(settlement));
   return ledger;
 }

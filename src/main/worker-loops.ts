@@ -2,9 +2,9 @@ import { probeUnreachableChannels } from '../services/channels/probe-channels.ts
 import { decideAbandonedCancels } from '../services/tasks/end/decide-abandoned-cancels.ts';
 import { endStaleTasks } from '../services/tasks/end/end-stale-tasks.ts';
 import { createEndFollowUp } from '../services/tasks/end/follow-up-ends.ts';
-import { jobIntervals } from '../services/jobs/job-table.ts';
-import { runOverdueJobs } from '../services/jobs/run-overdue-jobs.ts';
-import { createJobPoller } from '../services/tasks/attempt/poll-parked-jobs.ts';
+import { scheduledJobIntervals } from '../services/scheduled-jobs/scheduled-job-table.ts';
+import { runOverdueScheduledJobs } from '../services/scheduled-jobs/run-overdue-scheduled-jobs.ts';
+import { createProviderJobPoller } from '../services/tasks/attempt/poll-parked-provider-jobs.ts';
 import { processCallbacks } from '../services/callbacks/process-callbacks.ts';
 import { createTaskStarter, resumeSilentTasks } from '../services/tasks/create/start-tasks.ts';
 import { EXPIRED_BATCH_MAX, expireChats } from '../db/chat/chat-ledger.ts';
@@ -25,9 +25,12 @@ export function startLoops(deps: Deps) {
   const { config } = deps;
   const stopping = new AbortController();
   const startedAt = performance.now();
-  const poller = createJobPoller(deps);
+  const poller = createProviderJobPoller(deps);
   const sweepMs = config.sweeps.intervalSeconds * 1000;
-  const jobsMs = Math.min(sweepMs, ...jobIntervals(config.jobs).map(({ everySeconds }) => everySeconds * 1000));
+  const scheduledJobsMs = Math.min(
+    sweepMs,
+    ...scheduledJobIntervals(config.scheduledJobs).map(({ everySeconds }) => everySeconds * 1000),
+  );
   const followUp = createEndFollowUp(deps);
   const starter = createTaskStarter(deps);
   const loops = [
@@ -66,8 +69,8 @@ export function startLoops(deps: Deps) {
       return trafficMs;
     }),
     loop(deps, stopping.signal, 'jobs', async () => {
-      await runOverdueJobs(deps, (performance.now() - startedAt) / 1000);
-      return jobsMs;
+      await runOverdueScheduledJobs(deps, (performance.now() - startedAt) / 1000);
+      return scheduledJobsMs;
     }),
   ];
   return {

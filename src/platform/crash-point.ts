@@ -25,8 +25,8 @@ export interface CrashSetting {
 
 /** Reads `name` or `name:n`; null for anything else. */
 export function readCrashSetting(text: string): CrashSetting | null {
-  const [, asked, passing = '1'] = /^([a-z_]+)(?::([1-9]\d{0,5}))?$/.exec(text) ?? [];
-  const name = crashPoints.find((known) => known === asked);
+  const [, requested, passing = '1'] = /^([a-z_]+)(?::([1-9]\d{0,5}))?$/.exec(text) ?? [];
+  const name = crashPoints.find((point) => point === requested);
   return name === undefined ? null : { name, passing: Number(passing) };
 }
 

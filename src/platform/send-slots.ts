@@ -74,7 +74,7 @@ export function createSendSlots(limits: SendLimits = usualLimits): SendSlots {
   const admitWaiters = (): void => {
     for (const waiter of waiters) {
       if (everyone.running >= everyone.max) return;
-      if (waiter.lines.every(hasRoom)) waiter.enter(take(waiter.lines));
+      if (waiter.lines.every(hasFreeSlot)) waiter.enter(take(waiter.lines));
     }
   };
   const forgetIdle = (): void => {
@@ -89,7 +89,7 @@ export function createSendSlots(limits: SendLimits = usualLimits): SendSlots {
       if (lines.size > linesKeptMax) forgetIdle();
       const project = lineOf(`project ${projectId}`, limits.perProject);
       const own = [everyone, project, lineOf(`host ${host}`, limits.perHost)];
-      if (own.every(hasRoom)) return take(own);
+      if (own.every(hasFreeSlot)) return take(own);
       if (project.waiting >= limits.waitingPerProject) return postponed(own);
       project.waiting += 1;
       const entered = Promise.withResolvers<SendSlot | null>();
@@ -108,13 +108,13 @@ export function createSendSlots(limits: SendLimits = usualLimits): SendSlots {
 }
 
 const linesKeptMax = 1_000;
-const hasRoom = ({ running, max }: Line): boolean => running < max;
+const hasFreeSlot = ({ running, max }: Line): boolean => running < max;
 const newLine = (max: number): Line => ({ max, running: 0, waiting: 0, callMs: 1_000, bookedUntil: 0 });
 
 /** Books the next turn in the slowest of the full lines. */
 function postponed(own: Line[]): { kind: 'busy'; waitSeconds: number } {
   const now = performance.now();
-  const full = own.filter((line) => !hasRoom(line));
+  const full = own.filter((line) => !hasFreeSlot(line));
   const waitsMs = full.map((line) => {
     line.bookedUntil = Math.max(line.bookedUntil, now) + line.callMs / line.max;
     return line.bookedUntil - now;

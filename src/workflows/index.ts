@@ -1,3 +1,3 @@
-export { job } from './jobs.ts';
+export { job } from './scheduled-job.ts';
 export { mediaTask } from './media-task.ts';
 export { redelivery } from './redelivery.ts';

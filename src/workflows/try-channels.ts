@@ -23,14 +23,14 @@ export async function tryChannels(task: TaskIds, plan: TaskPlan, collects: Colle
  */
 async function waitForChannels(scope: AttemptScope, plan: TaskPlan): Promise<TaskOutcome | Ended> {
   const since = Date.now();
-  const triedSinceWait = new Set(plan.draw.channels.map(({ id }) => id));
+  const attemptedSinceWait = new Set(plan.draw.channels.map(({ id }) => id));
   for (;;) {
     const draw = await durably((money) => money.drawAgain(scope.task.taskId));
-    const channels = draw.channels.filter(({ id }) => !triedSinceWait.has(id));
+    const channels = draw.channels.filter(({ id }) => !attemptedSinceWait.has(id));
     if (channels.length > 0) {
       const { outcome } = await tryInOrder(scope, channels);
       if (outcome) return outcome;
-      for (const { id } of channels) triedSinceWait.add(id);
+      for (const { id } of channels) attemptedSinceWait.add(id);
       continue;
     }
     // A channel that was skipped is still drawn: it runs its only permitted call for another task.
@@ -41,6 +41,6 @@ async function waitForChannels(scope: AttemptScope, plan: TaskPlan): Promise<Tas
     }
     setCurrentDetails('waiting for a channel to become available');
     await sleep(waitMs);
-    triedSinceWait.clear();
+    attemptedSinceWait.clear();
   }
 }

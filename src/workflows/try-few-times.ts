@@ -16,17 +16,17 @@ export async function tryFewTimes(
   const { attemptsMax, channelWaitsMax } = plan.limits;
   let draw = plan.draw;
   let pass = first;
-  let tried = first.tried;
+  let attempts = first.attempts;
 
   for (let waits = 0; ;) {
     // A skipped channel has tripped since the draw, or is running its only permitted call. It becomes available again.
     const nothingLater = !draw.moreLater && !pass.skipped && draw.channels.length > 0;
-    if (pass.skipped && pass.tried === 0) {
+    if (pass.skipped && pass.attempts === 0) {
       if (waits >= channelWaitsMax) break;
       waits += 1;
       await sleep(500 * 2 ** waits);
     }
-    if (tried >= attemptsMax || nothingLater) break;
+    if (attempts >= attemptsMax || nothingLater) break;
 
     const waited: ChannelDraw = draw.channels.length > 0 ? await redraw(scope) : draw;
     if (waited.channels.length > 0) {
@@ -42,9 +42,9 @@ export async function tryFewTimes(
     }
     pass = await tryInOrder(scope, draw.channels);
     if (pass.outcome) return pass.outcome;
-    tried += pass.tried;
+    attempts += pass.attempts;
   }
-  return failed(tried > 0 ? 'upstream_failed' : 'no_channel_available');
+  return failed(attempts > 0 ? 'upstream_failed' : 'no_channel_available');
 }
 
 const redraw = ({ task }: AttemptScope): Promise<ChannelDraw> => durably((money) => money.drawChannels(task.taskId));

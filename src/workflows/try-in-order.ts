@@ -12,14 +12,14 @@ export interface TriesReport {
   /** Null if every call was transient or skipped, so that other channels may be tried. */
   outcome: TaskOutcome | Ended | null;
   /** The calls that were made. */
-  tried: number;
+  attempts: number;
   /** Whether a channel was skipped: it has tripped since the draw, or is running its only permitted call. */
   skipped: boolean;
 }
 
 /** Calls the drawn channels in order until one succeeds or refuses the request, or none is left. */
 export async function tryInOrder(scope: AttemptScope, channels: ChannelDraw['channels']): Promise<TriesReport> {
-  let tried = 0;
+  let attempts = 0;
   let skipped = false;
   for (const channel of channels) {
     const report = await attemptOn(scope, channel);
@@ -27,11 +27,11 @@ export async function tryInOrder(scope: AttemptScope, channels: ChannelDraw['cha
       skipped = true;
       continue;
     }
-    tried += 1;
+    attempts += 1;
     const outcome = outcomeOf(report);
-    if (outcome) return { outcome, tried, skipped };
+    if (outcome) return { outcome, attempts, skipped };
   }
-  return { outcome: null, tried, skipped };
+  return { outcome: null, attempts, skipped };
 }
 
 /** The task's outcome after this report; null if the next channel may try. */

@@ -67,9 +67,9 @@ describe.each(Object.keys(familyWires) as FamilyName[])('an answer of %s', (fami
     ['one piece of 900,000 characters', () => wire.text('w'.repeat(900_000))],
   ])('that has endless %s ends as cut at its limit, and its provider is left', async (_what, event) => {
     let left = Promise.resolve();
-    const endless = await stream((asked, response) => {
+    const endless = await stream((incoming, response) => {
       left = new Promise((resolve) => response.once('close', () => resolve()));
-      pour(event)(asked, response);
+      pour(event)(incoming, response);
     });
     const reply = await collectReply(endless);
     expect(reply.finishReason).toBe('length');

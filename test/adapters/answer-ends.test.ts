@@ -283,14 +283,14 @@ describe('an error inside a 200 by the numbers of a vendor', () => {
     ['MiniMax 1008', minimax(1008), { kind: 'transient', errorClass: 'account' }],
     ['MiniMax 1026', minimax(1026), { kind: 'refused', clientCode: 'content_policy_violation' }],
     ['MiniMax 1033', minimax(1033), { kind: 'transient', errorClass: 'provider_error' }],
-    ['MiniMax 2013', minimax(2013), { kind: 'refused', told: { message: 'temperature: too high' } }],
+    ['MiniMax 2013', minimax(2013), { kind: 'refused', reported: { message: 'temperature: too high' } }],
     ['MiniMax 9999', minimax(9999), { kind: 'transient' }],
     ['MiniMax with a status', { error: { type: 'x', http_code: '429', message: 'x' } }, { errorClass: 'rate_limit' }],
     ['GLM 1302', glm('1302'), { kind: 'transient', errorClass: 'rate_limit' }],
     ['GLM 1113', glm('1113'), { kind: 'transient', errorClass: 'account' }],
     ['GLM 1002', glm('1002'), { kind: 'transient', errorClass: 'account' }],
     ['GLM 1301', glm('1301'), { kind: 'refused', clientCode: 'content_policy_violation' }],
-    ['GLM 1210', glm('1210'), { kind: 'refused', told: { message: 'temperature: too high' } }],
+    ['GLM 1210', glm('1210'), { kind: 'refused', reported: { message: 'temperature: too high' } }],
     ['GLM 1305', glm('1305'), { kind: 'transient', errorClass: 'provider_error' }],
   ])('%s', async (_name, json, expected) => {
     expect(await whole('openai', json)).toMatchObject(expected);
@@ -325,20 +325,20 @@ describe('how long a provider wants to be left alone', () => {
     [{ retry_after: 'soon' }, undefined],
     [{ retry_after: -5 }, undefined],
     [{ retry_after: null, details: 'none' }, undefined],
-  ])('is read from the body of a 429, with its own status or inside a 200: %j', async (told, seconds) => {
+  ])('is read from the body of a 429, with its own status or inside a 200: %j', async (fields, seconds) => {
     for (const family of Object.keys(familyWires) as FamilyName[]) {
-      const error = { code: 429, type: 'x', status: 'RESOURCE_EXHAUSTED', message: 'Later.', ...told };
+      const error = { code: 429, type: 'x', status: 'RESOURCE_EXHAUSTED', message: 'Later.', ...fields };
       const json = { type: 'error', error };
       const expected = { kind: 'transient', errorClass: 'rate_limit', retryAfterSeconds: seconds };
       const { retryAfterSeconds: _, ...without } = expected;
-      const told429 = async (outcome: Promise<Attempt<ChatReply>>) =>
+      const expectRetryAfter = async (outcome: Promise<Attempt<ChatReply>>) =>
         seconds === undefined
           ? expect(await outcome).toEqual(expect.not.objectContaining({ retryAfterSeconds: expect.anything() }))
           : expect(await outcome).toMatchObject(expected);
       expect(await whole(family, json)).toMatchObject(without);
-      await told429(whole(family, json));
-      await told429(streamed(family, (response) => response.end(event(json))));
-      await told429(whole(family, json, 429));
+      await expectRetryAfter(whole(family, json));
+      await expectRetryAfter(streamed(family, (response) => response.end(event(json))));
+      await expectRetryAfter(whole(family, json, 429));
     }
   });
 });

@@ -227,7 +227,7 @@ describe('a chat for Anthropic', () => {
     expect(await sent({ topP: 0.9 })).toEqual({ ...plain, top_p: 0.9 } satisfies Sent);
   });
 
-  const said = (text: string) => ({ role: 'user' as const, content: text });
+  const fromUser = (text: string) => ({ role: 'user' as const, content: text });
   const answered = (content: ChatMessage['content'], toolCalls: ToolCall[] = []) => ({
     ...{ role: 'assistant' as const, content, toolCalls },
   });
@@ -237,12 +237,16 @@ describe('a chat for Anthropic', () => {
   it.each<[string, ChatMessage[], object]>([
     [
       'a blank answer is left out',
-      [said('a'), answered(' '), said('b')],
+      [fromUser('a'), answered(' '), fromUser('b')],
       { messages: [{ role: 'user', content: block('a', 'b') }] },
     ],
     [
       'a blank text beside a call is left out',
-      [said('a'), answered([{ type: 'text', text: '\n' }], [call]), { role: 'tool', toolCallId: 'c1', content: ' ' }],
+      [
+        fromUser('a'),
+        answered([{ type: 'text', text: '\n' }], [call]),
+        { role: 'tool', toolCallId: 'c1', content: ' ' },
+      ],
       {
         messages: [
           { role: 'user', content: block('a') },
@@ -253,17 +257,21 @@ describe('a chat for Anthropic', () => {
     ],
     [
       'blank instructions are left out',
-      [{ role: 'system', content: '  ' }, { role: 'developer', content: [{ type: 'text', text: '\t' }] }, said('a')],
+      [
+        { role: 'system', content: '  ' },
+        { role: 'developer', content: [{ type: 'text', text: '\t' }] },
+        fromUser('a'),
+      ],
       { messages: [{ role: 'user', content: block('a') }] },
     ],
     [
       'a blank message beside another of the user is left out',
-      [said('a'), said('\n')],
+      [fromUser('a'), fromUser('\n')],
       { messages: [{ role: 'user', content: block('a') }] },
     ],
     [
       'a greeting of the assistant comes after a turn of the user',
-      [answered('Welcome!'), said('a')],
+      [answered('Welcome!'), fromUser('a')],
       {
         messages: [
           { role: 'user', content: block('Please begin.') },
@@ -274,7 +282,7 @@ describe('a chat for Anthropic', () => {
     ],
     [
       'the beginning of an answer loses the white space at its end',
-      [said('a'), answered('It is \n')],
+      [fromUser('a'), answered('It is \n')],
       {
         messages: [
           { role: 'user', content: block('a') },
@@ -284,7 +292,7 @@ describe('a chat for Anthropic', () => {
     ],
     [
       'an earlier answer keeps the white space at its end',
-      [said('a'), answered('It is \n'), said('b')],
+      [fromUser('a'), answered('It is \n'), fromUser('b')],
       {
         messages: [
           { role: 'user', content: block('a') },
@@ -305,12 +313,12 @@ describe('a chat for Anthropic', () => {
   it.each<[string, ChatMessage[], object]>([
     [
       'at its beginning are for all of it',
-      [instructed('x'), instructed('y'), said('a')],
+      [instructed('x'), instructed('y'), fromUser('a')],
       { system: 'x\n\ny', messages: [turn('user', 'a')] },
     ],
     [
       'after a turn of the user stay there',
-      [instructed('x'), said('a'), instructed('y'), answered('b'), said('c'), instructed('z')],
+      [instructed('x'), fromUser('a'), instructed('y'), answered('b'), fromUser('c'), instructed('z')],
       {
         system: 'x',
         messages: [
@@ -324,17 +332,17 @@ describe('a chat for Anthropic', () => {
     ],
     [
       'before a turn of the user come after it, as one',
-      [said('a'), answered('b'), instructed('x'), said('c'), instructed('y')],
+      [fromUser('a'), answered('b'), instructed('x'), fromUser('c'), instructed('y')],
       { messages: [turn('user', 'a'), turn('assistant', 'b'), turn('user', 'c'), turn('system', 'x', 'y')] },
     ],
     [
       'without a turn of the user before them are for all of it',
-      [said('a'), answered('b'), instructed('x')],
+      [fromUser('a'), answered('b'), instructed('x')],
       { system: 'x', messages: [turn('user', 'a'), turn('assistant', 'b')] },
     ],
     [
       'may have nothing but the effort of the turn',
-      [said('a'), instructed('', { output_config: { effort: 'low' } })],
+      [fromUser('a'), instructed('', { output_config: { effort: 'low' } })],
       { messages: [turn('user', 'a'), { role: 'system', output_config: { effort: 'low' } }] },
     ],
   ])('has the instructions where a model takes them: those %s', async (_what, messages, expected) => {
@@ -353,7 +361,7 @@ describe('a chat for Anthropic', () => {
     ['a binding of thoughts', own({ thinking: { block_binding: {} } }), 'thinking-binding-controls-2026-08-01'],
     [
       'an effort of a turn',
-      { messages: [said('a'), instructed('b', { output_config: { effort: 'low' } })] },
+      { messages: [fromUser('a'), instructed('b', { output_config: { effort: 'low' } })] },
       'mid-conversation-output-config-2026-07-01',
     ],
     ['what its client switches on', own({}, ['effort-2025-11-24', 'made-up-2020-01-01']), 'effort-2025-11-24'],

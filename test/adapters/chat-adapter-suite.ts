@@ -280,11 +280,11 @@ export function chatAdapterSuite(of: ChatFamily): void {
 
     it('omits the sampling parameters that the catalog leaves out, and sends its fixed fields', async () => {
       replies.answer({ status: 500 });
-      const asked = { ...asking('x'), temperature: 0.5, topP: 0.9, topK: 5, stop: ['.'] };
+      const request = { ...asking('x'), temperature: 0.5, topP: 0.9, topK: 5, stop: ['.'] };
       const parameters = { temperature: null, top_p: null, top_k: null, stop: null };
       // One of them is a field that the adapter sends itself.
       const fixed = { thinking: { type: 'disabled' }, thinkingConfig: { thinkingBudget: 0 }, verbosity: 'low' };
-      const sent = toUpstreamChat(asked, { model: 'some-model', parameters, fixed });
+      const sent = toUpstreamChat(request, { model: 'some-model', parameters, fixed });
       await adapter.chat(canned(), sent, options());
       expect(replies.received[0]?.body).not.toMatch(/temperature|top_?p|top_?k|stop/i);
       const body = z.looseObject({}).parse(JSON.parse(replies.received[0]?.body ?? ''));

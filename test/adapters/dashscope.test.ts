@@ -10,7 +10,7 @@ mediaAdapterSuite({
   family: 'dashscope',
   create: createDashscope,
   video: { model: 'wan3.0-video', parameters: { duration: 5, resolution: '720P', ratio: '16:9' } },
-  jobs: 'video',
+  polledType: 'video',
   outputsMax: 1,
   supports: { find: false, cancel: true, probe: true },
   submit: saved('created'),

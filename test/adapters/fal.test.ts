@@ -13,7 +13,7 @@ mediaAdapterSuite({
   create: createFal,
   image: { model: 'fal-ai/flux/dev', parameters: { image_size: 'landscape_4_3' }, width: 1024, height: 768 },
   video: { model: 'fal-ai/veo3.1', parameters: { duration: '8s', resolution: '720p' } },
-  jobs: 'image',
+  polledType: 'image',
   supports: { find: false, cancel: true, probe: true },
   submit: saved('submit'),
   pending: [saved('status-in-queue'), saved('status-in-progress')],
@@ -202,8 +202,8 @@ describe('the fal adapter on the wire', () => {
   it('polls the status before a cancel with spare, and cancels queued jobs only', async () => {
     const cancel = (running: 'spare' | 'stop', ...answers: CannedReply[]) => {
       wire.replies.answer(...answers);
-      const job = { app: 'fal-ai/flux', request_id: 'r1' };
-      return wire.adapter.cancelMedia?.(wire.upstream, job, { ...wire.options(), running });
+      const providerRef = { app: 'fal-ai/flux', request_id: 'r1' };
+      return wire.adapter.cancelMedia?.(wire.upstream, providerRef, { ...wire.options(), running });
     };
     const calls = () => wire.replies.received.map(({ method, path }) => `${method} ${path}`);
     const status = 'GET /fal-ai/flux/requests/r1/status';

@@ -35,18 +35,18 @@ const request = (type: 'image' | 'video', model: string): MediaRequest => ({
 
 /** A reference of a job of each family, and what it makes. Gemini has two kinds of jobs. */
 const families = [
-  { family: 'fal', types: ['image', 'video'], model: 'fal-ai/x', job: { app: 'fal-ai/x', request_id: 'r' } },
-  { family: 'replicate', types: ['image', 'video'], model: 'a/b', job: { prediction_id: 'p' } },
-  { family: 'kling', types: ['image', 'video'], model: 'k', job: { path: '/videos/text2video', task_id: 't' } },
-  { family: 'runway', types: ['image', 'video'], model: 'r', job: { task_id: 't' } },
-  { family: 'seedance', types: ['video'], model: 's', job: { task_id: 't' } },
-  { family: 'minimax', types: ['video'], model: 'm', job: { task_id: 't' } },
-  { family: 'dashscope', types: ['video'], model: 'd', job: { task_id: 't' } },
-  { family: 'xai', types: ['image', 'video'], model: 'x', job: { request_id: 'r' } },
-  { family: 'tollgate', types: ['image', 'video'], model: 't', job: { task_id: 't' } },
-  { family: 'openai', types: ['image', 'video'], model: 'o', job: { video_id: 'v' } },
-  { family: 'gemini', types: ['image', 'video'], model: 'veo', job: { name: 'models/veo/operations/o' } },
-  { family: 'gemini', types: ['video'], model: 'gemini-omni', job: { interaction_id: 'i' } },
+  { family: 'fal', types: ['image', 'video'], model: 'fal-ai/x', providerRef: { app: 'fal-ai/x', request_id: 'r' } },
+  { family: 'replicate', types: ['image', 'video'], model: 'a/b', providerRef: { prediction_id: 'p' } },
+  { family: 'kling', types: ['image', 'video'], model: 'k', providerRef: { path: '/videos/text2video', task_id: 't' } },
+  { family: 'runway', types: ['image', 'video'], model: 'r', providerRef: { task_id: 't' } },
+  { family: 'seedance', types: ['video'], model: 's', providerRef: { task_id: 't' } },
+  { family: 'minimax', types: ['video'], model: 'm', providerRef: { task_id: 't' } },
+  { family: 'dashscope', types: ['video'], model: 'd', providerRef: { task_id: 't' } },
+  { family: 'xai', types: ['image', 'video'], model: 'x', providerRef: { request_id: 'r' } },
+  { family: 'tollgate', types: ['image', 'video'], model: 't', providerRef: { task_id: 't' } },
+  { family: 'openai', types: ['image', 'video'], model: 'o', providerRef: { video_id: 'v' } },
+  { family: 'gemini', types: ['image', 'video'], model: 'veo', providerRef: { name: 'models/veo/operations/o' } },
+  { family: 'gemini', types: ['video'], model: 'gemini-omni', providerRef: { interaction_id: 'i' } },
 ] as const;
 
 /** The saved replies of a family, which are right ones. */
@@ -60,78 +60,81 @@ function savedAnswers(family: string): Answer[] {
     });
 }
 
-const isKnown = (result: SubmitResult | PollResult): boolean =>
+const isRecognized = (result: SubmitResult | PollResult): boolean =>
   /^(?:ok|done|refused|transient|unknown|pending|failed|missing|unclear)$/.test(result.kind);
 
-describe.each(families)('answers of $family ($model) that were changed at random', ({ family, types, model, job }) => {
-  const adapter = adapters[family];
-  const right = savedAnswers(family);
-  const poll = () => adapter?.pollMedia?.(upstream, { ...job }, options);
-  const submit = (type: 'image' | 'video') => adapter?.submitMedia?.(upstream, request(type, model), options);
+describe.each(families)(
+  'answers of $family ($model) that were changed at random',
+  ({ family, types, model, providerRef }) => {
+    const adapter = adapters[family];
+    const right = savedAnswers(family);
+    const poll = () => adapter?.pollMedia?.(upstream, { ...providerRef }, options);
+    const submit = (type: 'image' | 'video') => adapter?.submitMedia?.(upstream, request(type, model), options);
 
-  it.each(seeds)('are always read as something, and never quote a prompt: seed %s', async (seed) => {
-    const random = randomFrom(seed);
-    for (let n = 0; n < batch; n += 1) {
-      const saved = right[n % right.length] ?? { status: 200, body: {} };
-      answer = { status: saved.status, body: mutate(saved.body, random) };
-      const type = types[n % types.length] ?? 'video';
-      const results = [await poll(), await submit(type)];
-      for (const result of results) {
-        if (!result || !isKnown(result)) throw new Error(`no result for ${JSON.stringify(answer)}`);
-        const detail = 'detail' in result ? result.detail : '';
-        if (detail.length > 300 || detail.includes('secret-marker'))
-          throw new Error(`${detail} of ${JSON.stringify(answer)}`);
-      }
-    }
-  });
-
-  it.each(seeds)('mean the same as before if a person is left in no doubt: seed %s', async (seed) => {
-    const random = randomFrom(seed);
-    const clear = right.filter(({ status }) => status < 500);
-    for (let n = 0; n < batch / 2; n += 1) {
-      const saved = clear[n % clear.length] ?? { status: 200, body: {} };
-      const type = types[n % types.length] ?? 'video';
-      answer = saved;
-      const before = [await poll(), await submit(type)].map(meaningOf);
-      const body = mutateGently(saved.body, random);
-      answer = { status: saved.status, body };
-      const after = [await poll(), await submit(type)].map(meaningOf);
-      if (JSON.stringify(before) !== JSON.stringify(after)) {
-        throw new Error(
-          `${JSON.stringify(before)} became ${JSON.stringify(after)}: ${JSON.stringify(body).slice(0, 1_500)}`,
-        );
-      }
-    }
-  });
-
-  it('never make a policy of prose that only has its words', async () => {
-    const random = randomFrom(3);
-    for (let n = 0; n < batch / 5; n += 1) {
-      const saved = right[n % right.length] ?? { status: 200, body: {} };
-      const prose = harmlessProse[n % harmlessProse.length] ?? '';
-      answer = { status: saved.status, body: withProse(saved.body, prose, random) };
-      const results = [await poll(), await submit(types[n % types.length] ?? 'video')];
-      const byPolicy = results.some(
-        (result) => result?.kind === 'refused' && result.code === 'content_policy_violation',
-      );
-      if (byPolicy) throw new Error(`a policy out of ${JSON.stringify(answer)}`);
-    }
-  });
-
-  it('always show an error in a 200 that a person sees, at the submit', async () => {
-    const errors = right.filter(({ status, body }) => status >= 400 && isTold(body));
-    for (const { body } of errors) {
-      for (const wrapped of [body, [body]]) {
-        answer = { status: 200, body: wrapped };
-        for (const type of types) {
-          const result = await submit(type);
-          if (result?.kind === 'unknown') throw new Error(`unknown: ${JSON.stringify(wrapped)}`);
+    it.each(seeds)('are always read as something, and never quote a prompt: seed %s', async (seed) => {
+      const random = randomFrom(seed);
+      for (let n = 0; n < batch; n += 1) {
+        const saved = right[n % right.length] ?? { status: 200, body: {} };
+        answer = { status: saved.status, body: mutate(saved.body, random) };
+        const type = types[n % types.length] ?? 'video';
+        const results = [await poll(), await submit(type)];
+        for (const result of results) {
+          if (!result || !isRecognized(result)) throw new Error(`no result for ${JSON.stringify(answer)}`);
+          const detail = 'detail' in result ? result.detail : '';
+          if (detail.length > 300 || detail.includes('secret-marker'))
+            throw new Error(`${detail} of ${JSON.stringify(answer)}`);
         }
       }
-    }
-    expect(errors.length).toBeGreaterThan(0);
-  });
-});
+    });
+
+    it.each(seeds)('mean the same as before if a person is left in no doubt: seed %s', async (seed) => {
+      const random = randomFrom(seed);
+      const clear = right.filter(({ status }) => status < 500);
+      for (let n = 0; n < batch / 2; n += 1) {
+        const saved = clear[n % clear.length] ?? { status: 200, body: {} };
+        const type = types[n % types.length] ?? 'video';
+        answer = saved;
+        const before = [await poll(), await submit(type)].map(meaningOf);
+        const body = mutateGently(saved.body, random);
+        answer = { status: saved.status, body };
+        const after = [await poll(), await submit(type)].map(meaningOf);
+        if (JSON.stringify(before) !== JSON.stringify(after)) {
+          throw new Error(
+            `${JSON.stringify(before)} became ${JSON.stringify(after)}: ${JSON.stringify(body).slice(0, 1_500)}`,
+          );
+        }
+      }
+    });
+
+    it('never make a policy of prose that only has its words', async () => {
+      const random = randomFrom(3);
+      for (let n = 0; n < batch / 5; n += 1) {
+        const saved = right[n % right.length] ?? { status: 200, body: {} };
+        const prose = harmlessProse[n % harmlessProse.length] ?? '';
+        answer = { status: saved.status, body: withProse(saved.body, prose, random) };
+        const results = [await poll(), await submit(types[n % types.length] ?? 'video')];
+        const byPolicy = results.some(
+          (result) => result?.kind === 'refused' && result.code === 'content_policy_violation',
+        );
+        if (byPolicy) throw new Error(`a policy out of ${JSON.stringify(answer)}`);
+      }
+    });
+
+    it('always show an error in a 200 that a person sees, at the submit', async () => {
+      const errors = right.filter(({ status, body }) => status >= 400 && hasError(body));
+      for (const { body } of errors) {
+        for (const wrapped of [body, [body]]) {
+          answer = { status: 200, body: wrapped };
+          for (const type of types) {
+            const result = await submit(type);
+            if (result?.kind === 'unknown') throw new Error(`unknown: ${JSON.stringify(wrapped)}`);
+          }
+        }
+      }
+      expect(errors.length).toBeGreaterThan(0);
+    });
+  },
+);
 
 /** What a result comes to: its kind, the code of a refusal, and the addresses of its files. */
 const meaningOf = (result: SubmitResult | PollResult | undefined): unknown => [
@@ -141,7 +144,7 @@ const meaningOf = (result: SubmitResult | PollResult | undefined): unknown => [
 ];
 
 /** Whether a body tells an error: any member named so, a detail, or a message beside a code. */
-const isTold = (body: unknown): boolean => /"(?:error|detail|message|code)":/.test(JSON.stringify(body));
+const hasError = (body: unknown): boolean => /"(?:error|detail|message|code)":/.test(JSON.stringify(body));
 
 /** A right answer whose texts of prose are all this one, and whose words of a policy are gone. */
 function withProse(body: unknown, prose: string, random: () => number): unknown {

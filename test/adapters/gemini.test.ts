@@ -289,8 +289,8 @@ describe('the Gemini chat adapter on the wire', () => {
     ['budget', 'low', 4_096, { thinkingBudget: 1_024, includeThoughts: true }],
     ['budget', 'high', 4_096, { thinkingBudget: 2_048, includeThoughts: true }],
     ['budget', 'high', 512, { includeThoughts: true }],
-  ])('translates for a model with thinking %s the reasoning effort %s at %d tokens', async (...given) => {
-    const [thinking, reasoning_effort, maxOutputTokens, thinkingConfig] = given;
+  ])('translates for a model with thinking %s the reasoning effort %s at %d tokens', async (...args) => {
+    const [thinking, reasoning_effort, maxOutputTokens, thinkingConfig] = args;
     expect(await sent({ maxTokens: maxOutputTokens, extra: { reasoning_effort }, traits: { thinking } })).toEqual(
       withConfig({ maxOutputTokens, thinkingConfig }),
     );

@@ -13,7 +13,7 @@ mediaAdapterSuite({
   credential: { whole: 'access:test-secret', seen: 'Bearer eyJ' },
   image: { model: 'kling-v2-1', parameters: { aspect_ratio: '1:1' }, width: 1_024, height: 1_024 },
   video: { model: 'kling-v3/pro', parameters: { duration: '12', sound: 'on', aspect_ratio: '16:9' } },
-  jobs: 'video',
+  polledType: 'video',
   supports: { find: true, cancel: false, probe: true },
   submit: saved('submitted'),
   pending: [saved('submitted'), saved('processing')],

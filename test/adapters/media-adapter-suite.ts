@@ -10,7 +10,7 @@ import type {
   Adapter,
   CallOptions,
   MediaRequest,
-  Operation,
+  ProviderRef,
   SubmitDone,
   Upstream,
 } from '../../src/adapters/channel.ts';
@@ -30,12 +30,12 @@ export interface MediaFamily {
   image?: { model: string; parameters: JsonObject; width: number; height: number };
   video?: { model: string; parameters: JsonObject };
   /** The type whose submit returns a reference to poll. */
-  jobs: TaskType;
+  polledType: TaskType;
   /** The maximum of outputs of one such job. Without it, as many as requested. */
   outputsMax?: 1;
   /** Synchronous results: saved replies, and 2xx answers that are unusable. */
   synchronous?: {
-    replies: { name: string; reply: CannedReply; expected: Expected<Attempt<Operation> | SubmitDone> }[];
+    replies: { name: string; reply: CannedReply; expected: Expected<Attempt<ProviderRef> | SubmitDone> }[];
     unusable: unknown[];
   };
   /** The credential, by default `test-credential`, and the part of it that every call sends. */
@@ -54,7 +54,7 @@ export interface MediaFamily {
    */
   polls: { name: string; replies: CannedReply[]; expected: Expected<PollResult> }[];
   /** Saved refusals of a submit. */
-  refusals: { name: string; reply: CannedReply; expected: Expected<Attempt<Operation>> }[];
+  refusals: { name: string; reply: CannedReply; expected: Expected<Attempt<ProviderRef>> }[];
 }
 
 /** Some members of one of the kinds, by value or by matcher. */
@@ -68,7 +68,7 @@ const isMediaAdapter = (adapter: Adapter): adapter is MediaAdapter =>
   'submitMedia' in adapter && 'pollMedia' in adapter;
 
 /** The result of a submit for each sandbox failure, the same for all families (rules "Routing", column Media submit). */
-const submitFaults: [string, Partial<Attempt<Operation>>][] = [
+const submitFaults: [string, Partial<Attempt<ProviderRef>>][] = [
   ['transient', { kind: 'transient', errorClass: 'provider_error', status: 503 }],
   ['rate_limit', { kind: 'transient', errorClass: 'rate_limit', status: 429, retryAfterSeconds: 7 }],
   ['refused', { kind: 'refused', errorClass: 'content_policy', code: 'content_policy_violation' }],
@@ -82,7 +82,7 @@ const submitFaults: [string, Partial<Attempt<Operation>>][] = [
 ];
 
 /** The same for failures that only a time limit ends. Each has its own limit, because on a busy machine any answer may be late. */
-const submitPauses: [string, Partial<UpstreamTimeouts>, Partial<Attempt<Operation>>][] = [
+const submitPauses: [string, Partial<UpstreamTimeouts>, Partial<Attempt<ProviderRef>>][] = [
   ['hang', { headersMs: 500 }, { kind: 'unknown', errorClass: 'interrupted', timedOut: 'unanswered' }],
   ['stall', { idleBodyMs: 500 }, { kind: 'unknown', errorClass: 'interrupted', timedOut: 'answering' }],
 ];
@@ -95,7 +95,7 @@ const keyOf = (prompt: string): string => `att_${prompt.replaceAll(/\W+/g, '_')}
 const neverUsable: readonly unknown[] = [{}, [], null, 'ok'];
 
 /** An operation is stored as JSON and must survive that. */
-const stored = (operation: Operation): Operation => JSON.parse(JSON.stringify(operation)) as Operation;
+const stored = (providerRef: ProviderRef): ProviderRef => JSON.parse(JSON.stringify(providerRef)) as ProviderRef;
 
 /** The contract of every media adapter, tested against the sandbox and against saved replies. */
 export function mediaAdapterSuite(of: MediaFamily): void {
@@ -132,7 +132,7 @@ export function mediaAdapterSuite(of: MediaFamily): void {
     });
     const canned = (): Upstream => ({ channelId: 'canned', baseUrl: replies.url, credential });
     /** Each prompt has its own key, because some providers return the same job for the same key. */
-    const requestFor = (prompt: string, type: TaskType = of.jobs): MediaRequest => ({
+    const requestFor = (prompt: string, type: TaskType = of.polledType): MediaRequest => ({
       type,
       model: of[type]?.model ?? '',
       prompt,
@@ -141,16 +141,17 @@ export function mediaAdapterSuite(of: MediaFamily): void {
     });
     const submit = (prompt: string, type?: TaskType) =>
       adapter.submitMedia(inSandbox(), requestFor(prompt, type), options());
-    const accepted = async (prompt: string, type?: TaskType): Promise<Operation> => {
+    const accepted = async (prompt: string, type?: TaskType): Promise<ProviderRef> => {
       const attempt = await submit(prompt, type);
       // A finished submit may also have a reference.
-      const operation = attempt.kind === 'ok' ? attempt.value : attempt.kind === 'done' ? attempt.operation : undefined;
-      if (!operation) throw new Error(`not accepted: ${JSON.stringify(attempt)}`);
-      return stored(operation);
+      const providerRef =
+        attempt.kind === 'ok' ? attempt.value : attempt.kind === 'done' ? attempt.providerRef : undefined;
+      if (!providerRef) throw new Error(`not accepted: ${JSON.stringify(attempt)}`);
+      return stored(providerRef);
     };
-    const settled = async (operation: Operation): Promise<PollResult> => {
+    const settled = async (providerRef: ProviderRef): Promise<PollResult> => {
       for (let polls = 0; polls < 800; polls += 1) {
-        const result = await adapter.pollMedia(inSandbox(), operation, options());
+        const result = await adapter.pollMedia(inSandbox(), providerRef, options());
         if (result.kind !== 'pending') return result;
         await sleep(25);
       }
@@ -212,7 +213,7 @@ export function mediaAdapterSuite(of: MediaFamily): void {
           expect(attempt.kind === 'done' && attempt.outputs).toHaveLength(3);
         });
 
-        it.each<[string, Partial<Attempt<Operation>>]>([
+        it.each<[string, Partial<Attempt<ProviderRef>>]>([
           ...submitFaults,
           ['no_output', { kind: 'refused', errorClass: 'content_policy', code: 'content_policy_violation' }],
           ['lost', { kind: 'transient', errorClass: 'unknown_model', status: 404 }],
@@ -268,8 +269,8 @@ export function mediaAdapterSuite(of: MediaFamily): void {
       ['lost', { kind: 'missing' }],
       ['late_fail', { kind: 'failed' }],
     ])('reports the result of an accepted job: %s', async (word, expected) => {
-      const operation = await accepted(`suite job [[latency=0 fail=${word}]]`);
-      expect(await adapter.pollMedia(inSandbox(), operation, options())).toMatchObject(expected);
+      const providerRef = await accepted(`suite job [[latency=0 fail=${word}]]`);
+      expect(await adapter.pollMedia(inSandbox(), providerRef, options())).toMatchObject(expected);
     });
 
     it('lets another channel try if nothing was sent', async () => {
@@ -305,14 +306,14 @@ export function mediaAdapterSuite(of: MediaFamily): void {
     });
 
     describe('once a job is accepted', () => {
-      let operation: Operation;
+      let providerRef: ProviderRef;
       beforeAll(async () => {
         replies.answer(of.submit);
         const attempt = await adapter.submitMedia(canned(), requestFor('x'), options());
         if (attempt.kind !== 'ok') throw new Error('not accepted');
-        operation = attempt.value;
+        providerRef = attempt.value;
       });
-      const poll = () => adapter.pollMedia(canned(), operation, options());
+      const poll = () => adapter.pollMedia(canned(), providerRef, options());
 
       it('returns pending while the upstream works', async () => {
         for (const reply of of.pending) {
@@ -356,7 +357,7 @@ export function mediaAdapterSuite(of: MediaFamily): void {
         expect(await poll()).toMatchObject({ kind: 'unclear' });
         replies.answer(() => undefined);
         const hasty = adapterWith({ headersMs: 500 });
-        expect(await hasty.pollMedia(canned(), operation, options())).toMatchObject({ kind: 'unclear' });
+        expect(await hasty.pollMedia(canned(), providerRef, options())).toMatchObject({ kind: 'unclear' });
       });
 
       it('stops reading an answer that never ends, and returns unclear', async () => {
@@ -379,7 +380,7 @@ export function mediaAdapterSuite(of: MediaFamily): void {
 
       it('ends immediately if its signal has aborted', async () => {
         replies.answer(() => undefined);
-        const result = await adapter.pollMedia(canned(), operation, { signal: AbortSignal.abort() });
+        const result = await adapter.pollMedia(canned(), providerRef, { signal: AbortSignal.abort() });
         expect(result).toMatchObject({ kind: 'unclear' });
         expect(replies.received).toHaveLength(0);
       });
@@ -435,8 +436,8 @@ export function mediaAdapterSuite(of: MediaFamily): void {
     if (of.supports.cancel) {
       it('returns stopped only for a job that will certainly not run', async () => {
         for (const running of ['spare', 'stop'] as const) {
-          const cancel = (job: Operation, where = inSandbox()) =>
-            adapter.cancelMedia?.(where, job, { ...options(), running });
+          const cancel = (providerRef: ProviderRef, where = inSandbox()) =>
+            adapter.cancelMedia?.(where, providerRef, { ...options(), running });
           const queued = await accepted(`suite cancel ${running} [[latency=60000]]`);
           expect(await cancel(queued)).toBe('stopped');
           const done = await accepted('suite cancel done [[latency=0]]');
@@ -451,10 +452,12 @@ export function mediaAdapterSuite(of: MediaFamily): void {
       });
 
       it('leaves a running job alone with spare, so that its results arrive', async () => {
-        const job = await accepted('suite spared [[latency=4000]]');
+        const providerRef = await accepted('suite spared [[latency=4000]]');
         await sleep(2_100);
-        expect(await adapter.cancelMedia?.(inSandbox(), job, { ...options(), running: 'spare' })).toBe('not_stopped');
-        expect(await settled(job)).toMatchObject({ kind: 'done' });
+        expect(await adapter.cancelMedia?.(inSandbox(), providerRef, { ...options(), running: 'spare' })).toBe(
+          'not_stopped',
+        );
+        expect(await settled(providerRef)).toMatchObject({ kind: 'done' });
       });
     }
 

@@ -10,7 +10,7 @@ mediaAdapterSuite({
   family: 'minimax',
   create: createMinimax,
   video: { model: 'MiniMax-H3', parameters: { duration: 5, resolution: '768P', ratio: '16:9' } },
-  jobs: 'video',
+  polledType: 'video',
   outputsMax: 1,
   supports: { find: false, cancel: true, probe: true },
   submit: saved('created'),

@@ -5,9 +5,9 @@ import { createSandbox, type Sandbox } from '../../packages/sandbox/src/create-s
 
 let sandbox: Sandbox;
 let caller: UpstreamCaller;
-let sold: string[] = [];
+let offered: string[] = [];
 beforeAll(async () => {
-  sandbox = await createSandbox({ models: () => Promise.resolve(sold) });
+  sandbox = await createSandbox({ models: () => Promise.resolve(offered) });
   caller = createUpstreamCaller();
 });
 afterAll(() => Promise.all([sandbox.close(), caller.close()]));
@@ -22,22 +22,22 @@ const models = (count: number) => Array.from({ length: count }, (_, index) => `m
 describe('the model list of a family', () => {
   for (const family of ['openai', 'anthropic', 'gemini', 'xai', 'tollgate']) {
     it(`has the provider's names at ${family}, and none that the provider does not sell`, async () => {
-      sold = ['a-model', 'a-misspelt-model'];
+      offered = ['a-model', 'a-misspelt-model'];
       const list = await listOf(family);
       expect(list).toEqual({ kind: 'ok', value: { names: new Set(['sandbox-chat', 'a-model']), isComplete: true } });
     });
   }
 
   it('is read to its last page at Anthropic and at Gemini', async () => {
-    sold = models(2_500);
+    offered = models(2_500);
     for (const family of ['anthropic', 'gemini']) {
-      const value = { names: new Set(['sandbox-chat', ...sold]), isComplete: true };
+      const value = { names: new Set(['sandbox-chat', ...offered]), isComplete: true };
       expect(await listOf(family)).toEqual({ kind: 'ok', value });
     }
   });
 
   it('is not complete after the most pages that are read', async () => {
-    sold = models(25_000);
+    offered = models(25_000);
     expect(await listOf('anthropic')).toMatchObject({ kind: 'ok', value: { isComplete: false } });
   });
 

@@ -359,11 +359,11 @@ describe('the Responses API of the OpenAI adapter', () => {
   afterAll(() => wire.close());
 
   const traits = { api: 'responses' } as const;
-  const asked: UpstreamChat = { ...fullRequest, traits, temperature: undefined, stop: undefined };
+  const responsesRequest: UpstreamChat = { ...fullRequest, traits, temperature: undefined, stop: undefined };
 
   it('is sent the whole conversation with the results of its tools, and stores nothing', async () => {
     const { sent, body } = await wire.chat({
-      ...asked,
+      ...responsesRequest,
       parallelToolCalls: false,
       responseFormat: { type: 'json_schema', name: 'fox', schema: { type: 'object' }, strict: true },
       extra: { reasoning_effort: 'low', verbosity: 'low', prompt_cache_key: 'k' },
@@ -413,20 +413,26 @@ describe('the Responses API of the OpenAI adapter', () => {
   it('sends what the catalog fixes, whatever a request or the gateway itself would send', async () => {
     const fixed = { parallel_tool_calls: true, store: true, include: ['reasoning.encrypted_content'] };
     const tools = [{ name: 'look' }];
-    const { body } = await wire.chat({ ...asked, fixed, tools, parallelToolCalls: false, extra: { include: [] } });
+    const { body } = await wire.chat({
+      ...responsesRequest,
+      fixed,
+      tools,
+      parallelToolCalls: false,
+      extra: { include: [] },
+    });
     expect(body).toMatchObject(fixed);
   });
 
   it('takes the effort of the catalog before that of a request', async () => {
     const fixed = { reasoning_effort: 'none' };
-    const { body } = await wire.chat({ ...asked, fixed, extra: { reasoning_effort: 'high' } });
+    const { body } = await wire.chat({ ...responsesRequest, fixed, extra: { reasoning_effort: 'high' } });
     expect(body).toMatchObject({ reasoning: { effort: 'none' } });
     expect(body).not.toHaveProperty('reasoning_effort');
   });
 
   const answer = async (reply: unknown) => {
     wire.replies.answer({ status: 200, body: reply });
-    return wire.adapter.chat?.(wire.upstream, asked, wire.options());
+    return wire.adapter.chat?.(wire.upstream, responsesRequest, wire.options());
   };
   const usage = {
     ...{ input_tokens: 30, input_tokens_details: { cached_tokens: 10, cache_write_tokens: 5 } },
@@ -480,9 +486,9 @@ describe('the Responses API of the OpenAI adapter', () => {
       ['top_k', { topK: 1 }],
     ];
     for (const [field, more] of unsupported) {
-      expect(unsupportedBy(supports, { ...asked, ...more })).toBe(field);
+      expect(unsupportedBy(supports, { ...responsesRequest, ...more })).toBe(field);
     }
-    expect(unsupportedBy(supports, asked)).toBeNull();
+    expect(unsupportedBy(supports, responsesRequest)).toBeNull();
   });
 });
 
@@ -554,7 +560,7 @@ describe('what a mapping leaves out for its vendor', () => {
     const entry = (await loadCatalog('catalog')).entries.find(({ model }) => model.id === 'mistral-large-4');
     const mapping = entry?.private.upstream.openai;
     if (!mapping) throw new Error('no mapping');
-    const asked: UpstreamChat = {
+    const request: UpstreamChat = {
       ...fullRequest,
       messages: [{ role: 'user', content: 'hello', name: 'ann' }],
       ...{ seed: 5, topK: 3, user: 'ann' },
@@ -565,7 +571,7 @@ describe('what a mapping leaves out for its vendor', () => {
     try {
       const adapter = createOpenai(caller);
       const upstream = { channelId: 'c', baseUrl: replies.url, credential: 'x' };
-      const sent = toUpstreamChat(asked, mapping);
+      const sent = toUpstreamChat(request, mapping);
       replies.answer({ status: 500 });
       await adapter.chat?.(upstream, sent, {});
       const limits = { firstByteMs: 60_000, idleMs: 60_000, wholeMs: 60_000 };

@@ -49,7 +49,7 @@ describe('an id that tries to choose another path', () => {
   });
 
   /** The saved reference of a job, and the segments of the path before its id. */
-  const jobs: [string, (id: string) => Record<string, string>, string][] = [
+  const providerRefs: [string, (id: string) => Record<string, string>, string][] = [
     ['fal', (request_id) => ({ app: 'fal-ai/x', request_id }), '/fal-ai/x/requests/'],
     ['replicate', (prediction_id) => ({ prediction_id }), '/predictions/'],
     ['kling', (task_id) => ({ path: '/images/generations', task_id }), '/images/generations/'],
@@ -77,11 +77,11 @@ describe('an id that tries to choose another path', () => {
     '12345678901234567890',
   ];
 
-  it.each(jobs)('reaches the provider as one segment: %s, %#', async (family, jobOf, before) => {
+  it.each(providerRefs)('reaches the provider as one segment: %s, %#', async (family, providerRefOf, before) => {
     const upstream = { channelId: 'c', baseUrl: `${replies.url}/v1`, credential: 'a:b' };
     for (const id of ids) {
       replies.answer({ status: 404, body: {} });
-      await adapters[family]?.pollMedia?.(upstream, jobOf(id), { signal: AbortSignal.timeout(10_000) });
+      await adapters[family]?.pollMedia?.(upstream, providerRefOf(id), { signal: AbortSignal.timeout(10_000) });
       const path = replies.received[0]?.path ?? '';
       expect(path.startsWith(`/v1${before}`)).toBe(true);
       const [segment = '', ...rest] = path.slice(`/v1${before}`.length).split('/');

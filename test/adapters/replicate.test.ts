@@ -17,7 +17,7 @@ mediaAdapterSuite({
   },
   video: { model: 'google/veo-3.1', parameters: { duration: 8, resolution: '720p' } },
   // The create call waits for an image, but not for a clip.
-  jobs: 'video',
+  polledType: 'video',
   supports: { find: false, cancel: true, probe: true },
   submit: saved('starting'),
   pending: [saved('starting'), saved('processing')],
@@ -118,7 +118,7 @@ describe('the Replicate adapter on the wire', () => {
     expect(attempt).toMatchObject({
       kind: 'done',
       outputs: [{ url: 'https://replicate.delivery/xezq/one.png' }, {}],
-      operation: { prediction_id: 'gm3qorzdhgbfurvjtvhg6dckhu' },
+      providerRef: { prediction_id: 'gm3qorzdhgbfurvjtvhg6dckhu' },
     });
   });
 

@@ -18,7 +18,7 @@ let gateway: Gateway;
 let baseUrl = '';
 let store: Store = (response) => void response.writeHead(500).end();
 let submits = 0;
-let jobStatus = 'SUCCEEDED';
+let providerJobStatus = 'SUCCEEDED';
 let downloads = 0;
 const mp4 = clip({ width: 64, height: 48, seconds: 1, seed: 1 });
 
@@ -29,7 +29,7 @@ const provider = createServer((request, response) => {
   if (request.method === 'POST') submits += 1;
   const output = [`${baseUrl}/store/clip.mp4`];
   response.writeHead(200, { 'content-type': 'application/json' });
-  response.end(JSON.stringify({ id: 'job1', status: jobStatus, output }));
+  response.end(JSON.stringify({ id: 'job1', status: providerJobStatus, output }));
 });
 
 beforeAll(async () => {
@@ -55,8 +55,8 @@ afterAll(async () => {
 });
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-async function buy(given: Store) {
-  store = given;
+async function buy(newStore: Store) {
+  store = newStore;
   downloads = 0;
   submits = 0;
   const { apiKey, projectId } = await gateway.project({ credits: 10_000 });
@@ -134,7 +134,7 @@ describe('a clip that was made', () => {
 
   it('is asked for once more and adopted if its job ended after its task, and its charge counts for the channel', async () => {
     store = (response) => void response.end(mp4);
-    jobStatus = 'RUNNING';
+    providerJobStatus = 'RUNNING';
     submits = 0;
     const { apiKey } = await gateway.project({ credits: 10_000 });
     const body = { model: 'runway-gen-4.5', prompt: 'a late fox', duration: 8 };
@@ -143,7 +143,7 @@ describe('a clip that was made', () => {
     await gateway.poll(apiKey, taskId, { until: () => submits === 1 });
     await done('tasks', 'cancel', taskId);
     expect(await refused('tasks', 'adopt', taskId)).toContain('it has not ended');
-    jobStatus = 'SUCCEEDED';
+    providerJobStatus = 'SUCCEEDED';
     expect(await done('tasks', 'adopt', taskId, '--charge')).toMatchObject({ output: [{ width: 64, height: 48 }] });
     expect(submits).toBe(1);
     const entries = await gateway.database.query<{ channel: string }>(

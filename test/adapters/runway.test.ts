@@ -11,7 +11,7 @@ mediaAdapterSuite({
   create: createRunway,
   image: { model: 'gen4_image', parameters: { ratio: '1024:1024' }, width: 1_024, height: 1_024 },
   video: { model: 'gen4.5', parameters: { duration: 5, ratio: '1280:720' } },
-  jobs: 'video',
+  polledType: 'video',
   supports: { find: false, cancel: true, probe: true },
   submit: saved('created'),
   pending: [saved('pending'), saved('throttled'), saved('running')],

@@ -13,7 +13,7 @@ mediaAdapterSuite({
     model: 'dreamina-seedance-2-0-260128',
     parameters: { duration: 15, resolution: '720p', ratio: '16:9', generate_audio: true },
   },
-  jobs: 'video',
+  polledType: 'video',
   outputsMax: 1,
   supports: { find: false, cancel: true, probe: true },
   submit: saved('created'),

@@ -37,7 +37,7 @@ describe('a mapping of the shipped catalog', () => {
   );
 
   const chats = entries.filter(({ model }) => model.type === 'chat' && model.status === 'active');
-  const asked: ChatRequest = {
+  const fullRequest: ChatRequest = {
     ...{ model: 'm', messages: [{ role: 'user', content: 'Hi' }], tools: [], maxTokens: 1_024, extra: {} },
     ...{ temperature: 0.7, topP: 0.9, topK: 40, stop: ['END'] },
   };
@@ -48,8 +48,8 @@ describe('a mapping of the shipped catalog', () => {
   )('sends no sampling parameter that its model refuses: $id, $family', async ({ family, mapping }) => {
     const adapter = adapters[family];
     const supports = mapping.api === 'responses' ? adapter?.responsesSupports : adapter?.chatSupports;
-    const { topK: _, ...without } = asked;
-    const request = supports?.topK ? asked : without;
+    const { topK: _, ...without } = fullRequest;
+    const request = supports?.topK ? fullRequest : without;
     const upstream = { channelId: 'c', baseUrl: `${sandbox.url}/sandbox-a/${family}`, credential: 'a:b' };
     const attempt = await adapter?.chat?.(upstream, toUpstreamChat(request, mapping), { timeoutMs: 10_000 });
     expect(attempt).toMatchObject({ kind: 'ok' });

@@ -11,7 +11,7 @@ mediaAdapterSuite({
   create: createTollgate,
   image: { model: 'aurora-image-1', parameters: { img_size: '2k', aspect_ratio: '1:1' }, width: 2_048, height: 2_048 },
   video: { model: 'veo-3.1', parameters: { duration: 8, resolution: '720p' } },
-  jobs: 'image',
+  polledType: 'image',
   supports: { find: true, cancel: true, probe: true },
   submit: saved('created'),
   pending: [saved('created'), saved('processing')],

@@ -16,7 +16,7 @@ mediaAdapterSuite({
     height: 1_024,
   },
   video: { model: 'grok-imagine-video-1.5', parameters: { duration: 8, resolution: '720p', aspect_ratio: '16:9' } },
-  jobs: 'video',
+  polledType: 'video',
   outputsMax: 1,
   supports: { find: false, cancel: false, probe: true },
   submit: saved('submitted'),

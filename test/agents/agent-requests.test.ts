@@ -8,9 +8,9 @@ import type { DialectName } from '../dialects/matrix.ts';
 import { fieldPaths } from './field-paths.ts';
 import { programs } from './programs.ts';
 
-const known = z
+const recordedFields = z
   .record(z.string(), z.array(z.string()))
-  .parse(JSON.parse(readFileSync(new URL('known-fields.json', import.meta.url), 'utf8')));
+  .parse(JSON.parse(readFileSync(new URL('recorded-fields.json', import.meta.url), 'utf8')));
 
 /** A turn as each dialect answers it, with a signed thought where it has a field for one. */
 const turns: Record<DialectName, AgentTurn['turn']> = {
@@ -37,6 +37,6 @@ const fieldsOf = (program: AgentProgram): string[] => {
 describe('the requests that npm test sends', () => {
   it.each(programs.map(({ name }) => [name]))('have every field that was recorded of %s', (name) => {
     const sent = agentPrograms.filter((program) => program.name === name).flatMap(fieldsOf);
-    expect((known[name] ?? ['nothing was recorded']).filter((path) => !sent.includes(path))).toEqual([]);
+    expect((recordedFields[name] ?? ['nothing was recorded']).filter((path) => !sent.includes(path))).toEqual([]);
   });
 });

@@ -35,7 +35,7 @@ describe('the fields that programs send', () => {
       { path, status: 200, body: { ...body, tools }, ignored: ['tools.0.new_one'] },
       { path, status: 200, body: null, ignored: [] },
     ]);
-    expect(log.news()).toEqual([
+    expect(log.newFields()).toEqual([
       'b sends tools.*.new_one, which nobody has seen (left out)',
       'b sends tools.*.other, which nobody has seen (taken)',
     ]);

@@ -2,16 +2,16 @@ import { z } from 'zod';
 import { fieldPaths } from './field-paths.ts';
 import type { Recorded } from './recorder.ts';
 
-const Known = z.record(z.string(), z.array(z.string()));
+const RecordedFields = z.record(z.string(), z.array(z.string()));
 
 /** The fields that programs send, by program, beside those that earlier runs have seen. */
 export class FieldLog {
-  readonly #known: Record<string, string[]>;
+  readonly #recorded: Record<string, string[]>;
   readonly #seen = new Map<string, Map<string, boolean>>();
 
-  /** `known` is the text of known-fields.json. */
-  constructor(known: string) {
-    this.#known = Known.parse(JSON.parse(known));
+  /** `recorded` is the text of recorded-fields.json. */
+  constructor(text: string) {
+    this.#recorded = RecordedFields.parse(JSON.parse(text));
   }
 
   add(program: string, requests: readonly Recorded[]): void {
@@ -27,23 +27,23 @@ export class FieldLog {
   }
 
   /** A line for each field that no program has sent before, with what the gateway did with it. */
-  news(): string[] {
-    const known = new Set(Object.values(this.#known).flat());
+  newFields(): string[] {
+    const recordedPaths = new Set(Object.values(this.#recorded).flat());
     return [...this.#seen].flatMap(([program, paths]) =>
       [...paths].flatMap(([path, isLeftOut]) =>
-        known.has(path)
+        recordedPaths.has(path)
           ? []
           : [`${program} sends ${path}, which nobody has seen (${isLeftOut ? 'left out' : 'taken'})`],
       ),
     );
   }
 
-  /** The text of known-fields.json with the fields of this run as well: runs of one version differ. */
+  /** The text of recorded-fields.json with the fields of this run as well: runs of one version differ. */
   toText(): string {
     const ran = [...this.#seen].map(([program, paths]) => [
       program,
-      [...new Set([...(this.#known[program] ?? []), ...paths.keys()])].sort(),
+      [...new Set([...(this.#recorded[program] ?? []), ...paths.keys()])].sort(),
     ]);
-    return `${JSON.stringify({ ...this.#known, ...Object.fromEntries(ran) }, null, 2)}\n`;
+    return `${JSON.stringify({ ...this.#recorded, ...Object.fromEntries(ran) }, null, 2)}\n`;
   }
 }

@@ -13,7 +13,7 @@ import { runProgram, type Result } from './run-program.ts';
 /**
  * `npm run test:agents [-- --latest] [-- --keep=FOLDER] [-- NAME…]`: installs programs that people use into a cache folder and lets each do a task
  * with tools against a gateway with the sandbox as its provider, on a model of three families and with its default model. Writes the results into
- * the table of docs/CLIENTS.md and the fields that the programs send into known-fields.json, for the programs that ran, and ends with
+ * the table of docs/CLIENTS.md and the fields that the programs send into recorded-fields.json, for the programs that ran, and ends with
  * `N passed, N failed`.
  *
  * With `--latest` it installs the newest versions instead of the pinned ones, writes nothing, and lists the fields that no pinned version sends. `--keep` writes
@@ -27,7 +27,7 @@ const wanted = options.filter((word) => !word.startsWith('--')).map((word) => wo
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'tollgate', 'agents');
 const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const pageFile = fileOf('../../docs/CLIENTS.md');
-const fieldsFile = fileOf('known-fields.json');
+const fieldsFile = fileOf('recorded-fields.json');
 
 const fields = new FieldLog(existsSync(fieldsFile) ? readFileSync(fieldsFile, 'utf8') : '{}');
 
@@ -65,7 +65,7 @@ try {
   await recorder.close();
   await dev.stop();
 }
-if (isLatest) for (const line of fields.news()) process.stdout.write(`${line}\n`);
+if (isLatest) for (const line of fields.newFields()) process.stdout.write(`${line}\n`);
 else {
   writeFileSync(pageFile, clientsPage(readFileSync(pageFile, 'utf8'), results));
   writeFileSync(fieldsFile, fields.toText());

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Where a program finds the gateway, and the folder that is its home. */
-export interface Place {
+export interface ProgramInput {
   baseUrl: string;
   apiKey: string;
   home: string;
@@ -17,7 +17,7 @@ export interface Program {
   /** The program's tool that runs a command of the shell, and its arguments. Null: the program offers no tools. */
   tool: { name: string; args: object } | null;
   /** How it is set up and called; docs/CLIENTS.md says the same to people. */
-  setUp(place: Place): { env: Record<string, string>; args: string[] };
+  setUp(input: ProgramInput): { env: Record<string, string>; args: string[] };
   /** Whether it asks for a model by itself. Then an empty `model` lets it. */
   hasDefaultModel: boolean;
 }

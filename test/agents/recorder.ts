@@ -24,8 +24,8 @@ export interface Recorder {
 /** Starts one on a free port of the loopback address. */
 export async function startRecorder(gatewayUrl: string): Promise<Recorder> {
   let kept: Recorded[] = [];
-  const server = createServer((asked, answer) => {
-    void passOn(asked, answer, gatewayUrl).then(
+  const server = createServer((request, answer) => {
+    void passOn(request, answer, gatewayUrl).then(
       (recorded) => kept.push(recorded),
       () => answer.destroy(),
     );
@@ -47,10 +47,10 @@ export async function startRecorder(gatewayUrl: string): Promise<Recorder> {
   };
 }
 
-async function passOn(asked: IncomingMessage, answer: ServerResponse, gatewayUrl: string): Promise<Recorded> {
-  const { host: _, ...headers } = asked.headers;
-  const body = await buffer(asked);
-  const upstream = send(new URL(asked.url ?? '/', gatewayUrl), { method: asked.method, headers });
+async function passOn(request: IncomingMessage, answer: ServerResponse, gatewayUrl: string): Promise<Recorded> {
+  const { host: _, ...headers } = request.headers;
+  const body = await buffer(request);
+  const upstream = send(new URL(request.url ?? '/', gatewayUrl), { method: request.method, headers });
   answer.once('close', () => upstream.destroy());
   upstream.end(body);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -60,9 +60,9 @@ async function passOn(asked: IncomingMessage, answer: ServerResponse, gatewayUrl
   answer.writeHead(response.statusCode ?? 502, response.headers);
   response.pipe(answer);
   return {
-    path: (asked.url ?? '/').split('?')[0] ?? '/',
+    path: (request.url ?? '/').split('?')[0] ?? '/',
     status: response.statusCode ?? 502,
-    body: jsonIn(body, asked.headers['content-encoding']),
+    body: jsonIn(body, request.headers['content-encoding']),
     ignored: String(response.headers['x-tollgate-ignored'] ?? '')
       .split(', ')
       .filter(Boolean),

@@ -37,8 +37,8 @@ export async function runProgram(
   const script = program.tool
     ? `[[tool=${program.tool.name} calls=${TURNS - 1} args=${JSON.stringify(program.tool.args)}]]`
     : '';
-  const place = { baseUrl: recorder.baseUrl, apiKey: dev.apiKey, home, model, prompt: `${mark} ${script}` };
-  const { env, args } = program.setUp(place);
+  const input = { baseUrl: recorder.baseUrl, apiKey: dev.apiKey, home, model, prompt: `${mark} ${script}` };
+  const { env, args } = program.setUp(input);
   recorder.take();
   const { code, output } = await run(bin, args, { env, home });
   const ended = { code, output, requests: recorder.take(), hits: await hitsOf(dev, mark) };

@@ -50,10 +50,10 @@ describe('the cache of keys', () => {
     const guessesAnswered = Promise.withResolvers<void>();
     let isHeld = false;
     const slow = Object.create(db) as Database;
-    slow.query = async (...given: Parameters<Database['query']>) => {
-      const [digests] = given[2] as [Buffer[]];
+    slow.query = async (...args: Parameters<Database['query']>) => {
+      const [digests] = args[2] as [Buffer[]];
       if (isHeld && digests.length > peppers.length) await guessesAnswered.promise;
-      return db.query(...given);
+      return db.query(...args);
     };
     const keys = createKeyCache(slow, peppers, 0);
     await keys.find(apiKey);
@@ -82,12 +82,12 @@ describe('the cache of keys', () => {
 function countStatements(real: Database) {
   const statements = { total: 0, running: { now: 0, max: 0 } };
   const counting = Object.create(real) as Database;
-  counting.query = async (...given: Parameters<Database['query']>) => {
+  counting.query = async (...args: Parameters<Database['query']>) => {
     statements.total += 1;
     statements.running.now += 1;
     statements.running.max = Math.max(statements.running.max, statements.running.now);
     try {
-      return await real.query(...given);
+      return await real.query(...args);
     } finally {
       statements.running.now -= 1;
     }

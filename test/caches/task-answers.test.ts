@@ -5,7 +5,7 @@ import { answerTaskRead } from '../../src/services/tasks/show/show-task.ts';
 import type { Database } from '../../src/db/database.ts';
 import { startRedelivery } from '../../src/db/callbacks/deliveries.ts';
 import { listenForChanges, type ChangeListener } from '../../src/db/listen.ts';
-import { eraseContents, purgeTasks } from '../../src/db/jobs/retention.ts';
+import { eraseContents, purgeTasks } from '../../src/db/scheduled-jobs/retention.ts';
 import { TaskReader } from '../../src/db/tasks/task-reader.ts';
 import { newId, openBook, patienceMs, run, type Book } from '../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -165,9 +165,9 @@ describe('reads of tasks', () => {
     const taskId = await endedTask(hook);
     const keep = answers.reading();
     answers.forget([taskId]);
-    const asked = { taskId, projectId: book.projectId };
-    keep(asked, 'task', { body: Buffer.from('outdated'), etag: '"1"' });
-    expect(answers.find(asked, 'task')).toBeNull();
+    const request = { taskId, projectId: book.projectId };
+    keep(request, 'task', { body: Buffer.from('outdated'), etag: '"1"' });
+    expect(answers.find(request, 'task')).toBeNull();
   });
 });
 
@@ -226,10 +226,10 @@ describe('the memory for answers', () => {
   it('is bounded: beyond 32 MB the oldest answers are dropped', () => {
     const bounded = createTaskAnswers(() => true);
     const big = { body: Buffer.alloc(1_000_000), etag: '"1"' };
-    const asked = Array.from({ length: 40 }, (_, n) => ({ taskId: `task_${n}`, projectId: 'prj_1' }));
-    for (const one of asked) for (let time = 0; time < 2; time++) bounded.reading()(one, 'task', big);
-    const kept = asked.filter((one) => bounded.find(one, 'task'));
-    expect(kept).toEqual(asked.slice(-kept.length));
+    const requests = Array.from({ length: 40 }, (_, n) => ({ taskId: `task_${n}`, projectId: 'prj_1' }));
+    for (const one of requests) for (let time = 0; time < 2; time++) bounded.reading()(one, 'task', big);
+    const kept = requests.filter((one) => bounded.find(one, 'task'));
+    expect(kept).toEqual(requests.slice(-kept.length));
     expect(kept.length).toBeGreaterThanOrEqual(29);
     expect(kept.length).toBeLessThanOrEqual(31);
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { createChannelCache, type ChannelCache } from '../../src/channels/channel-cache.ts';
 import { testConfig } from '../support/test-config.ts';
 import type { Database } from '../../src/db/database.ts';
-import { purgeChannelWitnesses } from '../../src/db/jobs/retention.ts';
+import { purgeChannelCorroborations } from '../../src/db/scheduled-jobs/retention.ts';
 import type { Attempt } from '../../src/domain/channels/upstream.ts';
 import { alarmKind, type Alarm } from '../../src/platform/observe/alarms.ts';
 import { createLogger } from '../../src/platform/observe/logger.ts';
@@ -252,8 +252,8 @@ describe('the uses of a channel', () => {
     await note(process, good, { by: 'prj_a', times: 1_000 });
     await eventually(async () => (await db.query('', 'select pg_stat_force_next_flush()'), (await writes()) > before));
     expect((await writes()) - before).toBe(1);
-    expect(await purgeChannelWitnesses(db, 3_600, 10)).toBe(0);
+    expect(await purgeChannelCorroborations(db, 3_600, 10)).toBe(0);
     await later(3_601);
-    expect(await purgeChannelWitnesses(db, 3_600, 10)).toBe(1);
+    expect(await purgeChannelCorroborations(db, 3_600, 10)).toBe(1);
   });
 });

@@ -46,7 +46,7 @@ export const actions: readonly Action[] = [
       await visit.picture('project-create');
       await visit.confirm('Create');
       await visit.dialog.getByText(/^whsec_/).waitFor();
-      await visit.said('Created Northern lights.');
+      await visit.awaitMessage('Created Northern lights.');
       await visit.picture('project-secret');
       await visit.confirm('I have copied it');
       await visit.page.getByRole('heading', { name: 'Northern lights' }).waitFor();
@@ -68,7 +68,7 @@ export const actions: readonly Action[] = [
         await visit.fill('Reference', 'invoice 2026-117');
         if (press === 1) await visit.picture('credits-add');
         await visit.confirm('Add');
-        await visit.said(/^The project has 1\d,\d{3} credits now\.$/);
+        await visit.awaitMessage(/^The project has 1\d,\d{3} credits now\.$/);
       }
       const entries = await rowsOf(admin, `/ledger?project=${shop.projectId}&limit=1000`);
       expect(entries.filter(({ reference }) => reference === 'invoice 2026-117')).toMatchObject([
@@ -88,7 +88,7 @@ export const actions: readonly Action[] = [
         await visit.press(act);
         await visit.picture(`project-${act.toLowerCase()}`);
         await visit.confirm(act);
-        await visit.said(`Paper Boat Shop is ${act.toLowerCase()}d.`);
+        await visit.awaitMessage(`Paper Boat Shop is ${act.toLowerCase()}d.`);
         expect(await rowOf(admin, '/projects', { project_id: shop.projectId })).toMatchObject({ status });
       }
     },
@@ -129,7 +129,7 @@ export const actions: readonly Action[] = [
       await visit.fill('Models', 'aurora-image-1, gpt-5-mini');
       await visit.picture('key-set');
       await visit.confirm('Save');
-      await visit.said('The key is changed.');
+      await visit.awaitMessage('The key is changed.');
       expect(await rowOf(admin, `/keys?project=${shop.projectId}`, { name: 'Mobile app' })).toMatchObject({
         rpm: null,
         budget: 90_000,
@@ -160,7 +160,7 @@ export const actions: readonly Action[] = [
       await visit.choose('Actions for test', 'Revoke');
       await visit.picture('key-revoke');
       await visit.confirm('Revoke');
-      await visit.said('The key is revoked.');
+      await visit.awaitMessage('The key is revoked.');
       expect(await rowOf(admin, `/keys?project=${shop.projectId}`, { key_id: spare.keyId })).toMatchObject({
         state: 'revoked',
       });
@@ -180,7 +180,7 @@ export const actions: readonly Action[] = [
       await visit.choose('Actions', 'Cancel and refund');
       await visit.picture('task-cancel');
       await visit.confirm('Cancel and refund');
-      await visit.said('Canceled. 4 credits refunded.');
+      await visit.awaitMessage('Canceled. 4 credits refunded.');
       await visit.page.getByText('Canceled', { exact: true }).first().waitFor();
       expect(await admin.read(`/tasks/${taskId}`)).toMatchObject({
         status: 'canceled',
@@ -198,7 +198,7 @@ export const actions: readonly Action[] = [
       await visit.fill('Evidence', 'ticket 4711');
       await visit.picture('task-resolve');
       await visit.confirm('Record');
-      await visit.said('The outcome is recorded.');
+      await visit.awaitMessage('The outcome is recorded.');
       await visit.page.getByText('Was bought (ticket 4711)').waitFor();
       expect(await admin.read(`/tasks/${tasks.unknown}`)).toMatchObject({
         resolution: { outcome: 'bought', reference: 'ticket 4711' },
@@ -213,11 +213,11 @@ export const actions: readonly Action[] = [
       await visit.choose('Actions', 'Send the callback again');
       await visit.picture('task-redeliver');
       await visit.confirm('Send');
-      await visit.said('The callback is on its way.');
+      await visit.awaitMessage('The callback is on its way.');
       await visit.open(`/deliveries?task=${tasks.delivered}&state=delivered`);
       await visit.press(/^Send again/);
       await visit.confirm('Send');
-      await visit.said('The callback is on its way.');
+      await visit.awaitMessage('The callback is on its way.');
       expect(await rowsOf(admin, `/deliveries?task=${tasks.delivered}`)).toHaveLength(3);
       await visit.open(`/tasks/${tasks.plain}`);
       await visit.press('Actions');
@@ -230,13 +230,13 @@ export const actions: readonly Action[] = [
     promise: 'gives credits of a task back, once for each reason',
     async walk({ visit, admin, stage: { tasks, shop } }) {
       await visit.open(`/tasks/${tasks.plain}`);
-      for (const said of ['3 credits given back.', 'already given back']) {
+      for (const message of ['3 credits given back.', 'already given back']) {
         await visit.choose('Actions', 'Give credits back');
         await visit.fill('Credits', '3');
         await visit.fill('Reason', 'the mug is grey');
-        if (said.startsWith('3')) await visit.picture('task-adjust');
+        if (message.startsWith('3')) await visit.picture('task-adjust');
         await visit.confirm('Give back');
-        await visit.said(said);
+        await visit.awaitMessage(message);
       }
       await visit.page.getByText('Adjusted by an operator').waitFor();
       const entries = await rowsOf(admin, `/ledger?project=${shop.projectId}&task=${tasks.plain}`);
@@ -282,7 +282,7 @@ export const actions: readonly Action[] = [
       await visit.dialog.getByText('The entry is valid').waitFor();
       await visit.picture('model-edit');
       await visit.confirm('Apply');
-      await visit.said('Changed Aurora Image 1.');
+      await visit.awaitMessage('Changed Aurora Image 1.');
       await visit.page.getByText('5 to 16').waitFor();
       const others = (rows: Row[]): Row[] => rows.filter(({ id }) => id !== 'aurora-image-1');
       expect(others(await rowsOf(admin, '/catalog'))).toEqual(others(before));
@@ -320,7 +320,7 @@ export const actions: readonly Action[] = [
       await visit.fill('Weight', '7');
       await visit.picture('channel-weight');
       await visit.confirm('Save');
-      await visit.said('sandbox-c-xai is changed.');
+      await visit.awaitMessage('sandbox-c-xai is changed.');
       expect(await rowOf(admin, '/channels', { name: 'sandbox-c-xai' })).toMatchObject({ weight: 7, priority: 2 });
     },
   },
@@ -336,7 +336,7 @@ export const actions: readonly Action[] = [
         await visit.choose('Actions for sandbox-c-runway', item);
         await visit.picture(`channel-${act.toLowerCase()}`);
         await visit.confirm(act);
-        await visit.said(`sandbox-c-runway is ${act.toLowerCase()}d.`);
+        await visit.awaitMessage(`sandbox-c-runway is ${act.toLowerCase()}d.`);
         expect(await rowOf(admin, '/channels', { name: 'sandbox-c-runway' })).toMatchObject({ enabled });
       }
     },
@@ -349,7 +349,7 @@ export const actions: readonly Action[] = [
       await visit.press('Run now: scheduled-maintenance');
       await visit.picture('job-run');
       await visit.confirm('Run now');
-      await visit.said('The run has succeeded.');
+      await visit.awaitMessage('The run has succeeded.');
       await visit.page.getByRole('cell', { name: 'scheduled-maintenance' }).waitFor();
       expect(await rowOf(admin, '/jobs', { name: 'scheduled-maintenance' })).toMatchObject({
         state: 'succeeded',

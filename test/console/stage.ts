@@ -99,9 +99,9 @@ async function stageTraffic(
   { studio, shop, pilot }: Pick<Stage, 'studio' | 'shop' | 'pilot'>,
 ): Promise<Stage['tasks']> {
   const run = async ({ apiKey }: StagedProject, body: object): Promise<string> => {
-    const given = { model: 'aurora-image-1', ...body };
-    const isVideo = given.model === 'kling-2.5-turbo';
-    const taskId = await gateway.accept(apiKey, isVideo ? mediaRoutes.video : mediaRoutes.image, given);
+    const request = { model: 'aurora-image-1', ...body };
+    const isVideo = request.model === 'kling-2.5-turbo';
+    const taskId = await gateway.accept(apiKey, isVideo ? mediaRoutes.video : mediaRoutes.image, request);
     await Promise.all([gateway.poll(apiKey, taskId), chatRound(gateway, rounds++ % 3 === 2 ? pilot : studio)]);
     return taskId;
   };
@@ -124,11 +124,13 @@ async function stageTraffic(
   });
   const endless = { model: 'aurora-image-1', prompt: 'A harbour at night, long exposure [[fail=never]]' };
   const running = await gateway.accept(studio.apiKey, mediaRoutes.image, endless);
-  await eventually(async () => (await callbacksNotTried(gateway)) === 0, { what: 'the first try of each callback' });
+  await eventually(async () => (await callbacksWithoutAttempt(gateway)) === 0, {
+    what: 'the first try of each callback',
+  });
   return { delivered, undelivered, plain, unknown, running };
 }
 
-async function callbacksNotTried({ database }: Gateway): Promise<number> {
+async function callbacksWithoutAttempt({ database }: Gateway): Promise<number> {
   const rows = await database.query(
     'stage-tries',
     `select from delivery d where state = 'pending' and not exists (

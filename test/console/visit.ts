@@ -19,7 +19,7 @@ export interface Visit {
   /** Presses a button of the open dialog. */
   confirm(name: string): Promise<void>;
   /** Waits for what the console says after an action, and puts it away. */
-  said(text: string | RegExp): Promise<void>;
+  awaitMessage(text: string | RegExp): Promise<void>;
   /** Keeps pictures of the page or its dialog, and notes what is wrong with them. */
   picture(name: string): Promise<void>;
   /** What is wrong with the pictures. */
@@ -79,13 +79,15 @@ export async function startVisit(browser: Browser, baseUrl: string): Promise<Vis
       await page.getByRole('menuitem', { name: item }).click();
     },
     async fill(label, text) {
-      const place = (await dialog.isVisible()) ? dialog : page;
+      const container = (await dialog.isVisible()) ? dialog : page;
       // The label of a required field has a mark that is no part of its name, and a password is no textbox.
-      const named = place.getByRole('textbox', { name: label, exact: true }).or(place.locator('input[type=password]'));
+      const named = container
+        .getByRole('textbox', { name: label, exact: true })
+        .or(container.locator('input[type=password]'));
       await named.first().fill(text);
     },
     confirm: (name) => dialog.getByRole('button', { name, exact: true }).last().click(),
-    async said(text) {
+    async awaitMessage(text) {
       const note = page.getByRole('alert').filter({ hasText: text });
       await note.waitFor();
       await note.getByRole('button', { name: 'Close' }).click();

@@ -15,7 +15,15 @@ import { readsOf, stopAutovacuum, type Reads } from './block-reads.ts';
  * No read of the admin API may cost more because much has happened. Every action that reads is called on 50,000 ended requests, 5,000 of them
  * tasks, by the table of actions: a new action is among them. `npm run bench -- admin` does the same on two hundred times as many and takes the time.
  */
-const size = { entries: 50_000, entriesPerTask: 10, projects: 10, keys: 5, days: 30, audits: 20_000, jobRuns: 20_000 };
+const size = {
+  entries: 50_000,
+  entriesPerTask: 10,
+  projects: 10,
+  keys: 5,
+  days: 30,
+  audits: 20_000,
+  scheduledJobRuns: 20_000,
+};
 
 /**
  * The most blocks of tables and indexes that a read may take, of ten rows for a list. A row costs up to ten: it is found by an index, and has
@@ -71,8 +79,8 @@ const openOn = (deps: Awaited<ReturnType<typeof buildDeps>>['deps'] & { db: Data
   return (need) => Promise.resolve(opened[need]);
 };
 
-async function run({ name, action, given }: AdminRead): Promise<void> {
-  const prepared = action.prepare({ ...given, ...('limit' in action.input && { limit: '10' }) });
+async function run({ name, action, values }: AdminRead): Promise<void> {
+  const prepared = action.prepare({ ...values, ...('limit' in action.input && { limit: '10' }) });
   if (!prepared.ok) throw new Error(`${name} is refused: ${JSON.stringify(prepared.issues)}`);
   await prepared.run(open, 'test').catch((error: unknown) => {
     if (!(error instanceof UnknownToOperator)) throw error;

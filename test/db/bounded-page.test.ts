@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CLIENT_PAGE_BYTES_MAX, OPERATOR_PAGE_BYTES_MAX } from '../../src/db/bounded-page.ts';
 import type { Database } from '../../src/db/database.ts';
-import { listAllJobRuns } from '../../src/db/jobs/jobs.ts';
+import { listAllScheduledJobRuns } from '../../src/db/scheduled-jobs/scheduled-job-runs.ts';
 import { listKeys } from '../../src/db/projects/keys.ts';
 import { listAudit } from '../../src/db/operators/list-audit.ts';
 import { listAllDeliveries, listTaskDeliveries } from '../../src/db/callbacks/list-deliveries.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   scratch = await createTestDatabase();
   db = await scratch.open({ poolMax: 1 });
   book = await openBook(db);
-  const given = [book.projectId, book.keyId];
+  const values = [book.projectId, book.keyId];
   await run(db, `set session_replication_role = replica`);
   // Rows of very different sizes, whose texts compress to a hundredth.
   const size = (bytes: number): string =>
@@ -44,7 +44,7 @@ beforeAll(async () => {
                        created_at, completed_at, deadline_at)
      select 'task_b' || n, $1, $2, 'req_t', 'image', 'model-a', 'succeeded', 'reserved', '{}',
        jsonb_build_array(repeat('x', ${size(600_000)})), '{}', 1, '{}', at, at, at ${each}`,
-    given,
+    values,
   );
   await run(
     db,
@@ -93,7 +93,7 @@ const lists: [name: string, bytesMax: number, total: string, list: List][] = [
   ['tasks of operators', OPERATOR_PAGE_BYTES_MAX, 'task', (on, page) => listTasks(on, {}, page)],
   ['keys', OPERATOR_PAGE_BYTES_MAX, 'api_key', (on, page) => listKeys(on, { sort: 'newest' }, page)],
   ['projects', OPERATOR_PAGE_BYTES_MAX, 'project', (on, page) => listProjects(on, { sort: 'oldest' }, page)],
-  ['runs of scheduled jobs', OPERATOR_PAGE_BYTES_MAX, 'job_run', (on, page) => listAllJobRuns(on, {}, page)],
+  ['runs of scheduled jobs', OPERATOR_PAGE_BYTES_MAX, 'job_run', (on, page) => listAllScheduledJobRuns(on, {}, page)],
 ];
 
 describe('a list of large rows', () => {

@@ -56,9 +56,9 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
         });
     }
     let isLast = false;
-    client.on('data', (asked) => {
-      isLast ||= lastStatement !== null && asked.includes(lastStatement);
-      if (neverSent === null || !asked.includes(neverSent)) return void upstream.write(asked);
+    client.on('data', (bytes) => {
+      isLast ||= lastStatement !== null && bytes.includes(lastStatement);
+      if (neverSent === null || !bytes.includes(neverSent)) return void upstream.write(bytes);
       neverSent = null;
       cutEveryone();
     });

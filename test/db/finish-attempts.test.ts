@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   beginAttempt,
   endAttempt,
-  saveOperation,
+  saveProviderRef,
   saveResult,
   startAttempt,
   type AttemptStart,
@@ -97,7 +97,7 @@ describe('starting an attempt', () => {
     expect(await startAttempt(db, start)).toMatchObject({ started: true, begun: null });
     const other = { ...start, attemptId: newId('att'), fence: newId('fence') };
     expect(await startAttempt(db, other)).toMatchObject({ started: false, begun: { outcome: null } });
-    await saveOperation(db, start, { id: 'job' });
+    await saveProviderRef(db, start, { id: 'job' });
     expect(await startAttempt(db, start)).toMatchObject({ started: false, begun: { outcome: null } });
     expect(await attemptsOf(start.taskId)).toHaveLength(1);
   });
@@ -125,8 +125,8 @@ describe('starting an attempt', () => {
   ])('begins no attempt for a task that %s', async (_what, change) => {
     const start = await newStart();
     const changed = await change(start);
-    const given = changed !== null && typeof changed === 'object' && 'adapter' in changed ? changed : {};
-    expect(await startAttempt(db, { ...start, ...given })).toMatchObject({ started: false, begun: null });
+    const overrides = changed !== null && typeof changed === 'object' && 'adapter' in changed ? changed : {};
+    expect(await startAttempt(db, { ...start, ...overrides })).toMatchObject({ started: false, begun: null });
     expect(await attemptsOf(start.taskId)).toEqual([]);
   });
 
@@ -147,7 +147,7 @@ describe('starting an attempt', () => {
 async function copied(): Promise<AttemptFinish> {
   const start = await newStart();
   await startAttempt(db, start);
-  await saveOperation(db, start, { id: 'job' });
+  await saveProviderRef(db, start, { id: 'job' });
   const draft = { id: newId('file'), storageKey: `outputs/${start.attemptId}-0` };
   const files = { projectId: book.projectId, taskId: start.taskId, drafts: [draft], keptSeconds: 60 };
   await saveResult(db, start, [{ url: 'https://example.com/a.png' }], files);

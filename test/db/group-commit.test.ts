@@ -17,7 +17,7 @@ const loseAllPatience = () => jest.advanceTimersByTime(patienceMs);
 /** A group commit whose calls wait until the test answers them. */
 function openDoor() {
   const calls: { members: string[]; answer: () => void; fail: (code: string) => void }[] = [];
-  const told: [string, string | null][] = [];
+  const reported: [string, string | null][] = [];
   const door = new GroupCommit<string, string>({
     membersMax: 10,
     patienceMs,
@@ -29,22 +29,22 @@ function openDoor() {
           fail: (code) => reject(failing(code)),
         }),
       ),
-    late: (member, verdict) => void told.push([member, verdict]),
+    late: (member, verdict) => void reported.push([member, verdict]),
   });
   const call = (n: number) => eventually(() => Promise.resolve(calls[n - 1]), { what: `call ${n}` });
-  return { door, calls, told, call };
+  return { door, calls, reported, call };
 }
 
 describe('a batch where traces are on', () => {
   it('runs in the places of its members, and outside of the place of the caller that starts it', async () => {
-    const places: unknown[][] = [];
+    const batchSpans: unknown[][] = [];
     let caller = 'first caller';
     const door = new GroupCommit<string, string>({
       membersMax: 10,
       traces: {
         here: () => caller,
-        together: (given, work) => {
-          places.push([...given]);
+        together: (spans, work) => {
+          batchSpans.push([...spans]);
           return work();
         },
       },
@@ -53,7 +53,7 @@ describe('a batch where traces are on', () => {
     const first = door.submit('a');
     caller = 'second caller';
     expect(await Promise.all([first, door.submit('b')])).toEqual(['a', 'b']);
-    expect(places).toEqual([[], ['first caller', 'second caller']]);
+    expect(batchSpans).toEqual([[], ['first caller', 'second caller']]);
   });
 });
 
@@ -62,19 +62,19 @@ describe('a member whose caller stopped waiting', () => {
     ['after its transaction was rolled back', lockTimeout],
     ['after any other failure', '57014'],
   ])('is not retried %s, and no call is made if no caller waits', async (_case, code) => {
-    const { door, calls, told, call } = openDoor();
-    const asked = Promise.allSettled([door.submit('a'), door.submit('b')]);
+    const { door, calls, reported, call } = openDoor();
+    const verdicts = Promise.allSettled([door.submit('a'), door.submit('b')]);
     const first = await call(1);
     loseAllPatience();
-    expect((await asked).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect((await verdicts).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     first.fail(code);
     await door.flush();
     expect(calls.map(({ members }) => members)).toEqual([['a', 'b']]);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   it('is reported as late once its verdict arrives, unlike a member that was answered in time', async () => {
-    const { door, told, call } = openDoor();
+    const { door, reported, call } = openDoor();
     const inTime = door.submit('in time');
     (await call(1)).answer();
     expect(await inTime).toBe('in time is written');
@@ -84,23 +84,23 @@ describe('a member whose caller stopped waiting', () => {
     await expect(late).rejects.toMatchObject({ code: 'ETIMEDOUT' });
     second.answer();
     await door.flush();
-    expect(told).toEqual([['late', 'late is written']]);
+    expect(reported).toEqual([['late', 'late is written']]);
   });
 
   it('is reported as late without a verdict if the connection is lost, and is not retried', async () => {
-    const { door, calls, told, call } = openDoor();
-    const asked = door.submit('a');
+    const { door, calls, reported, call } = openDoor();
+    const verdict = door.submit('a');
     const first = await call(1);
     loseAllPatience();
-    await expect(asked).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+    await expect(verdict).rejects.toMatchObject({ code: 'ETIMEDOUT' });
     first.fail(reset);
     await door.flush();
-    expect(told).toEqual([['a', null]]);
+    expect(reported).toEqual([['a', null]]);
     expect(calls).toHaveLength(1);
   });
 
   it('is left out when the members of waiting callers run', async () => {
-    const { door, calls, told, call } = openDoor();
+    const { door, calls, reported, call } = openDoor();
     const gone = door.submit('gone');
     const first = await call(1);
     loseAllPatience();
@@ -110,23 +110,23 @@ describe('a member whose caller stopped waiting', () => {
     (await call(2)).answer();
     expect(await waiting).toBe('waiting is written');
     expect(calls.map(({ members }) => members)).toEqual([['gone'], ['waiting']]);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 });
 
 describe('a member whose caller still waits after a lost connection', () => {
   it('is retried, and is reported as late without a verdict if the retry fails too', async () => {
-    const { door, calls, told, call } = openDoor();
+    const { door, calls, reported, call } = openDoor();
     const answered = door.submit('answered');
     (await call(1)).fail(reset);
     (await call(2)).answer();
     expect(await answered).toBe('answered is written');
-    const asked = door.submit('not known');
+    const verdict = door.submit('not known');
     (await call(3)).fail(reset);
     (await call(4)).fail('ECONNREFUSED');
-    await expect(asked).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await expect(verdict).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     await door.flush();
-    expect(told).toEqual([['not known', null]]);
+    expect(reported).toEqual([['not known', null]]);
     expect(calls).toHaveLength(4);
   });
 });

@@ -5,7 +5,7 @@ import {
   findTaskForAttempt,
   findTaskRouting,
   markSeen,
-  saveOperation,
+  saveProviderRef,
   saveResult,
   startAttempt,
   type AttemptMemory,
@@ -25,7 +25,7 @@ import type { Ledger } from '../../src/db/ledger/ledger.ts';
 import { readKeyFacts } from '../../src/db/projects/key-facts.ts';
 import { listLedger } from '../../src/db/ledger/list-ledger.ts';
 import { listTasks } from '../../src/db/tasks/list-tasks.ts';
-import { claimPolls, parkJob } from '../../src/db/tasks/parked-jobs.ts';
+import { claimPolls, parkProviderJob } from '../../src/db/tasks/parked-provider-jobs.ts';
 import {
   claimSilentTasks,
   claimUnstartedTasks,
@@ -210,8 +210,8 @@ describe('the history of a channel among 200,000 minutes and hours of 20 channel
 });
 
 describe('among 20,000 parked jobs of 20 projects', () => {
-  const places = 8;
-  const claim = ({ db }: Session) => claimPolls(db, [{ channelId: 'chn_parked', places }], pollBounds);
+  const slots = 8;
+  const claim = ({ db }: Session) => claimPolls(db, [{ channelId: 'chn_parked', slots }], pollBounds);
 
   beforeAll(async () => {
     await run(observer, `set session_replication_role = replica`);
@@ -233,7 +233,7 @@ describe('among 20,000 parked jobs of 20 projects', () => {
 
   it.each([
     ['none is due', '1 hour', 0],
-    ['all are due', '-1 hour', places],
+    ['all are due', '-1 hour', slots],
   ])('a claim of polls reads a bounded number of blocks when %s', async (_when, due, claimed) => {
     await run(
       observer,
@@ -241,11 +241,11 @@ describe('among 20,000 parked jobs of 20 projects', () => {
       [due],
     );
     await run(observer, 'vacuum analyze attempt');
-    let jobs: unknown[] = [];
+    let providerJobs: unknown[] = [];
 
-    const { blocks, scans } = await newSession.reads(async () => (jobs = await claim(newSession)));
+    const { blocks, scans } = await newSession.reads(async () => (providerJobs = await claim(newSession)));
 
-    expect(jobs).toHaveLength(claimed);
+    expect(providerJobs).toHaveLength(claimed);
     expect(scans).toEqual([]);
     // Each of the 20 projects is found in the index, and offers its longest due jobs.
     expect(blocks).toBeLessThan(4 * blocksMax);
@@ -329,7 +329,7 @@ async function readsOfEveryAction({ db, ledger, chats, reads }: Session): Promis
   ).toMatchObject({ started: true });
   const draft = { id: newId('file'), storageKey: `outputs/${held.attemptId}` };
   const drafted = { projectId: book.projectId, taskId: short.taskId, drafts: [draft], keptSeconds: 60 };
-  await note('save a job id', () => saveOperation(db, held, { id: 'job' }));
+  await note('save a job id', () => saveProviderRef(db, held, { id: 'job' }));
   await note('save a result', () => saveResult(db, held, [{ url: 'https://example.com/a.png' }], drafted));
   const media = { mimeType: 'image/png', bytes: 1, sha256: 'aa', width: 1, height: 1, duration: null };
   expect(
@@ -342,9 +342,9 @@ async function readsOfEveryAction({ db, ledger, chats, reads }: Session): Promis
   const attempt = await note('begin an attempt', () => begin(db, task.taskId));
   if (!attempt) throw new Error('the attempt did not begin');
   await note('mark a task as seen', () => markSeen(db, task.taskId, 50));
-  await saveOperation(db, attempt, { id: 'job' });
-  await note('park a job', () => parkJob(db, attempt, book.projectId, pollBounds));
-  await note('claim the polls of parked jobs', () => claimPolls(db, [{ channelId, places: 100 }], pollBounds));
+  await saveProviderRef(db, attempt, { id: 'job' });
+  await note('park a job', () => parkProviderJob(db, attempt, book.projectId, pollBounds));
+  await note('claim the polls of parked jobs', () => claimPolls(db, [{ channelId, slots: 100 }], pollBounds));
   await note('end an attempt', () => endAttempt(db, attempt, { outcome: 'ok', outputs: [] }));
   const end = taskEnd(task.taskId, 'succeeded');
   await note('finish a task', () => ledger.finishTask(end));

@@ -43,10 +43,10 @@ async function chat(book: Book, credits: number, process = 0): Promise<string> {
 
 async function task(book: Book, credits: number, process = 0): Promise<string> {
   const ledger = ledgers[process]!;
-  const asked = newTask(book, credits);
-  const verdict = await ledger.createTask(asked);
+  const request = newTask(book, credits);
+  const verdict = await ledger.createTask(request);
   if (verdict.kind === 'refused') return verdict.code;
-  const admission = await ledger.reserveTask(asked.taskId, true);
+  const admission = await ledger.reserveTask(request.taskId, true);
   return admission.admitted ? 'admitted' : (admission.refusalCode ?? 'nothing');
 }
 
@@ -70,8 +70,8 @@ describe.each([
 ] as const)('the %s budget of a key', (_period, budget) => {
   it('admits exactly what fits, whatever asks at the same time', async () => {
     const book = await openBook(db, { credits: 10_000, ...budget });
-    const asked = Array.from({ length: 60 }, (_, at) => (at % 3 === 0 ? task : chat)(book, 4, at % 2));
-    const verdicts = await Promise.all(asked);
+    const admissions = Array.from({ length: 60 }, (_, at) => (at % 3 === 0 ? task : chat)(book, 4, at % 2));
+    const verdicts = await Promise.all(admissions);
     expect(verdicts.filter((verdict) => verdict === 'admitted')).toHaveLength(6);
     expect(new Set(verdicts)).toEqual(new Set(['admitted', 'key_budget_exceeded']));
     expect(await countersOf(book)).toMatchObject({ reserved: 24, dayReserved: 24, monthReserved: 24 });

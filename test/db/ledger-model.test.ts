@@ -65,7 +65,7 @@ const anyRun = fc.record({
   ),
   batches: fc.array(anyBatch, { minLength: 3, maxLength: 14 }),
 });
-type Run = (typeof anyRun)['generate'] extends (...given: never[]) => { value: infer Value } ? Value : never;
+type Run = (typeof anyRun)['generate'] extends (...args: never[]) => { value: infer Value } ? Value : never;
 
 interface Purse {
   budget: number | null;
@@ -165,11 +165,11 @@ class SerialModel {
     return counted.reduce((sum, { credits }) => sum + credits, 0);
   }
 
-  #move(task: ModelTask, credits: number, places: number): void {
+  #move(task: ModelTask, credits: number, slots: number): void {
     this.balance -= credits;
     this.reserved += credits;
-    this.inFlight += places;
-    task.purse.inFlight += places;
+    this.inFlight += slots;
+    task.purse.inFlight += slots;
   }
 }
 
@@ -224,8 +224,8 @@ describe('the ledger', () => {
             }
             case 'reserve': {
               const expected = batch.tasks.map((index) => model.reserve(index));
-              const asked = batch.tasks.map((index) => calls.reserve(ledger, tasks[index]!, batch.byWorkflow));
-              expect(await Promise.all(asked)).toEqual(expected);
+              const verdicts = batch.tasks.map((index) => calls.reserve(ledger, tasks[index]!, batch.byWorkflow));
+              expect(await Promise.all(verdicts)).toEqual(expected);
               break;
             }
             case 'wait': {
@@ -235,8 +235,8 @@ describe('the ledger', () => {
             }
             case 'finish': {
               const expected = batch.tasks.map(([index, status]) => model.finish(index, status));
-              const asked = batch.tasks.map(([index, status]) => calls.finish(ledger, tasks[index]!, status));
-              expect(await Promise.all(asked)).toEqual(expected);
+              const verdicts = batch.tasks.map(([index, status]) => calls.finish(ledger, tasks[index]!, status));
+              expect(await Promise.all(verdicts)).toEqual(expected);
               break;
             }
           }
@@ -254,20 +254,21 @@ describe('the ledger', () => {
       fc.asyncProperty(anyRun, async (run) => {
         const { projectId, tasks } = await openRun(run);
         await Promise.all(tasks.map((task, index) => calls.create(ledgers[index % 4]!, task)));
-        const said = new Map<string, Set<string>>();
-        const note = (name: string, verdict: string) => said.set(name, (said.get(name) ?? new Set()).add(verdict));
+        const verdictsByName = new Map<string, Set<string>>();
+        const note = (name: string, verdict: string) =>
+          verdictsByName.set(name, (verdictsByName.get(name) ?? new Set()).add(verdict));
         await Promise.all(
           run.batches.map(async (batch, at) => {
-            for (const [offset, asked] of batch.tasks.entries()) {
+            for (const [offset, step] of batch.tasks.entries()) {
               const ledger = ledgers[(at + offset) % 4]!;
-              const [index, status] = typeof asked === 'number' ? [asked, undefined] : asked;
+              const [index, status] = typeof step === 'number' ? [step, undefined] : step;
               const task = tasks[index]!;
               if (status !== undefined) note(`end of ${index}`, await calls.finish(ledger, task, status));
               else note(`verdict on ${index}`, await calls.reserve(ledger, task, at % 2 === 0));
             }
           }),
         );
-        for (const [name, verdicts] of said) {
+        for (const [name, verdicts] of verdictsByName) {
           if (name.startsWith('verdict')) expect([name, verdicts.size]).toEqual([name, 1]);
           // All calls return the same end, whichever call wrote it.
           const standing = new Set(

@@ -133,7 +133,7 @@ describe('a request that is sent again after its connection was lost', () => {
       const text = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%admit_chats%'`;
       return (await rowsOf(db, text)).length === count;
     };
-    const asked = await db.transaction('begin', async (query) => {
+    const pending = await db.transaction('begin', async (query) => {
       await query('', 'select 1 from credit_account where project_id = $1 for update', [book.projectId]);
       const answer = chats.admit(admission);
       await eventually(() => waiting(1));
@@ -142,7 +142,7 @@ describe('a request that is sent again after its connection was lost', () => {
       // The return releases the lock.
       return { answer };
     });
-    expect(await asked.answer).toMatchObject({ verdict: { kind: 'admitted' } });
+    expect(await pending.answer).toMatchObject({ verdict: { kind: 'admitted' } });
     expect(await countedFor(book)).toBe(1);
     expect(await entriesOf(db, admission.requestId)).toEqual({ hold: 1 });
     expect(await breachesIn(db)).toEqual([]);
@@ -176,7 +176,7 @@ describe('a connection that is killed during a call', () => {
     const book = await openBook(db, { credits: 10 });
     const tasks: NewTask[] = [newTask(book, 5), newTask(book, 5)];
     for (const task of tasks) await ledger.createTask(task);
-    const asked = await db.transaction('begin', async (query) => {
+    const pending = await db.transaction('begin', async (query) => {
       await query('', 'select 1 from credit_account where project_id = $1 for update', [book.projectId]);
       const waiting = Promise.all(tasks.map(({ taskId }) => ledger.reserveTask(taskId, true)));
       const pid = await eventually(async () => {
@@ -190,7 +190,7 @@ describe('a connection that is killed during a call', () => {
       // The return releases the lock before the second try times out.
       return { waiting };
     });
-    expect((await asked.waiting).map(({ admitted }) => admitted)).toEqual([true, true]);
+    expect((await pending.waiting).map(({ admitted }) => admitted)).toEqual([true, true]);
     expect(await accountOf(db, book.projectId)).toEqual({ balance: 0, reserved: 10, inFlight: 2 });
     for (const { taskId } of tasks) expect(await entriesOf(db, taskId)).toEqual({ hold: 1 });
     expect(await breachesIn(db)).toEqual([]);

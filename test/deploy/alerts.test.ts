@@ -41,10 +41,10 @@ describe('the alert rules', () => {
 
   it('each have one case, in which they fire first and are silent later', () => {
     expect(tests.map(({ name }) => name)).toEqual(rules.map(({ alert }) => alert));
-    for (const { name, promql_expr_test: asked } of tests) {
+    for (const { name, promql_expr_test: queries } of tests) {
       const firing = `count(ALERTS{alertname="${name}",alertstate="firing"})`;
-      expect(asked.map(({ expr }) => expr)).toEqual([firing, firing]);
-      expect(asked.map(({ exp_samples: samples = [] }) => samples.length)).toEqual([1, 0]);
+      expect(queries.map(({ expr }) => expr)).toEqual([firing, firing]);
+      expect(queries.map(({ exp_samples: samples = [] }) => samples.length)).toEqual([1, 0]);
     }
   });
 

@@ -64,7 +64,7 @@ const programs = ['api', 'worker'];
 const imageEnv = Object.fromEntries(
   [...only('ENV').matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
 );
-const knownVariables = settings.map(({ name }) => name);
+const settingNames = settings.map(({ name }) => name);
 const demanded = new Set([...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name ?? ''));
 
 describe('the Dockerfile', () => {
@@ -187,10 +187,10 @@ describe('docker-compose.yml', () => {
   it('has a stop_grace_period that is longer than the shutdown', () => {
     const { environment } = service('worker');
     const chatSeconds = 130;
-    const jobSeconds = 10;
+    const scheduledJobSeconds = 10;
     const grace = (name: string) => Number(/^(\d+)s$/.exec(service(name).stop_grace_period ?? '')?.[1]);
     expect(grace('api')).toBeGreaterThan(
-      Number(service('api').environment['SHUTDOWN_READY_DELAY_SECONDS']) + chatSeconds + jobSeconds,
+      Number(service('api').environment['SHUTDOWN_READY_DELAY_SECONDS']) + chatSeconds + scheduledJobSeconds,
     );
     const forceSeconds = Number(environment['WORKER_SHUTDOWN_FORCE_SECONDS']);
     const submits = ['SUBMIT_TIMEOUT_SECONDS', 'SUBMIT_AT_ONCE_TIMEOUT_SECONDS'].map((name) =>
@@ -241,7 +241,7 @@ describe('docker-compose.yml', () => {
 
   it('sets only known variables and requires every secret without a default', () => {
     const named = [...Object.keys(imageEnv), ...ours.flatMap((name) => Object.keys(service(name).environment))];
-    expect(named.filter((name) => !knownVariables.includes(name))).toEqual([]);
+    expect(named.filter((name) => !settingNames.includes(name))).toEqual([]);
     for (const reference of read('docker-compose.yml').match(/(?<!\$)\$\{[^}]*\}/g) ?? []) {
       expect(reference).toMatch(/^\$\{\w+:\?see \.env\.example\}$/);
     }
@@ -387,20 +387,23 @@ describe('the image', () => {
   });
 
   it('serves clients and internal routes on both ports, and probes, metrics and the admin API only on the admin port', async () => {
-    const job = { method: 'POST', headers: { authorization: `Bearer ${secrets['INTERNAL_JOB_TOKENS'] ?? ''}` } };
+    const scheduledJobRequest = {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secrets['INTERNAL_JOB_TOKENS'] ?? ''}` },
+    };
     const maintenance = '/api/internal/jobs/scheduled-maintenance';
     for (const path of ['/livez', '/readyz', '/metrics', '/api/admin/v1/projects']) {
-      const answer = await publicly(path, { headers: job.headers });
+      const answer = await publicly(path, { headers: scheduledJobRequest.headers });
       expect([path, answer.status]).toEqual([path, 404]);
       expect(await answer.json()).toMatchObject({ error: { code: 'not_found' } });
     }
     // All paths of the specification are relative to the base URL.
-    expect((await publicly(maintenance, { headers: job.headers })).status).toBe(200);
+    expect((await publicly(maintenance, { headers: scheduledJobRequest.headers })).status).toBe(200);
     expect((await publicly(maintenance)).status).toBe(401);
-    expect((await publicly('/api/internal/jobs/check-api-channels', job)).status).toBeLessThan(300);
+    expect((await publicly('/api/internal/jobs/check-api-channels', scheduledJobRequest)).status).toBeLessThan(300);
     expect((await publicly('/api/v1/models')).status).toBe(401);
 
-    expect((await admin(maintenance, { headers: job.headers })).status).toBe(200);
+    expect((await admin(maintenance, { headers: scheduledJobRequest.headers })).status).toBe(200);
     expect((await admin(maintenance)).status).toBe(401);
     expect((await admin('/api/admin/v1/projects')).status).toBe(401);
     // The playground of the console calls it.

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { runByCall } from '../services/jobs/scheduler.ts';
+import { runByCall } from '../services/scheduled-jobs/scheduler.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { commandLine } from '../support/command-line.ts';

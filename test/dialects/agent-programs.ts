@@ -13,7 +13,7 @@ export interface AgentAsk {
 }
 
 /**
- * A program of test/agents/programs.ts: a request of the shape that its pinned version sends, with texts and tools of our own. test/agents/known-fields.json
+ * A program of test/agents/programs.ts: a request of the shape that its pinned version sends, with texts and tools of our own. test/agents/recorded-fields.json
  * has the fields that were recorded, and each must be in the request of its program.
  */
 export interface AgentProgram {
@@ -57,9 +57,9 @@ const streamed = ({ isStream }: AgentAsk): JsonObject =>
 function markedChat(messages: JsonObject[]): JsonObject[] {
   const last = messages.length - 1;
   return messages.map((message, index) => {
-    const { tool_calls: calls, ...said } = message;
+    const { tool_calls: calls, ...rest } = message;
     if (Array.isArray(calls) && index >= last - 2)
-      return { ...said, tool_calls: calls.map((call) => ({ ...objectAt(call), ...ephemeral })) };
+      return { ...rest, tool_calls: calls.map((call) => ({ ...objectAt(call), ...ephemeral })) };
     return index === 0 || index === last ? { ...message, ...ephemeral } : message;
   });
 }

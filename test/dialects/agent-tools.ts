@@ -44,11 +44,11 @@ async function sendAs(
   { gateway, apiKey }: SdkScene,
 ) {
   const client = dialects[program.dialect];
-  const asked = { ...ask, model: families[family] };
-  const response = await fetch(`${gateway.baseUrl}${client.path(asked)}`, {
+  const request = { ...ask, model: families[family] };
+  const response = await fetch(`${gateway.baseUrl}${client.path(request)}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...program.headers },
-    body: JSON.stringify(program.body(asked)),
+    body: JSON.stringify(program.body(request)),
   });
   const text = await response.text();
   if (response.status !== 200) throw new Error(`${response.status} ${text}`);

@@ -38,8 +38,8 @@ export function describeBrokenStreams(scene: () => SdkScene): void {
       const events = eventsIn(text);
       expect(events.at(-1)).toMatchObject(lastEvents[dialect]);
       expect(text).not.toMatch(wholeWords);
-      const said = dialect === 'responses' ? events.slice(0, -1) : events;
-      expect(said.map(textOf).join('')).toMatch(/^the gate is open/);
+      const textEvents = dialect === 'responses' ? events.slice(0, -1) : events;
+      expect(textEvents.map(textOf).join('')).toMatch(/^the gate is open/);
     });
   });
 }

@@ -9,7 +9,7 @@ export interface Ask {
   /** A base64 PNG. */
   picture?: string;
   /** A file beside the prompt. */
-  file?: AskedFile;
+  file?: RequestFile;
   /** Offers the tool `weather`, and this many further ones. */
   hasTool?: boolean;
   furtherTools?: number;
@@ -30,10 +30,10 @@ export interface ToolResult {
   /** A base64 PNG that the tool returned. */
   picture?: string | undefined;
   /** A file that the tool returned. */
-  file?: AskedFile | undefined;
+  file?: RequestFile | undefined;
 }
 
-export interface AskedFile {
+export interface RequestFile {
   type: 'application/pdf' | 'text/plain';
   name: string;
   base64: string;

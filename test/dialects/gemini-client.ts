@@ -1,4 +1,4 @@
-import { citySchema, toolsOf, weather, type AskedFile, type DialectClient } from './dialect-client.ts';
+import { citySchema, toolsOf, weather, type RequestFile, type DialectClient } from './dialect-client.ts';
 import { countAt, listAt, objectAt, textAt } from './json-at.ts';
 
 const choices = {
@@ -7,7 +7,7 @@ const choices = {
   allowed: { mode: 'ANY', allowedFunctionNames: [weather.name, 'tool_0'] },
 };
 
-const toFile = ({ type, base64 }: AskedFile) => ({ inlineData: { mimeType: type, data: base64 } });
+const toFile = ({ type, base64 }: RequestFile) => ({ inlineData: { mimeType: type, data: base64 } });
 
 /** Gemini's generateContent. */
 export const gemini: DialectClient = {

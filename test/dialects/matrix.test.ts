@@ -126,8 +126,8 @@ const runs: Record<Feature, Run> = {
   },
 
   async stream(client, ask) {
-    const asked = { ...ask, prompt: `${ask.prompt} [[tokens=12]]`, isStream: true };
-    const { headers, json } = await send(client, asked);
+    const request = { ...ask, prompt: `${ask.prompt} [[tokens=12]]`, isStream: true };
+    const { headers, json } = await send(client, request);
     expect(headers.get('x-tollgate-stream')).toBe('live');
     const answer = client.read(json);
     expect(answer.text.split(' ')).toHaveLength(12);
@@ -238,8 +238,8 @@ const runs: Record<Feature, Run> = {
   async signedThoughts(client, ask) {
     for (const isStream of [false, true]) {
       const prompt = `${ask.prompt} ${isStream ? 's' : 'w'} [[thoughts=20 tool=weather args={"city":"Oslo"}]]`;
-      const asked = { ...ask, prompt, hasTool: true, isThinking: true, isStream, maxTokens: 2_000 };
-      await overTwoTurns(client, asked);
+      const request = { ...ask, prompt, hasTool: true, isThinking: true, isStream, maxTokens: 2_000 };
+      await overTwoTurns(client, request);
       expect((await hitsOf(gateway, prompt)).at(-1)?.signed).toBeGreaterThan(0);
     }
   },

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../src/domain/json.ts';
-import { citySchema, toolsOf, weather, type AskedFile, type DialectClient } from './dialect-client.ts';
+import { citySchema, toolsOf, weather, type RequestFile, type DialectClient } from './dialect-client.ts';
 import { countAt, listAt, objectAt, parsed, textAt } from './json-at.ts';
 
-const toDocument = ({ type, name, base64 }: AskedFile) => ({
+const toDocument = ({ type, name, base64 }: RequestFile) => ({
   type: 'document',
   title: name,
   source:

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/domain/json.ts';
-import { citySchema, toolsOf, weather, type AskedFile, type DialectClient } from './dialect-client.ts';
+import { citySchema, toolsOf, weather, type RequestFile, type DialectClient } from './dialect-client.ts';
 import { countAt, listAt, objectAt, parsed, textAt } from './json-at.ts';
 
 const named = { type: 'function', function: { name: weather.name } };
@@ -9,7 +9,7 @@ const choices = {
   allowed: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named] } },
 };
 
-const toFile = ({ type, name, base64 }: AskedFile) => ({
+const toFile = ({ type, name, base64 }: RequestFile) => ({
   type: 'file',
   file: { filename: name, file_data: `data:${type};base64,${base64}` },
 });
@@ -92,8 +92,11 @@ export const openaiChat: DialectClient = {
       for (const piece of listAt(delta, 'tool_calls')) {
         const before = calls[countAt(piece, 'index')];
         const call = before ?? { ...piece, function: { name: textAt(piece, 'function', 'name'), arguments: '' } };
-        const said = textAt(call, 'function', 'arguments') + textAt(piece, 'function', 'arguments');
-        calls[countAt(piece, 'index')] = { ...call, function: { ...objectAt(call, 'function'), arguments: said } };
+        const argumentsText = textAt(call, 'function', 'arguments') + textAt(piece, 'function', 'arguments');
+        calls[countAt(piece, 'index')] = {
+          ...call,
+          function: { ...objectAt(call, 'function'), arguments: argumentsText },
+        };
       }
     }
     const whole = { ...message, ...(calls.length > 0 && { tool_calls: calls.map(({ index: _, ...call }) => call) }) };

@@ -1,4 +1,4 @@
-import { citySchema, toolsOf, weather, type AskedFile, type DialectClient } from './dialect-client.ts';
+import { citySchema, toolsOf, weather, type RequestFile, type DialectClient } from './dialect-client.ts';
 import { countAt, listAt, objectAt, parsed, textAt } from './json-at.ts';
 
 const named = { type: 'function', name: weather.name };
@@ -8,7 +8,7 @@ const choices = {
   allowed: { type: 'allowed_tools', mode: 'required', tools: [named] },
 };
 
-const toFile = ({ type, name, base64 }: AskedFile) => ({
+const toFile = ({ type, name, base64 }: RequestFile) => ({
   type: 'input_file',
   filename: name,
   file_data: `data:${type};base64,${base64}`,

@@ -23,8 +23,8 @@ export function describePythonDialects(scene: () => SdkScene): void {
     beforeAll(async () => {
       const { gateway, apiKey } = scene();
       const models = Object.values(families);
-      const asked = { base_url: gateway.baseUrl, api_key: apiKey, models, prompts: weatherPrompts };
-      seen = Seen.parse(await runPython('v1_dialects.py', asked));
+      const input = { base_url: gateway.baseUrl, api_key: apiKey, models, prompts: weatherPrompts };
+      seen = Seen.parse(await runPython('v1_dialects.py', input));
     });
 
     describe.each(['anthropic', 'responses'] as const)('%s', (dialect) => {

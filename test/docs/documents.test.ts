@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { chatEndReasons, sentenceOf } from '../../src/domain/chat/chat-end-reason.ts';
 import { errorTable } from '../../src/domain/errors.ts';
-import { jobNames } from '../../src/domain/tasks/job.ts';
+import { scheduledJobNames } from '../../src/domain/tasks/scheduled-job.ts';
 import { taskErrorTable } from '../../src/domain/tasks/task.ts';
 import { statusOf } from '../../src/http/response/error-status.ts';
 import { createProgram } from '../../src/main/cli.ts';
@@ -63,18 +63,20 @@ describe('docs/API.md', () => {
           .replace(/:(\w+)/g, '{$1}')
           .replace('§', ':'),
       );
-    const jobs = jobNames.map((name) => `/api/internal/jobs/${name}`);
-    const told = inBackticks(section('docs/API.md', '## Routes')).flatMap(
+    const scheduledJobRoutes = scheduledJobNames.map((name) => `/api/internal/jobs/${name}`);
+    const documented = inBackticks(section('docs/API.md', '## Routes')).flatMap(
       (text) => /^(?:GET|POST|DELETE) (\/\S+)$/.exec(text)?.[1] ?? [],
     );
     const outsideTheTable = ['/livez', '/readyz', '/metrics'];
-    expect([...new Set(told)].sort()).toEqual([...new Set([...inCode, ...jobs, ...outsideTheTable])].sort());
+    expect([...new Set(documented)].sort()).toEqual(
+      [...new Set([...inCode, ...scheduledJobRoutes, ...outsideTheTable])].sort(),
+    );
   });
 
   it('lists every error code with its status and whether a retry can help', () => {
-    const told = tableRows(section('docs/API.md', '## Errors')).map((cells) => cells.slice(0, 3));
+    const documented = tableRows(section('docs/API.md', '## Errors')).map((cells) => cells.slice(0, 3));
     const statuses = new Map(Object.entries<number>(statusOf));
-    expect(told).toEqual(
+    expect(documented).toEqual(
       Object.entries(errorTable).map(([code, row]) => [
         `\`${code}\``,
         String(statuses.get(code)),
@@ -84,10 +86,10 @@ describe('docs/API.md', () => {
   });
 
   it('lists every error of a task', () => {
-    const told = tableRows(section('docs/API.md', '## Tasks')).filter(([, retryable = '']) =>
+    const documented = tableRows(section('docs/API.md', '## Tasks')).filter(([, retryable = '']) =>
       ['true', 'false'].includes(retryable),
     );
-    expect(told.map((cells) => cells.slice(0, 2))).toEqual(
+    expect(documented.map((cells) => cells.slice(0, 2))).toEqual(
       Object.entries(taskErrorTable).map(([code, { retryable }]) => [`\`${code}\``, String(retryable)]),
     );
   });
@@ -95,8 +97,10 @@ describe('docs/API.md', () => {
 
 describe('the reasons of refunds', () => {
   it('stand in docs/API.md with their sentences, and in docs/RUNBOOK.md with what to do', () => {
-    const told = tableRows(read('docs/API.md')).map(([name, meaning]) => `${name} ${meaning}`);
-    expect(told).toEqual(expect.arrayContaining(chatEndReasons.map((reason) => `\`${reason}\` ${sentenceOf(reason)}`)));
+    const documented = tableRows(read('docs/API.md')).map(([name, meaning]) => `${name} ${meaning}`);
+    expect(documented).toEqual(
+      expect.arrayContaining(chatEndReasons.map((reason) => `\`${reason}\` ${sentenceOf(reason)}`)),
+    );
     const advice = inBackticks(section('docs/RUNBOOK.md', '## Why was this chat refunded?'));
     // An empty answer is charged with 0 and not refunded.
     expect(chatEndReasons.filter((reason) => !advice.includes(reason))).toEqual(['empty_answer']);
@@ -105,11 +109,11 @@ describe('the reasons of refunds', () => {
 
 describe('docs/CLI.md', () => {
   const commands = leaves(createProgram({ env: {}, write: () => undefined, exitCode: 0 }, false));
-  const told = tableRows(read('docs/CLI.md')).map(([cell = '']) => inBackticks(cell)[0] ?? '');
+  const documented = tableRows(read('docs/CLI.md')).map(([cell = '']) => inBackticks(cell)[0] ?? '');
 
   it('lists every command', () => {
     expect(commands.length).toBeGreaterThan(30);
-    expect(commands.filter(({ name }) => !told.some((text) => `${text} `.startsWith(`${name} `)))).toEqual([]);
+    expect(commands.filter(({ name }) => !documented.some((text) => `${text} `.startsWith(`${name} `)))).toEqual([]);
   });
 
   it('names every option', () => {

@@ -24,7 +24,7 @@ const headings = {
   breaker: 'Circuit breaker and cool-downs',
   callbacks: 'Callbacks',
   sweeps: 'Sweeps of the worker',
-  jobs: 'Scheduled jobs',
+  scheduledJobs: 'Scheduled jobs',
   retention: 'Retention',
   accounting: 'Accounting',
   catalog: 'Catalog',

@@ -43,7 +43,7 @@ export async function callbacksUnderAttack(
     const calm = await measure('calm');
     const url = hanging.at('never', () => undefined);
     await endTasks(gateway, attacker, attackers, url);
-    await eventually(() => areTried(gateway, attacker), {
+    await eventually(() => areAttempted(gateway, attacker), {
       secondsMax: 60 + attackers,
       what: 'callbacks to the receiver that hangs',
     });
@@ -78,7 +78,7 @@ async function endTasks(gateway: Gateway, owner: TestProject, count: number, cal
 }
 
 /** Whether each callback is being sent or was postponed, which moves its next try into the future. */
-const areTried = async (gateway: Gateway, { projectId }: TestProject): Promise<boolean> =>
+const areAttempted = async (gateway: Gateway, { projectId }: TestProject): Promise<boolean> =>
   !(await gateway.database.returnsRow(
     '',
     `select 1 from delivery where project_id = $1 and lease_until is null and next_attempt_at < created_at + interval '0.5 s' limit 1`,

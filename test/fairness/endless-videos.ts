@@ -27,12 +27,12 @@ export async function picturesBesideEndlessVideos(
   await makePictures(gateway, victim, 10);
   const quiet = await makePictures(gateway, victim, pictures);
   await createEndless(gateway, attacker, videos);
-  await eventually(async () => (await countJobs(gateway, attacker, 'next_poll_at is not null')) === videos, {
+  await eventually(async () => (await countProviderJobs(gateway, attacker, 'next_poll_at is not null')) === videos, {
     secondsMax: 60 + videos,
     what: 'parked videos',
   });
   const attacked = await makePictures(gateway, victim, pictures);
-  return { quiet, attacked, holding: await countJobs(gateway, attacker, 'next_poll_at is null') };
+  return { quiet, attacked, holding: await countProviderJobs(gateway, attacker, 'next_poll_at is null') };
 }
 
 /** Makes pictures one after the other in ten lanes, as a client with a few users does. */
@@ -65,7 +65,11 @@ async function createEndless(gateway: Gateway, { apiKey }: TestProject, count: n
   await Promise.all(Array.from({ length: 16 }, lane));
 }
 
-export async function countJobs(gateway: Gateway, { projectId }: TestProject, condition: string): Promise<number> {
+export async function countProviderJobs(
+  gateway: Gateway,
+  { projectId }: TestProject,
+  condition: string,
+): Promise<number> {
   const [row] = await gateway.database.query<{ n: number }>(
     '',
     `select count(*) as n from attempt a join task t on t.id = a.request_id

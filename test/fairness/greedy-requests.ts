@@ -10,13 +10,13 @@ interface Targets {
 
 /** A request for the largest page of every list, of clients and of operators. */
 export function greedyLists(gateway: Gateway, { project, taskId, adminToken }: Targets): GreedyRequest[] {
-  const known: Record<string, string> = { ':task_id': taskId, ':model': 'gpt-5-mini', ':channel': 'sandbox' };
+  const pathValues: Record<string, string> = { ':task_id': taskId, ':model': 'gpt-5-mini', ':channel': 'sandbox' };
   const admin = `http://127.0.0.1:${gateway.env['ADMIN_PORT']}`;
   return [...describedRoutes(), ...describedAdminRoutes()]
     .filter(({ isList, path }) => isList && !path.endsWith('/secret'))
     .map(({ path, auth, query = [] }) => {
       const isAdmin = auth === 'admin';
-      const filled = path.replace(/:\w+/g, (name) => known[name] ?? (path.includes('/tasks/') ? taskId : name));
+      const filled = path.replace(/:\w+/g, (name) => pathValues[name] ?? (path.includes('/tasks/') ? taskId : name));
       const all = new URLSearchParams();
       if (query.includes('limit') && query.includes('after')) all.set('limit', isAdmin ? '10000' : '100');
       if (query.includes('project') && /(credits|ledger|usage)$/.test(path)) all.set('project', project.projectId);

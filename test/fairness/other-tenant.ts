@@ -29,9 +29,9 @@ export const startGreedyCallers = (requests: readonly GreedyRequest[], callers: 
   startAttackers('greedy-callers', [JSON.stringify({ requests, callers })], {});
 
 /** Starts a program of this folder, in a process of its own, so that its work does not delay this one. */
-function startAttackers<Seen>(name: string, given: string[], nothing: Seen): Attackers<Seen> {
+function startAttackers<Seen>(name: string, args: string[], nothing: Seen): Attackers<Seen> {
   const program = fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
-  const child = spawn(nodeBinary, ['--disable-warning=ExperimentalWarning', program, ...given], {
+  const child = spawn(nodeBinary, ['--disable-warning=ExperimentalWarning', program, ...args], {
     cwd: projectFolder,
     env: {},
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -51,7 +51,7 @@ function attack(plan: Plan): void {
 
   const open = (kind: Kind): void => {
     let status = 0;
-    const look = (text: string): void => {
+    const readStatus = (text: string): void => {
       status ||= Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0);
     };
     const step = (): void => steps[kind](socket);
@@ -62,7 +62,7 @@ function attack(plan: Plan): void {
       onread: {
         buffer: Buffer.alloc(100),
         callback: (bytes, buffer) => {
-          look(Buffer.from(buffer).toString('latin1', 0, bytes));
+          readStatus(Buffer.from(buffer).toString('latin1', 0, bytes));
           return kind !== 'readers' || status !== 200;
         },
       },

@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { testConfig } from '../support/test-config.ts';
-import { scheduleIdOf } from '../../src/domain/tasks/job.ts';
+import { scheduleIdOf } from '../../src/domain/tasks/scheduled-job.ts';
 import { crashPoints, type CrashPoint } from '../../src/platform/crash-point.ts';
 import { quickCallbacks, startReceiver, verified, type Receiver } from '../services/callbacks/receiver.ts';
 import { chat, chatFacts, chatRoute, requestIdOf, tenCredits, usageOfFive } from '../services/chat/chats.ts';
-import { runsOf } from '../services/jobs/scheduler.ts';
+import { runsOf } from '../services/scheduled-jobs/scheduler.ts';
 import { mediaRoutes, type Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
@@ -15,7 +15,7 @@ import { countAttempts, endsOf, imageCredits, tryCreate } from './crowd.ts';
 
 /** Places inside an SQL function. The test blocks PostgreSQL there with a lock and kills the calling process. */
 type InsideSql = 'after_idem_insert' | 'after_hold_before_commit' | 'in_finish_before_commit';
-type Place = CrashPoint | InsideSql | 'after_upstream_accept_before_save, with lookup';
+type CrashSite = CrashPoint | InsideSql | 'after_upstream_accept_before_save, with lookup';
 
 /** One crash and the state that it left. */
 interface Crash {
@@ -34,7 +34,7 @@ interface Crash {
 
 let gateway: Gateway;
 let receiver: Receiver;
-const crashes = new Map<Place, Crash>();
+const crashes = new Map<CrashSite, Crash>();
 const startCredits = 1_000;
 
 beforeAll(async () => {
@@ -72,15 +72,15 @@ async function killApis(): Promise<void> {
     gateway.startApi({ CRASH_POINT: 'chat_after_upstream_before_settle' }),
   ]);
   const createAt = async (
-    place: Place,
+    site: CrashSite,
     api: { name: string; baseUrl: string },
     killed: (create: () => Promise<void>) => Promise<void> = (create) => create(),
   ): Promise<void> => {
     const project = await gateway.project({ credits: startCredits });
     await killed(async () =>
-      expect(await tryCreate(gateway, project.apiKey, { ...request(place), baseUrl: api.baseUrl })).toBeNull(),
+      expect(await tryCreate(gateway, project.apiKey, { ...request(site), baseUrl: api.baseUrl })).toBeNull(),
     );
-    await recordCrash(place, api.name, project);
+    await recordCrash(site, api.name, project);
   };
   await createAt('after_idem_insert', plain, (create) =>
     killedBefore({ action: 'create_tasks', table: 'task' }, plain.name, create),
@@ -149,7 +149,7 @@ async function killWorkers(): Promise<void> {
   await crashAt('mid_poll:2', { prompt: 'mid_poll [[latency=10000]]' });
   await onlyChannelsOf('kling');
   await crashAt('after_upstream_accept_before_save', {
-    place: 'after_upstream_accept_before_save, with lookup',
+    site: 'after_upstream_accept_before_save, with lookup',
     prompt: 'the same with lookup',
     model: 'kling-2.5-turbo',
   });
@@ -175,17 +175,17 @@ const armed = async (setting: string, own: Record<string, string> = {}): Promise
 /** Starts a worker that crashes at the point while it runs one task. */
 async function crashAt(
   setting: CrashPoint | `${CrashPoint}:${number}`,
-  given: { place?: Place; prompt?: string; callback?: boolean; model?: string } = {},
+  options: { site?: CrashSite; prompt?: string; callback?: boolean; model?: string } = {},
 ): Promise<void> {
   const point = crashPoints.find((name) => setting.startsWith(name))!;
-  const { place = point, prompt = point, callback = false, model } = given;
+  const { site = point, prompt = point, callback = false, model } = options;
   const name = await armed(setting);
   const project = await gateway.project({ credits: startCredits });
   await accept(project, prompt, {
     ...(model !== undefined && { model }),
     ...(callback && { callback_url: receiver.at(point) }),
   });
-  await recordCrash(place, name, project, prompt);
+  await recordCrash(site, name, project, prompt);
 }
 
 const accept = (project: TestProject, prompt: string, fields: Record<string, unknown> = {}): Promise<string> =>
@@ -196,7 +196,7 @@ const accept = (project: TestProject, prompt: string, fields: Record<string, unk
   });
 
 /** Waits for the crash and records the state that it left. */
-async function recordCrash(place: Place, name: string, project: TestProject, prompt: string = place): Promise<void> {
+async function recordCrash(site: CrashSite, name: string, project: TestProject, prompt: string = site): Promise<void> {
   const how = await Promise.race([
     gateway.exited(name),
     new Promise<string>((resolve) => setTimeout(resolve, 120_000, 'it still runs').unref()),
@@ -205,23 +205,23 @@ async function recordCrash(place: Place, name: string, project: TestProject, pro
     project.projectId,
   ]);
   const taskId = task?.id ?? '';
-  crashes.set(place, {
+  crashes.set(site, {
     project,
     taskId,
     how,
     seen: await stateOf(project),
     submits: (await gateway.hits(prompt, 'submit')).length,
     polls: (await gateway.hits(prompt, 'poll')).length,
-    calls: receiver.calls(place).length,
+    calls: receiver.calls(site).length,
     books: await gateway.verifyLedger(),
   });
 }
 
-function crashOf(place: Place): Crash {
-  const crash = crashes.get(place);
-  if (!crash) throw new Error(`No process crashed at ${place}`);
-  expect([place, crash.how]).toEqual([place, 'SIGKILL']);
-  expect([place, crash.books]).toMatchObject([place, { ok: true }]);
+function crashOf(site: CrashSite): Crash {
+  const crash = crashes.get(site);
+  if (!crash) throw new Error(`No process crashed at ${site}`);
+  expect([site, crash.how]).toEqual([site, 'SIGKILL']);
+  expect([site, crash.books]).toMatchObject([site, { ok: true }]);
   return crash;
 }
 
@@ -298,11 +298,11 @@ async function stateOf({ projectId }: TestProject): Promise<Seen> {
   return seen;
 }
 
-const request = (place: Place) => ({ prompt: place, key: `key of ${place}` });
+const request = (site: CrashSite) => ({ prompt: site, key: `key of ${site}` });
 
 /** Repeats the create with the same Idempotency-Key at a running API server, as a client without an answer does. */
-async function retryCreate(place: Place): Promise<Answer> {
-  const answer = await tryCreate(gateway, crashOf(place).project.apiKey, request(place));
+async function retryCreate(site: CrashSite): Promise<Answer> {
+  const answer = await tryCreate(gateway, crashOf(site).project.apiKey, request(site));
   if (answer?.status !== 202)
     throw new Error(`The create was not accepted: ${answer?.status} ${JSON.stringify(answer?.body)}`);
   return answer;
@@ -313,15 +313,15 @@ const outcomeUnknown = { status: 'failed', errorCode: 'upstream_outcome_unknown'
 
 /** Expects that the project has one task with this end and number of submits, charged once if it succeeded, else refunded. */
 async function expectOneTask(
-  place: Place,
+  site: CrashSite,
   {
     end,
     submits = 1,
-    prompt = place,
+    prompt = site,
     credits = imageCredits,
   }: { end: typeof succeeded | typeof outcomeUnknown; submits?: number; prompt?: string; credits?: number },
 ): Promise<string> {
-  const { projectId } = crashOf(place).project;
+  const { projectId } = crashOf(site).project;
   const ends = await endsOf(gateway, projectId);
   expect(ends).toHaveLength(1);
   const [task] = ends;
@@ -337,14 +337,14 @@ async function expectOneTask(
 }
 
 /** Expects this number of calls before the crash and more after it, all with the same id and bytes, counted as one try. */
-async function expectDelivered(place: Place, before: number): Promise<void> {
-  const { project, taskId, calls } = crashOf(place);
+async function expectDelivered(site: CrashSite, before: number): Promise<void> {
+  const { project, taskId, calls } = crashOf(site);
   expect(calls).toBe(before);
   const { callback } = await gateway.poll(project.apiKey, taskId, {
     until: ({ callback: current }) => current?.state === 'delivered',
   });
   expect(callback).toMatchObject({ state: 'delivered', attempts: 1 });
-  const received = receiver.calls(place);
+  const received = receiver.calls(site);
   // A later crash may also happen between a call and its count.
   expect(received.length).toBeGreaterThan(before);
   expect(new Set(received.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size).toBe(1);
@@ -413,20 +413,20 @@ describe('a worker that is killed', () => {
   });
 
   it('between the submit and saving the job id never submits again, and refunds, if the provider has no lookup', async () => {
-    const place = 'after_upstream_accept_before_save';
-    const { seen, taskId, submits } = crashOf(place);
+    const site = 'after_upstream_accept_before_save';
+    const { seen, taskId, submits } = crashOf(site);
     expect(submits).toBe(1);
     expect(seen).toMatchObject({ attempts: 1, operations: 0, outcome: null, money: 'held' });
-    await expectOneTask(place, { end: outcomeUnknown });
+    await expectOneTask(site, { end: outcomeUnknown });
     expect(await attemptsOf(gateway.database, taskId)).toMatchObject([{ outcome: 'unknown' }]);
   });
 
   it('between the submit and saving the job id finds the job by its idempotency key if the provider has a lookup', async () => {
-    const place = 'after_upstream_accept_before_save, with lookup';
-    const { seen, project, submits } = crashOf(place);
+    const site = 'after_upstream_accept_before_save, with lookup';
+    const { seen, project, submits } = crashOf(site);
     expect(submits).toBe(1);
     expect(seen).toMatchObject({ attempts: 1, operations: 0, outcome: null, money: 'held' });
-    await expectOneTask(place, { end: succeeded, prompt: 'the same with lookup', credits: seen.reserved });
+    await expectOneTask(site, { end: succeeded, prompt: 'the same with lookup', credits: seen.reserved });
     expect(await stateOf(project)).toMatchObject({ attempts: 1, operations: 1, outcome: 'ok' });
   });
 

@@ -29,12 +29,12 @@ export async function tryCreate(
 export async function insist(
   gateway: Gateway,
   apiKey: string,
-  given: { prompt: string; key: string; baseUrl?: string },
+  request: { prompt: string; key: string; baseUrl?: string },
 ): Promise<string> {
   const until = Date.now() + 120_000;
   for (;;) {
     const isLast = Date.now() > until;
-    const answer = await tryCreate(gateway, apiKey, given);
+    const answer = await tryCreate(gateway, apiKey, request);
     if (answer?.status === 202) return answer.taskId;
     if (isLast)
       throw new Error(`The create was not accepted within 120 s: ${answer?.status} ${JSON.stringify(answer?.body)}`);
@@ -75,12 +75,12 @@ export async function expectOneSubmitPerAttempt(gateway: Gateway, text: string):
   const submits = await gateway.hits(text, 'submit');
   const keys = submits.map(({ idempotency_key: key }) => key);
   expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
-  const known = await gateway.database.query<{ id: string; channelName: string }>(
+  const attempts = await gateway.database.query<{ id: string; channelName: string }>(
     '',
     'select id, channel_name from attempt where id = any ($1)',
     [keys],
   );
-  const channels = new Map(known.map(({ id, channelName }) => [id, channelName]));
+  const channels = new Map(attempts.map(({ id, channelName }) => [id, channelName]));
   for (const { channel, idempotency_key: key } of submits) expect(channels.get(key ?? '')).toBe(channel);
   return submits.length;
 }

@@ -49,7 +49,7 @@ const tasksOf = ({ projectId }: TestProject) =>
   );
 const admissionsOf = async (project: TestProject) => (await tasksOf(project)).map(({ admission }) => admission);
 const whatItSays = ({ status, headers, body }: Answer) => ({
-  told: [status, headers.get('x-tollgate-accepted')],
+  reported: [status, headers.get('x-tollgate-accepted')],
   text: JSON.stringify(body),
 });
 
@@ -80,8 +80,8 @@ describe('a create without an Idempotency-Key whose reservation was committed wi
       { baseUrl: cut.baseUrl },
     );
     resume();
-    const { told, text } = whatItSays(answer);
-    expect([told, answer.headers.get('x-should-retry')]).toEqual([[503, 'unknown'], 'false']);
+    const { reported, text } = whatItSays(answer);
+    expect([reported, answer.headers.get('x-should-retry')]).toEqual([[503, 'unknown'], 'false']);
     const [task] = await tasksOf(project);
     expect(text).toContain(task?.id);
     expect(await gateway.poll(project.apiKey, task?.id ?? '')).toMatchObject({
@@ -103,8 +103,8 @@ describe.each(routes)('POST %s whose row was written without an answer', (route,
   it('says without an Idempotency-Key that it has no effect', async () => {
     const project = await gateway.project({ credits });
     const prompt = `never runs ${route}`;
-    const { told, text } = await failAfter('create_tasks', project.apiKey, prompt, {});
-    expect(told).toEqual([503, 'no']);
+    const { reported, text } = await failAfter('create_tasks', project.apiKey, prompt, {});
+    expect(reported).toEqual([503, 'no']);
     expect(text).toContain('was not accepted');
     unkeyed.push({ project, prompt });
   });
@@ -113,8 +113,8 @@ describe.each(routes)('POST %s whose row was written without an answer', (route,
     const project = await gateway.project({ credits });
     const headers = { 'idempotency-key': randomUUID() };
     const prompt = `found by its key ${route}`;
-    const { told, text } = await failAfter('create_tasks', project.apiKey, prompt, headers);
-    expect(told).toEqual([503, 'unknown']);
+    const { reported, text } = await failAfter('create_tasks', project.apiKey, prompt, headers);
+    expect(reported).toEqual([503, 'unknown']);
     expect(text).toContain('same Idempotency-Key');
     const again = await gateway.create(project.apiKey, route, body(prompt), { headers });
     expect([again.status < 300, again.headers.get('idempotent-replayed')]).toEqual([true, 'true']);
@@ -160,7 +160,7 @@ describe('a create without an Idempotency-Key', () => {
         { baseUrl: cut.baseUrl, headers },
       );
       resume();
-      return whatItSays(answer).told;
+      return whatItSays(answer).reported;
     };
     expect([await create({}), await create({ 'idempotency-key': randomUUID() })]).toEqual([
       [503, 'no'],
@@ -212,8 +212,8 @@ describe.each(Object.entries(fullDisks))('PostgreSQL with a disk that is full wh
     } finally {
       await sql('drop function full_disk cascade');
     }
-    const said = [...[1, 2, 3].map(() => [503, 'no']), ...keys.map(() => [503, 'unknown'])];
-    expect(tries.map((answers) => answers.map((answer) => whatItSays(answer).told))).toEqual([said, said]);
+    const expected = [...[1, 2, 3].map(() => [503, 'no']), ...keys.map(() => [503, 'unknown'])];
+    expect(tries.map((answers) => answers.map((answer) => whatItSays(answer).reported))).toEqual([expected, expected]);
 
     for (const key of keys) {
       const found = await create(`with ${key}`, { 'idempotency-key': key });

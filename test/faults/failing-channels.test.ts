@@ -9,7 +9,7 @@ import { claimChannel, noteChannelFailure, coolDownChannel } from '../../src/db/
 import { sessionHeaders } from '../../src/http/request/session-header.ts';
 import { cli } from '../../src/main/cli.ts';
 import { all, chat, chatModel, countVerdicts, requestIdOf, verdictOf } from '../services/chat/chats.ts';
-import { runByCall } from '../services/jobs/scheduler.ts';
+import { runByCall } from '../services/scheduled-jobs/scheduler.ts';
 import { mediaRoutes, type Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
@@ -90,12 +90,12 @@ const trip = async (name: string, trippedSeconds: number, modelId = chatModel): 
 const awaitsProbe = async (name: string): Promise<void> => {
   await trip(name, 0.001);
   await sleep(5);
-  await healthKnown();
+  await untilHealthIsCurrent();
 };
 /** Another chat model of both channels. A trip for this model does not affect the model of the tests. */
 const otherModel = 'deepseek-v3.2';
 /** Waits until both API servers have the current health: they skip a channel that is tripped here, after all other changes. */
-const healthKnown = async (): Promise<void> => {
+const untilHealthIsCurrent = async (): Promise<void> => {
   await trip('sandbox-a-openai', 300, otherModel);
   await settled(() => a.chats.length === 0, otherModel);
   for (const upstream of [a, b]) upstream.chats.length = 0;
@@ -359,7 +359,7 @@ describe('a tripped channel', () => {
   it('is called if all channels are tripped and this one recovers first', async () => {
     await trip('sandbox-a-openai', 60);
     await trip('sandbox-b-openai', 50);
-    await healthKnown();
+    await untilHealthIsCurrent();
     const first = await ask();
     expect(verdictOf(first)).toBe('200');
     expect([a.chats.length, b.chats.length]).toEqual([0, 1]);

@@ -76,7 +76,7 @@ interface Ports {
 }
 
 interface Kind<Server> {
-  launch(place: { folder: string; guardian: ReturnType<typeof startGuardian>; ports: Ports }): Promise<Server>;
+  launch(options: { folder: string; guardian: ReturnType<typeof startGuardian>; ports: Ports }): Promise<Server>;
   wipe(folder: string): Promise<unknown>;
   announce(server: Server): void;
 }

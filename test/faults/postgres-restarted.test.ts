@@ -49,7 +49,7 @@ describe('while PostgreSQL is restarted', () => {
     await postgres.stop();
     // The outage is long enough for jobs to end and for sweeps to fail.
     const refusals = [];
-    for (let asked = 0; asked < 8; asked++) {
+    for (let round = 0; round < 8; round++) {
       refusals.push(
         await gateway.create(apiKey, mediaRoutes.image, {
           model: 'aurora-image-1',
@@ -81,9 +81,9 @@ describe('while PostgreSQL is restarted', () => {
       gateway.accept(apiKey, mediaRoutes.video, { model: 'kling-2.5-turbo', prompt: `away at the deadline ${words}` });
     // The first job never ends. The second job ends while its result cannot be written.
     const taskIds = await Promise.all([accept('[[fail=never]]'), accept('[[latency=13000]]')]);
-    const everyJobRuns = async () =>
+    const everyProviderJobRuns = async () =>
       (await countAttempts(gateway, projectId, 'a.operation is not null')) === 2 || 'too few jobs run';
-    await eventually(10, everyJobRuns);
+    await eventually(10, everyProviderJobRuns);
     const [last] = await gateway.database.query<{ deadline: Date }>(
       '',
       'select max(deadline_at) as deadline from task where project_id = $1',

@@ -17,7 +17,7 @@ export interface RandomChat {
   outputTokens: number;
   latencyMs: number;
   upstream: 'answers' | 'fails_once' | 'breaks_off' | 'refuses';
-  place: number;
+  apiIndex: number;
 }
 
 const often = <T>(weight: number, value: T) => ({ weight, arbitrary: fc.constant(value) });
@@ -37,7 +37,7 @@ const anyChat: fc.Arbitrary<RandomChat> = fc.record({
     often(1, 'breaks_off' as const),
     often(1, 'refuses' as const),
   ),
-  place: fc.nat({ max: 2 }),
+  apiIndex: fc.nat({ max: 2 }),
 });
 
 /** The chats of each client, and the kills: the places that die together, once so many more requests have ended. */
@@ -46,7 +46,7 @@ export const anyRun = fc.noBias(
     clients: fc.array(fc.array(anyChat, { minLength: 40, maxLength: 40 }), { minLength: 12, maxLength: 12 }),
     kills: fc.array(
       fc.record({
-        places: fc.subarray([0, 1, 2], { minLength: 1, maxLength: 2 }),
+        apiIndexes: fc.subarray([0, 1, 2], { minLength: 1, maxLength: 2 }),
         afterTries: fc.integer({ min: 50, max: 80 }),
       }),
       { minLength: 3, maxLength: 3 },

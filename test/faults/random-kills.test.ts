@@ -116,7 +116,7 @@ async function runClient(plan: readonly RandomChat[], index: number, isOver: () 
     chats.set(sent.text, sent);
     const { apiKey } = keys[sent.key];
     const sentAt = performance.now();
-    const answer = await ask(sent, { apiKey, baseUrl: apis[sent.place]!.baseUrl }).catch((error: unknown) => {
+    const answer = await ask(sent, { apiKey, baseUrl: apis[sent.apiIndex]!.baseUrl }).catch((error: unknown) => {
       if (wasNotSent(error)) return undefined;
       return null;
     });
@@ -128,10 +128,10 @@ async function runClient(plan: readonly RandomChat[], index: number, isOver: () 
 }
 
 /** Kills the API servers of these places together, and replaces them. */
-async function killAndReplace(places: readonly number[]): Promise<void> {
-  await Promise.all(places.map((place) => gateway.kill(apis[place]!.name)));
+async function killAndReplace(apiIndexes: readonly number[]): Promise<void> {
+  await Promise.all(apiIndexes.map((apiIndex) => gateway.kill(apis[apiIndex]!.name)));
   expect(await gateway.verifyLedger()).toMatchObject({ ok: true });
-  await Promise.all(places.map(async (place) => void (apis[place] = await gateway.startApi())));
+  await Promise.all(apiIndexes.map(async (apiIndex) => void (apis[apiIndex] = await gateway.startApi())));
   await buy(keys.scarce.projectId, scarceCredits);
 }
 
@@ -141,10 +141,10 @@ async function buy(projectId: string, credits: number): Promise<void> {
 }
 
 /** Sends a chat that was cut off again with its Idempotency-Key, until its first request has ended. */
-const askAgain = (sent: SentChat, place: number): Promise<Answer> =>
+const askAgain = (sent: SentChat, apiIndex: number): Promise<Answer> =>
   eventually(async () => {
     const apiKey = spareKeys.get(keys[sent.key].projectId) ?? '';
-    const answer = await ask(sent, { apiKey, baseUrl: apis[place]!.baseUrl });
+    const answer = await ask(sent, { apiKey, baseUrl: apis[apiIndex]!.baseUrl });
     return verdictOf(answer) !== '409 idempotency_in_progress' && answer;
   });
 
@@ -173,10 +173,10 @@ async function runToTheEnd(): Promise<Map<string, Answer>> {
   let isOver = false;
   const clients = Promise.all(run!.clients.map((plan, index) => runClient(plan, index, () => isOver)));
   try {
-    for (const { places, afterTries } of run!.kills) {
+    for (const { apiIndexes, afterTries } of run!.kills) {
       const goal = tries.length + afterTries;
       await Promise.race([clients, eventually(() => Promise.resolve(tries.length >= goal), { secondsMax: 120 })]);
-      await killAndReplace(places);
+      await killAndReplace(apiIndexes);
     }
   } finally {
     isOver = true;

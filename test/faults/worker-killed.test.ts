@@ -16,7 +16,7 @@ let gateway: Gateway;
 /** The projects whose job was being polled, and whose submit was in flight, when the worker was killed. */
 let polling: { projectId: string };
 let submitting: { projectId: string };
-let operationsBefore: unknown[];
+let providerRefsBefore: unknown[];
 
 beforeAll(async () => {
   gateway = await startGateway({ env: { ATTEMPT_HEARTBEAT_TIMEOUT_SECONDS: '3', SUBMIT_TIMEOUT_SECONDS: '10' } });
@@ -27,7 +27,7 @@ beforeAll(async () => {
   };
   polling = await accepted('killed while polling [[latency=4000]]', 'polling');
   await attemptsReach(polling, 1, 'a.operation is not null');
-  operationsBefore = await operationsOf(polling);
+  providerRefsBefore = await providerRefsOf(polling);
   await gateway.kill('sandbox', 'SIGSTOP');
   try {
     submitting = await accepted('killed while submitting', 'submitting');
@@ -46,7 +46,7 @@ const attemptsReach = ({ projectId }: { projectId: string }, count: number, cond
     return n >= count || `${n} of ${count} attempts where ${condition}`;
   });
 
-const operationsOf = ({ projectId }: { projectId: string }) =>
+const providerRefsOf = ({ projectId }: { projectId: string }) =>
   gateway.database.query(
     '',
     'select a.id, a.operation from attempt a join task t on t.id = a.request_id where t.project_id = $1',
@@ -57,8 +57,8 @@ describe('a worker that is killed', () => {
   it('during a poll leaves its job to the next worker, which continues the same job with one submit and one charge', async () => {
     const { projectId } = polling;
     expect(await endsOf(gateway, projectId)).toMatchObject([{ status: 'succeeded', creditsCharged: imageCredits }]);
-    expect(operationsBefore).toHaveLength(1);
-    expect(await operationsOf(polling)).toEqual(operationsBefore);
+    expect(providerRefsBefore).toHaveLength(1);
+    expect(await providerRefsOf(polling)).toEqual(providerRefsBefore);
     expect(await expectOneSubmitPerAttempt(gateway, 'killed while polling')).toBe(1);
     await expectBooksInOrder(gateway, { projectId, credits: 100 });
   });

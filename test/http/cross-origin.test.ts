@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { demandKnownOrigin } from '../../src/http/middleware/known-origin.ts';
+import { demandAllowedOrigin } from '../../src/http/middleware/allowed-origin.ts';
 import type { Route } from '../../src/http/route.ts';
 import { goodKey, startFrame, type Frame } from './support.ts';
 
@@ -39,19 +39,19 @@ const corsHeaders = (answer: Response): string[] =>
 describe('calls from a browser', () => {
   it('are not allowed by default', async () => {
     await start();
-    const asked = await preflight('/things/1');
-    expect(asked.status).toBe(405);
-    expect(corsHeaders(asked)).toEqual([]);
+    const response = await preflight('/things/1');
+    expect(response.status).toBe(405);
+    expect(corsHeaders(response)).toEqual([]);
     expect(corsHeaders(await call('/things/1'))).toEqual([]);
   });
 
   it('are allowed to the scripts of the configured origins, with the headers that they send', async () => {
     await start(`https://other.example, ${origin}`);
-    const asked = await preflight('/things/1');
-    expect(asked.status).toBe(204);
-    expect(asked.headers.get('access-control-allow-origin')).toBe(origin);
-    expect(asked.headers.get('access-control-allow-headers')).toBe('authorization,content-type');
-    expect(asked.headers.get('access-control-allow-methods')).toContain('POST');
+    const response = await preflight('/things/1');
+    expect(response.status).toBe(204);
+    expect(response.headers.get('access-control-allow-origin')).toBe(origin);
+    expect(response.headers.get('access-control-allow-headers')).toBe('authorization,content-type');
+    expect(response.headers.get('access-control-allow-methods')).toContain('POST');
     const answer = await call('/things/1', { headers: { authorization: `Bearer ${goodKey}` } });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('access-control-allow-origin')).toBe(origin);
@@ -74,9 +74,9 @@ describe('calls from a browser', () => {
 
   it('never carry cookies, whatever the origin', async () => {
     await start('*');
-    const asked = await preflight('/things/1');
-    expect(asked.headers.get('access-control-allow-origin')).toBe('*');
-    expect(asked.headers.get('access-control-allow-credentials')).toBeNull();
+    const response = await preflight('/things/1');
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(response.headers.get('access-control-allow-credentials')).toBeNull();
   });
 
   it.each(['/api/internal/jobs/a', '/metrics', '/nowhere'])('are never allowed to %s', async (path) => {
@@ -87,8 +87,8 @@ describe('calls from a browser', () => {
 
   it.each(['https://app.example/', 'app.example', 'https://app.example/path', 'null'])(
     'need origins as browsers send them, not %s',
-    async (given) => {
-      await expect(startFrame({ routes, settings: { CORS_ORIGINS: given } })).rejects.toThrow('CORS_ORIGINS');
+    async (origins) => {
+      await expect(startFrame({ routes, settings: { CORS_ORIGINS: origins } })).rejects.toThrow('CORS_ORIGINS');
       await start();
     },
   );
@@ -104,9 +104,9 @@ describe('a route whose URL is the permission', () => {
       expect(answer.headers.get('access-control-expose-headers')).toMatch(/Content-Range/);
       expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
     }
-    const asked = await preflight('/signed/a', { 'access-control-request-headers': 'range,if-range' });
-    expect([asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
-    expect(asked.headers.get('access-control-allow-headers')).toBe('range,if-range');
+    const response = await preflight('/signed/a', { 'access-control-request-headers': 'range,if-range' });
+    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
+    expect(response.headers.get('access-control-allow-headers')).toBe('range,if-range');
   });
 
   it('opens no other route', async () => {
@@ -133,15 +133,15 @@ describe('a route for programs', () => {
     frame = await startFrame({
       routes: cases.map(([settings], index) => ({
         ...{ ...shared, method: 'POST', path: `/programs/${index}`, auth: 'api_key', scopes: ['media'] },
-        beforeAuth: [demandKnownOrigin({ ...settings, corsOrigins: [...settings.corsOrigins] })],
+        beforeAuth: [demandAllowedOrigin({ ...settings, corsOrigins: [...settings.corsOrigins] })],
       })),
     });
-    for (const [index, [, given, status]] of cases.entries()) {
+    for (const [index, [, sentOrigin, status]] of cases.entries()) {
       const answer = await fetch(`${frame.url}/programs/${index}`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${goodKey}`, ...(given !== null && { origin: given }) },
+        headers: { authorization: `Bearer ${goodKey}`, ...(sentOrigin !== null && { origin: sentOrigin }) },
       });
-      expect([index, given, answer.status]).toEqual([index, given, status]);
+      expect([index, sentOrigin, answer.status]).toEqual([index, sentOrigin, status]);
     }
   });
 });

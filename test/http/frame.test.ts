@@ -6,7 +6,7 @@ import { scopes } from '../../src/domain/projects/scope.ts';
 import { keyOf, type AppMiddleware } from '../../src/http/context.ts';
 import { queryLimit } from '../../src/http/request/query.ts';
 import type { Route } from '../../src/http/route.ts';
-import { bodyOf, goodKey, jobToken, openKey, sendRaw, startFrame, until, type Frame } from './support.ts';
+import { bodyOf, goodKey, scheduledJobToken, openKey, sendRaw, startFrame, until, type Frame } from './support.ts';
 import { standIn } from '../support/stand-in.ts';
 import { spec } from '../spec/spec.ts';
 
@@ -134,11 +134,11 @@ describe('keys', () => {
   });
 
   it('are not looked up if they are malformed', async () => {
-    const before = frame.lookUps.length;
+    const before = frame.lookups.length;
     await get('/api/v1/models', { 'x-api-key': 'sk-a b' });
     await get('/api/v1/models', { 'x-api-key': `sk-${'a'.repeat(10_000)}` });
     await get('/api/v1/models', {});
-    expect(frame.lookUps.length).toBe(before);
+    expect(frame.lookups.length).toBe(before);
   });
 
   it('are refused as ambiguous if a request has two different ones, even in two Authorization headers', async () => {
@@ -213,19 +213,23 @@ describe('job tokens', () => {
     spec('5 scheduler endpoints');
     const call = (headers: Record<string, string>): Promise<Response> =>
       fetch(`${frame.url}/job`, { method: 'POST', headers });
-    expect((await call({ authorization: `Bearer ${jobToken}` })).status).toBe(200);
+    expect((await call({ authorization: `Bearer ${scheduledJobToken}` })).status).toBe(200);
     expect((await call({ authorization: `Bearer ${'x'.repeat(40)}` })).status).toBe(200);
-    for (const headers of [{}, auth, { 'x-api-key': jobToken }, { authorization: `Bearer ${jobToken}x` }] as Record<
-      string,
-      string
-    >[]) {
+    for (const headers of [
+      {},
+      auth,
+      { 'x-api-key': scheduledJobToken },
+      { authorization: `Bearer ${scheduledJobToken}x` },
+    ] as Record<string, string>[]) {
       const answer = await call(headers);
       expect([answer.status, await codeOf(answer)]).toEqual([401, 'invalid_job_token']);
     }
   });
 
   it('are refused as API keys', async () => {
-    expect(await codeOf(await get('/api/v1/models', { authorization: `Bearer ${jobToken}` }))).toBe('invalid_api_key');
+    expect(await codeOf(await get('/api/v1/models', { authorization: `Bearer ${scheduledJobToken}` }))).toBe(
+      'invalid_api_key',
+    );
   });
 
   it('leave the job routes at 503 while none is configured', async () => {
@@ -402,8 +406,8 @@ describe('a request body', () => {
     socket.write(
       `POST /echo HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"a"`,
     );
-    const lookUpsBefore = frame.lookUps.length;
-    await until(() => frame.lookUps.length > lookUpsBefore);
+    const lookupsBefore = frame.lookups.length;
+    await until(() => frame.lookups.length > lookupsBefore);
     socket.destroy();
     await until(() => frame.lines.slice(before).some(({ status }) => status === 499));
     expect(frame.lines.slice(before).filter(({ level }) => Number(level) >= 40)).toEqual([]);
@@ -645,7 +649,7 @@ describe('a query parameter', () => {
     ['POST', '/api/v1beta/models/m', 'gemini'],
     ['POST', '/job', 'openai'],
   ])('that the route does not know is 400 unsupported_parameter: %s %s', async (method, path, dialect) => {
-    const token = path === '/job' ? jobToken : goodKey;
+    const token = path === '/job' ? scheduledJobToken : goodKey;
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const body = method === 'POST' ? { body: '{}' } : {};
     const answer = await fetch(`${frame.url}${path}?limit_=5`, { method, headers, ...body });

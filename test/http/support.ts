@@ -10,14 +10,14 @@ import type { Route } from '../../src/http/route.ts';
 import { startHttpServer, type HttpServer } from '../../src/http/server/server.ts';
 
 export const goodKey = 'sk-GoodGoodGoodGoodGoodGoodGoodGoodGoodGood000000';
-export const jobToken = 'job-token-0123456789-0123456789-0123456789';
+export const scheduledJobToken = 'job-token-0123456789-0123456789-0123456789';
 
 export interface Frame extends HttpServer {
   /** Every log line so far, parsed. */
   lines: Record<string, unknown>[];
   logText(): string;
   /** The API keys that `authenticate` was called with. */
-  lookUps: string[];
+  lookups: string[];
 }
 
 interface FrameOptions {
@@ -52,12 +52,12 @@ export async function startFrame({ routes, later, settings, deps }: FrameOptions
       },
     },
   );
-  const lookUps: string[] = [];
+  const lookups: string[] = [];
   const all: HttpDeps = {
     config: testConfig({ ...baseSettings, ...settings }),
     logger,
     authenticate: (secret) => {
-      lookUps.push(secret);
+      lookups.push(secret);
       return Promise.resolve(secret === goodKey ? openKey : null);
     },
     isReady: () => Promise.resolve(true),
@@ -72,7 +72,7 @@ export async function startFrame({ routes, later, settings, deps }: FrameOptions
     port: 0,
     config: all.config.http,
   });
-  return { ...server, lines, lookUps, logText: () => text };
+  return { ...server, lines, lookups, logText: () => text };
 }
 
 const secret32 = Buffer.alloc(32, 7).toString('base64');
@@ -81,7 +81,7 @@ const baseSettings = {
   DATABASE_URL: 'postgresql://unused',
   KEY_PEPPERS: `p1:${secret32}`,
   MASTER_KEYS: `k1:${secret32}`,
-  INTERNAL_JOB_TOKENS: `${'x'.repeat(40)},${jobToken}`,
+  INTERNAL_JOB_TOKENS: `${'x'.repeat(40)},${scheduledJobToken}`,
 };
 
 /** Sends raw bytes and returns everything the server answers until it closes the connection, or for 20 s. */

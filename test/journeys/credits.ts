@@ -60,12 +60,12 @@ export const describeCredits = (started: () => Gateway): void =>
         free.resolve(undefined);
         await locked;
 
-        const told = ({ status, headers }: Answer) => [
+        const reportedBy = ({ status, headers }: Answer) => [
           status,
           headers.get('x-should-retry'),
           headers.get('x-tollgate-accepted'),
         ];
-        expect([told(unkeyed), told(keyed)]).toEqual([
+        expect([reportedBy(unkeyed), reportedBy(keyed)]).toEqual([
           [503, null, 'no'],
           [503, null, 'unknown'],
         ]);

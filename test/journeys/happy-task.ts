@@ -153,15 +153,15 @@ export const describeHappyTask = (started: () => Gateway): void =>
 
     describe('a task', () => {
       it('gets other projects the same 404 as an unknown task', async () => {
-        const [owner, stranger] = [await gateway.project(), await gateway.project()];
+        const [owner, otherProject] = [await gateway.project(), await gateway.project()];
         const taskId = await gateway.accept(owner.apiKey, mediaRoutes.image, {
           model: 'aurora-image-1',
           prompt: 'a fox',
         });
         await gateway.poll(owner.apiKey, taskId);
-        const foreign = await gateway.get(stranger.apiKey, `/api/v1/tasks/${taskId}`);
-        const unknown = await gateway.get(stranger.apiKey, `/api/v1/tasks/task_${'0'.repeat(26)}`);
-        const nonsense = await gateway.get(stranger.apiKey, '/api/v1/tasks/nonsense');
+        const foreign = await gateway.get(otherProject.apiKey, `/api/v1/tasks/${taskId}`);
+        const unknown = await gateway.get(otherProject.apiKey, `/api/v1/tasks/task_${'0'.repeat(26)}`);
+        const nonsense = await gateway.get(otherProject.apiKey, '/api/v1/tasks/nonsense');
         expect(foreign.status).toBe(404);
         expect(foreign.body).toMatchObject({ error: { code: 'task_not_found' } });
         expect([unknown.status, unknown.body]).toEqual([404, foreign.body]);

@@ -48,7 +48,7 @@ describe('a gateway with an S3 bucket as file store', () => {
     const part = await fetch(output.url, { headers: { range: 'bytes=1-3' } });
     expect([part.status, await part.text()]).toEqual([206, 'PNG']);
 
-    expect(s3.asked.filter((line) => line.startsWith('GET uploads/'))).toHaveLength(1);
+    expect(s3.requests.filter((line) => line.startsWith('GET uploads/'))).toHaveLength(1);
     const kept = [...s3.objects].map(([key, object]) => [key.split('/')[0], object.contentType, object.bytes.length]);
     expect(kept).toEqual([
       ['uploads', 'image/png', uploaded.bytes],

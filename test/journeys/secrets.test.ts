@@ -155,7 +155,7 @@ async function signInByOidc(): Promise<void> {
   await addOperator({ db: gateway.database }, { actor: 'test', ...person });
   statuses.push(await comeBack());
   expect(statuses).toEqual([403, 401, 303]);
-  adminSecrets.push(...browser.cookies.values(), ...issuer.given, oidcClient.secret);
+  adminSecrets.push(...browser.cookies.values(), ...issuer.issued, oidcClient.secret);
 }
 
 describe('a private text of a client', () => {
@@ -191,8 +191,8 @@ describe('a secret', () => {
     secrets.push(...adminSecrets.map((secret) => secret.slice('adm_'.length)));
     const dump = await everyRow();
     expect(dump).toContain(project.keyId);
-    const told = logsOf(['api', 'worker']) + traces.text() + (await historiesOf(taskIds));
-    expect(found(dump + told, secrets)).toEqual([]);
+    const output = logsOf(['api', 'worker']) + traces.text() + (await historiesOf(taskIds));
+    expect(found(dump + output, secrets)).toEqual([]);
   });
 });
 

@@ -291,8 +291,8 @@ describe('the collector', () => {
   });
 
   it('delays neither a request nor a stop when it is away', async () => {
-    const nobody = `http://127.0.0.1:${await chooseOwnPort()}`;
-    const { name, baseUrl } = await gateway.startApi({ OTEL_EXPORTER_OTLP_ENDPOINT: nobody });
+    const unusedUrl = `http://127.0.0.1:${await chooseOwnPort()}`;
+    const { name, baseUrl } = await gateway.startApi({ OTEL_EXPORTER_OTLP_ENDPOINT: unusedUrl });
     const answer = await gateway.create(project.apiKey, chatRoute, chat, { baseUrl });
     expect(answer.status).toBe(200);
     const before = performance.now();

@@ -90,7 +90,7 @@ const withWorkflow = Number(process.env['LOAD_WORKFLOWS'] ?? 20_000);
 
 /** Writes running tasks, each with an endless job that the upstream accepted ten minutes ago, and no workflow yet. */
 async function addOldVideos(project: TestProject, count: number): Promise<void> {
-  const { snapshot, operation, channelId, channelName } = await endlessJob();
+  const { snapshot, operation: providerRef, channelId, channelName } = await endlessProviderJob();
   const { deps, close } = await buildDeps(testConfig({ ...gateway.env, LOG_LEVEL: 'silent' }), 'load');
   try {
     const tasks = Array.from({ length: count }, () =>
@@ -103,7 +103,7 @@ async function addOldVideos(project: TestProject, count: number): Promise<void> 
       `insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, submitted_at, operation, project_id, next_poll_at)
        select 'att_' || id, id, 1, $2, $3, 'fence', clock_timestamp(), clock_timestamp() - interval '10 minutes', $4, project_id,
               clock_timestamp() + interval '60 s' * random() from unnest($1::text[]) task_id join task on task.id = task_id`,
-      [tasks.map(({ taskId }) => taskId), channelId, channelName, JSON.stringify(operation)],
+      [tasks.map(({ taskId }) => taskId), channelId, channelName, JSON.stringify(providerRef)],
     );
     await gateway.database.query(
       '',
@@ -115,29 +115,29 @@ async function addOldVideos(project: TestProject, count: number): Promise<void> 
   }
 }
 
-interface EndlessJob {
+interface EndlessProviderJob {
   snapshot: ReturnType<typeof newTask>['snapshot'];
   operation: object;
   channelId: string;
   channelName: string;
 }
-let known: EndlessJob | undefined;
+let cached: EndlessProviderJob | undefined;
 
 /** A job that the sandbox never finishes. All videos share it, because the sandbox keeps no jobs. */
-async function endlessJob(): Promise<EndlessJob> {
-  if (known) return known;
+async function endlessProviderJob(): Promise<EndlessProviderJob> {
+  if (cached) return cached;
   const { apiKey } = await gateway.project({ credits: 100 });
   const body = { model: 'kling-2.5-turbo', prompt: 'a dancer [[fail=never]]' };
   const taskId = await gateway.accept(apiKey, mediaRoutes.video, body);
-  known = await eventually(() =>
-    gateway.database.first<EndlessJob>(
+  cached = await eventually(() =>
+    gateway.database.first<EndlessProviderJob>(
       '',
       `select t.snapshot, a.operation, a.channel_id, a.channel_name from task t join attempt a on a.request_id = t.id
        where t.id = $1 and a.operation is not null`,
       [taskId],
     ),
   );
-  return known;
+  return cached;
 }
 
 async function polls(): Promise<{ total: number; late: number }> {

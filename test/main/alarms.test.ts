@@ -160,9 +160,9 @@ describe('the alarms of two processes', () => {
   };
   /** The webhooks and the mails that one alarm of each process causes, of a channel that had none before. */
   const sentFor = async (reason?: string): Promise<[webhooks: number, mails: number]> => {
-    const known = [received.length, mailed()] as const;
+    const before = [received.length, mailed()] as const;
     await raise(`channel-${(channels += 1)}`, reason);
-    return [received.length - known[0], mailed() - known[1]];
+    return [received.length - before[0], mailed() - before[1]];
   };
   let channels = 0;
   const mailed = (): number => mails.filter((line) => line === 'DATA').length;

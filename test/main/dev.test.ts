@@ -222,15 +222,15 @@ describe('takeHomeLock', () => {
 
 describe('createSupervisor', () => {
   it('doubles the wait after each exit of a child, up to a maximum, and starts none after stop', async () => {
-    const said: string[] = [];
+    const lines: string[] = [];
     const backoff = { minSeconds: 0.001, maxSeconds: 0.004, calmSeconds: 60 };
-    const supervisor = createSupervisor({ say: (text) => said.push(text), onPids: () => {}, backoff });
+    const supervisor = createSupervisor({ say: (text) => lines.push(text), onPids: () => {}, backoff });
     let starts = 0;
     await supervisor.start({ name: 'fragile', start: () => Promise.resolve(dead(++starts)) });
     await until(() => (starts > 5 ? true : null));
     await supervisor.stop(['fragile']);
     const startsAtStop = starts;
-    const waits = said.flatMap((text) => /again in ([\d.]+) s/.exec(text)?.[1] ?? []);
+    const waits = lines.flatMap((text) => /again in ([\d.]+) s/.exec(text)?.[1] ?? []);
     expect(waits.slice(0, 4)).toEqual(['0.001', '0.002', '0.004', '0.004']);
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(starts).toBe(startsAtStop);
@@ -279,7 +279,7 @@ interface StartOptions {
 }
 
 function start({ servers, args = [], env = {} }: StartOptions) {
-  const given = {
+  const existingServers = {
     DATABASE_URL: process.env.TEST_DATABASE_URL,
     TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS,
   };
@@ -291,7 +291,7 @@ function start({ servers, args = [], env = {} }: StartOptions) {
       XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
       TOLLGATE_HOME: home,
       ...free,
-      ...(servers === 'given' ? given : {}),
+      ...(servers === 'given' ? existingServers : {}),
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -320,10 +320,10 @@ function readDev() {
   return DevFile.parse(JSON.parse(readFileSync(join(home, 'dev.json'), 'utf8')));
 }
 
-/** Returns the first result of `look` that is not null. The limit ends a broken run and says nothing about speed. */
-async function until<T>(look: () => T | null): Promise<T> {
+/** Returns the first result of `poll` that is not null. The limit ends a broken run and says nothing about speed. */
+async function until<T>(poll: () => T | null): Promise<T> {
   for (let tries = 0; tries < 2_500; tries++) {
-    const seen = look();
+    const seen = poll();
     if (seen !== null) return seen;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

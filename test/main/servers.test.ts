@@ -169,9 +169,9 @@ describe('choosePort', () => {
   it('returns the wanted port if it is free, otherwise another one, and never the same port twice', async () => {
     const { server, port } = await holdPort();
     const avoid = new Set<number>();
-    const given = await Promise.all([port, port, 0, 0].map((wanted) => choosePort(wanted, avoid)));
-    expect(given).not.toContain(port);
-    expect(new Set(given).size).toBe(4);
+    const chosen = await Promise.all([port, port, 0, 0].map((wanted) => choosePort(wanted, avoid)));
+    expect(chosen).not.toContain(port);
+    expect(new Set(chosen).size).toBe(4);
     await new Promise((resolve) => server.close(resolve));
     expect(await choosePort(port, new Set())).toBe(port);
   });

@@ -101,7 +101,7 @@ describe('a secret from a file', () => {
     expect(config.secrets.masterKeys).toEqual([{ id: 'k9', secret: Buffer.alloc(32, 9) }]);
     expect(config.database.url).toBe(url);
     expect(config.development.openaiApiKey).toBe('sk-openai');
-    expect(config.secrets.jobTokens).toEqual([]);
+    expect(config.secrets.scheduledJobTokens).toEqual([]);
     expect([...secretNames].sort()).toEqual(
       settings
         .map(({ name }) => name)
@@ -146,17 +146,17 @@ describe('a start without a reachable database', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   const start = (name: string, variables: Record<string, string>) =>
-    new Promise<{ code: unknown; said: string }>((resolve) => {
+    new Promise<{ code: unknown; printed: string }>((resolve) => {
       const env = { ...compileCache(), ...good, FILES_LOCAL_DIR: folder, ...variables };
       execFile(nodeBinary, [`src/main/${name}.ts`], { cwd: projectFolder, env }, (error, _stdout, stderr) =>
-        resolve({ code: error?.code, said: stderr }),
+        resolve({ code: error?.code, printed: stderr }),
       );
     });
 
   it.each(['api', 'worker'])('warns once of settings of an earlier release that are ignored: %s', async (name) => {
     const left = { CREATE_WAIT_MS: '100', POLL_INTERVAL_MAX_MS: '', CALLBACK_LEASE_SECONDS: 'malformed' };
-    const { code, said } = await start(name, { LOG_LEVEL: 'warn', ...left });
-    const [warning = '', ...more] = said.split('\n').filter((line) => line.includes('earlier release'));
+    const { code, printed } = await start(name, { LOG_LEVEL: 'warn', ...left });
+    const [warning = '', ...more] = printed.split('\n').filter((line) => line.includes('earlier release'));
     expect([code, more]).toEqual([1, []]);
     expect(JSON.parse(warning)).toMatchObject({ ignored: ['CREATE_WAIT_MS', 'CALLBACK_LEASE_SECONDS'] });
   });
@@ -164,7 +164,7 @@ describe('a start without a reachable database', () => {
   it.each(['migrate', 'api', 'worker'])('prints one sentence and exits with 1: %s', async (name) => {
     expect(await start(name, { LOG_LEVEL: 'silent' })).toEqual({
       code: 1,
-      said: 'The database cannot be reached (ECONNREFUSED).\n',
+      printed: 'The database cannot be reached (ECONNREFUSED).\n',
     });
   });
 });

@@ -122,18 +122,18 @@ describe('while Temporal is away', () => {
     await run(db, 'update task set workflow_started_at = null where id = any ($1)', [taskIds]);
     let isBack = false;
     let starts = 0;
-    let asked = 0;
+    let checks = 0;
     const loops = startLoops({
       ...built.deps,
       workflows: {
         ...built.deps.workflows,
         start: () => Promise.resolve(isBack ? 'started' : (starts++, 'unreachable')),
-        isReachable: () => Promise.resolve((asked++, isBack)),
+        isReachable: () => Promise.resolve((checks++, isBack)),
       },
     });
     const started = `select 1 from task where id = any ($1) and workflow_started_at is not null`;
     try {
-      await eventually(() => Promise.resolve(starts > 0 && asked > 4), { what: 'a start that fails' });
+      await eventually(() => Promise.resolve(starts > 0 && checks > 4), { what: 'a start that fails' });
       expect(starts).toBe(3);
       isBack = true;
       await eventually(async () => (await rowsOf(db, started, [taskIds])).length === 3, { what: 'the starts' });

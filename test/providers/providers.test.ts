@@ -3,7 +3,7 @@ import { startGateway, type Gateway } from '../support/gateway.ts';
 import type { ProviderScene } from './provider-scene.ts';
 import { startScriptedProvider, type ScriptedProvider } from './scripted-provider.ts';
 import { describeErrorsInside } from './errors-inside.ts';
-import { describeToldRefusals } from './reported-refusals.ts';
+import { describeReportedRefusals } from './reported-refusals.ts';
 import { describeVendorFields } from './vendor-fields.ts';
 
 /** One gateway for all tables of what providers are sent and what they answer. Every channel leads to the scripted provider. */
@@ -37,5 +37,5 @@ afterAll(async () => {
 beforeEach(() => provider.serve());
 
 describeVendorFields(() => scene);
-describeToldRefusals(() => scene);
+describeReportedRefusals(() => scene);
 describeErrorsInside(() => scene);

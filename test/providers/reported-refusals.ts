@@ -78,7 +78,7 @@ const secrets: [what: string, message: string, secret: RegExp][] = [
 ];
 
 /** A provider's 400 as clients of all dialects read it, from all families, whole and streamed. */
-export function describeToldRefusals(scene: () => ProviderScene): void {
+export function describeReportedRefusals(scene: () => ProviderScene): void {
   const refuse = (error: object, status = 400) =>
     scene().provider.serve((response) => sendJson(response, status, error));
 

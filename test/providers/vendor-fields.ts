@@ -61,36 +61,36 @@ const inDialect: Record<DialectName, { fields: Partial<Record<ClientField, strin
 export function describeVendorFields(scene: () => ProviderScene): void {
   const lastBody = (): JsonObject => objectAt(scene().provider.received.at(-1)?.body);
   const chat = dialects['chat completions'];
-  const asked = (model: string, more: object, isStream = false): Promise<Answered> =>
+  const askModel = (model: string, more: object, isStream = false): Promise<Answered> =>
     send(scene(), chat, { model, prompt: 'fields', isStream, maxTokens: 2_000 }, { more });
 
   /** What the answer says of fields that were left out: in its header, and in its warning, which a stream has in its last event. */
-  const toldOf = ({ headers, text }: Answered): string =>
+  const warningOf = ({ headers, text }: Answered): string =>
     `${headers.get('x-tollgate-ignored') ?? ''} ${/"The model [^"]*"/.exec(text)?.[0] ?? ''}`;
 
   describe.each(vendorNames)('the vendor %s', (vendor: VendorName) => {
     const { model, fields, length, streamOptions, names, strict } = vendors[vendor];
 
     it.each(dialectNames)('receives what it takes of a client of %s, whole and streamed', async (dialect) => {
-      const known = inDialect[dialect];
+      const sample = inDialect[dialect];
       for (const isStream of [false, true]) {
         const client = dialects[dialect];
         const ask = { model, prompt: `fields ${dialect}`, isStream, maxTokens: 2_000, hasTool: true };
         const body = objectAt(client.body(ask) as JsonObject);
-        const more = known.body as JsonObject;
+        const more = sample.body as JsonObject;
         const config = { ...objectAt(body.generationConfig), ...objectAt(more.generationConfig) };
         const answer = await send(scene(), client, ask, {
           more: { ...more, ...(dialect === 'Gemini' && { generationConfig: config }) },
         });
         expect(answer.status).toBe(200);
         const received = lastBody();
-        for (const [field, word] of Object.entries(known.fields) as [ClientField, string][]) {
+        for (const [field, word] of Object.entries(sample.fields) as [ClientField, string][]) {
           const fate = fields[field];
           if (fate === named || fate === silent) expect(received).not.toHaveProperty(field);
           else expect(received).toMatchObject({ [fate]: clientFields[field] });
-          const told = toldOf(answer);
-          const isTold = told.includes(word) || new RegExp(`does not take [^.]*\\b${field}\\b`).test(told);
-          if (fate === named && field !== 'temperature') expect([field, isTold]).toEqual([field, true]);
+          const warning = warningOf(answer);
+          const isReported = warning.includes(word) || new RegExp(`does not take [^.]*\\b${field}\\b`).test(warning);
+          if (fate === named && field !== 'temperature') expect([field, isReported]).toEqual([field, true]);
           if (fate === silent) expect(answer.headers.get('x-tollgate-ignored') ?? '').not.toContain(word);
         }
         expect(received).toMatchObject({ [length]: 2_000 });
@@ -102,7 +102,7 @@ export function describeVendorFields(scene: () => ProviderScene): void {
     it('receives names of messages and strict tools only if it has them', async () => {
       const messages = [{ role: 'user', content: 'hi', name: 'ann' }];
       const tools = [{ type: 'function', function: { ...weather, strict: true } }];
-      const { status } = await asked(model, { messages, tools });
+      const { status } = await askModel(model, { messages, tools });
       const body = lastBody();
       expect(status).toBe(200);
       expect('name' in objectAt(body, 'messages', 0)).toBe(names);
@@ -118,7 +118,7 @@ export function describeVendorFields(scene: () => ProviderScene): void {
     });
 
     it('receives the safety identifier as the user', async () => {
-      await asked(model, { safety_identifier: 'customer-17' });
+      await askModel(model, { safety_identifier: 'customer-17' });
       const name = fields.user;
       if (name === silent || name === named) expect(JSON.stringify(lastBody())).not.toContain('customer-17');
       else expect(lastBody()).toMatchObject({ [name]: 'customer-17' });
@@ -143,7 +143,7 @@ export function describeVendorFields(scene: () => ProviderScene): void {
       'reaches %s as a format, or as an instruction where it has none, with a warning',
       async (vendor) => {
         for (const isStream of [false, true]) {
-          const answer = await asked(vendors[vendor].model, { response_format: format }, isStream);
+          const answer = await askModel(vendors[vendor].model, { response_format: format }, isStream);
           expect(answer.status).toBe(200);
           const { response_format: sent, messages } = lastBody();
           const isInstructed = JSON.stringify(messages).includes(
@@ -185,7 +185,7 @@ export function describeVendorFields(scene: () => ProviderScene): void {
 
     it.each(able)('is forced at %s, without thoughts where they exclude it', async (vendor) => {
       for (const tool_choice of choices) {
-        const { status } = await asked(vendors[vendor].model, { tools, tool_choice, reasoning_effort: 'high' });
+        const { status } = await askModel(vendors[vendor].model, { tools, tool_choice, reasoning_effort: 'high' });
         expect(status).toBe(200);
         const byName = vendor === 'moonshot' ? choices[1] : tool_choice;
         expect(lastBody()).toMatchObject({ tool_choice: byName, ...unthinking[vendor] });
@@ -195,14 +195,14 @@ export function describeVendorFields(scene: () => ProviderScene): void {
 
     it.each(['zai', 'minimax'] as const)('is refused by name for %s, which forces none', async (vendor) => {
       for (const tool_choice of choices) {
-        const { status, json } = await asked(vendors[vendor].model, { tools, tool_choice });
+        const { status, json } = await askModel(vendors[vendor].model, { tools, tool_choice });
         expect({ status, ...chat.error(json) }).toMatchObject({ status: 400, param: 'tool_choice' });
         expect(textAt(json, 'error', 'message')).toContain('response_format');
       }
-      const none = await asked(vendors[vendor].model, { tools, tool_choice: 'none' });
+      const none = await askModel(vendors[vendor].model, { tools, tool_choice: 'none' });
       expect(none.status).toBe(200);
       expect(lastBody()).not.toHaveProperty('tools');
-      await asked(vendors[vendor].model, { tools, tool_choice: 'auto' });
+      await askModel(vendors[vendor].model, { tools, tool_choice: 'auto' });
       expect(lastBody()).toHaveProperty('tools');
       expect(lastBody()).not.toHaveProperty('tool_choice');
     });
@@ -221,7 +221,7 @@ export function describeVendorFields(scene: () => ProviderScene): void {
       ['minimax', 'none', { thinking: { type: 'disabled' } }],
       ['mistral', 'max', { reasoning_effort: 'xhigh' }],
     ] as const)('is sent to %s in its words: %s', async (vendor, effort, expected) => {
-      await asked(vendors[vendor].model, { reasoning_effort: effort });
+      await askModel(vendors[vendor].model, { reasoning_effort: effort });
       expect(lastBody()).toMatchObject(expected);
     });
 
@@ -237,9 +237,9 @@ export function describeVendorFields(scene: () => ProviderScene): void {
     });
 
     it('may be given in the words of the vendor itself', async () => {
-      await asked(vendors.deepseek.model, { thinking: { type: 'disabled' } });
+      await askModel(vendors.deepseek.model, { thinking: { type: 'disabled' } });
       expect(lastBody()).toMatchObject({ thinking: { type: 'disabled' } });
-      await asked(vendors.qwen.model, { enable_thinking: true, thinking_budget: 100 });
+      await askModel(vendors.qwen.model, { enable_thinking: true, thinking_budget: 100 });
       expect(lastBody()).toMatchObject({ enable_thinking: true, thinking_budget: 100 });
     });
   });
@@ -251,14 +251,14 @@ export function describeVendorFields(scene: () => ProviderScene): void {
       ['mistral', 1.5],
       ['qwen', 1.99],
     ] as const) {
-      const { json } = await asked(vendors[vendor].model, { temperature: 2 });
+      const { json } = await askModel(vendors[vendor].model, { temperature: 2 });
       expect(lastBody()).toMatchObject({ temperature: most });
       expect(textAt(json, 'tollgate', 'warning')).toContain(`temperature was sent as ${most}`);
     }
   });
 
   it('several stop sequences are refused by name for a vendor of one', async () => {
-    const { status, json } = await asked(vendors.zai.model, { stop: ['A', 'B'] });
+    const { status, json } = await askModel(vendors.zai.model, { stop: ['A', 'B'] });
     expect({ status, ...chat.error(json) }).toMatchObject({ status: 400, param: 'stop' });
   });
 

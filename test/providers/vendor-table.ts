@@ -22,7 +22,7 @@ export const clientFields = {
   prompt_cache_retention: '24h',
   metadata: { a: 'b' },
   min_p: 0.1,
-  nobody_knows_this: 1,
+  never_heard_of: 1,
 } as const;
 export type ClientField = keyof typeof clientFields;
 
@@ -42,7 +42,7 @@ const all = (fate: Fate, fields: readonly ClientField[]) => Object.fromEntries(f
 /** What nobody but OpenAI and those named below has. */
 const usual = {
   ...all(silent, ['user', 'prompt_cache_key', 'prompt_cache_retention', 'metadata']),
-  ...all(named, ['nobody_knows_this', 'min_p', 'verbosity']),
+  ...all(named, ['never_heard_of', 'min_p', 'verbosity']),
 } as Record<ClientField, Fate>;
 
 /**

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { imageSize } from 'image-size';
 import { clip } from '../../packages/sandbox/src/clip.ts';
 import { createSandbox, type Sandbox } from '../../packages/sandbox/src/create-sandbox.ts';
-import { stateOf, type JobState, type MediaJob } from '../../packages/sandbox/src/media-jobs.ts';
+import { stateOf, type ProviderJobState, type ProviderJob } from '../../packages/sandbox/src/provider-jobs.ts';
 import { mediaSize } from '../../packages/sandbox/src/media-size.ts';
 import { picture } from '../../packages/sandbox/src/picture.ts';
 import { createScripting } from '../../packages/sandbox/src/script.ts';
@@ -165,24 +165,24 @@ describe('outputs', () => {
 });
 
 describe('a job', () => {
-  it.each<[MediaJob['fate'], JobState[]]>([
+  it.each<[ProviderJob['fate'], ProviderJobState[]]>([
     ['done', ['queued', 'queued', 'running', 'running', 'done', 'done']],
     ['no_output', ['queued', 'queued', 'running', 'running', 'withheld', 'withheld']],
     ['late_fail', ['queued', 'queued', 'running', 'running', 'failed', 'failed']],
     ['never', ['queued', 'queued', 'queued', 'queued', 'queued', 'queued']],
     ['lost', ['queued', 'queued', 'queued', 'queued', 'queued', 'queued']],
   ])('whose fate is %s waits for the first half of its latency and runs for the second', (fate, states) => {
-    const job = { fate, createdAt: 1_000, latencyMs: 300 };
-    expect([0, 149, 150, 299, 300, 90_000].map((age) => stateOf(job, 1_000 + age))).toEqual(states);
+    const providerJob = { fate, createdAt: 1_000, latencyMs: 300 };
+    expect([0, 149, 150, 299, 300, 90_000].map((age) => stateOf(providerJob, 1_000 + age))).toEqual(states);
   });
 });
 
 describe('the sandbox over HTTP', () => {
   it('reports the states of a job as fal does', async () => {
-    const job = await submitted('walk [[latency=300]]');
+    const providerJob = await submitted('walk [[latency=300]]');
     const words: string[] = [];
     for (let polls = 0; polls < 100 && words.at(-1) !== 'COMPLETED'; polls += 1) {
-      const { status } = JSON.parse(await (await fetch(job.status_url, asKey)).text()) as { status: string };
+      const { status } = JSON.parse(await (await fetch(providerJob.status_url, asKey)).text()) as { status: string };
       if (status !== words.at(-1)) words.push(status);
       await sleep(20);
     }
@@ -216,12 +216,14 @@ describe('the sandbox over HTTP', () => {
   });
 
   it('lists the calls of a prompt, oldest first, with every call of the job', async () => {
-    const job = await submitted('listed [[latency=0]]', 'sandbox-b');
+    const providerJob = await submitted('listed [[latency=0]]', 'sandbox-b');
     await submit('another', 'sandbox-b', {}, { 'idempotency-key': 'k1' });
-    await fetch(job.status_url, asKey);
-    const { images } = JSON.parse(await (await fetch(job.response_url, asKey)).text()) as { images: { url: string }[] };
+    await fetch(providerJob.status_url, asKey);
+    const { images } = JSON.parse(await (await fetch(providerJob.response_url, asKey)).text()) as {
+      images: { url: string }[];
+    };
     await fetch(images[0]?.url ?? '');
-    await fetch(job.cancel_url, { method: 'PUT', ...asKey });
+    await fetch(providerJob.cancel_url, { method: 'PUT', ...asKey });
     const hits = await getJson<{ kind: string; channel: string; family: string; at: string }[]>(
       '/_sandbox/hits?contains=listed%20%5B%5B',
     );

@@ -23,12 +23,12 @@ const Refusal = z.object({ error: z.looseObject({ code: z.string(), message: z.s
 /** Calls a tool as an agent's client does: with a connection of its own. */
 async function call(
   name: string,
-  given: Record<string, unknown>,
+  args: Record<string, unknown>,
   { key = project.apiKey, mode = 'legacy' }: { key?: string; mode?: 'legacy' | 'auto' } = {},
 ) {
   const client = await connect(key, mode);
   try {
-    return Result.parse(await client.callTool({ name, arguments: given }));
+    return Result.parse(await client.callTool({ name, arguments: args }));
   } finally {
     await client.close();
   }
@@ -44,8 +44,8 @@ async function connect(key: string, mode: 'legacy' | 'auto' = 'legacy'): Promise
 }
 
 /** The refusal that a tool answered. */
-async function refusalOf(...asked: Parameters<typeof call>) {
-  const { content, isError } = await call(...asked);
+async function refusalOf(...args: Parameters<typeof call>) {
+  const { content, isError } = await call(...args);
   expect(isError).toBe(true);
   return Refusal.parse(JSON.parse(content[0]?.text ?? '')).error;
 }
@@ -86,12 +86,12 @@ export const describeMcp = (started: () => Gateway): void =>
         const one = await call('list_models', { model: picture }, { mode });
         expect(one.structuredContent).toMatchObject({ models: [{ parameters: { img_size: ['1k', '2k', '4k'] } }] });
 
-        const asked = { model: picture, prompt: `a fox for ${mode}`, parameters: { img_size: '2k' } };
-        const { structuredContent: quote } = await call('quote', asked, { mode });
+        const args = { model: picture, prompt: `a fox for ${mode}`, parameters: { img_size: '2k' } };
+        const { structuredContent: quote } = await call('quote', args, { mode });
         expect(quote).toMatchObject({ object: 'quote', credits: { quoted: 8 }, balance: { sufficient: true } });
 
         const before = await accountOf(gateway.database, project.projectId);
-        const made = await call('generate_image', { ...asked, wait_seconds: 50 }, { mode });
+        const made = await call('generate_image', { ...args, wait_seconds: 50 }, { mode });
         expect(made).toMatchObject({
           isError: false,
           structuredContent: { status: 'succeeded', max_credits: 100, credits: { charged: 8 } },
@@ -131,12 +131,12 @@ export const describeMcp = (started: () => Gateway): void =>
     });
 
     it('buys once for an idempotency_key', async () => {
-      const asked = { model: picture, prompt: 'once by an agent', idempotency_key: 'agent-1', wait_seconds: 50 };
-      const first = await call('generate_image', asked);
-      const again = await call('generate_image', asked);
+      const args = { model: picture, prompt: 'once by an agent', idempotency_key: 'agent-1', wait_seconds: 50 };
+      const first = await call('generate_image', args);
+      const again = await call('generate_image', args);
       expect(again.structuredContent['task_id']).toBe(first.structuredContent['task_id']);
       expect(await gateway.hits('once by an agent', 'submit')).toHaveLength(1);
-      expect(await refusalOf('generate_image', { ...asked, prompt: 'another' })).toMatchObject({
+      expect(await refusalOf('generate_image', { ...args, prompt: 'another' })).toMatchObject({
         code: 'idempotency_key_reused',
       });
     });
@@ -201,8 +201,8 @@ export const describeMcp = (started: () => Gateway): void =>
       ]);
       const unknown = await post(JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/buy' }));
       expect(await unknown.text()).toContain('-32601');
-      const told = await post('{"jsonrpc":"2.0","method":"notifications/initialized"}');
-      expect([told.status, await told.text()]).toEqual([202, '']);
+      const response = await post('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+      expect([response.status, await response.text()]).toEqual([202, '']);
       for (const method of ['GET', 'DELETE']) {
         const answer = await fetch(`${gateway.baseUrl}/mcp`, { method, headers: { accept: 'text/event-stream' } });
         expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);

@@ -53,12 +53,12 @@ async function installedPackages(): Promise<string> {
 function run(args: string[], { input = '', env }: { input?: string; env: NodeJS.ProcessEnv }): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn('python3', args, { env });
-    const said = { out: '', err: '' };
-    child.stdout.on('data', (bytes: Buffer) => (said.out += bytes.toString()));
-    child.stderr.on('data', (bytes: Buffer) => (said.err += bytes.toString()));
+    const output = { out: '', err: '' };
+    child.stdout.on('data', (bytes: Buffer) => (output.out += bytes.toString()));
+    child.stderr.on('data', (bytes: Buffer) => (output.err += bytes.toString()));
     child.on('error', reject);
     child.on('close', (code) =>
-      code === 0 ? resolve(said.out) : reject(new Error(`python3 exited with ${code}: ${said.err.slice(-2_000)}`)),
+      code === 0 ? resolve(output.out) : reject(new Error(`python3 exited with ${code}: ${output.err.slice(-2_000)}`)),
     );
     child.stdin.end(input);
   });

@@ -49,7 +49,7 @@ export const describeAiStreams = (scene: () => StreamScene): void =>
       });
 
       it('run a tool over two turns', async () => {
-        const asked: string[] = [];
+        const cities: string[] = [];
         const result = streamText({
           model: modelOf(model),
           prompt: weatherPrompt,
@@ -58,14 +58,14 @@ export const describeAiStreams = (scene: () => StreamScene): void =>
             weather: tool({
               inputSchema: z.object({ city: z.string() }),
               execute: ({ city }) => {
-                asked.push(city);
+                cities.push(city);
                 return 'rain';
               },
             }),
           },
         });
         expect(await result.text).toMatch(/^Sandbox answer to: weather\?/);
-        expect(asked).toEqual(['Oslo']);
+        expect(cities).toEqual(['Oslo']);
       });
     });
 

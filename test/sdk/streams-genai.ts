@@ -63,12 +63,12 @@ export const describeGenaiStreams = (scene: () => StreamScene): void =>
 
       it('run a function over two turns', async () => {
         const config = { tools: [{ functionDeclarations: [{ name: 'weather' }] }] };
-        const asked: Content = { role: 'user', parts: [{ text: weatherPrompt }] };
-        const { calls, content } = await read(model, [asked], { config });
+        const question: Content = { role: 'user', parts: [{ text: weatherPrompt }] };
+        const { calls, content } = await read(model, [question], { config });
         expect(calls).toEqual([expect.objectContaining({ name: 'weather', args: { city: 'Oslo' } })]);
         const [call] = calls;
         const functionResponse = { ...(call?.id && { id: call.id }), name: 'weather', response: { sky: 'rain' } };
-        const { texts } = await read(model, [asked, content, { role: 'user', parts: [{ functionResponse }] }], {
+        const { texts } = await read(model, [question, content, { role: 'user', parts: [{ functionResponse }] }], {
           config,
         });
         expect(texts.join('')).toMatch(/^Sandbox answer to: weather\?/);

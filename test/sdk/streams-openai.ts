@@ -46,15 +46,15 @@ export const describeOpenaiStreams = (scene: () => StreamScene): void =>
       });
 
       it('run a tool over two turns', async () => {
-        const asked: string[] = [];
+        const cities: string[] = [];
         const runner = client.chat.completions.runTools({
           model,
           stream: true,
           messages: [{ role: 'user', content: weatherPrompt }],
-          tools: [weatherTool(asked, 'rain')],
+          tools: [weatherTool(cities, 'rain')],
         });
         expect(await runner.finalContent()).toMatch(/^Sandbox answer to: weather\?/);
-        expect(asked).toEqual(['Oslo']);
+        expect(cities).toEqual(['Oslo']);
       });
     });
 

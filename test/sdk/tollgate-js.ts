@@ -268,7 +268,7 @@ export const describeTollgateJs = (started: () => Gateway): void =>
         expect(await verifyWebhookByPublicKey(call.body, call.headers, [unknown, ...keys])).toEqual(event);
         expect(await verifyWebhookByPublicKey(Buffer.from(call.body), new Headers(call.headers), keys)).toEqual(event);
         const sentAt = Number(call.headers['webhook-timestamp']);
-        for (const [body, headers, known] of [
+        for (const [body, headers, trustedKeys] of [
           [`${call.body} `, call.headers, keys],
           [call.body, { ...call.headers, 'webhook-timestamp': String(sentAt - 1) }, keys],
           [call.body, { ...call.headers, 'webhook-timestamp': String(sentAt - 400) }, keys],
@@ -276,7 +276,7 @@ export const describeTollgateJs = (started: () => Gateway): void =>
           [call.body, call.headers, [unknown]],
           [call.body, {}, keys],
         ] as const)
-          await expect(verifyWebhookByPublicKey(body, headers, known)).rejects.toThrow(WebhookVerificationError);
+          await expect(verifyWebhookByPublicKey(body, headers, trustedKeys)).rejects.toThrow(WebhookVerificationError);
       } finally {
         await receiver.close();
       }

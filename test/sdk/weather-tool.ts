@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-/** A tool of `runTools` of the package `openai`. It notes the city of each call in `asked` and answers `result`. */
-export const weatherTool = (asked: string[], result: string) => ({
+/** A tool of `runTools` of the package `openai`. It notes the city of each call in `cities` and answers `result`. */
+export const weatherTool = (cities: string[], result: string) => ({
   type: 'function' as const,
   function: {
     name: 'weather',
@@ -9,7 +9,7 @@ export const weatherTool = (asked: string[], result: string) => ({
     parameters: { type: 'object', properties: { city: { type: 'string' } } },
     parse: (text: string) => z.object({ city: z.string() }).parse(JSON.parse(text)),
     function: ({ city }: { city: string }) => {
-      asked.push(city);
+      cities.push(city);
       return result;
     },
   },

@@ -492,7 +492,7 @@ export const describeEndpoints = (started: () => Gateway): void =>
           const { status, body } = await gateway.create(token, `${path}/${name}`, '');
           expect([200, 202]).toContain(status);
           // A run of the Schedule may hold the lock of the job.
-          const answer = JobAnswer.parse(body);
+          const answer = ScheduledJobAnswer.parse(body);
           expect([name, undefined]).toContain(answer.name);
           expect(['succeeded', undefined]).toContain(answer.state);
         },
@@ -688,7 +688,7 @@ const Run = z.looseObject({
   summary: z.record(z.string(), z.unknown()).nullable(),
 });
 
-const JobAnswer = z.union([
+const ScheduledJobAnswer = z.union([
   Run.extend({ ran: z.literal(true) }),
   z.strictObject({ run_id: z.string(), name: z.string(), state: z.undefined().optional() }),
   z.strictObject({

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { loadCatalog } from '../../src/services/catalog/load-catalog.ts';
 import { toLength, type ChatRequest } from '../../src/domain/chat/chat.ts';
-import { withRoomToThink } from '../../src/domain/chat/reasoning.ts';
+import { withThinkingLength } from '../../src/domain/chat/reasoning.ts';
 import { specLines } from './spec-lines.ts';
 import { specTable, testsByLine } from './spec-table.ts';
 
@@ -24,7 +24,7 @@ describe('docs/SPEC.md', () => {
     const nothing: ChatRequest = { model: 'm', messages: [], tools: [], extra: {}, ...toLength(undefined) };
     const limits = entries
       .filter(({ model }) => model.type === 'chat')
-      .map((entry) => withRoomToThink(nothing, entry.private.max_tokens).maxTokens);
+      .map((entry) => withThinkingLength(nothing, entry.private.max_tokens).maxTokens);
     const [usual, long, longest] = [1_024, 4_096, 8_192].map((limit) => limits.filter((one) => one === limit).length);
     expect(specLines['4.2 max_tokens']).toContain(
       `4096 for ${long} of the ${limits.length} shipped models, 8192 for one.`,

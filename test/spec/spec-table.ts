@@ -31,8 +31,8 @@ export function testsByLine(): Map<string, ShowingTest[]> {
 }
 
 /** The title of the test whose callback begins last before this place. */
-const titleBefore = (source: string, place: number): string | undefined =>
-  [...source.slice(0, place).matchAll(/\(\s*(['"`])((?:\\.|(?!\1).)*)\1,\s*(?:async )?\(/g)].at(-1)?.[2];
+const titleBefore = (source: string, offset: number): string | undefined =>
+  [...source.slice(0, offset).matchAll(/\(\s*(['"`])((?:\\.|(?!\1).)*)\1,\s*(?:async )?\(/g)].at(-1)?.[2];
 
 const parts: Record<string, string> = {
   2: 'Resources',

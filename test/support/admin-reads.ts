@@ -11,14 +11,14 @@ export interface AdminRead {
   action: Action;
   route: ActionRoute;
   /** By the names of the inputs. */
-  given: Readonly<Record<string, string>>;
+  values: Readonly<Record<string, string>>;
 }
 
 const daySeconds = 86_400;
 const now = Math.floor(Date.now() / 1_000);
 
 /** What is asked for by each input: common values first. Every further value of a text matches nothing. */
-const known: Readonly<Record<string, readonly string[]>> = {
+const valuesByInput: Readonly<Record<string, readonly string[]>> = {
   project: [history.project, history.smallProject],
   key: [history.key, history.smallKey],
   task: [history.task(7), history.chat(1)],
@@ -64,9 +64,9 @@ export function adminReads(sealedProject: string): AdminRead[] {
       required.map(([input]) => [input, requiredValue(name, route, input, sealedProject)]),
     );
     const others = inputs.filter(([input]) => !(input in base));
-    const read = (words: string, given: Record<string, string>): AdminRead => ({
+    const read = (words: string, values: Record<string, string>): AdminRead => ({
       ...{ name: words === '' ? name : `${name}, ${words}`, action, route },
-      given: { ...base, ...given },
+      values: { ...base, ...values },
     });
     const single = others.flatMap(([input, schema]) =>
       valuesOf(input, schema).map((value) => read(`${snakeCase(input)}=${shown(value)}`, { [input]: value })),
@@ -81,7 +81,7 @@ export function adminReads(sealedProject: string): AdminRead[] {
 const isRequired = (schema: z.ZodType): boolean => !z.object({ value: schema }).safeParse({}).success;
 
 function requiredValue(name: string, { path }: ActionRoute, input: string, sealedProject: string): string {
-  const value = input === 'id' ? ids(sealedProject)[path] : known[input]?.[0];
+  const value = input === 'id' ? ids(sealedProject)[path] : valuesByInput[input]?.[0];
   if (value === undefined) throw new Error(`adminReads knows no value for the input ${input} of ${name}`);
   return value;
 }
@@ -92,7 +92,7 @@ function valuesOf(input: string, schema: z.ZodType): readonly string[] {
   const described = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   const listed = enumOf(described);
   if (listed !== undefined) return listed;
-  const values = known[input];
+  const values = valuesByInput[input];
   if (values === undefined) return [none];
   return z.safeParse(schema, none).success ? [...values, none] : values;
 }

@@ -8,11 +8,11 @@ import { standIn } from './stand-in.ts';
 const send = globalThis.fetch;
 const checks: Promise<string | null>[] = [];
 
-globalThis.fetch = async (...asked) => {
-  const answer = await send(...asked);
+globalThis.fetch = async (...args) => {
+  const answer = await send(...args);
   // No other server of the tests sends such ids.
   const isOurs = answer.headers.get('x-request-id')?.startsWith('req_') && !answer.headers.has(standIn);
-  if (isOurs) checks.push(check(methodOf(...asked), answer));
+  if (isOurs) checks.push(check(methodOf(...args), answer));
   return answer;
 };
 

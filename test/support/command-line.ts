@@ -7,9 +7,9 @@ import { allActions } from '../../src/admin/table.ts';
 import { undocumented } from './undocumented.ts';
 
 /** The exit code of a command and the JSON document that it printed. */
-export interface Said {
+export interface CommandResult {
   code: number;
-  said: Record<string, unknown>;
+  printed: Record<string, unknown>;
 }
 
 /**
@@ -17,30 +17,30 @@ export interface Said {
  * to the OpenAPI document of the admin API, as its answers are.
  */
 export function commandLine(settings: () => Record<string, string>) {
-  const tollgate = async (...args: string[]): Promise<Said> => {
+  const tollgate = async (...args: string[]): Promise<CommandResult> => {
     const written: string[] = [];
     const code = await cli([...args, '--json'], settings(), (text) => written.push(text));
-    const said = z.record(z.string(), z.unknown()).parse(JSON.parse(written.join('')));
-    if (!('error' in said)) expect(undocumentedIn(args, said)).toBeNull();
-    return { code, said };
+    const printed = z.record(z.string(), z.unknown()).parse(JSON.parse(written.join('')));
+    if (!('error' in printed)) expect(undocumentedIn(args, printed)).toBeNull();
+    return { code, printed };
   };
   /** Runs a command that must succeed and returns its document. */
   const done = async (...args: string[]): Promise<Record<string, unknown>> => {
-    const { code, said } = await tollgate(...args);
-    expect({ code, said }).toEqual({ code: 0, said });
-    return said;
+    const { code, printed } = await tollgate(...args);
+    expect({ code, printed }).toEqual({ code: 0, printed });
+    return printed;
   };
   /** Runs a command that must be refused and returns its error message. */
   const refused = async (...args: string[]): Promise<string> => {
-    const { code, said } = await tollgate(...args);
+    const { code, printed } = await tollgate(...args);
     expect(code).toBe(1);
-    return z.object({ error: z.object({ message: z.string() }) }).parse(said).error.message;
+    return z.object({ error: z.object({ message: z.string() }) }).parse(printed).error.message;
   };
   return { tollgate, done, refused };
 }
 
 /** What `undocumented` says of the document of a command, as if its report were an answer of the action's route. */
-function undocumentedIn(args: readonly string[], document: Said['said']): string | null {
+function undocumentedIn(args: readonly string[], document: CommandResult['printed']): string | null {
   const found = allActions().find(({ name }) => name.split(' ').every((word, index) => args[index] === word));
   if (!found || 'local' in found.action.route) return null;
   const { method, path } = found.action.route;

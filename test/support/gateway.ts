@@ -159,9 +159,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     return {
       ...operator,
       ...client,
-      async poll(...asked) {
+      async poll(...args) {
         try {
-          return await client.poll(...asked);
+          return await client.poll(...args);
         } catch (cause) {
           troubled = true;
           const reason = cause instanceof Error ? cause.message : String(cause);

@@ -24,7 +24,7 @@ export interface OidcIssuer {
   subject: string;
   faults: IssuerFaults;
   /** Every code and every ID token that it has given away. */
-  given: string[];
+  issued: string[];
   close(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export async function startOidcIssuer(): Promise<OidcIssuer> {
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const issuer: OidcIssuer = {
-    ...{ url, subject: 'ada-1', faults: {}, given: [] },
+    ...{ url, subject: 'ada-1', faults: {}, issued: [] },
     async close() {
       server.closeAllConnections();
       server.close();
@@ -67,18 +67,18 @@ export async function startOidcIssuer(): Promise<OidcIssuer> {
     return redeem(request, response);
   }
 
-  function authorize(asked: URLSearchParams): string {
+  function authorize(query: URLSearchParams): string {
     const code = `code-${randomUUID()}`;
-    issuer.given.push(code);
+    issuer.issued.push(code);
     grants.set(code, {
       subject: issuer.subject,
-      nonce: asked.get('nonce') ?? '',
-      challenge: asked.get('code_challenge') ?? '',
-      redirectUri: asked.get('redirect_uri') ?? '',
+      nonce: query.get('nonce') ?? '',
+      challenge: query.get('code_challenge') ?? '',
+      redirectUri: query.get('redirect_uri') ?? '',
     });
-    const back = new URL(asked.get('redirect_uri') ?? '');
+    const back = new URL(query.get('redirect_uri') ?? '');
     back.searchParams.set('code', code);
-    back.searchParams.set('state', asked.get('state') ?? '');
+    back.searchParams.set('state', query.get('state') ?? '');
     return back.href;
   }
 
@@ -95,7 +95,7 @@ export async function startOidcIssuer(): Promise<OidcIssuer> {
       return json(response, { error: 'invalid_grant' }, 400);
     if (!issuer.faults.repeats) grants.delete(code);
     const token = await idToken(grant);
-    issuer.given.push(token);
+    issuer.issued.push(token);
     json(response, { access_token: randomUUID(), token_type: 'Bearer', id_token: token });
   }
 

@@ -13,7 +13,7 @@ export interface OperatorHistorySize {
   /** The last request ended ten minutes ago, and the first one so many days before. */
   days: number;
   audits: number;
-  jobRuns: number;
+  scheduledJobRuns: number;
 }
 
 /** Names of the history that a read may ask for. The first project and key have nine tenths of all rows. */
@@ -68,7 +68,7 @@ function statementsOf({
   keys,
   days,
   audits,
-  jobRuns,
+  scheduledJobRuns,
 }: OperatorHistorySize): string[] {
   const tasks = entries / entriesPerTask;
   const id = (prefix: string, n: string): string => `'${prefix}_0' || lpad((${n})::text, 25, '0')`;
@@ -176,7 +176,7 @@ function statementsOf({
     `insert into job_run (id, name, trigger, state, requested_at, started_at, lease_until, ended_at, summary)
      select 'run_h_' || lpad(r::text, 10, '0'), (array['process-pending-callbacks', 'check-stale-media-tasks', 'check-api-channels'])[1 + r % 3], 'schedule', 'succeeded', at, at, at,
        at + interval '1 second', '{"ended": 0}'
-     from (select r, ${now} - interval '30 days' * (1 - r::float8 / ${jobRuns}) as at from generate_series(1, ${jobRuns}) r) run`,
+     from (select r, ${now} - interval '30 days' * (1 - r::float8 / ${scheduledJobRuns}) as at from generate_series(1, ${scheduledJobRuns}) r) run`,
     `insert into channel_history (channel_id, span, at, ok, refused, transient, unknown, durations)
      select 'chn_h_' || c, span, date_trunc(span, ${now}) - back * ('1 ' || span)::interval, 5, 1, 1, 1, array_fill(1, array[60])
      from (values ('minute', 2880), ('hour', 740)) spans (span, count), generate_series(0, count - 1) back, generate_series(1, 3) c`,

@@ -4,7 +4,7 @@ import { deflateSync } from 'node:zlib';
 export type PdfForm = 'plain' | 'compressed texts' | 'compressed objects' | 'ASCII85';
 export const pdfForms: readonly PdfForm[] = ['plain', 'compressed texts', 'compressed objects', 'ASCII85'];
 
-export interface PdfAsked {
+export interface PdfOptions {
   pages?: number;
   /** The text on each page. */
   text?: string;
@@ -12,7 +12,7 @@ export interface PdfAsked {
 }
 
 /** A PDF as its writers make them. Its table of offsets is left out, because readers rebuild it. */
-export function pdf({ pages = 1, text = 'Hello', form = 'plain' }: PdfAsked = {}): Buffer {
+export function pdf({ pages = 1, text = 'Hello', form = 'plain' }: PdfOptions = {}): Buffer {
   const numbers = Array.from({ length: pages }, (_, index) => index);
   const objects: [number: number, body: string][] = [
     [1, '<< /Type /Catalog /Pages 2 0 R >>'],

@@ -100,9 +100,9 @@ const graceMs = 5_000;
 /** The address that a ready line names, undefined for another line: the log goes to standard output too. */
 function readReadyLine(line: string): string | null | undefined {
   try {
-    const said: unknown = JSON.parse(line);
-    if (typeof said !== 'object' || said === null || !('listening' in said)) return undefined;
-    return typeof said.listening === 'string' ? said.listening : null;
+    const message: unknown = JSON.parse(line);
+    if (typeof message !== 'object' || message === null || !('listening' in message)) return undefined;
+    return typeof message.listening === 'string' ? message.listening : null;
   } catch {
     return undefined;
   }

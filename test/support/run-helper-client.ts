@@ -9,17 +9,17 @@ let own: Promise<RunHelper> | null = null;
  */
 export async function askRunHelper<Name extends keyof HelperTasks>(
   name: Name,
-  given: Parameters<HelperTasks[Name]>[0],
+  input: Parameters<HelperTasks[Name]>[0],
 ): Promise<Awaited<ReturnType<HelperTasks[Name]>>> {
   const url = process.env['TEST_RUN_HELPER'];
   if (url === undefined) {
     own ??= import('./run-helper.ts').then(({ createRunHelper }) => createRunHelper());
     const task = (await own).tasks[name] as (
-      given: Parameters<HelperTasks[Name]>[0],
+      input: Parameters<HelperTasks[Name]>[0],
     ) => Promise<Awaited<ReturnType<HelperTasks[Name]>>>;
-    return task(given);
+    return task(input);
   }
-  const response = await fetch(`${url}/${name}`, { method: 'POST', body: JSON.stringify(given) });
+  const response = await fetch(`${url}/${name}`, { method: 'POST', body: JSON.stringify(input) });
   if (!response.ok) throw new Error(await response.text());
   return (await response.json()) as Awaited<ReturnType<HelperTasks[Name]>>;
 }
@@ -29,15 +29,15 @@ export function createRemoteOperator(
   databaseUrl: string,
   env: Record<string, string>,
 ): Operator & { prepare(): Promise<void>; leave(): Promise<void> } {
-  const place = { databaseUrl, env };
+  const target = { databaseUrl, env };
   return {
     async prepare() {
-      await askRunHelper('prepare', place);
+      await askRunHelper('prepare', target);
     },
-    project: (options) => askRunHelper('project', { ...place, ...(options && { options }) }),
-    key: (projectId, options) => askRunHelper('key', { ...place, projectId, ...(options && { options }) }),
+    project: (options) => askRunHelper('project', { ...target, ...(options && { options }) }),
+    key: (projectId, options) => askRunHelper('key', { ...target, projectId, ...(options && { options }) }),
     async addCredits(projectId, amount) {
-      await askRunHelper('addCredits', { ...place, projectId, amount });
+      await askRunHelper('addCredits', { ...target, projectId, amount });
     },
     async leave() {
       await askRunHelper('leave', { databaseUrl });

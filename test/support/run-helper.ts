@@ -6,21 +6,21 @@ import { createOperator, type KeyOptions, type Operator, type TestProject } from
 import { connectToTemporal, endSchedules, registerNamespace } from './register-namespace.ts';
 
 /** The gateway that an operator's work is for. */
-interface Place {
+interface Target {
   databaseUrl: string;
   env: Record<string, string>;
 }
 
 /** What the helper does: the parameter and the result of each task. */
 export interface HelperTasks {
-  createNamespace: (given: { address: string }) => Promise<string>;
-  endSchedules: (given: { address: string; namespace: string }) => Promise<null>;
-  prepare: (given: Place) => Promise<null>;
-  project: (given: Place & { options?: KeyOptions & { credits?: number } }) => Promise<TestProject>;
-  key: (given: Place & { projectId: string; options?: KeyOptions }) => Promise<{ keyId: string; apiKey: string }>;
-  addCredits: (given: Place & { projectId: string; amount: number }) => Promise<null>;
+  createNamespace: (input: { address: string }) => Promise<string>;
+  endSchedules: (input: { address: string; namespace: string }) => Promise<null>;
+  prepare: (input: Target) => Promise<null>;
+  project: (input: Target & { options?: KeyOptions & { credits?: number } }) => Promise<TestProject>;
+  key: (input: Target & { projectId: string; options?: KeyOptions }) => Promise<{ keyId: string; apiKey: string }>;
+  addCredits: (input: Target & { projectId: string; amount: number }) => Promise<null>;
   /** Closes the connections to a database that will be dropped. */
-  leave: (given: { databaseUrl: string }) => Promise<null>;
+  leave: (input: { databaseUrl: string }) => Promise<null>;
 }
 
 export interface RunHelper {
@@ -40,9 +40,9 @@ export function createRunHelper(): RunHelper {
     connections.set(address, connection);
     return connection;
   };
-  const operatorAt = ({ databaseUrl, env }: Place) => {
-    const known = operators.get(databaseUrl);
-    if (known) return known.operator;
+  const operatorAt = ({ databaseUrl, env }: Target) => {
+    const existing = operators.get(databaseUrl);
+    if (existing) return existing.operator;
     const database = openDatabase({
       url: databaseUrl,
       poolMax: 2,
@@ -54,24 +54,24 @@ export function createRunHelper(): RunHelper {
     return operator;
   };
   const leave = async (databaseUrl: string): Promise<null> => {
-    const known = operators.get(databaseUrl);
+    const existing = operators.get(databaseUrl);
     operators.delete(databaseUrl);
-    await known?.database.close();
+    await existing?.database.close();
     return null;
   };
   return {
     tasks: {
       createNamespace: async ({ address }) => registerNamespace(await temporal(address)),
       endSchedules: async ({ address, namespace }) => endSchedules(await temporal(address), namespace).then(() => null),
-      prepare: (place) =>
-        operatorAt(place)
+      prepare: (target) =>
+        operatorAt(target)
           .prepare()
           .then(() => null),
-      project: (place) => operatorAt(place).project(place.options),
-      key: (place) => operatorAt(place).key(place.projectId, place.options),
-      addCredits: (place) =>
-        operatorAt(place)
-          .addCredits(place.projectId, place.amount)
+      project: (target) => operatorAt(target).project(target.options),
+      key: (target) => operatorAt(target).key(target.projectId, target.options),
+      addCredits: (target) =>
+        operatorAt(target)
+          .addCredits(target.projectId, target.amount)
           .then(() => null),
       leave: ({ databaseUrl }) => leave(databaseUrl),
     },
@@ -85,7 +85,7 @@ export function createRunHelper(): RunHelper {
 /** Serves the tasks of a helper on loopback, for the processes of the run. */
 export async function serveRunHelper(): Promise<{ url: string; close(): Promise<void> }> {
   const helper = createRunHelper();
-  const tasks = new Map<string, (given: never) => Promise<unknown>>(Object.entries(helper.tasks));
+  const tasks = new Map<string, (input: never) => Promise<unknown>>(Object.entries(helper.tasks));
   const answer = async (request: IncomingMessage): Promise<unknown> => {
     const task = tasks.get(request.url?.slice(1) ?? '');
     if (!task) throw new Error(`The helper of the run does not know ${request.url}`);

@@ -11,7 +11,7 @@ export interface S3Server {
   /** The objects of the bucket, by key. */
   objects: Map<string, StoredObject>;
   /** Every received request, in order, such as `PUT outputs/file_01.png`. */
-  asked: string[];
+  requests: string[];
   /** Each of these functions answers one of the next requests instead of the bucket. */
   next(...answers: S3Answer[]): void;
   close(): Promise<void>;
@@ -41,7 +41,7 @@ export const s3Error =
  */
 export async function startS3Server(): Promise<S3Server> {
   const objects = new Map<string, StoredObject>();
-  const asked: string[] = [];
+  const requests: string[] = [];
   const waiting: S3Answer[] = [];
   const server = createServer((request, response) => {
     // Some tests break connections, which must not end the server.
@@ -50,7 +50,7 @@ export async function startS3Server(): Promise<S3Server> {
     const [path = ''] = (request.url ?? '').split('?');
     const [, bucket, ...rest] = decodeURIComponent(path).split('/');
     const key = rest.join('/');
-    asked.push(`${request.method} ${key}`);
+    requests.push(`${request.method} ${key}`);
     const refusal = signatureRefusal(request);
     const answer = waiting.shift();
     if (refusal !== null) return s3Error(403, refusal)(request, response);
@@ -115,7 +115,7 @@ export async function startS3Server(): Promise<S3Server> {
       FILES_S3_SECRET_ACCESS_KEY: SECRET_ACCESS_KEY,
     },
     objects,
-    asked,
+    requests,
     next: (...answers) => void waiting.push(...answers),
     close: () =>
       new Promise((resolve) => {

@@ -26,13 +26,13 @@ type JsonOf<Response> = Response extends { content: { 'application/json': infer 
 /** The inputs of a request in its path and its query. */
 type Inputs<M extends Method, Path extends PathOf<M>> =
   Operation<M, Path> extends { parameters: { path?: infer InPath; query?: infer InQuery } }
-    ? Known<InPath> & Known<InQuery>
+    ? Declared<InPath> & Declared<InQuery>
     : never;
-type Known<Parameters> = [NonNullable<Parameters>] extends [never] ? unknown : NonNullable<Parameters>;
+type Declared<Parameters> = [NonNullable<Parameters>] extends [never] ? unknown : NonNullable<Parameters>;
 
 type Body<M extends Method, Path extends PathOf<M>> =
-  Operation<M, Path> extends { requestBody?: infer Given }
-    ? NonNullable<Given> extends { content: { 'application/json': infer Json } }
+  Operation<M, Path> extends { requestBody?: infer RequestBody }
+    ? NonNullable<RequestBody> extends { content: { 'application/json': infer Json } }
       ? Json
       : undefined
     : undefined;

@@ -53,10 +53,10 @@ export const sendJson = async <T>(path: string, call?: Call): Promise<T> =>
 
 /** A query string of the given values, without those that are empty. Begins with `?`, or is empty. */
 export function query(values: Readonly<Record<string, unknown>>): string {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== '');
-  return given.length === 0
+  const filled = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  return filled.length === 0
     ? ''
-    : `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString()}`;
+    : `?${new URLSearchParams(filled.map(([key, value]) => [key, String(value)])).toString()}`;
 }
 
 /** An `Idempotency-Key`. Not `crypto.randomUUID`, which browsers lack on plain http. */

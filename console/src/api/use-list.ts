@@ -5,8 +5,8 @@ import { listQuery, type ListPath } from './queries.ts';
 type RowOf<Path extends ListPath> = Answer<'get', Path>['data'][number];
 
 /** The rows of a list, and how to load more. The arguments are those of `listQuery`. */
-export function useList<Path extends ListPath>(...asked: Parameters<typeof listQuery<Path>>) {
-  const list = useInfiniteQuery({ ...listQuery(...asked), placeholderData: keepPreviousData });
+export function useList<Path extends ListPath>(...args: Parameters<typeof listQuery<Path>>) {
+  const list = useInfiniteQuery({ ...listQuery(...args), placeholderData: keepPreviousData });
   return {
     data: list.data?.pages.flatMap(({ data }): RowOf<Path>[] => data),
     error: list.error,

@@ -118,7 +118,7 @@ function EndSilence({ silence, message }: { silence: Silence; message: string })
 
 /** Where the alarm is looked after. */
 function AlarmLink({ kind }: { kind: Alarm['kind'] }) {
-  const to = places[kind];
+  const to = links[kind];
   return (
     <PageLink to={to.to} search={to.search ?? {}} size="sm" c="inherit" underline="always">
       Open {words(to.name).toLowerCase()}
@@ -126,7 +126,7 @@ function AlarmLink({ kind }: { kind: Alarm['kind'] }) {
   );
 }
 
-const places: Record<
+const links: Record<
   Alarm['kind'],
   { to: '/channels' | '/tasks' | '/jobs' | '/deliveries'; name: string; search?: Record<string, string> }
 > = {

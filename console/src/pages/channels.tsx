@@ -25,8 +25,8 @@ export default function Channels() {
   const mayAct = useMay('operator');
   const channels = useQuery({ ...channelsQuery, refetchInterval: 10_000 });
   const data = useMemo(() => channels.data?.data ?? [], [channels.data]);
-  const [asked, setAsked] = useState<Asked | null>(null);
-  const columns = useMemo(() => columnsOf(data, mayAct ? setAsked : null), [data, mayAct]);
+  const [request, setRequest] = useState<DialogRequest | null>(null);
+  const columns = useMemo(() => columnsOf(data, mayAct ? setRequest : null), [data, mayAct]);
   return (
     <Page
       title="Channels"
@@ -67,17 +67,17 @@ export default function Channels() {
           />
         )}
       </Loaded>
-      {asked && <ChannelDialog key={asked.channel.channel_id} asked={asked} onClose={() => setAsked(null)} />}
+      {request && <ChannelDialog key={request.channel.channel_id} request={request} onClose={() => setRequest(null)} />}
     </Page>
   );
 }
 
-interface Asked {
+interface DialogRequest {
   action: 'weight' | 'verify' | 'switch';
   channel: Channel;
 }
 
-const columnsOf = (all: Channel[], ask: ((asked: Asked) => void) | null): Columns<Channel> => [
+const columnsOf = (all: Channel[], ask: ((request: DialogRequest) => void) | null): Columns<Channel> => [
   {
     accessorKey: 'name',
     header: 'Channel',
@@ -147,7 +147,7 @@ function Groups({ names }: { names: string[] }) {
   );
 }
 
-function Actions({ channel, ask }: { channel: Channel; ask: (asked: Asked) => void }) {
+function Actions({ channel, ask }: { channel: Channel; ask: (request: DialogRequest) => void }) {
   const test = useMutation({
     mutationFn: () => change('post', '/channels/{channel}/test', { channel: channel.channel_id }),
   });
@@ -190,7 +190,7 @@ function TestResult({ of: { ok, offered, reason, status, detail, took_ms: tookMs
   );
 }
 
-function ChannelMenu({ channel, ask }: { channel: Channel; ask: (asked: Asked) => void }) {
+function ChannelMenu({ channel, ask }: { channel: Channel; ask: (request: DialogRequest) => void }) {
   return (
     <Menu position="bottom-end" withArrow>
       <Menu.Target>
@@ -210,7 +210,7 @@ function ChannelMenu({ channel, ask }: { channel: Channel; ask: (asked: Asked) =
 }
 
 /** Belongs to the page and not to a row, because a row becomes a card where the window gets narrow. */
-function ChannelDialog({ asked: { action, channel }, onClose }: { asked: Asked; onClose: () => void }) {
+function ChannelDialog({ request: { action, channel }, onClose }: { request: DialogRequest; onClose: () => void }) {
   if (action === 'weight') return <WeightDialog channel={channel} onClose={onClose} />;
   if (action === 'verify') return <VerifyDialog channel={channel} onClose={onClose} />;
   return (
@@ -223,7 +223,7 @@ function ChannelDialog({ asked: { action, channel }, onClose }: { asked: Asked; 
         enable: 'It receives new requests from now on.',
         disable: 'It receives no new request from now on. Jobs that it has accepted continue to their end.',
       }}
-      run={(verb) => change('post', `/channels/{channel}/${verb}`, { channel: channel.channel_id })}
+      run={(switchAction) => change('post', `/channels/{channel}/${switchAction}`, { channel: channel.channel_id })}
     />
   );
 }

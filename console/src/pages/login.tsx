@@ -11,7 +11,7 @@ export function Login() {
   const queryClient = useQueryClient();
   const [token, setToken] = useState('');
   const signIn = useMutation({
-    mutationFn: (given: string) => change('post', '/session', {}, { token: given.trim() }),
+    mutationFn: (value: string) => change('post', '/session', {}, { token: value.trim() }),
     onSuccess: (session) => queryClient.setQueryData(sessionQuery.queryKey, session),
   });
   const { mutate } = signIn;
@@ -19,8 +19,8 @@ export function Login() {
   const oidc = options?.oidc ?? null;
   useEffect(() => {
     document.title = 'Sign in · Tollgate';
-    const given = takeAddressToken();
-    if (given !== null) mutate(given);
+    const addressToken = takeAddressToken();
+    if (addressToken !== null) mutate(addressToken);
   }, [mutate]);
   return (
     <Center component="main" mih="100vh" p="md">

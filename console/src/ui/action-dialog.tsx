@@ -43,10 +43,10 @@ export function ActionDialog<T>(props: ActionDialogProps<T>) {
   const action = useMutation({
     mutationFn: run,
     onSuccess: (result) => {
-      const said = done(result);
+      const doneMessage = done(result);
       onDone?.(result);
-      if (said !== null) {
-        notifications.show({ message: said, color: 'teal' });
+      if (doneMessage !== null) {
+        notifications.show({ message: doneMessage, color: 'teal' });
         onClose();
       }
       return queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'playground-key' });

@@ -36,7 +36,7 @@ export const ProjectsIcon = icon(
 );
 export const DeliveriesIcon = icon(<path d="M21 4L3 11l6.5 2.5L12 20z M9.5 13.5L21 4" />);
 export const AuditIcon = icon(<path d="M7 3h8l4 4v14H7zM15 3v4h4M10 12h6M10 16h6" />);
-export const JobsIcon = icon(
+export const ScheduledJobsIcon = icon(
   <>
     <circle cx="12" cy="12" r="9" />
     <path d="M12 7v5l3 2" />

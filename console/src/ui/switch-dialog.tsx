@@ -1,6 +1,6 @@
 import { ActionDialog } from './action-dialog.tsx';
 
-type Verb = 'enable' | 'disable';
+type SwitchAction = 'enable' | 'disable';
 
 interface SwitchDialogProps {
   opened: boolean;
@@ -9,24 +9,24 @@ interface SwitchDialogProps {
   name: string;
   enabled: boolean;
   /** What each of the two does. */
-  about: Record<Verb, string>;
-  run: (verb: Verb) => Promise<unknown>;
+  about: Record<SwitchAction, string>;
+  run: (action: SwitchAction) => Promise<unknown>;
 }
 
 /** Disables what is enabled, or enables it again, after asking. */
 export function SwitchDialog({ opened, onClose, name, enabled, about, run }: SwitchDialogProps) {
-  const verb = enabled ? 'disable' : 'enable';
+  const action = enabled ? 'disable' : 'enable';
   const act = enabled ? 'Disable' : 'Enable';
   return (
     <ActionDialog
       opened={opened}
       onClose={onClose}
       title={`${act} ${name}`}
-      about={about[verb]}
+      about={about[action]}
       act={act}
       danger={enabled}
-      run={() => run(verb)}
-      done={() => `${name} is ${verb}d.`}
+      run={() => run(action)}
+      done={() => `${name} is ${action}d.`}
     />
   );
 }

@@ -11,7 +11,7 @@ interface BannerNotes {
 /** The last output of `npm start`: every address, and commands for a first image. */
 export function banner(facts: DevFacts, { providers, home, notes }: BannerNotes): string {
   const { base_url: baseUrl, api_key: apiKey, temporal_ui_url: temporalUiUrl } = facts;
-  const firstAsked = providers.map(
+  const providerLines = providers.map(
     ({ channel, variable, enabled }) =>
       `\n    provider      ${channel}   (from ${variable}; ${enabled ? 'tried before the sandbox, costs real money' : 'disabled by an operator'})`,
   );
@@ -22,7 +22,7 @@ export function banner(facts: DevFacts, { providers, home, notes }: BannerNotes)
     demo key      ${apiKey}
     console       ${consoleAddress(facts)}
     Temporal UI   ${temporalUiUrl === '' ? `(of the Temporal server at ${facts.temporal_address})` : temporalUiUrl}
-    sandbox       ${facts.sandbox_url}   (the provider that serves every model here)${firstAsked.join('')}
+    sandbox       ${facts.sandbox_url}   (the provider that serves every model here)${providerLines.join('')}
     state, logs   ${home}
 ${notes.map((note) => `\n    ${note}`).join('')}${notes.length > 0 ? '\n' : ''}
   Create an image:

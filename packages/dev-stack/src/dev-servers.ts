@@ -28,12 +28,12 @@ export async function startDatabase(
 ): Promise<{ url: string }> {
   const { env, home, logFolder, ports, supervisor, guardian } = context;
   if (env.DATABASE_URL) return { url: env.DATABASE_URL };
-  const place = ports.keep({ label: 'PostgreSQL', wanted });
+  const portKeeper = ports.keep({ label: 'PostgreSQL', wanted });
   const files = { dir: join(home, 'postgres'), logFile: join(logFolder, 'postgres.log') };
   return supervisor.start({
     name: 'postgres',
     start: () =>
-      place.start((port) => startPostgres({ ...files, port, keepPort: true, password, guardian: guardian() })),
+      portKeeper.start((port) => startPostgres({ ...files, port, keepPort: true, password, guardian: guardian() })),
   });
 }
 
@@ -50,14 +50,14 @@ export async function startEngine(
       'there is no Temporal server on this machine. `npm start` finds or makes one; or set TEMPORAL_ADDRESS.',
     );
   }
-  const place = ports.keep({ label: 'Temporal', wanted });
-  const uiPlace = ports.keep({ label: 'the Temporal UI', wanted: wantedUi });
+  const portKeeper = ports.keep({ label: 'Temporal', wanted });
+  const uiPortKeeper = ports.keep({ label: 'the Temporal UI', wanted: wantedUi });
   const files = { dbFile: temporalFile(home, found.version), logFile: join(logFolder, 'temporal.log') };
   const server = await supervisor.start({
     name: 'temporal',
     start: () =>
-      place.start((port) =>
-        uiPlace.start((uiPort) =>
+      portKeeper.start((port) =>
+        uiPortKeeper.start((uiPort) =>
           startTemporal({ binary: found.path, ...files, port, uiPort, keepPort: true, guardian: guardian() }),
         ),
       ),
@@ -68,17 +68,17 @@ export async function startEngine(
 /** Starts the sandbox upstream. Like a real provider it gets nothing of the gateway's environment, except the
  * catalog, whose models it lists. */
 export async function startSandbox(context: ServerContext, wanted: number, script: string): Promise<string> {
-  const place = context.ports.keep({ label: 'the sandbox', wanted });
+  const portKeeper = context.ports.keep({ label: 'the sandbox', wanted });
   const { PATH, HOME, CATALOG_FILE } = context.env;
   const server = await context.supervisor.start({
     name: 'sandbox',
     start: () =>
-      place.start((port) => {
+      portKeeper.start((port) => {
         const env = { PATH, HOME, CATALOG_FILE, HOST: '127.0.0.1', PORT: String(port) };
         return startNodeChild({ ...nodeOptions(context, 'sandbox', script, env), graceSeconds: 2 });
       }),
   });
-  return server.listening ?? `http://127.0.0.1:${await place.port()}`;
+  return server.listening ?? `http://127.0.0.1:${await portKeeper.port()}`;
 }
 
 /** How one of the stack's Node programs is started. */

@@ -132,16 +132,17 @@ export class DevStack {
     const { env, programs } = this.#options;
     const { ports, supervisor } = this.#context;
     const host = env.HOST || '127.0.0.1';
-    const place = ports.keep({ label: 'the API', wanted, host });
+    const portKeeper = ports.keep({ label: 'the API', wanted, host });
     const node = (name: string, script: string, port: number, graceSeconds: number, own: Environment = {}) => {
       const publicUrl = env.PUBLIC_BASE_URL || `http://127.0.0.1:${port}`;
       const childEnv = { ...common, HOST: host, PUBLIC_BASE_URL: publicUrl, ...own };
       return startNodeChild({ ...nodeOptions(this.#context, name, script, childEnv), graceSeconds });
     };
     const drainSeconds = secondsOf(common, 'SHUTDOWN_DRAIN_SECONDS') + closeSeconds;
-    const startApi = () => place.start((port) => node('api', programs.api, port, drainSeconds, { PORT: String(port) }));
+    const startApi = () =>
+      portKeeper.start((port) => node('api', programs.api, port, drainSeconds, { PORT: String(port) }));
     const api = await this.#progress('starting the API', supervisor.start({ name: 'api', start: startApi }));
-    const port = await place.port();
+    const port = await portKeeper.port();
     const forceSeconds = secondsOf(common, 'WORKER_SHUTDOWN_FORCE_SECONDS') + closeSeconds;
     const startWorker = () => node('worker', programs.worker, port, forceSeconds);
     await this.#progress('starting the worker', supervisor.start({ name: 'worker', start: startWorker }));

@@ -9,11 +9,11 @@ const Former = z.record(z.string(), z.object({ pid: z.number().int(), start: z.s
 
 /** Records which processes use this folder, for a later start that finds them without their supervisor. */
 export function noteChildren(home: string, pids: Record<string, number>): void {
-  const known = Object.entries(pids).flatMap(([name, pid]) => {
+  const children = Object.entries(pids).flatMap(([name, pid]) => {
     const start = processStart(pid);
     return start === null ? [] : [[name, { pid, start }]];
   });
-  writePrivate(file(home), Object.fromEntries(known));
+  writePrivate(file(home), Object.fromEntries(children));
 }
 
 /** Stops the processes of an earlier run. Normally there are none, unless supervisor and guardian were killed together. */

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
  * `npm start`: everything on one machine, until Ctrl-C, SIGTERM, SIGHUP or the end of npm. Exit code 0 after a graceful stop, 1 if it
  * could not start, 2 for an unknown argument or a file of a secret that cannot be read.
  */
-export async function dev({ args, env: given, programs }: DevOptions): Promise<void> {
+export async function dev({ args, env: inputEnv, programs }: DevOptions): Promise<void> {
   const unknown = args.find((arg) => arg !== '--fresh');
   if (unknown !== undefined) {
     process.stdout.write(usage);
@@ -17,7 +17,7 @@ export async function dev({ args, env: given, programs }: DevOptions): Promise<v
   }
   // A closed terminal or `| head` must not end this process before its children.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-  const env = secretsOrExit(given);
+  const env = secretsOrExit(inputEnv);
   const say = (text: string) => void process.stdout.write(`tollgate: ${text}\n`);
 
   const stack = new DevStack({ env, projectFolder, programs, fresh: args.includes('--fresh'), say });

@@ -26,18 +26,18 @@ export async function startNodeChild(
   options: NodeChildOptions,
 ): Promise<LaunchedProcess & { listening: string | null }> {
   const { readySecondsMax = 60 } = options;
-  const said = Promise.withResolvers<string | null>();
+  const readiness = Promise.withResolvers<string | null>();
   const child = await launchNode(options, (line) => {
     const ready = parseJson(ReadyLine, line);
-    if (ready !== null) said.resolve(ready.listening);
+    if (ready !== null) readiness.resolve(ready.listening);
   });
   const limit = setTimeout(
-    () => said.reject(new Error(`it was not ready after ${readySecondsMax} s`)),
+    () => readiness.reject(new Error(`it was not ready after ${readySecondsMax} s`)),
     readySecondsMax * 1_000,
   );
-  void child.exited.then((how) => said.reject(new Error(`it ${how}`)));
+  void child.exited.then((how) => readiness.reject(new Error(`it ${how}`)));
   try {
-    const listening = await said.promise;
+    const listening = await readiness.promise;
     return { ...child, listening };
   } catch (error) {
     await child.stop();

@@ -25,7 +25,7 @@ export interface ProviderChannel {
 export async function syncProviderChannels(deps: ProviderDeps, actor: string): Promise<ProviderChannel[]> {
   const { channels } = await listChannels(deps.db);
   const entries = await deps.catalog.entries();
-  const known = new Set(entries.flatMap((entry) => entry.private.groups));
+  const catalogGroups = new Set(entries.flatMap((entry) => entry.private.groups));
   const present: ProviderChannel[] = [];
   for (const provider of providers) {
     const { variable, setting, family, baseUrl } = provider;
@@ -43,7 +43,7 @@ export async function syncProviderChannels(deps: ProviderDeps, actor: string): P
     }
     const settings = { name, adapter: family, baseUrl, credential: key, priority: 0, weight: 1 };
     const groups = new Set<string>([...provider.groups, provider.name]);
-    await addChannel(deps, { ...settings, groups: [...groups].filter((group) => known.has(group)), actor });
+    await addChannel(deps, { ...settings, groups: [...groups].filter((group) => catalogGroups.has(group)), actor });
     present.push({ channel: name, variable, enabled: true });
   }
   return present;

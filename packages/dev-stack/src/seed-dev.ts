@@ -64,11 +64,11 @@ async function replaceAdminToken(deps: Deps): Promise<string> {
 }
 
 /** The current callback secret. Null if it was sealed under a master key that no longer exists. */
-async function currentSecret(deps: Deps, { project_id: id, webhook_secret: known }: Secrets): Promise<string> {
+async function currentSecret(deps: Deps, { project_id: id, webhook_secret: recordedSecret }: Secrets): Promise<string> {
   try {
     return (await showProjectSecret(deps, id)).webhookSecret;
   } catch (error) {
-    if (error instanceof SealError) return known;
+    if (error instanceof SealError) return recordedSecret;
     throw error;
   }
 }
@@ -85,15 +85,15 @@ const sandboxChannels = [
  * of all families, and so `on=` and the hits, have the plain names.
  */
 async function ensureSandboxChannels(deps: Deps, family: string, groups: string[]): Promise<void> {
-  const place = Object.keys(adapterFamilies).indexOf(family);
+  const index = Object.keys(adapterFamilies).indexOf(family);
   for (const { name, priority, weight } of sandboxChannels) {
     const { channelId, created } = await ensureChannel(deps, {
-      name: place === 0 ? name : `${name}-${family}`,
+      name: index === 0 ? name : `${name}-${family}`,
       adapter: family,
       baseUrl: `${deps.config.development.sandboxUrl}/${name}/${family}`,
       credential: 'sandbox',
       groups,
-      priority: priority + 2 * place,
+      priority: priority + 2 * index,
       weight,
       actor,
     });

@@ -11,7 +11,7 @@ export interface CameWith {
 }
 
 /** A chat request, independent of the family that it arrived in. */
-export interface ChatAsked {
+export interface ChatRequest {
   /** In order. A tool result has the role `tool`. */
   messages: { role: 'system' | 'user' | 'assistant' | 'tool'; text: string }[];
   maxTokens: number;
@@ -60,25 +60,25 @@ export interface ChatWords {
  * Does what the script in the last user message and the system text says. Without a script it echoes immediately. `never`, a
  * failure of media jobs, means that no answer comes.
  */
-export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, stream, refusals }: ChatWords): Reply {
-  const question = questionIndex(asked.messages);
-  const prompt = asked.messages[question]?.text ?? '';
-  const system = asked.messages.filter(({ role }) => role === 'system').map(({ text }) => text);
-  const others = asked.messages.filter((_, index) => index !== question).map(({ text }) => text);
+export function answerChat(call: FamilyCall, request: ChatRequest, { answer, stream, refusals }: ChatWords): Reply {
+  const question = questionIndex(request.messages);
+  const prompt = request.messages[question]?.text ?? '';
+  const system = request.messages.filter(({ role }) => role === 'system').map(({ text }) => text);
+  const others = request.messages.filter((_, index) => index !== question).map(({ text }) => text);
   const hit = recordHit(call, 'chat', [prompt, ...others].join('\n'));
-  const { pictures, results: resultsOfCalls } = asked.cameWith;
-  if (asked.signed > 0) hit.signed = asked.signed;
+  const { pictures, results: resultsOfCalls } = request.cameWith;
+  if (request.signed > 0) hit.signed = request.signed;
   if (pictures > 0) hit.pictures = pictures;
   if (resultsOfCalls > 0) hit.results = resultsOfCalls;
-  if (asked.documents && asked.documents.heard.length > 0) hit.documents = asked.documents.heard;
+  if (request.documents && request.documents.heard.length > 0) hit.documents = request.documents.heard;
 
   const { fail, ...behaviour } = call.scripting.next([...system, prompt].join('\n'), call.channel);
   // A tool that was called and answered as often as the script says is not called again, else an agent loop would never end.
-  const results = asked.messages.slice(question + 1).filter(({ role }) => role === 'tool').length;
+  const results = request.messages.slice(question + 1).filter(({ role }) => role === 'tool').length;
   const scripted = scriptedCalls(behaviour);
-  if (scripted.length === 0) scripted.push(...namedCall(asked, prompt));
+  if (scripted.length === 0) scripted.push(...namedCall(request, prompt));
   const isAnswered = results >= (behaviour.calls ?? 1) * scripted.length;
-  const forced = asked.forced === 'any' ? asked.tools[0] : asked.forced?.name;
+  const forced = request.forced === 'any' ? request.tools[0] : request.forced?.name;
   const called =
     forced !== undefined ? [{ name: forced, arguments: scripted[0]?.arguments ?? {} }] : isAnswered ? [] : scripted;
   // The ids of later rounds and of further calls differ.
@@ -86,15 +86,15 @@ export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, stream,
     id: `call_${hashOf(prompt + one.name + (results || '') + (index > 0 ? `/${index}` : ''))}`,
     ...one,
   }));
-  const thoughtTokens = Math.min(behaviour.thoughts ?? 0, asked.maxTokens);
+  const thoughtTokens = Math.min(behaviour.thoughts ?? 0, request.maxTokens);
   const written =
-    thoughtTokens > 0 && thoughtTokens === asked.maxTokens
+    thoughtTokens > 0 && thoughtTokens === request.maxTokens
       ? ({ text: '', tools: [], finish: 'length' } as const)
-      : write(asked, prompt, {
+      : write(request, prompt, {
           ...{ tools, isEmpty: fail === 'no_output' },
           ...{ tokens: behaviour.tokens, thoughtTokens },
         });
-  const usage = behaviour.usage ?? usageOf(asked, written, thoughtTokens, behaviour.tokens);
+  const usage = behaviour.usage ?? usageOf(request, written, thoughtTokens, behaviour.tokens);
   const parts = { cached: behaviour.cached ?? 0, thoughts: thoughtTokens };
   const thoughts = tokensOfText(thoughtTokens).join('');
   const answered = { ...written, thoughts, usage: usage === 'none' ? null : { ...usage, ...parts } };
@@ -118,7 +118,7 @@ export function answerChat(call: FamilyCall, asked: ChatAsked, { answer, stream,
  * The message that is answered: the last one of the user. Agents add reminders to the results of their tools, which belong to the question before
  * them.
  */
-function questionIndex(messages: ChatAsked['messages']): number {
+function questionIndex(messages: ChatRequest['messages']): number {
   const isQuestion = (index: number): boolean => {
     if (messages[index]?.role !== 'user') return false;
     const before = messages.slice(0, index).findLast(({ role }) => role === 'assistant' || role === 'tool');
@@ -129,15 +129,15 @@ function questionIndex(messages: ChatAsked['messages']): number {
 }
 
 /** A question that names the only tool, as "What's the weather like?" does for `get_weather`, calls it, as a model would. */
-function namedCall({ tools }: ChatAsked, prompt: string): Omit<ToolCalled, 'id'>[] {
+function namedCall({ tools }: ChatRequest, prompt: string): Omit<ToolCalled, 'id'>[] {
   const [name, ...others] = tools;
   // Only a question without instructions ends so.
   if (name === undefined || others.length > 0 || !prompt.trimEnd().endsWith('?')) return [];
-  const asked = new Set(prompt.toLowerCase().split(/[^a-z]+/));
+  const words = new Set(prompt.toLowerCase().split(/[^a-z]+/));
   const isNamed = name
     .toLowerCase()
     .split(/[^a-z]+/)
-    .some((word) => word.length > 4 && asked.has(word));
+    .some((word) => word.length > 4 && words.has(word));
   return isNamed ? [{ name, arguments: {} }] : [];
 }
 
@@ -168,7 +168,7 @@ const piecesOfAnswer = (text: string, thoughtTokens: number, isCounted: boolean)
 type Written = Omit<ChatAnswered, 'usage' | 'thoughts'>;
 
 function write(
-  asked: ChatAsked,
+  request: ChatRequest,
   prompt: string,
   {
     tools,
@@ -184,12 +184,12 @@ function write(
 ): Written {
   if (isEmpty) return { text: '', tools: [], finish: 'empty' };
   if (tools.length > 0) return { text: '', tools, finish: 'tool' };
-  if (asked.schema) {
-    const sample = 'type' in asked.schema || 'properties' in asked.schema ? sampleOf(asked.schema, 0) : null;
+  if (request.schema) {
+    const sample = 'type' in request.schema || 'properties' in request.schema ? sampleOf(request.schema, 0) : null;
     return { text: JSON.stringify(sample ?? { answer: echoOf(prompt) }), tools: [], finish: 'stop' };
   }
   if (tokens !== undefined) {
-    const most = asked.maxTokens - thoughtTokens;
+    const most = request.maxTokens - thoughtTokens;
     return {
       text: tokensOfText(Math.min(tokens, most)).join(''),
       tools: [],
@@ -197,9 +197,9 @@ function write(
     };
   }
   const echo = `Sandbox answer to: ${echoOf(prompt)}`;
-  const stop = asked.stops.find((text) => echo.includes(text));
+  const stop = request.stops.find((text) => echo.includes(text));
   if (stop !== undefined) return { text: echo.slice(0, echo.indexOf(stop)), tools: [], finish: 'stop', stop };
-  const text = cut(echo, asked.maxTokens * bytesPerToken);
+  const text = cut(echo, request.maxTokens * bytesPerToken);
   return { text, tools: [], finish: text === echo ? 'stop' : 'length' };
 }
 
@@ -217,17 +217,17 @@ function cut(text: string, bytesMax: number): string {
   return bytes.length <= bytesMax ? text : bytes.subarray(0, bytesMax).toString('utf8').replaceAll('\uFFFD', '');
 }
 
-function usageOf(asked: ChatAsked, { text, tools, finish }: Written, thoughts: number, tokens: number | undefined) {
+function usageOf(request: ChatRequest, { text, tools, finish }: Written, thoughts: number, tokens: number | undefined) {
   const tokensOf = (...texts: string[]) => Math.max(Math.ceil(Buffer.byteLength(texts.join('')) / bytesPerToken), 1);
   const hasCalls = tools.length > 0;
   const output = hasCalls ? tools.map((tool) => tool.name + JSON.stringify(tool.arguments)).join('') : text;
   return {
     input:
-      tokensOf(...asked.messages.map((message) => message.text)) +
-      tokensOfHeard(asked.documents?.heard ?? [], asked.documents?.tokensPerPage ?? 0),
+      tokensOf(...request.messages.map((message) => message.text)) +
+      tokensOfHeard(request.documents?.heard ?? [], request.documents?.tokensPerPage ?? 0),
     output:
       tokens !== undefined && !hasCalls
-        ? Math.min(tokens + thoughts, asked.maxTokens)
+        ? Math.min(tokens + thoughts, request.maxTokens)
         : finish === 'empty'
           ? 0
           : (output === '' ? 0 : tokensOf(output)) + thoughts,
@@ -246,8 +246,8 @@ function sampleOf(schema: object, depth: number): unknown {
     const choices = get(word);
     if (Array.isArray(choices)) return inner(choices[0]);
   }
-  const told = get('type');
-  const type: unknown = Array.isArray(told) ? told[0] : told;
+  const types = get('type');
+  const type: unknown = Array.isArray(types) ? types[0] : types;
   const properties = get('properties');
   if (type === 'object' || typeof properties === 'object') {
     const entries = typeof properties === 'object' && properties !== null ? Object.entries(properties) : [];
@@ -301,11 +301,11 @@ export const namesOf = (tools: (Fields | null)[]): string[] =>
   tools.flatMap((tool) => (typeof tool?.name === 'string' ? [tool.name] : []));
 
 /** One turn of a family whose tool results arrive inside a user message. */
-export const turnOf = (role: 'user' | 'assistant', text: string, results: string[]): ChatAsked['messages'] => [
+export const turnOf = (role: 'user' | 'assistant', text: string, results: string[]): ChatRequest['messages'] => [
   ...results.map((result) => ({ role: 'tool' as const, text: result })),
   ...(text !== '' || results.length === 0 ? [{ role, text }] : []),
 ];
 
-/** The first field that this provider does not know and therefore refuses. `known` lists names, apart by spaces. */
-export const strangeField = (fields: Fields, known: string): string | undefined =>
-  Object.keys(fields).find((field) => !known.split(' ').includes(field));
+/** The first field that this provider does not know and therefore refuses. `accepted` lists names, apart by spaces. */
+export const strangeField = (fields: Fields, accepted: string): string | undefined =>
+  Object.keys(fields).find((field) => !accepted.split(' ').includes(field));

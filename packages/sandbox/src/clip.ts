@@ -5,11 +5,11 @@ import { seeds, sideMax, u32 } from './picture.ts';
  * A playable MP4 of exactly this size and duration: one plain H.264 picture, repeated by frames that change nothing. It is built
  * by hand (ISO/IEC 14496-12 and H.264), so that no encoder is needed and a minute of video has a few kilobytes.
  */
-export function clip(asked: { width: number; height: number; seconds: number; seed: number }): Buffer {
-  const width = even(asked.width);
-  const height = even(asked.height);
-  const seconds = Math.min(Math.max(asked.seconds || 1, 1), secondsMax);
-  const seed = Math.abs(asked.seed) % seeds;
+export function clip(options: { width: number; height: number; seconds: number; seed: number }): Buffer {
+  const width = even(options.width);
+  const height = even(options.height);
+  const seconds = Math.min(Math.max(options.seconds || 1, 1), secondsMax);
+  const seed = Math.abs(options.seed) % seeds;
   return made.getOrMake(`${width}x${height}x${seconds}-${seed}`, () => build(width, height, seconds, seed));
 }
 

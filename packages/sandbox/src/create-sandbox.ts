@@ -4,7 +4,7 @@ import { families } from './families.ts';
 import { sendStream } from './chat-stream.ts';
 import { createHits } from './hits.ts';
 import { createInbox } from './inbox.ts';
-import { createMediaJobs } from './media-jobs.ts';
+import { createProviderJobs } from './provider-jobs.ts';
 import { createOddForms } from './odd-forms.ts';
 import { numberMark, oddForms } from './odd-table.ts';
 import { createScripting } from './script.ts';
@@ -36,7 +36,7 @@ export async function createSandbox({
   const hits = createHits();
   const inbox = createInbox();
   const odd = createOddForms();
-  const state: SandboxState = { hits, jobs: createMediaJobs(), scripting: createScripting(), models };
+  const state: SandboxState = { hits, providerJobs: createProviderJobs(), scripting: createScripting(), models };
 
   const answer = async (request: IncomingMessage): Promise<Reply> => {
     const url = new URL(request.url ?? '/', 'http://sandbox');

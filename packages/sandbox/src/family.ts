@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Hit, Hits } from './hits.ts';
 import type { StreamedAnswer } from './chat-stream.ts';
-import type { MediaJobs } from './media-jobs.ts';
+import type { ProviderJobs } from './provider-jobs.ts';
 import type { FailKind, Scripting } from './script.ts';
 
 /** The wire format of one provider family: takes a call, returns a reply. */
@@ -10,7 +10,7 @@ export type Family = (call: FamilyCall) => Reply | Promise<Reply>;
 /** The state of a sandbox, the same for all families. */
 export interface SandboxState {
   hits: Hits;
-  jobs: MediaJobs;
+  providerJobs: ProviderJobs;
   scripting: Scripting;
   /** The provider's names of the models that a family sells. */
   models: (family: string) => Promise<readonly string[]>;
@@ -89,14 +89,14 @@ export function recordHit(call: FamilyCall, kind: Hit['kind'], prompt: string, o
 const unsold = /misspelt|retired/;
 
 /** Whether the sandbox knows a model. It answers any name but those that say that they are wrong. */
-export const isSold = (model: string): boolean => !unsold.test(model);
+export const isOffered = (model: string): boolean => !unsold.test(model);
 
 /** One page of a family's model list, from the name after `after`. */
 export async function listPage(
   call: FamilyCall,
   { limit, after }: { limit: string | null; after: string | null },
 ): Promise<{ names: string[]; more: string | null }> {
-  const all = ['sandbox-chat', ...(await call.models(call.family))].filter(isSold);
+  const all = ['sandbox-chat', ...(await call.models(call.family))].filter(isOffered);
   const start = after === null ? 0 : all.indexOf(after) + 1;
   const size = Math.min(Math.max(Number(limit ?? listMax) || listMax, 1), listMax);
   const names = all.slice(start, start + size);

@@ -1,13 +1,13 @@
 import { objectOf, type Fields } from './chat.ts';
 import { json, recordCall, scriptedRefusal, type FamilyCall, type Refusals, type Reply } from './family.ts';
 import type { Hit } from './hits.ts';
-import { fates, type FoundJob, type MediaAsked } from './media-jobs.ts';
+import { fates, type FoundProviderJob, type MediaRequest } from './provider-jobs.ts';
 import { mediaSize } from './media-size.ts';
 
 /** A media submit, independent of the family that it arrived in. */
 export interface MediaSubmit {
   prompt: string;
-  asked: MediaAsked;
+  request: MediaRequest;
   refusals: Refusals;
   /** The idempotency key, for families with a field for it. Otherwise the header counts. */
   idempotencyKey?: string | undefined;
@@ -16,16 +16,20 @@ export interface MediaSubmit {
 }
 
 /** Accepts a job and answers it, or returns the scripted failure. A failure that an accepted job can have comes later. */
-export function takeJob(call: FamilyCall, submit: MediaSubmit, answer: (found: FoundJob) => Reply): Reply {
+export function acceptProviderJob(
+  call: FamilyCall,
+  submit: MediaSubmit,
+  answer: (found: FoundProviderJob) => Reply,
+): Reply {
   const key = recordCall(call, 'submit', submit.prompt, submit.idempotencyKey);
-  const earlier = submit.replays && key !== null ? call.jobs.find(idUnderKey(call, key) ?? '') : null;
+  const earlier = submit.replays && key !== null ? call.providerJobs.find(idUnderKey(call, key) ?? '') : null;
   if (earlier) return answer(earlier);
   const behaviour = call.scripting.next(submit.prompt, call.channel);
   const isAccepted = fates.some((fate) => fate === behaviour.fail);
   const refusal = isAccepted ? undefined : scriptedRefusal(behaviour.fail, submit.refusals);
   if (refusal) return refusal;
-  const found = call.jobs.submit(submit.asked, behaviour, submit.prompt);
-  if (key !== null) call.jobs.rememberKey(keptKey(call, key), found.id);
+  const found = call.providerJobs.submit(submit.request, behaviour, submit.prompt);
+  if (key !== null) call.providerJobs.rememberKey(keptKey(call, key), found.id);
   return answer(found);
 }
 
@@ -35,17 +39,19 @@ export function takeJob(call: FamilyCall, submit: MediaSubmit, answer: (found: F
  */
 export async function makeSynchronously(
   call: FamilyCall,
-  { prompt, asked, refusals }: MediaSubmit,
+  { prompt, request, refusals }: MediaSubmit,
   answer: (pictures: Buffer[]) => unknown,
 ): Promise<Reply> {
   recordCall(call, 'submit', prompt);
   const { fail, ...behaviour } = call.scripting.next(prompt, call.channel);
   const refusal = scriptedRefusal(fail === 'never' ? 'hang' : fail, refusals);
   if (refusal) return refusal;
-  const { job } = call.jobs.submit(asked, behaviour, prompt);
-  const count = fail === 'no_output' ? 0 : job.outputs;
-  const pictures = await Promise.all(Array.from({ length: count }, (_, index) => call.jobs.output(job, index)));
-  return { kind: 'later', ms: job.latencyMs, reply: json(200, answer(pictures)) };
+  const { providerJob } = call.providerJobs.submit(request, behaviour, prompt);
+  const count = fail === 'no_output' ? 0 : providerJob.outputs;
+  const pictures = await Promise.all(
+    Array.from({ length: count }, (_, index) => call.providerJobs.output(providerJob, index)),
+  );
+  return { kind: 'later', ms: providerJob.latencyMs, reply: json(200, answer(pictures)) };
 }
 
 /** The file at `/files/{job}/{n}.png` or `.mp4`. Null for any other path. */
@@ -56,28 +62,29 @@ export async function fetchFile(call: FamilyCall): Promise<Reply | null> {
 
 /** The bytes of the n-th result, for a family with its own download URLs. */
 export async function fetchOutput(call: FamilyCall, id: string, index: number): Promise<Reply> {
-  const found = findJob(call, 'fetch', id);
-  if (found?.state !== 'done' || index >= found.job.outputs) return json(404, { error: 'not found' });
-  const type = found.job.type === 'video' ? 'video/mp4' : 'image/png';
-  return { kind: 'bytes', type, bytes: await call.jobs.output(found.job, index) };
+  const found = findProviderJob(call, 'fetch', id);
+  if (found?.state !== 'done' || index >= found.providerJob.outputs) return json(404, { error: 'not found' });
+  const type = found.providerJob.type === 'video' ? 'video/mp4' : 'image/png';
+  return { kind: 'bytes', type, bytes: await call.providerJobs.output(found.providerJob, index) };
 }
 
 /** The URLs of a job's results. */
-export function fileUrls(call: FamilyCall, { id, job, state }: FoundJob): string[] {
-  const extension = job.type === 'video' ? 'mp4' : 'png';
-  const count = state === 'done' ? job.outputs : 0;
+export function fileUrls(call: FamilyCall, { id, providerJob, state }: FoundProviderJob): string[] {
+  const extension = providerJob.type === 'video' ? 'mp4' : 'png';
+  const count = state === 'done' ? providerJob.outputs : 0;
   return Array.from({ length: count }, (_, index) => `${call.baseUrl}/files/${id}/${index}.${extension}`);
 }
 
 /** Finds the job that a call is about, and lists the call under the job's prompt. Null for a job that was lost. */
-export function findJob(call: FamilyCall, kind: Hit['kind'], id: string): FoundJob | null {
-  recordCall(call, kind, call.jobs.promptOf(id));
-  const found = call.jobs.find(id);
-  return found?.job.fate === 'lost' ? null : found;
+export function findProviderJob(call: FamilyCall, kind: Hit['kind'], id: string): FoundProviderJob | null {
+  recordCall(call, kind, call.providerJobs.promptOf(id));
+  const found = call.providerJobs.find(id);
+  return found?.providerJob.fate === 'lost' ? null : found;
 }
 
 /** The id of the job that was submitted with this idempotency key. */
-export const idUnderKey = (call: FamilyCall, key: string): string | undefined => call.jobs.underKey(keptKey(call, key));
+export const idUnderKey = (call: FamilyCall, key: string): string | undefined =>
+  call.providerJobs.underKey(keptKey(call, key));
 
 const keptKey = ({ channel, family }: FamilyCall, key: string): string => `${channel} ${family} ${key}`;
 
@@ -88,7 +95,7 @@ export const secondsOf = (duration: unknown, otherwise = 5): number => {
 };
 
 /** The sandbox has no catalog: a duration, or a model name that sounds like video, makes the job a video. */
-export function askedOf(model: string, input: Fields): MediaAsked {
+export function requestOf(model: string, input: Fields): MediaRequest {
   const isVideo = 'duration' in input || videoNames.test(model);
   const type = isVideo ? 'video' : 'image';
   const size = mediaSize(

@@ -1,5 +1,5 @@
 /** The size formats of provider requests that the sandbox understands. */
-export interface SizeAsked {
+export interface RequestedSize {
   /** `{width, height}`, a preset's name, `1024x1536`, `2K` or `1080p`. Families name the field differently. */
   sizes: unknown[];
   aspectRatio: unknown;
@@ -7,7 +7,7 @@ export interface SizeAsked {
 
 /** Width and height of the requested size. A K size keeps its area over all ratios, a p size keeps its short side. */
 export function mediaSize(
-  { sizes, aspectRatio }: SizeAsked,
+  { sizes, aspectRatio }: RequestedSize,
   type: 'image' | 'video',
 ): { width: number; height: number } {
   const ratio = ratioOf(aspectRatio) ?? (type === 'video' ? 16 / 9 : 1);

@@ -122,11 +122,11 @@ export class Tollgate {
     const sentAt = Date.now();
     const query = waitSeconds > 0 ? `?wait=${waitSeconds}` : '';
     const { body, headers } = await sendJson(this.#connection, { ...call, path: path + query }, waitSeconds * 1_000);
-    const askedSeconds = readRetryAfter(headers);
+    const retryAfterSeconds = readRetryAfter(headers);
     const heldMs = Date.now() - sentAt;
     return {
       task: body as Task,
-      pauseMs: askedSeconds === null ? Math.max(0, POLL_MS_MIN - heldMs) : askedSeconds * 1_000,
+      pauseMs: retryAfterSeconds === null ? Math.max(0, POLL_MS_MIN - heldMs) : retryAfterSeconds * 1_000,
     };
   }
 

@@ -42,15 +42,15 @@ export class TollgateConnectionError extends Error {
 /** The refusal in an answer that is not 2xx. */
 export function readRefusal({ status, headers }: Response, text: string): TollgateError {
   const { code, message, param } = errorOf(text);
-  const known = typeof code === 'string' ? code : `http_${status}`;
+  const refusalCode = typeof code === 'string' ? code : `http_${status}`;
   return new TollgateError({
     status,
-    code: known,
+    code: refusalCode,
     message: typeof message === 'string' ? message : `The gateway answered ${status}.`,
     field: typeof param === 'string' ? param : null,
     requestId: headers.get('x-request-id'),
     retryAfterSeconds: readRetryAfter(headers),
-    mayRetry: headers.get('x-should-retry') !== 'false' && isTemporary(status, known),
+    mayRetry: headers.get('x-should-retry') !== 'false' && isTemporary(status, refusalCode),
   });
 }
 

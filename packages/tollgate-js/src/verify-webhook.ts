@@ -39,12 +39,12 @@ export async function verifyWebhookByPublicKey(
   headers: CallbackHeaders,
   keys: readonly WebhookKey[],
 ): Promise<WebhookEvent> {
-  const given = signatureHeaders(headers);
-  const timestamp = given['webhook-timestamp'];
+  const webhookHeaders = signatureHeaders(headers);
+  const timestamp = webhookHeaders['webhook-timestamp'];
   demandRecent(timestamp);
   const text = textOf(body);
-  const signed = new TextEncoder().encode(`${given['webhook-id']}.${timestamp}.${text}`);
-  const signatures = given['webhook-signature'].split(' ').filter((one) => one.startsWith('v1a,'));
+  const signed = new TextEncoder().encode(`${webhookHeaders['webhook-id']}.${timestamp}.${text}`);
+  const signatures = webhookHeaders['webhook-signature'].split(' ').filter((one) => one.startsWith('v1a,'));
   for (const { public_key: publicKey } of keys.filter(({ algorithm }) => algorithm === 'ed25519')) {
     const bytes = bytesOf(publicKey.replace(/^whpk_/, ''));
     const key = await crypto.subtle.importKey('raw', bytes, 'Ed25519', false, ['verify']);

@@ -47,8 +47,8 @@ const betasNeeded: readonly [beta: string, isNeeded: (request: UpstreamChat) => 
 
 /** The header `anthropic-beta`: what the client switches on and may, and what the fields of its request need. */
 export function betaHeader(request: UpstreamChat): Record<string, string> {
-  const asked = (request.vendor?.betas ?? []).filter((beta) => betasSent.includes(beta));
+  const requested = (request.vendor?.betas ?? []).filter((beta) => betasSent.includes(beta));
   const needed = betasNeeded.flatMap(([beta, isNeeded]) => (isNeeded(request) ? [beta] : []));
-  const betas = [...new Set([...asked, ...needed])];
+  const betas = [...new Set([...requested, ...needed])];
   return betas.length > 0 ? { 'anthropic-beta': betas.join(',') } : {};
 }

@@ -6,21 +6,21 @@ import type { JsonObject, JsonValue } from '../../domain/json.ts';
  * Anthropic's own SDK does (https://platform.claude.com/docs/en/build-with-claude/structured-outputs, read on 2026-11-22).
  */
 export function toAnthropicSchema(schema: JsonObject): JsonObject {
-  const { oneOf, ...given } = schema;
-  const known: JsonObject = {};
+  const { oneOf, ...rest } = schema;
+  const supported: JsonObject = {};
   const unsent: string[] = [];
-  for (const [key, value] of Object.entries(oneOf === undefined ? given : { ...given, anyOf: oneOf })) {
+  for (const [key, value] of Object.entries(oneOf === undefined ? rest : { ...rest, anyOf: oneOf })) {
     if (key === '$schema' || key === 'description' || key === 'additionalProperties') continue;
-    if (isTaken(key, value)) known[key] = toTaken(key, value);
+    if (isTaken(key, value)) supported[key] = toTaken(key, value);
     else unsent.push(`${key}: ${JSON.stringify(value)}`);
   }
-  const told = typeof schema.description === 'string' ? [schema.description] : [];
-  const description = [...told, ...(unsent.length > 0 ? [`{${unsent.join(', ')}}`] : [])].join('\n\n');
+  const descriptions = typeof schema.description === 'string' ? [schema.description] : [];
+  const description = [...descriptions, ...(unsent.length > 0 ? [`{${unsent.join(', ')}}`] : [])].join('\n\n');
   const isObject = schema.type === 'object' || schema.properties !== undefined;
   return {
-    ...known,
+    ...supported,
     ...(description !== '' && { description }),
-    ...(isObject && { type: 'object', properties: known.properties ?? {}, additionalProperties: false }),
+    ...(isObject && { type: 'object', properties: supported.properties ?? {}, additionalProperties: false }),
   };
 }
 

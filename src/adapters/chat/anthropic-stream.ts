@@ -58,7 +58,7 @@ export const anthropicEvents = (words: AnthropicWords): EventReader => {
 
 function startOfBlock(event: EventFields, { calls, thoughts }: OpenBlocks): ChatDelta[] | null {
   const block = fieldsIn(event.content_block);
-  const place = indexIn(event.index);
+  const blockIndex = indexIn(event.index);
   switch (block?.type) {
     case 'text': {
       const text = textIn(block.text);
@@ -66,7 +66,7 @@ function startOfBlock(event: EventFields, { calls, thoughts }: OpenBlocks): Chat
     }
     case 'thinking': {
       const text = textIn(block.thinking) ?? '';
-      if (place !== undefined) thoughts.set(place, { text, signature: textIn(block.signature) ?? '' });
+      if (blockIndex !== undefined) thoughts.set(blockIndex, { text, signature: textIn(block.signature) ?? '' });
       return text === '' ? [] : [{ kind: 'reasoning', text }];
     }
     case 'redacted_thinking': {
@@ -76,9 +76,9 @@ function startOfBlock(event: EventFields, { calls, thoughts }: OpenBlocks): Chat
     }
     case 'tool_use': {
       const [id, name] = [textIn(block.id), textIn(block.name)];
-      if (name === undefined || place === undefined) return null;
+      if (name === undefined || blockIndex === undefined) return null;
       const index = calls.size;
-      calls.set(place, index);
+      calls.set(blockIndex, index);
       return [{ kind: 'tool_call', index, id: callIdOr(id), name, arguments: '' }];
     }
     default:
@@ -88,8 +88,8 @@ function startOfBlock(event: EventFields, { calls, thoughts }: OpenBlocks): Chat
 
 function pieceOfBlock(event: EventFields, { calls, thoughts }: OpenBlocks): ChatDelta[] {
   const delta = fieldsIn(event.delta);
-  const place = indexIn(event.index) ?? -1;
-  const thought = thoughts.get(place);
+  const blockIndex = indexIn(event.index) ?? -1;
+  const thought = thoughts.get(blockIndex);
   switch (delta?.type) {
     case 'text_delta':
       return [{ kind: 'text', text: textIn(delta.text) ?? '' }];
@@ -102,7 +102,7 @@ function pieceOfBlock(event: EventFields, { calls, thoughts }: OpenBlocks): Chat
       if (thought) thought.signature = textIn(delta.signature) ?? '';
       return [];
     case 'input_json_delta': {
-      const index = calls.get(place);
+      const index = calls.get(blockIndex);
       // Arguments of a tool that the provider itself runs are none of ours.
       return index === undefined ? [] : [{ kind: 'tool_call', index, arguments: textIn(delta.partial_json) ?? '' }];
     }

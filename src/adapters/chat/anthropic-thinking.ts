@@ -21,8 +21,8 @@ interface AnthropicThinking {
 export function thinkingOf(request: UpstreamChat): AnthropicThinking {
   const { traits, extra, thinking } = request;
   const effort = isEffort(extra.reasoning_effort) ? extra.reasoning_effort : undefined;
-  const isAsked = effort !== undefined || asksForThoughts(thinking);
-  if (!traits?.thinking || (!isAsked && thinking?.mode !== 'off')) return {};
+  const isRequested = effort !== undefined || asksForThoughts(thinking);
+  if (!traits?.thinking || (!isRequested && thinking?.mode !== 'off')) return {};
   if (effort === 'none' || thinking?.mode === 'off') {
     return { thinking: { type: 'disabled' }, ...(traits.thinking === 'adaptive' && levelOf(effort)) };
   }
@@ -40,8 +40,11 @@ function budgeted(request: UpstreamChat, effort: Exclude<Effort, 'none'>): Anthr
   // With a budget, the turn that called the tools must begin with its signed thoughts, which not every client has.
   const isToolTurn = messages.at(-1)?.role === 'tool' && !beginsWithThoughts(request);
   if (thinking?.mode === 'model' || isForced(toolChoice) || isToolTurn) return {};
-  const asked = thinking?.budgetTokens;
-  const budget = asked === undefined ? thinkingBudget(effort, maxTokens, budgetMin) : Math.min(asked, maxTokens - 1);
+  const requestedBudget = thinking?.budgetTokens;
+  const budget =
+    requestedBudget === undefined
+      ? thinkingBudget(effort, maxTokens, budgetMin)
+      : Math.min(requestedBudget, maxTokens - 1);
   if (budget === null || budget < budgetMin) return {};
   const { display } = thinking ?? {};
   return { thinking: { type: 'enabled', budget_tokens: budget, ...(display !== undefined && { display }) } };

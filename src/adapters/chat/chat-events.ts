@@ -96,18 +96,18 @@ class ChatEvents implements ChatStream {
   }
 
   async each(take: TakePieces): Promise<void> {
-    const known = Promise.withResolvers<void>();
+    const ending = Promise.withResolvers<void>();
     const body = this.#stream.each((bytes) => {
       this.#parser.feed(this.#decoder.write(bytes));
       // What came before an error is part of the answer, even if both arrived together.
       const hasMore = this.#pieces.length > 0;
       const caughtUp = this.#pass(take);
-      if (this.#end !== undefined) known.resolve(caughtUp);
-      else if (hasMore && this.#seen.finish) this.#waitForMore(caughtUp, known.resolve);
+      if (this.#end !== undefined) ending.resolve(caughtUp);
+      else if (hasMore && this.#seen.finish) this.#waitForMore(caughtUp, ending.resolve);
       return caughtUp;
     });
     try {
-      await Promise.race([known.promise, body]);
+      await Promise.race([ending.promise, body]);
       this.#end ??= 'closed';
     } catch (error) {
       if (!(error instanceof StreamCut)) throw error;

@@ -10,10 +10,10 @@ export type FinishTable = Readonly<Record<string, FinishMeaning>>;
  * What a provider's reason for the end of an answer means: by the table of its family, else by the words that all of them are made of, in any
  * case and with any separator. Undefined for a word that says nothing. Null for none: an empty word is no reason, nor is "null".
  */
-export function finishMeaning(table: FinishTable, given: unknown): FinishMeaning | undefined | null {
+export function finishMeaning(table: FinishTable, value: unknown): FinishMeaning | undefined | null {
   // DashScope writes the word "null" until the answer has ended.
-  if (typeof given !== 'string' || /^\s*(null)?\s*$/i.test(given)) return null;
-  const word = given
+  if (typeof value !== 'string' || /^\s*(null)?\s*$/i.test(value)) return null;
+  const word = value
     .trim()
     .toLowerCase()
     .replaceAll(/[\s-]+/g, '_');

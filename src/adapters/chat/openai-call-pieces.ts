@@ -8,7 +8,7 @@ interface OpenCall {
   /** Our number of the call, from 0. It gets one with its name, as it is shown from then on. */
   index: number;
   /** The provider's id, if it has sent one. */
-  givenId: string | undefined;
+  providerId: string | undefined;
   name: string | undefined;
   arguments: string;
   signature: string | undefined;
@@ -22,23 +22,23 @@ interface OpenCall {
 export class OpenaiCallPieces {
   readonly #calls: OpenCall[] = [];
   #shown = 0;
-  readonly #byPlace = new Map<number, OpenCall>();
+  readonly #byPosition = new Map<number, OpenCall>();
 
   /** The piece in our numbers; null while it is held back. */
   add(piece: EventFields): CallDelta | null {
     const called = fieldsIn(piece.function) ?? {};
-    const given = called.arguments ?? '';
+    const value = called.arguments ?? '';
     // Some compatible servers send the arguments as an object.
-    const text = typeof given === 'string' ? given : JSON.stringify(given);
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
     const [id, name] = [textIn(piece.id), textIn(called.name)];
-    const place = indexIn(piece.index);
-    const current = place === undefined ? this.#without(id) : this.#byPlace.get(place);
+    const position = indexIn(piece.index);
+    const current = position === undefined ? this.#without(id) : this.#byPosition.get(position);
     const call =
-      current && !begins(current, { id, name, text, isPlaced: place !== undefined }) ? current : this.#begin();
-    if (place !== undefined) this.#byPlace.set(place, call);
+      current && !begins(current, { id, name, text, isPlaced: position !== undefined }) ? current : this.#begin();
+    if (position !== undefined) this.#byPosition.set(position, call);
     const signature = textIn(fieldsIn(fieldsIn(piece.extra_content)?.google)?.thought_signature);
     call.signature ??= signature;
-    call.givenId ??= id;
+    call.providerId ??= id;
     if (call.name !== undefined) {
       call.arguments += text;
       const signed = signature !== undefined && { signature };
@@ -52,7 +52,7 @@ export class OpenaiCallPieces {
     return {
       kind: 'tool_call',
       index: call.index,
-      id: callIdOr(call.givenId),
+      id: callIdOr(call.providerId),
       name,
       arguments: call.arguments,
       ...(call.signature !== undefined && { signature: call.signature }),
@@ -66,11 +66,13 @@ export class OpenaiCallPieces {
 
   /** The call of a piece without a number: that of its id, or the last one. */
   #without(id: string | undefined): OpenCall | undefined {
-    return (id === undefined ? undefined : this.#calls.find(({ givenId }) => givenId === id)) ?? this.#calls.at(-1);
+    return (
+      (id === undefined ? undefined : this.#calls.find(({ providerId }) => providerId === id)) ?? this.#calls.at(-1)
+    );
   }
 
   #begin(): OpenCall {
-    const call = { index: -1, givenId: undefined, name: undefined, arguments: '', signature: undefined };
+    const call = { index: -1, providerId: undefined, name: undefined, arguments: '', signature: undefined };
     this.#calls.push(call);
     return call;
   }
@@ -80,10 +82,10 @@ function begins(
   current: OpenCall,
   { id, name, text, isPlaced }: { id: string | undefined; name: string | undefined; text: string; isPlaced: boolean },
 ): boolean {
-  const isNewId = id !== undefined && current.givenId !== undefined && id !== current.givenId;
+  const isNewId = id !== undefined && current.providerId !== undefined && id !== current.providerId;
   // Some servers make up an id for each piece, whose number tells where it belongs.
   if (isNewId) return !isPlaced || name !== undefined || current.name === undefined;
-  if (name === undefined || current.name === undefined || (id !== undefined && id === current.givenId)) return false;
+  if (name === undefined || current.name === undefined || (id !== undefined && id === current.providerId)) return false;
   // Without ids, some servers repeat the name in each piece.
   return name !== current.name || (text !== '' && isWhole(current.arguments));
 }

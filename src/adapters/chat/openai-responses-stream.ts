@@ -51,10 +51,10 @@ export const responsesEvents = (): EventReader => {
 function startOfCall(event: EventFields, calls: Map<number, number>): ChatDelta[] | null {
   const item = fieldsIn(event.item);
   if (item?.type !== 'function_call' && item?.type !== 'custom_tool_call') return [];
-  const [name, place] = [textIn(item.name), indexIn(event.output_index)];
-  if (name === undefined || place === undefined) return null;
+  const [name, outputIndex] = [textIn(item.name), indexIn(event.output_index)];
+  if (name === undefined || outputIndex === undefined) return null;
   const index = calls.size;
-  calls.set(place, index);
+  calls.set(outputIndex, index);
   return [{ kind: 'tool_call', index, id: callIdOr(textIn(item.call_id)), name, arguments: '' }];
 }
 
@@ -62,17 +62,17 @@ function startOfCall(event: EventFields, calls: Map<number, number>): ChatDelta[
 class CustomInputs {
   readonly #begun = new Set<number>();
 
-  piece({ output_index: place, delta }: EventFields, calls: ReadonlyMap<number, number>): ChatDelta[] {
-    const index = calls.get(indexIn(place) ?? -1);
+  piece({ output_index: outputIndex, delta }: EventFields, calls: ReadonlyMap<number, number>): ChatDelta[] {
+    const index = calls.get(indexIn(outputIndex) ?? -1);
     if (index === undefined) return [];
     const opening = this.#begun.has(index) ? '' : '{"input":"';
     this.#begun.add(index);
     return [{ kind: 'tool_call', index, arguments: opening + JSON.stringify(textIn(delta) ?? '').slice(1, -1) }];
   }
 
-  end({ output_index: place, item }: EventFields, calls: ReadonlyMap<number, number>): ChatDelta[] {
+  end({ output_index: outputIndex, item }: EventFields, calls: ReadonlyMap<number, number>): ChatDelta[] {
     const done = fieldsIn(item);
-    const index = calls.get(indexIn(place) ?? -1);
+    const index = calls.get(indexIn(outputIndex) ?? -1);
     if (done?.type !== 'custom_tool_call' || index === undefined) return [];
     const text = this.#begun.has(index) ? '"}' : JSON.stringify({ input: textIn(done.input) ?? '' });
     return [{ kind: 'tool_call', index, arguments: text }];

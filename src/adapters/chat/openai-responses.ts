@@ -138,11 +138,11 @@ function toItems(message: ChatMessage, customIds: ReadonlySet<string>): RequestB
   ];
 }
 
-function toCallItem({ id, name, arguments: given, isCustom }: ToolCall): RequestBody {
-  const input = isCustom ? objectIn(given)?.input : undefined;
+function toCallItem({ id, name, arguments: argumentText, isCustom }: ToolCall): RequestBody {
+  const input = isCustom ? objectIn(argumentText)?.input : undefined;
   return typeof input === 'string'
     ? { type: 'custom_tool_call', call_id: id, name, input }
-    : { type: 'function_call', call_id: id, name, arguments: given };
+    : { type: 'function_call', call_id: id, name, arguments: argumentText };
 }
 
 /** Text, or parts if there are images or documents among them. */
@@ -225,10 +225,10 @@ export function toResponsesReply(json: unknown): ChatReply | 'blocked' | FailedA
     ...(thoughts.length > 0 && { reasoning: thoughts.map(({ text }) => text).join('\n\n') }),
     ...(signed.length > 0 && { thoughts: signed }),
     refusal: refusals.length > 0 ? refusals.join('') : null,
-    toolCalls: calls.map(({ type, call_id: id, name, arguments: given, input }) => ({
+    toolCalls: calls.map(({ type, call_id: id, name, arguments: argumentText, input }) => ({
       id: callIdOr(id),
       name: name ?? '',
-      arguments: type === 'custom_tool_call' ? JSON.stringify({ input: input ?? '' }) : given || '{}',
+      arguments: type === 'custom_tool_call' ? JSON.stringify({ input: input ?? '' }) : argumentText || '{}',
     })),
     finishReason: status === 'incomplete' ? cut : calls.length > 0 ? 'tool_calls' : 'stop',
     usage: toUsage(response.usage),

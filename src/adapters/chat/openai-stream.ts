@@ -22,8 +22,8 @@ export const openaiEvents = (words: OpenaiWords): EventReader => {
       const chunk = fieldsIn(json);
       if (!chunk) return null;
       const choice = firstFieldsIn(chunk.choices);
-      const told = chunk.usage ?? choice?.usage;
-      const usage = told ? words.toUsage(told) : null;
+      const reported = chunk.usage ?? choice?.usage;
+      const usage = reported ? words.toUsage(reported) : null;
       const deltas: ChatDelta[] = usage ? [{ kind: 'usage', usage }] : [];
       if (!choice) return deltas;
       const delta = fieldsIn(choice.delta) ?? {};

@@ -25,7 +25,7 @@ export function plainToolSchema(schema: JsonObject): JsonObject {
       Object.entries(isObject(part.properties) ? part.properties : {}),
     ),
   );
-  const told = [
+  const descriptionText = [
     ...(typeof own.description === 'string' ? [own.description] : []),
     ...choices.map(
       (list) => `The arguments have one of these sets of properties: ${list.map(outlineOf).join(' or ')}.`,
@@ -36,7 +36,7 @@ export function plainToolSchema(schema: JsonObject): JsonObject {
     type: 'object',
     properties,
     ...(required.length > 0 && { required: [...new Set(required)] }),
-    ...(told !== '' && { description: told }),
+    ...(descriptionText !== '' && { description: descriptionText }),
   };
 }
 
@@ -51,8 +51,8 @@ function resolved(part: JsonObject, { $defs, definitions }: JsonObject): JsonObj
 
 const outlineOf = ({ properties, required }: JsonObject): string => {
   const names = namesIn(required);
-  const known = names.length > 0 ? names : Object.keys(isObject(properties) ? properties : {});
-  return `{${known.join(', ')}}`;
+  const listed = names.length > 0 ? names : Object.keys(isObject(properties) ? properties : {});
+  return `{${listed.join(', ')}}`;
 };
 
 const namesIn = (value: JsonValue | undefined): string[] =>

@@ -5,7 +5,7 @@ import type { MediaInput, MediaRequest, SynchronousMedia, Upstream } from '../ch
 import { mediaCalls } from './media-calls.ts';
 import { geminiOmni, isInteraction, isOmni } from './gemini-omni.ts';
 import { imagesOf, inlineInput } from './media-inputs.ts';
-import { SavedId, pathSegment } from '../reading/job-id.ts';
+import { SavedId, pathSegment } from '../reading/provider-job-id.ts';
 import { readGeminiImages, veoAnswers as answers } from '../reading/gemini-answers.ts';
 
 /**
@@ -21,7 +21,7 @@ import { readGeminiImages, veoAnswers as answers } from '../reading/gemini-answe
 export function geminiMedia(caller: UpstreamCaller): SynchronousMedia {
   const { submit, submitSynchronously, pollBy } = mediaCalls(caller, { headers: authorization, answers });
   const omni = geminiOmni(caller, authorization);
-  const pollVeo = pollBy(Job, ({ name }) => operationPath(name));
+  const pollVeo = pollBy(SavedRef, ({ name }) => operationPath(name));
   return {
     answersSynchronously: ['image'],
     inputsAsBytes: true,
@@ -40,8 +40,8 @@ export function geminiMedia(caller: UpstreamCaller): SynchronousMedia {
       return submit(upstream, call, (name) => ({ name }), options);
     },
 
-    pollMedia: (upstream, operation, options) =>
-      (isInteraction(operation) ? omni.pollMedia : pollVeo)(upstream, operation, options),
+    pollMedia: (upstream, providerRef, options) =>
+      (isInteraction(providerRef) ? omni.pollMedia : pollVeo)(upstream, providerRef, options),
   };
 }
 
@@ -86,7 +86,7 @@ function toInstance({ prompt, image, referenceImages = [], videoUrl, parameters 
   return { instances: [instance], parameters };
 }
 
-const Job = z.object({ name: SavedId });
+const SavedRef = z.object({ name: SavedId });
 
 /**
  * The path of an operation. Its name is a path of its own, `models/…/operations/ID`, so it is sent as the segments before its id and the

@@ -4,7 +4,7 @@ import type { Adapter, MediaInput, MediaRequest, Upstream } from '../channel.ts'
 import { mediaCalls } from './media-calls.ts';
 import { inlineInput } from './media-inputs.ts';
 import { omniAnswers as answers } from '../reading/gemini-answers.ts';
-import { SavedId, pathSegment } from '../reading/job-id.ts';
+import { SavedId, pathSegment } from '../reading/provider-job-id.ts';
 
 /**
  * Gemini Omni, the successor of Veo on the Gemini API: video by interactions.
@@ -27,12 +27,12 @@ export function geminiOmni(
     },
 
     // An unknown interaction is a 400 with prose, not a 404 (`geminiWords`).
-    pollMedia: pollBy(Job, ({ interaction_id }) => `/interactions/${pathSegment(interaction_id)}`),
+    pollMedia: pollBy(SavedRef, ({ interaction_id }) => `/interactions/${pathSegment(interaction_id)}`),
   };
 }
 
 export const isOmni = (model: string): boolean => model.startsWith('gemini-omni');
-export const isInteraction = (operation: object): boolean => 'interaction_id' in operation;
+export const isInteraction = (providerRef: object): boolean => 'interaction_id' in providerRef;
 
 function toBody({ model, prompt, parameters, image, referenceImages = [], videoUrl }: MediaRequest): RequestBody {
   const part = (type: 'image' | 'video', input: MediaInput) => {
@@ -54,4 +54,4 @@ function toBody({ model, prompt, parameters, image, referenceImages = [], videoU
   };
 }
 
-const Job = z.object({ interaction_id: SavedId });
+const SavedRef = z.object({ interaction_id: SavedId });

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import type { PollResult, UpstreamOutput } from '../../domain/channels/upstream.ts';
 import type { UpstreamCall, UpstreamCaller } from '../upstream/call-upstream.ts';
-import type { Adapter, CallOptions, Operation, SubmitResult, Upstream } from '../channel.ts';
+import type { Adapter, CallOptions, ProviderRef, SubmitResult, Upstream } from '../channel.ts';
 import { toSubmit, type FailedAnswer, type Verdict } from '../upstream/classify-outcome.ts';
-import { onJob } from '../upstream/family-calls.ts';
+import { onProviderJob } from '../upstream/family-calls.ts';
 import { readMediaOutcome } from './media-outcome.ts';
 import { failedPoll, unreadableReference } from './poll.ts';
-import { noOutput } from '../reading/job-report.ts';
+import { noOutput } from '../reading/provider-job-report.ts';
 import type { MediaAnswers } from '../reading/media-answers.ts';
 
 /** The request of a submit, without the family's own headers. */
@@ -30,9 +30,9 @@ interface MediaFamily {
 /** The calls about media that families share, with the headers of one family and the readers of its answers. */
 export function mediaCalls(caller: UpstreamCaller, { headers, answers, mayWait = false }: MediaFamily) {
   /** Sends one call, by default a GET, with the family's headers. Ids in its answer keep their digits. */
-  const call = (upstream: Upstream, given: Omit<UpstreamCall, 'method'> & Partial<Pick<UpstreamCall, 'method'>>) => {
-    const allHeaders = { ...headers(upstream), ...given.headers };
-    return caller.call(upstream, { method: 'GET', keepsDigits: true, ...given, headers: allHeaders });
+  const call = (upstream: Upstream, request: Omit<UpstreamCall, 'method'> & Partial<Pick<UpstreamCall, 'method'>>) => {
+    const allHeaders = { ...headers(upstream), ...request.headers };
+    return caller.call(upstream, { method: 'GET', keepsDigits: true, ...request, headers: allHeaders });
   };
 
   /** Asks about a job. `read` returns null for a 2xx without anything that decides. */
@@ -58,21 +58,21 @@ export function mediaCalls(caller: UpstreamCaller, { headers, answers, mayWait =
     /** Submits a job. `toOperation` makes the reference to save of the provider's id. */
     submit: async (
       upstream: Upstream,
-      given: Submission,
-      toOperation: (id: string) => Operation,
+      submission: Submission,
+      toProviderRef: (id: string) => ProviderRef,
       { signal }: CallOptions,
     ): Promise<SubmitResult> =>
-      submitResult(await call(upstream, { method: 'POST', ...given, signal }), toOperation, answers, mayWait),
+      submitResult(await call(upstream, { method: 'POST', ...submission, signal }), toProviderRef, answers, mayWait),
 
     /** A submit whose answer is the result. It may take minutes, and the images come in base64. */
     submitSynchronously: async (
       upstream: Upstream,
-      given: Submission,
+      submission: Submission,
       read: ResultReader,
       { signal, headersMs = synchronousMs, timeoutMs = synchronousMs }: CallOptions,
     ): Promise<SubmitResult> => {
       const limits = { signal, headersMs, timeoutMs, bodyBytesMax: inlineJsonBytesMax };
-      const outcome = await call(upstream, { method: 'POST', ...given, ...limits });
+      const outcome = await call(upstream, { method: 'POST', ...submission, ...limits });
       const attempt = toSubmit(readMediaOutcome(outcome, unlessError(read, answers), answers.error));
       if (attempt.kind !== 'ok') return attempt;
       if (attempt.value === 'withheld') return refusedAttempt({ code: 'content_policy_violation', detail: 'withheld' });
@@ -82,11 +82,11 @@ export function mediaCalls(caller: UpstreamCaller, { headers, answers, mayWait =
     /** `pollMedia` of a family that answers with the state of the job. */
     pollBy: <J extends z.ZodType>(
       reference: J,
-      pathOf: (job: z.infer<J>) => string,
-      read: (json: unknown, job: z.infer<J>, upstream: Upstream) => PollResult | null = answers.result,
+      pathOf: (ref: z.infer<J>) => string,
+      read: (json: unknown, ref: z.infer<J>, upstream: Upstream) => PollResult | null = answers.result,
     ): Required<Adapter>['pollMedia'] =>
-      onJob(reference, unreadableReference, async (upstream, job, options: CallOptions) => {
-        const poll = await ask(upstream, pathOf(job), (json) => read(json, job, upstream), options);
+      onProviderJob(reference, unreadableReference, async (upstream, ref, options: CallOptions) => {
+        const poll = await ask(upstream, pathOf(ref), (json) => read(json, ref, upstream), options);
         return poll.kind === 'ok' ? poll.value : failedPoll(poll);
       }),
   };
@@ -114,30 +114,30 @@ const unlessError =
  */
 export function submitResult(
   outcome: Parameters<typeof readMediaOutcome>[0],
-  toOperation: (id: string) => Operation,
+  toProviderRef: (id: string) => ProviderRef,
   answers: MediaAnswers,
   mayWait: boolean,
 ): SubmitResult {
   const read = (json: unknown): Submitted | null => {
-    const id = answers.jobId(json);
+    const id = answers.providerJobId(json);
     const state = answers.state(json);
-    const isJob = id !== undefined && state !== 'unnamed' && state !== 'unknown';
-    if (!isJob && answers.error(json, 200) !== null) return null;
-    if (id !== undefined && !mayWait) return { operation: toOperation(id) };
+    const isAccepted = id !== undefined && state !== 'unnamed' && state !== 'unknown';
+    if (!isAccepted && answers.error(json, 200) !== null) return null;
+    if (id !== undefined && !mayWait) return { providerRef: toProviderRef(id) };
     const end = toEnd(answers.result(json));
     if (id === undefined) return end && { end };
-    return { operation: toOperation(id), ...(end?.kind === 'done' && { end }) };
+    return { providerRef: toProviderRef(id), ...(end?.kind === 'done' && { end }) };
   };
   const attempt = toSubmit(readMediaOutcome(outcome, read, answers.error));
   if (attempt.kind !== 'ok') return attempt;
-  const { operation, end } = attempt.value;
-  if (end?.kind === 'done') return { kind: 'done', outputs: end.outputs, ...(operation && { operation }) };
-  if (operation) return { kind: 'ok', value: operation };
+  const { providerRef, end } = attempt.value;
+  if (end?.kind === 'done') return { kind: 'done', outputs: end.outputs, ...(providerRef && { providerRef }) };
+  if (providerRef) return { kind: 'ok', value: providerRef };
   return end?.kind === 'refused' ? refusedAttempt(end) : failedAttempt(end?.detail ?? noOutput);
 }
 
 interface Submitted {
-  operation?: Operation;
+  providerRef?: ProviderRef;
   end?: End;
 }
 type End = Extract<PollResult, { kind: 'done' | 'failed' | 'refused' }>;

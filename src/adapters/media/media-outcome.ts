@@ -2,7 +2,7 @@ import type { ErrorClass } from '../../domain/channels/upstream.ts';
 import type { CallOutcome } from '../upstream/call-upstream.ts';
 import {
   statusRows,
-  toldTrouble,
+  reportedTrouble,
   unanswered,
   unreadable,
   type ErrorRow,
@@ -31,7 +31,7 @@ export function readMediaOutcome<T>(
   const own = 'json' in body ? readError(body.json, status) : null;
   if (isGood && own === null) return unreadable(outcome, 'json' in body ? shapeOf(body.json) : '');
   const errorClass = classOf(isGood ? statusByWords(own ?? []) : status, own);
-  const trouble = toldTrouble(outcome, own, errorClass, now);
+  const trouble = reportedTrouble(outcome, own, errorClass, now);
   return trouble.kind === 'trouble' && means(own ?? [], 'overloaded') ? { ...trouble, lacksCapacity: true } : trouble;
 }
 

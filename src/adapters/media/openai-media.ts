@@ -6,7 +6,7 @@ import type { MediaInput, SynchronousMedia } from '../channel.ts';
 import { mediaCalls } from './media-calls.ts';
 import { imagesOf, inlineInput } from './media-inputs.ts';
 import type { FormPart } from './multipart.ts';
-import { SavedId, pathSegment } from '../reading/job-id.ts';
+import { SavedId, pathSegment } from '../reading/provider-job-id.ts';
 import { openaiAnswers as answers, readOpenaiImages } from '../reading/openai-answers.ts';
 
 /**
@@ -40,11 +40,11 @@ export function openaiMedia(caller: UpstreamCaller): SynchronousMedia {
       return submitSynchronously(upstream, { headers, ...content }, readOpenaiImages, options);
     },
 
-    pollMedia: pollBy(Job, pathOf, (json, job, { baseUrl }) => {
+    pollMedia: pollBy(SavedRef, pathOf, (json, ref, { baseUrl }) => {
       const result = answers.result(json);
       // OpenAI gives no address: the clip is at `/content`.
       if (answers.state(json) !== 'succeeded' || result?.kind === 'done') return result;
-      return { kind: 'done', outputs: [{ url: `${baseUrl}${pathOf(job)}/content`, mimeType: 'video/mp4' }] };
+      return { kind: 'done', outputs: [{ url: `${baseUrl}${pathOf(ref)}/content`, mimeType: 'video/mp4' }] };
     }),
   };
 }
@@ -70,5 +70,5 @@ function toFile(name: string, input: MediaInput): FormPart {
   return { name, fileName: `input.${extension}`, type: mimeType, bytes: Buffer.from(base64, 'base64') };
 }
 
-const Job = z.object({ video_id: SavedId });
-const pathOf = (job: z.infer<typeof Job>): string => `/videos/${pathSegment(job.video_id)}`;
+const SavedRef = z.object({ video_id: SavedId });
+const pathOf = (ref: z.infer<typeof SavedRef>): string => `/videos/${pathSegment(ref.video_id)}`;

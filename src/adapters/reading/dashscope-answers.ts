@@ -41,7 +41,7 @@ export const dashscopeAnswers = mediaAnswers({
     return typeof code === 'string' && code !== '' && typeof message === 'string';
   },
   id: (json) => outputOf(json)['task_id'],
-  job(json) {
+  providerJob(json) {
     const output = outputOf(json);
     const usage = fieldsOf(fieldsOf(json)['usage']);
     const results = [output['video_url'], output['results'], output['output'], output['url'], output['choices']];

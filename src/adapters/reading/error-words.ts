@@ -55,18 +55,18 @@ const common: WordTable = {
 
 /** What the table of a family and the common one say about an error. */
 export function meaningsOf({ codes, prose }: Problem, table: WordTable): Meaning[] {
-  const said = prose.map(withoutQuotes);
+  const unquoted = prose.map(withoutQuotes);
   return meanings.filter((meaning) =>
     [table, common].some(
       (each) =>
-        each.codes[meaning]?.some((known) => codes.some((code) => isCode(code, known))) ||
-        each.phrases?.[meaning]?.some((phrase) => said.some((text) => phrase.test(text))),
+        each.codes[meaning]?.some((pattern) => codes.some((code) => isCode(code, pattern))) ||
+        each.phrases?.[meaning]?.some((phrase) => unquoted.some((text) => phrase.test(text))),
     ),
   );
 }
 
-const isCode = (code: string, known: string | RegExp): boolean =>
-  typeof known === 'string' ? code.toLowerCase() === known.toLowerCase() : known.test(code);
+const isCode = (code: string, pattern: string | RegExp): boolean =>
+  typeof pattern === 'string' ? code.toLowerCase() === pattern.toLowerCase() : pattern.test(code);
 
 /** What stands in quotes may come from the request, and proves nothing. */
 const withoutQuotes = (prose: string): string =>
@@ -82,9 +82,9 @@ export function errorReader(table: WordTable, isOwn: (json: unknown) => boolean)
   return (json, status = 400) => {
     const problem = problemOf(json);
     if (!problem) return status < 400 || !isOwn(json) ? null : [];
-    const known = meaningsOf(problem, table);
-    if (status >= 500 && known.length === 0 && !isOwn(json)) return null;
+    const foundMeanings = meaningsOf(problem, table);
+    if (status >= 500 && foundMeanings.length === 0 && !isOwn(json)) return null;
     const codes = problem.codes.map(plainWord).filter((code) => code !== '' && !names.has(code));
-    return [...new Set([...codes, ...known])];
+    return [...new Set([...codes, ...foundMeanings])];
   };
 }

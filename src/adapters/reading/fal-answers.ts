@@ -2,8 +2,8 @@ import type { PollResult, UpstreamOutput } from '../../domain/channels/upstream.
 import type { WordTable } from './error-words.ts';
 import { fieldsOf, flagOf, isEmpty, listOf, type Fields } from './fields.ts';
 import { filesIn } from './files.ts';
-import { resultOf } from './job-report.ts';
-import type { NamedState } from './job-state.ts';
+import { resultOf } from './provider-job-report.ts';
+import type { NamedState } from './provider-job-state.ts';
 import { firstFiles, mediaAnswers, reasonOf, type MediaAnswers } from './media-answers.ts';
 import { problemOf } from './problem.ts';
 
@@ -29,7 +29,7 @@ const answers = mediaAnswers({
     return typeof detail === 'string' || (Array.isArray(detail) && typeof fieldsOf(detail)['type'] === 'string');
   },
   id: (json) => fieldsOf(json)['request_id'],
-  job(json) {
+  providerJob(json) {
     const root = fieldsOf(json);
     return { state: root['status'], results: resultParts(root), failure: problemOf(json) ?? { codes: [], prose: [] } };
   },

@@ -54,7 +54,7 @@ const veo = mediaAnswers({
   words: geminiWords,
   isOwnError: isWordError,
   id: (json) => fieldsOf(json)['name'],
-  job(json) {
+  providerJob(json) {
     const { done, error: failure, response } = fieldsOf(json);
     const made = fieldsOf(response);
     const inner = made['generateVideoResponse'] ?? response;
@@ -102,7 +102,7 @@ const omni = mediaAnswers({
   states: { requires_action: 'failed', requires_continuation: 'failed' },
   isOwnError: isWordError,
   id: (json) => fieldsOf(json)['id'],
-  job(json) {
+  providerJob(json) {
     const { status, state, steps, outputs: made, errors, error: failure, output } = fieldsOf(json);
     const content = listOf(steps)
       .map(fieldsOf)
@@ -113,14 +113,14 @@ const omni = mediaAnswers({
     );
     const results = [clipsIn, made, output, listOf(steps).filter((step) => !isFields(step))];
     const outputs = results.map((each) => filesIn(each, 'video')).find((files) => files.length > 0) ?? [];
-    const told = [...listOf(errors), ...listOf(failure)].map(fieldsOf);
+    const failures = [...listOf(errors), ...listOf(failure)].map(fieldsOf);
     return {
       state: status ?? state,
       results,
       outputs: outputs.map(asClip),
       failure: {
-        codes: told.flatMap(({ code }) => textOf(code) ?? []),
-        prose: told.flatMap(({ message }) => textOf(message) ?? []),
+        codes: failures.flatMap(({ code }) => textOf(code) ?? []),
+        prose: failures.flatMap(({ message }) => textOf(message) ?? []),
       },
     };
   },

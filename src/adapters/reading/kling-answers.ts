@@ -41,7 +41,7 @@ export const klingAnswers = mediaAnswers({
     return typeof code === 'number' && code > 0 && code < 1_000_000 && typeof message === 'string';
   },
   id: (json) => dataOf(json)['task_id'],
-  job(json) {
+  providerJob(json) {
     const data = dataOf(json);
     const made = data['task_result'];
     const reason = textOf(data['task_status_msg']);

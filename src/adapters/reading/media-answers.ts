@@ -2,9 +2,9 @@ import type { PollResult, UpstreamOutput } from '../../domain/channels/upstream.
 import { plainWord, type ReadError } from '../upstream/classify-outcome.ts';
 import { errorReader, meaningsOf, type WordTable } from './error-words.ts';
 import { filesIn } from './files.ts';
-import { jobId } from './job-id.ts';
-import { resultOf, type FailureReason } from './job-report.ts';
-import { namedState, type JobState, type NamedState } from './job-state.ts';
+import { providerJobId } from './provider-job-id.ts';
+import { resultOf, type FailureReason } from './provider-job-report.ts';
+import { namedState, type ProviderJobState, type NamedState } from './provider-job-state.ts';
 import type { Problem } from './problem.ts';
 
 /**
@@ -15,7 +15,7 @@ export interface MediaAnswers {
   /** The error that a body of any status tells. */
   error: ReadError;
   /** The provider's id of the job, in the answer to a submit. */
-  jobId: (json: unknown) => string | undefined;
+  providerJobId: (json: unknown) => string | undefined;
   /** The state that an answer about a job names. */
   state: (json: unknown) => NamedState['state'];
   /** What an answer about a job says. Null if it has neither a state nor results. */
@@ -23,7 +23,7 @@ export interface MediaAnswers {
 }
 
 /** Where one family has the parts of an answer about a job. */
-export interface JobParts {
+export interface ProviderJobParts {
   /** The value that should be the word of the state. */
   state: unknown;
   progress?: number | undefined;
@@ -42,22 +42,22 @@ export interface AnswerSpec {
   noun: string;
   words: WordTable;
   /** The words of states that mean something else in this family, in lower case. */
-  states?: Readonly<Record<string, JobState>>;
+  states?: Readonly<Record<string, ProviderJobState>>;
   /** Whether an error is certainly from this provider, so that its 5xx means that nothing was bought. */
   isOwnError: (json: unknown) => boolean;
   /** The value that should be the id of a submitted job. */
   id: (json: unknown) => unknown;
-  job: (json: unknown) => JobParts;
+  providerJob: (json: unknown) => ProviderJobParts;
 }
 
 /** The readers of a family, from where it has the parts of its answers. */
-export function mediaAnswers({ noun, words, states = {}, isOwnError, id, job }: AnswerSpec): MediaAnswers {
+export function mediaAnswers({ noun, words, states = {}, isOwnError, id, providerJob }: AnswerSpec): MediaAnswers {
   return {
     error: errorReader(words, isOwnError),
-    jobId: (json) => jobId(id(json)),
-    state: (json) => namedState(job(json).state, states).state,
+    providerJobId: (json) => providerJobId(id(json)),
+    state: (json) => namedState(providerJob(json).state, states).state,
     result(json) {
-      const { state, results, outputs = firstFiles(results), failure, ...parts } = job(json);
+      const { state, results, outputs = firstFiles(results), failure, ...parts } = providerJob(json);
       const named = namedState(state, states);
       return resultOf({ json, noun, named, outputs, results, reason: reasonOf(failure, words), ...parts });
     },
@@ -71,7 +71,7 @@ export const firstFiles = (values: readonly unknown[]): UpstreamOutput[] =>
 /** Why a job failed, by the family's table. */
 export function reasonOf(failure: Problem, words: WordTable): FailureReason {
   const code = failure.codes.map(plainWord).find((word) => word !== '') ?? '';
-  const known = meaningsOf(failure, words);
-  const isPolicy = known.includes('content_policy');
-  return { code, means: isPolicy ? 'policy' : known.includes('invalid') ? 'invalid' : 'failure' };
+  const foundMeanings = meaningsOf(failure, words);
+  const isPolicy = foundMeanings.includes('content_policy');
+  return { code, means: isPolicy ? 'policy' : foundMeanings.includes('invalid') ? 'invalid' : 'failure' };
 }

@@ -32,7 +32,7 @@ const answers = mediaAnswers({
     return typeof type === 'string' && typeof message === 'string';
   },
   id: (json) => taskOf(json)['task_id'],
-  job(json) {
+  providerJob(json) {
     const task = taskOf(json);
     const { code, message } = fieldsOf(task['error']);
     const results = [task['content'], task['video_url'], task['file'], task['output'], task['url']];

@@ -5,7 +5,7 @@ import { asClip } from './clips.ts';
 import { errorReader, meaningsOf, type WordTable } from './error-words.ts';
 import { fieldsOf, isFields, percentOf, textOf, type Fields } from './fields.ts';
 import { filesIn } from './files.ts';
-import { jobId } from './job-id.ts';
+import { providerJobId } from './provider-job-id.ts';
 import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
 
 /**
@@ -57,7 +57,7 @@ const answers = mediaAnswers({
   words: openaiWords,
   isOwnError: (json) => readOpenaiError(json) !== null,
   id: (json) => videoOf(json)['id'],
-  job(json) {
+  providerJob(json) {
     const video = videoOf(json);
     const error = video['error'];
     const results = resultsIn(video);
@@ -75,7 +75,7 @@ const answers = mediaAnswers({
 function videoOf(json: unknown): Fields {
   const root = fieldsOf(json);
   const inner = [root['data'], root['video']].find(
-    (each) => isFields(each) && ('status' in each || jobId(each['id']) !== undefined),
+    (each) => isFields(each) && ('status' in each || providerJobId(each['id']) !== undefined),
   );
   return 'status' in root || inner === undefined ? root : fieldsOf(inner);
 }

@@ -25,7 +25,7 @@ const goodCodes = /^(?:0+|200|20[0-9]|ok|success|succeeded|succeed|none|null)$/i
  */
 export function problemOf(json: unknown): Problem | null {
   const root = fieldsOf(json);
-  const parts = [root['error'], root['errors'], root['detail'], root['base_resp'], root['err']].filter(isTold);
+  const parts = [root['error'], root['errors'], root['detail'], root['base_resp'], root['err']].filter(isErrorPart);
   const problem: Problem = { codes: [], prose: [] };
   for (const part of parts) for (const each of listOf(part).slice(0, partsMax)) gather(each, problem);
   if (parts.length > 0 || isProblem(root)) gather(root, problem, parts.length === 0 ? 1 : 0);
@@ -36,7 +36,7 @@ export function problemOf(json: unknown): Problem | null {
 const partsMax = 10;
 
 /** A part for errors that tells one: not empty, not `false`, and not the code of a success. */
-function isTold(part: unknown): boolean {
+function isErrorPart(part: unknown): boolean {
   if (isEmpty(part) || part === false || part === 0) return false;
   if (!isFields(part)) return true;
   const codes = codesIn(part);
@@ -51,10 +51,12 @@ function isProblem(root: Fields): boolean {
   if (code !== undefined) return !goodCodes.test(code);
   if (flagOf(root['success']) === false || flagOf(root['ok']) === false || textOf(root['type']) === 'error')
     return true;
-  const told = Object.keys(root).filter((key) => !isEmpty(root[key]) && !/^(?:request|trace|log)_?id$/i.test(key));
+  const filledKeys = Object.keys(root).filter(
+    (key) => !isEmpty(root[key]) && !/^(?:request|trace|log)_?id$/i.test(key),
+  );
   return (
-    told.length > 0 &&
-    told.every((key) => key === 'message' || key === 'msg') &&
+    filledKeys.length > 0 &&
+    filledKeys.every((key) => key === 'message' || key === 'msg') &&
     !goodCodes.test(proseIn(root)[0] ?? '')
   );
 }

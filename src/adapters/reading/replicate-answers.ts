@@ -21,7 +21,7 @@ export const replicateAnswers = mediaAnswers({
   words: replicateWords,
   isOwnError: (json) => typeof fieldsOf(json)['detail'] === 'string',
   id: (json) => fieldsOf(json)['id'],
-  job(json) {
+  providerJob(json) {
     const prediction = fieldsOf(json);
     const { error, output } = prediction;
     const prose =

@@ -25,7 +25,7 @@ export const runwayAnswers = mediaAnswers({
   words: runwayWords,
   isOwnError: (json) => typeof fieldsOf(json)['error'] === 'string',
   id: (json) => fieldsOf(json)['id'],
-  job(json) {
+  providerJob(json) {
     const task = fieldsOf(json);
     return {
       state: task['status'],

@@ -33,7 +33,7 @@ export const seedanceAnswers = mediaAnswers({
     return typeof code === 'string' && typeof message === 'string';
   },
   id: (json) => fieldsOf(json)['id'],
-  job(json) {
+  providerJob(json) {
     const task = fieldsOf(json);
     const { code, message } = fieldsOf(task['error']);
     const results = [task['content'], task['video_url'], task['output'], task['result'], task['data']];

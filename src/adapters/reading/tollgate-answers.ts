@@ -24,7 +24,7 @@ const answers = mediaAnswers({
   words: tollgateWords,
   isOwnError: (json) => readOpenaiError(json) !== null,
   id: (json) => taskOf(json)['task_id'],
-  job(json) {
+  providerJob(json) {
     const task = taskOf(json);
     // The other gateway has refunded a failed task, so the next channel may try, unless the content policy refused the request.
     const code = textOf(fieldsOf(task['error'])['code']) ?? textOf(task['error']) ?? '';

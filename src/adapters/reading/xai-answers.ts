@@ -29,7 +29,7 @@ const answers = mediaAnswers({
   words: xaiWords,
   isOwnError: (json) => readOpenaiError(json) !== null,
   id: (json) => fieldsOf(json)['request_id'],
-  job(json) {
+  providerJob(json) {
     const root = fieldsOf(json);
     const video = fieldsOf(root['video']);
     const isWithheld = flagOf(video['respect_moderation']) === false;

@@ -3,7 +3,7 @@ import { readRetryAfter } from '../../platform/retry-after.ts';
 import { isTimeout, type CallOutcome } from './call-upstream.ts';
 import { fieldsIn } from '../chat/event-fields.ts';
 import { ownStatus, statusOfWords } from './own-status.ts';
-import { toldDelay } from './reported-delay.ts';
+import { reportedDelay } from './reported-delay.ts';
 import { reportedRefusal } from './reported-refusal.ts';
 
 /**
@@ -48,7 +48,7 @@ export function readOutcome<T>(
   }
   const own = 'json' in body ? readError(body.json, status) : null;
   const errorClass = errorRows.find(({ when }) => when(status, own))?.is ?? 'unreadable';
-  return toldTrouble(outcome, own, errorClass, now);
+  return reportedTrouble(outcome, own, errorClass, now);
 }
 
 type Answered = Extract<CallOutcome, { kind: 'answered' }>;
@@ -70,7 +70,7 @@ export function unreadable({ status, body }: Answered, shape: string): Verdict<n
 }
 
 /** An error that the provider told, with its words. */
-export function toldTrouble(
+export function reportedTrouble(
   { status, headers, body }: Answered,
   own: string[] | null,
   errorClass: ErrorClass,
@@ -78,8 +78,8 @@ export function toldTrouble(
 ): Verdict<never> {
   const detail = brief(['HTTP', status, ...(own ?? []).map(plainWord).filter(Boolean)].join(' '));
   const mayTellWhen = errorClass === 'rate_limit' || errorClass === 'provider_error';
-  const told = 'json' in body ? toldDelay(body.json) : undefined;
-  const retryAfterSeconds = mayTellWhen ? retryAfter(headers['retry-after'], now, told) : undefined;
+  const delay = 'json' in body ? reportedDelay(body.json) : undefined;
+  const retryAfterSeconds = mayTellWhen ? retryAfter(headers['retry-after'], now, delay) : undefined;
   return {
     kind: 'trouble',
     errorClass,
@@ -205,8 +205,8 @@ export function classifyChat<T extends object>(
   if (trouble.errorClass !== 'rejected') return { kind: 'transient', ...trouble };
   const isTooLong = /\bcontext_length_exceeded\b/.test(trouble.detail);
   if (isTooLong) return { ...chatRefusal('context_length_exceeded'), ...trouble };
-  const told = outcome.kind === 'answered' && 'json' in outcome.body ? reportedRefusal(outcome.body.json) : null;
-  return { ...chatRefusal('invalid_value'), ...trouble, ...(told && { told }) };
+  const reported = outcome.kind === 'answered' && 'json' in outcome.body ? reportedRefusal(outcome.body.json) : null;
+  return { ...chatRefusal('invalid_value'), ...trouble, ...(reported && { reported }) };
 }
 
 /** The error in the JSON of a 2xx, as if it had come with its status; null if there is none. */
@@ -215,8 +215,8 @@ function errorInside(outcome: CallOutcome, readError: ReadError): Exclude<Attemp
   const { json } = outcome.body;
   const words = mayReportError(json) ? readError(json) : null;
   // Without a status or a word that tells one it says no more than an unreadable answer.
-  const isTold = words !== null && (isContentPolicy(words) || ownStatus(json, words) !== undefined);
-  return isTold ? inBandError(json, words) : null;
+  const isReported = words !== null && (isContentPolicy(words) || ownStatus(json, words) !== undefined);
+  return isReported ? inBandError(json, words) : null;
 }
 
 /**
@@ -270,7 +270,7 @@ export const plainWord = (word: string): string => (/^[\w.:-]{1,128}$/.test(word
 const retryAfterSecondsMax = 86_400;
 
 /** The upstream's `Retry-After`, else the delay that its error tells, from 1 s to one day. Undefined without a usable one. */
-function retryAfter(header: string | undefined, now: () => number, told: number | undefined): number | undefined {
-  const seconds = readRetryAfter(header, now()) ?? told;
+function retryAfter(header: string | undefined, now: () => number, delay: number | undefined): number | undefined {
+  const seconds = readRetryAfter(header, now()) ?? delay;
   return seconds === undefined ? undefined : Math.min(Math.max(Math.ceil(seconds), 1), retryAfterSecondsMax);
 }

@@ -5,7 +5,7 @@ import type { ChatReply, UpstreamChat } from '../../domain/chat/chat.ts';
 import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
 import type { RequestBody, UpstreamCall, UpstreamCaller } from './call-upstream.ts';
 import { readChatStream, type EventReader } from '../chat/chat-events.ts';
-import type { Adapter, Operation, Upstream } from '../channel.ts';
+import type { Adapter, ProviderRef, Upstream } from '../channel.ts';
 import { classifyChat, classifySubmit, FailedAnswer, type ReadError } from './classify-outcome.ts';
 import { modelListBy } from './list-models.ts';
 import { withTakenTools, type ToolRules } from '../chat/tool-words.ts';
@@ -32,8 +32,8 @@ export function familyCalls(
   { headers, chatHeaders = () => ({}), toolRules = anyTools, readError }: FamilyWords,
 ) {
   /** Sends one call, by default a GET, with the family's headers. */
-  const call = (upstream: Upstream, given: Omit<UpstreamCall, 'method'> & Partial<Pick<UpstreamCall, 'method'>>) =>
-    caller.call(upstream, { method: 'GET', ...given, headers: { ...headers(upstream), ...given.headers } });
+  const call = (upstream: Upstream, request: Omit<UpstreamCall, 'method'> & Partial<Pick<UpstreamCall, 'method'>>) =>
+    caller.call(upstream, { method: 'GET', ...request, headers: { ...headers(upstream), ...request.headers } });
 
   return {
     call,
@@ -45,10 +45,15 @@ export function familyCalls(
         toBody: (request: UpstreamChat) => RequestBody,
         toReply: (json: unknown, request: UpstreamChat) => ChatReply | 'blocked' | FailedAnswer | null,
       ): Required<Adapter>['chat'] =>
-      async (upstream, asked, options) => {
-        const { request, reply } = withTakenTools(asked, toolRules(asked));
-        const given = { ...options, path: pathOf(request), body: toBody(request), bodyBytesMax: chatJsonBytesMax };
-        const outcome = await call(upstream, { method: 'POST', headers: chatHeaders(request), ...given });
+      async (upstream, chat, options) => {
+        const { request, reply } = withTakenTools(chat, toolRules(chat));
+        const httpRequest = {
+          ...options,
+          path: pathOf(request),
+          body: toBody(request),
+          bodyBytesMax: chatJsonBytesMax,
+        };
+        const outcome = await call(upstream, { method: 'POST', headers: chatHeaders(request), ...httpRequest });
         const attempt = classifyChat(outcome, (json) => reply(whole(toReply(json, request))), readError);
         return attempt.kind === 'ok' ? { ...attempt, value: limitedReply(attempt.value, request.maxTokens) } : attempt;
       },
@@ -78,12 +83,12 @@ const chatStreamBy =
       reply: (json: unknown, request: UpstreamChat) => ChatReply | 'blocked' | FailedAnswer | null;
     },
   ): Required<Adapter>['chatStream'] =>
-  async (upstream, asked, { limits, signal }) => {
-    const { request, reply, delta } = withTakenTools(asked, toolRules(asked));
+  async (upstream, chat, { limits, signal }) => {
+    const { request, reply, delta } = withTakenTools(chat, toolRules(chat));
     const all = { ...headers(upstream), ...chatHeaders(request) };
-    const given = { path: pathOf(request), body: toBody(request), headers: all };
+    const httpRequest = { path: pathOf(request), body: toBody(request), headers: all };
     const bounds = { limits, signal, bodyBytesMax: chatJsonBytesMax, streamBytesMax: chatStreamBytesMax };
-    const outcome = await caller.stream(upstream, { method: 'POST', ...given, ...bounds });
+    const outcome = await caller.stream(upstream, { method: 'POST', ...httpRequest, ...bounds });
     return readChatStream(outcome, {
       events: () => withDeltas(read.events(request), delta),
       reply: (json) => reply(whole(read.reply(json, request))),
@@ -112,13 +117,13 @@ const whole = (reply: ChatReply | 'blocked' | FailedAnswer | null): ChatReply | 
  * A method for submitted jobs. It returns `otherwise` if the saved reference is not of this family, because the channel's family
  * was changed while the job ran.
  */
-export const onJob =
+export const onProviderJob =
   <J extends z.ZodType, A, O>(
     reference: J,
     otherwise: A,
-    work: (upstream: Upstream, job: z.infer<J>, options: O) => Promise<A>,
+    work: (upstream: Upstream, ref: z.infer<J>, options: O) => Promise<A>,
   ) =>
-  (upstream: Upstream, operation: Operation, options: O): Promise<A> => {
-    const job = reference.safeParse(operation);
-    return job.success ? work(upstream, job.data, options) : Promise.resolve(otherwise);
+  (upstream: Upstream, providerRef: ProviderRef, options: O): Promise<A> => {
+    const parsed = reference.safeParse(providerRef);
+    return parsed.success ? work(upstream, parsed.data, options) : Promise.resolve(otherwise);
   };

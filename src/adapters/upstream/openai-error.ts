@@ -45,9 +45,9 @@ export const readOpenaiError: ReadError = (json) => {
  * (https://help.aliyun.com/en/model-studio/error-code). All read on 2026-11-22.
  */
 function vendorWords(message: string, words: string[]): string[] {
-  const said = message.trim();
-  if (/^content exists risk\.?$/i.test(said)) return ['content_policy'];
-  if (/^model not exist\.?$/i.test(said)) return ['model_not_found'];
+  const text = message.trim();
+  if (/^content exists risk\.?$/i.test(text)) return ['content_policy'];
+  if (/^model not exist\.?$/i.test(text)) return ['model_not_found'];
   if (words.some((word) => /FreeTierOnly/i.test(word))) return ['insufficient_quota'];
   return words.flatMap((word) => glmCodes[word] ?? []);
 }

@@ -5,20 +5,20 @@ import { fieldsIn, fieldsInEach, firstFieldsIn, type EventFields } from '../chat
  * `google.rpc.RetryInfo` (https://ai.google.dev/gemini-api/docs/rate-limits), OpenRouter and others as `retry_after`, in the error, beside it or in
  * `metadata`, where the headers of the provider behind it may stand. Read on 2026-11-26.
  */
-export function toldDelay(json: unknown): number | undefined {
+export function reportedDelay(json: unknown): number | undefined {
   const body = fieldsIn(json) ?? firstFieldsIn(json);
   const error = fieldsIn(body?.error);
   const metadata = fieldsIn(error?.metadata);
-  const places = [error, body, metadata, fieldsIn(metadata?.headers)];
+  const sources = [error, body, metadata, fieldsIn(metadata?.headers)];
   const delays = [
     ...fieldsInEach(error?.details).map(({ retryDelay }) => duration(retryDelay)),
-    ...places.flatMap((place) => (place ? delaysIn(place) : [])),
+    ...sources.flatMap((source) => (source ? delaysIn(source) : [])),
   ];
   return delays.find((delay) => delay !== undefined && delay > 0);
 }
 
-const delaysIn = (place: EventFields): (number | undefined)[] =>
-  Object.entries(place).map(([name, value]) => {
+const delaysIn = (source: EventFields): (number | undefined)[] =>
+  Object.entries(source).map(([name, value]) => {
     const word = name.toLowerCase().replaceAll(/[-_]/g, '');
     if (word === 'retryafterms') return thousandth(duration(value));
     return word === 'retryafter' || word === 'retryafterseconds' || word === 'retrydelay' ? duration(value) : undefined;
@@ -28,8 +28,8 @@ const thousandth = (value: number | undefined): number | undefined => (value ===
 
 /** Seconds as a number, as text with or without the unit (`"17s"`, `"3.5s"`), or as a protobuf Duration. */
 function duration(value: unknown): number | undefined {
-  const told = fieldsIn(value)?.seconds ?? value;
-  const match = typeof told === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*s?\s*$/.exec(told)?.[1] : told;
+  const delay = fieldsIn(value)?.seconds ?? value;
+  const match = typeof delay === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*s?\s*$/.exec(delay)?.[1] : delay;
   const seconds = typeof match === 'string' ? Number(match) : match;
   return typeof seconds === 'number' && Number.isFinite(seconds) ? seconds : undefined;
 }

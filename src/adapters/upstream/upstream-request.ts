@@ -60,8 +60,8 @@ interface Address {
 const addresses = new BoundedMap<Address>(1_000);
 
 export function addressOf(text: string): Address | null {
-  const known = addresses.get(text);
-  if (known) return known;
+  const cached = addresses.get(text);
+  if (cached) return cached;
   const url = URL.parse(text);
   if (!url) return null;
   const path = requestPath(url, text);

@@ -66,8 +66,8 @@ const revoke = action({
   answer: RevokedAdminToken,
   refusals: ['not_found'],
   needs: 'database',
-  async run(deps, { id: asked }, actor) {
-    const revoked = await revokeAdminToken(deps, { tokenId: asked, actor });
+  async run(deps, { id: requestedId }, actor) {
+    const revoked = await revokeAdminToken(deps, { tokenId: requestedId, actor });
     const { tokenId, revokedAt, changed } = revoked;
     return {
       document: jsonRow(revoked),

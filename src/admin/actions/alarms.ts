@@ -59,11 +59,11 @@ const silence = action({
   needs: 'database',
   async run(deps, { name, subject, for: seconds, reason }, actor) {
     const begun = await silenceAlarm(deps, { name, subject, seconds, reason, actor });
-    const known = (await listAlarms(deps)).some((alarm) => covers(begun, alarm));
+    const hasFired = (await listAlarms(deps)).some((alarm) => covers(begun, alarm));
     const about = subject === '' ? name : `${name} of ${subject}`;
     return factsReport(`Silenced ${about} until ${time(begun.until) ?? ''}.`, jsonRow(begun), {
       shown: { created_at: time(begun.createdAt), until: time(begun.until) },
-      warnings: known ? [] : [`No alarm ${about} fired in the last week: compare the name with "alarms list".`],
+      warnings: hasFired ? [] : [`No alarm ${about} fired in the last week: compare the name with "alarms list".`],
     });
   },
 });

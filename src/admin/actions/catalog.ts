@@ -29,7 +29,7 @@ const content = readFrom(
   'catalog',
   z
     .union([z.string(), z.array(z.strictObject({ file: z.string().optional(), text: z.string() }))])
-    .transform((given) => (typeof given === 'string' ? [{ text: given }] : given)),
+    .transform((input) => (typeof input === 'string' ? [{ text: input }] : input)),
 ).describe('YAML file with the catalog, or a folder with several');
 
 const check = action({
@@ -96,11 +96,14 @@ const marginDocument = ({ price, cost, margin, ...about }: Margin) => ({
   margin_micro_usd: margin,
 });
 
-const marginLine = (model: string, { request, unit, family, asked, credits, price, cost, margin }: Margin) => ({
+const marginLine = (
+  model: string,
+  { request, unit, family, asked: combination, credits, price, cost, margin }: Margin,
+) => ({
   model,
   request: unit === 'request' ? request : `${request} ${unit}`,
   family,
-  asked: describeCombination(asked),
+  asked: describeCombination(combination),
   credits,
   price_usd: usd(price),
   cost_usd: usd(cost),
@@ -108,8 +111,8 @@ const marginLine = (model: string, { request, unit, family, asked, credits, pric
   margin: `${Math.round((100 * margin) / price)} %`,
 });
 
-const lossLine = (model: string, { unit, family, asked, price, cost }: Margin): string =>
-  `${model} at ${family ?? 'any family'}, ${unit === 'request' ? '' : `${unit}, `}${describeCombination(asked)}: ` +
+const lossLine = (model: string, { unit, family, asked: combination, price, cost }: Margin): string =>
+  `${model} at ${family ?? 'any family'}, ${unit === 'request' ? '' : `${unit}, `}${describeCombination(combination)}: ` +
   `costs ${usd(cost)} USD and is sold for ${usd(price)} USD. Change the price, or say why in loss_ok.`;
 
 const compare = action({

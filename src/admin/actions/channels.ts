@@ -174,8 +174,8 @@ async function changed(
   channelId: string,
   { name, adapter, baseUrl: base_url, groups, priority, weight, listCheck: list_check = true }: Channel,
 ): Promise<Report<z.input<typeof ChannelSettings>>> {
-  const known = (await listModels(db)).flatMap((entry) => entry.private.groups);
-  const idle = groups.filter((group) => !known.includes(group));
+  const modelGroups = (await listModels(db)).flatMap((entry) => entry.private.groups);
+  const idle = groups.filter((group) => !modelGroups.includes(group));
   const about = { channel_id: channelId, name, adapter, base_url, groups, priority, weight, list_check };
   return factsReport(sentence, about, {
     shown: { groups: groups.join(',') },

@@ -25,10 +25,10 @@ const add = action({
   needs: 'database',
   async run(deps, { project: projectId, amount, reference }, actor) {
     const account = await addCredits(deps, { projectId, amount, reference, actor });
-    const said = account.added
+    const sentence = account.added
       ? `Added ${amount} credits to ${projectId}.`
       : `The reference ${reference} was already added. Nothing changed.`;
-    return factsReport(said, toDocument(account));
+    return factsReport(sentence, toDocument(account));
   },
 });
 
@@ -45,18 +45,31 @@ const adjust = action({
   refusals: ['not_found', 'action_refused'],
   needs: 'database',
   async run(deps, { task: requestId, reason, amount = null }, actor) {
-    const { projectId, given, charged, givenInAll, balance } = await adjustCredits(deps, {
+    const {
+      projectId,
+      returned,
+      charged,
+      givenInAll: returnedInAll,
+      balance,
+    } = await adjustCredits(deps, {
       requestId,
       amount,
       reason,
       actor,
     });
-    const said =
-      given > 0
-        ? `Gave ${given} credits back to ${projectId}.`
+    const sentence =
+      returned > 0
+        ? `Gave ${returned} credits back to ${projectId}.`
         : `Credits were already given back for this reason. Nothing changed.`;
-    const about = { task_id: requestId, project_id: projectId, given, charged, given_in_all: givenInAll, balance };
-    return factsReport(said, about);
+    const about = {
+      task_id: requestId,
+      project_id: projectId,
+      given: returned,
+      charged,
+      given_in_all: returnedInAll,
+      balance,
+    };
+    return factsReport(sentence, about);
   },
 });
 

@@ -183,12 +183,12 @@ async function oddities(
   models: string[] | null = null,
   expires: Date | null = null,
 ): Promise<string[]> {
-  const known = models ? await listModels(db) : [];
-  const unknown = models?.filter((model) => !known.some((entry) => isAllowed([model], entry))) ?? [];
+  const entries = models ? await listModels(db) : [];
+  const unknown = models?.filter((model) => !entries.some((entry) => isAllowed([model], entry))) ?? [];
   return [
     ...(unknown.length > 0
       ? [
-          `The catalog has no ${unknown.join(', ')}; it has ${known.length > 0 ? known.map(({ model }) => model.id).join(', ') : 'no models yet'}.`,
+          `The catalog has no ${unknown.join(', ')}; it has ${entries.length > 0 ? entries.map(({ model }) => model.id).join(', ') : 'no models yet'}.`,
         ]
       : []),
     ...(expires && expires.getTime() <= Date.now() ? ['The key has already expired.'] : []),
@@ -217,8 +217,8 @@ const revoke = action({
   answer: RevokedKey,
   refusals: ['not_found'],
   needs: 'database',
-  async run(deps, { id: asked }, actor) {
-    const revoked = await revokeKey(deps, { keyId: asked, actor });
+  async run(deps, { id: requestedId }, actor) {
+    const revoked = await revokeKey(deps, { keyId: requestedId, actor });
     const { keyId, revokedAt, changed } = revoked;
     const at = time(revokedAt) ?? '';
     return {

@@ -70,8 +70,8 @@ const setEnabled = (enabled: boolean, summary: string) =>
     answer: SwitchedProject,
     refusals: ['not_found'],
     needs: 'database',
-    async run(deps, { id: asked }, actor) {
-      const { projectId, changed } = await setProjectEnabled(deps, { projectId: asked, enabled, actor });
+    async run(deps, { id: requestedId }, actor) {
+      const { projectId, changed } = await setProjectEnabled(deps, { projectId: requestedId, enabled, actor });
       const status: ProjectStatus = enabled ? 'active' : 'disabled';
       return {
         document: { project_id: projectId, status, changed },

@@ -22,7 +22,7 @@ export const timeline = action({
   refusals: ['not_found'],
   needs: 'database',
   async run(deps, { id: taskId }) {
-    const task = await knownTask(deps.db, taskId);
+    const task = await existingTask(deps.db, taskId);
     const firstPage = { limit: rowsMax, after: null };
     const [attempts, traceId, resolution, deliveries, ledger] = await Promise.all([
       listAttemptDetails(deps.db, taskId),
@@ -78,7 +78,7 @@ export async function traceIdOf(db: Database, taskId: string): Promise<string | 
   return (await findTraceParent(db, taskId))?.split('-')[1] ?? null;
 }
 
-export async function knownTask(db: Database, id: string): Promise<TaskView> {
+export async function existingTask(db: Database, id: string): Promise<TaskView> {
   const task = await findTask(db, id);
   if (!task) throw new UnknownToOperator(`There is no task ${id}.`);
   return task;

@@ -18,7 +18,7 @@ import { moment, shortText, text, unixSecondsOf } from '../input.ts';
 import { pageInput } from '../page-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
-import { callTable, knownTask, taskRow, timeline, traceIdOf } from './task-timeline.ts';
+import { callTable, existingTask, taskRow, timeline, traceIdOf } from './task-timeline.ts';
 
 /** `tollgate tasks …`: image and video tasks and their outcomes. */
 export const tasks = group('image and video tasks', () => ({
@@ -87,7 +87,7 @@ const show = action({
   refusals: ['not_found'],
   needs: 'secrets',
   async run(deps, { id: taskId }, actor) {
-    const task = await knownTask(deps.db, taskId);
+    const task = await existingTask(deps.db, taskId);
     // Reading a prompt is recorded in the audit log, as a change is.
     await recordAudit(deps.db, { actor, action: 'tasks.show', subject: taskId, before: null, after: null });
     const attempts = await listAttemptDetails(deps.db, taskId);
@@ -169,7 +169,7 @@ const adopt = action({
   needs: 'worker',
   async run(deps, { id: taskId, result, charge }, actor) {
     const { changed, charged, chargedInAll, task } = await adoptResult(deps, { taskId, result, charge, actor });
-    const said = changed
+    const sentence = changed
       ? `The result is the output of ${taskId}. ${charged} credits were charged.`
       : `${taskId} already has an adopted result. Nothing changed.`;
     return {
@@ -180,7 +180,7 @@ const adopt = action({
         charged_in_all: chargedInAll,
         output: presentTask(deps, task).output,
       },
-      text: said,
+      text: sentence,
     };
   },
 });
@@ -192,13 +192,15 @@ const cancel = action({
   answer: CanceledTask,
   refusals: ['not_found'],
   needs: 'upstreams',
-  async run(deps, { id: asked }, actor) {
-    const canceled = await forceCancelTask(deps, { taskId: asked, actor });
-    const { taskId, status, ended, refunded, workflowTold } = canceled;
+  async run(deps, { id: requestedId }, actor) {
+    const canceled = await forceCancelTask(deps, { taskId: requestedId, actor });
+    const { taskId, status, ended, refunded, workflowTold: workflowNotified } = canceled;
     const sentences = ended
       ? [
           `Ended ${taskId} (${status}) and refunded ${refunded} credits.`,
-          workflowTold ? 'Its workflow was notified.' : 'Its workflow could not be notified; it ends at its next step.',
+          workflowNotified
+            ? 'Its workflow was notified.'
+            : 'Its workflow could not be notified; it ends at its next step.',
         ]
       : [`${taskId} has already ended (${status}). Nothing changed.`];
     return { document: jsonRow(canceled), text: sentences.join('\n') };
@@ -213,7 +215,7 @@ const redeliver = action({
   refusals: ['not_found', 'task_content_erased', 'task_without_callback', 'task_not_ended'],
   needs: 'upstreams',
   async run(deps, { id: taskId }, actor) {
-    const { callback } = await redeliverCallback(deps, await knownTask(deps.db, taskId), anyRedeliveries, actor);
+    const { callback } = await redeliverCallback(deps, await existingTask(deps.db, taskId), anyRedeliveries, actor);
     return {
       document: { task_id: taskId, callback: callback && jsonRow(callback) },
       text: `The callback of ${taskId} is being sent again (${callback?.state ?? 'pending'}).`,

@@ -59,7 +59,7 @@ export async function saveDeliveryBody(database: Database, deliveryId: string, b
 /** Ends a claimed try; false if another holder had taken the lease over. */
 export const endDeliveryTry = (
   database: Database,
-  given: {
+  input: {
     deliveryId: string;
     token: string;
     state: DeliveryState;
@@ -69,20 +69,20 @@ export const endDeliveryTry = (
     claimedAt: number;
   },
 ): Promise<boolean> => {
-  const { deliveryId, token, state, delaySeconds, status, errorClass, claimedAt } = given;
+  const { deliveryId, token, state, delaySeconds, status, errorClass, claimedAt } = input;
   return database.value('end_delivery_try', [deliveryId, token, state, delaySeconds, status, errorClass, claimedAt]);
 };
 
 /** Gives a claim back without a try. The callback is due again after the delay. */
 export async function postponeDelivery(
   database: Database,
-  given: { deliveryId: string; token: string; delaySeconds: number },
+  input: { deliveryId: string; token: string; delaySeconds: number },
 ): Promise<void> {
   await database.query(
     'postpone-delivery',
     `update delivery set lease_until = null, lease_token = null, next_attempt_at = clock_timestamp() + make_interval(secs => $3)
      where id = $1 and lease_token = $2 and state = 'pending'`,
-    [given.deliveryId, given.token, given.delaySeconds],
+    [input.deliveryId, input.token, input.delaySeconds],
   );
 }
 
@@ -101,7 +101,7 @@ export interface OverdueDelivery {
  */
 export async function claimOverdueDeliveries(
   database: Database,
-  given: { lateSeconds: number; wakeUpSeconds: number; limit: number; except: readonly string[]; adoptedOnly: boolean },
+  input: { lateSeconds: number; wakeUpSeconds: number; limit: number; except: readonly string[]; adoptedOnly: boolean },
 ): Promise<OverdueDelivery[]> {
   return database.query<OverdueDelivery>(
     'claim-overdue-deliveries',
@@ -117,7 +117,7 @@ export async function claimOverdueDeliveries(
      update delivery d set woken_at = clock_timestamp() from overdue o where d.id = o.id
      returning d.id as delivery_id, coalesce(d.workflow_id, d.task_id) as workflow_id, d.adopted_at is not null as adopted,
        (select trace_parent from task where task.id = d.task_id)`,
-    [given.lateSeconds, given.wakeUpSeconds, given.limit, given.except, given.adoptedOnly],
+    [input.lateSeconds, input.wakeUpSeconds, input.limit, input.except, input.adoptedOnly],
   );
 }
 

@@ -53,8 +53,8 @@ export async function listAllDeliveries(
   { limit, after }: PageRequest,
 ): Promise<Page<ListedDelivery & { taskId: string; projectId: string }>> {
   const before = after === null ? newestPosition : readTimePosition(after);
-  const asked = deliveryStates.filter((one) => state === undefined || one === state);
-  const values: unknown[] = [asked, before.microseconds, before.id, limit + 1];
+  const states = deliveryStates.filter((one) => state === undefined || one === state);
+  const values: unknown[] = [states, before.microseconds, before.id, limit + 1];
   const ofProject = projectId === undefined ? '' : `and project_id = $${values.push(projectId)}`;
   const ofTask = taskId === undefined ? null : `$${values.push(taskId)}`;
   const inOrder = `(created_at, id) < (${timeOfPosition('$2')}, $3::text) ${ofProject} order by created_at desc, id desc limit $4`;

@@ -71,7 +71,7 @@ export interface ChannelRecord {
 /** Adds a channel, whose credential is sealed; false if its name is taken. */
 export const insertChannel = (
   database: Database,
-  { channelId, actor, ...given }: ChannelRecord & { channelId: string; actor: string },
+  { channelId, actor, ...record }: ChannelRecord & { channelId: string; actor: string },
 ): Promise<boolean> =>
   database.transaction('begin', async (query, inside) => {
     const rows = await query(
@@ -79,12 +79,12 @@ export const insertChannel = (
       `insert into channel (id, name, adapter, base_url, credential, groups, priority, weight, list_check)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (name) do nothing returning id`,
       [
-        ...[channelId, given.name, given.adapter, given.baseUrl, given.credential, given.groups],
-        ...[given.priority, given.weight, given.listCheck ?? true],
+        ...[channelId, record.name, record.adapter, record.baseUrl, record.credential, record.groups],
+        ...[record.priority, record.weight, record.listCheck ?? true],
       ],
     );
     if (rows.length === 0) return false;
-    const { credential: _sealed, ...after } = given;
+    const { credential: _sealed, ...after } = record;
     await recordAudit(inside, { actor, action: 'channels.add', subject: channelId, before: null, after });
     return true;
   });
@@ -130,23 +130,27 @@ export const updateChannel = (
     if (!row) return 'unknown';
     const { id: channelId } = row;
     const before = recordOf(row);
-    const { credential, ...given } = changes;
-    if (given.name !== undefined && given.name !== before.name && (await em.findOne(Channel, { name: given.name })))
+    const { credential, ...settings } = changes;
+    if (
+      settings.name !== undefined &&
+      settings.name !== before.name &&
+      (await em.findOne(Channel, { name: settings.name }))
+    )
       return 'name_taken';
-    const isOtherAdapter = given.adapter !== undefined && given.adapter !== before.adapter;
+    const isOtherAdapter = settings.adapter !== undefined && settings.adapter !== before.adapter;
     if (isOtherAdapter && (await inside.returnsRow('running-call-of-channel', runningCall, [channelId]))) return 'busy';
     const sealed = credential === undefined ? {} : { credential: seal(credential, channelId) };
-    em.assign(row, { ...given, ...sealed, updatedAt: new Date() });
+    em.assign(row, { ...settings, ...sealed, updatedAt: new Date() });
     await em.flush();
     if (forgetHealth) await em.nativeDelete(ChannelHealth, { channelId });
-    if (forgetHealth || given.listCheck === false) {
+    if (forgetHealth || settings.listCheck === false) {
       await inside.query('forget-mapping-states', 'delete from channel_mapping_state where channel_id = $1', [
         channelId,
       ]);
       await em.nativeUpdate(ChannelHealth, { channelId, alarm: 'unlisted' }, { alarm: null, alarmAt: null });
     }
     const after = recordOf(row);
-    const changed = changesOf(given, before, after);
+    const changed = changesOf(settings, before, after);
     await recordAudit(inside, {
       ...{ actor, action: 'channels.set', subject: channelId },
       before: { ...changed.before, ...(credential !== undefined && { credential: 'the earlier one' }) },

@@ -130,7 +130,7 @@ export class ChatLedger {
    * `hold_expired` (`expire_chats.sql`).
    */
   refundChat(reason: RefundReason, facts: RefundFacts): Promise<{ ended: boolean; charged: number }> {
-    return this.end({ ...nothingKnown, ...facts, settle: null, reason });
+    return this.end({ ...noFacts, ...facts, settle: null, reason });
   }
 
   /**
@@ -158,7 +158,7 @@ export class ChatLedger {
 }
 
 /** A refund names only what is known of its chat. */
-const nothingKnown = {
+const noFacts = {
   channelId: null,
   inputTokens: null,
   outputTokens: null,
@@ -169,7 +169,7 @@ const nothingKnown = {
 } as const;
 
 /** What a batch asks of one account or key. */
-interface Asked {
+interface BatchDemand {
   /** Its place in the batch, from 1 as in SQL. */
   at: number;
   credits: number;
@@ -179,21 +179,21 @@ interface Asked {
   rated: number;
 }
 
-function ask(all: Map<string, Asked>, id: string, credits: number): Asked {
-  const asked = all.get(id) ?? { at: all.size + 1, credits: 0, chats: 0, rpm: null, rated: 0 };
-  all.set(id, asked);
-  asked.credits += credits;
-  asked.chats += 1;
-  return asked;
+function ask(all: Map<string, BatchDemand>, id: string, credits: number): BatchDemand {
+  const demand = all.get(id) ?? { at: all.size + 1, credits: 0, chats: 0, rpm: null, rated: 0 };
+  all.set(id, demand);
+  demand.credits += credits;
+  demand.chats += 1;
+  return demand;
 }
 
 async function admitChats(
   database: Database,
   members: ChatAdmissionRequest[],
-  { sender, batch, again, places }: RateBatch,
+  { sender, batch, again, positions }: RateBatch,
 ): Promise<ChatAdmission[]> {
-  const accounts = new Map<string, Asked>();
-  const keys = new Map<string, Asked>();
+  const accounts = new Map<string, BatchDemand>();
+  const keys = new Map<string, BatchDemand>();
   const accountOf: number[] = [];
   const keyOf: number[] = [];
   for (const [index, { projectId, keyId, credits, rpm }] of members.entries()) {
@@ -201,9 +201,9 @@ async function admitChats(
     const key = ask(keys, keyId, credits);
     keyOf.push(key.at);
     key.rpm ??= rpm;
-    key.rated = Math.max(key.rated, places[index] ?? 0);
+    key.rated = Math.max(key.rated, positions[index] ?? 0);
   }
-  const askedOf = [...keys.values()];
+  const keyDemands = [...keys.values()];
   const column = <T>(value: (member: ChatAdmissionRequest) => T): T[] => members.map(value);
   const rows = await database.call<{
     verdict: string;
@@ -214,13 +214,13 @@ async function admitChats(
     [...accounts.keys()],
     [...accounts.values()].map(({ credits }) => credits),
     [...keys.keys()],
-    askedOf.map(({ credits }) => credits),
-    askedOf.map(({ chats }) => chats),
-    askedOf.map(({ rpm }) => rpm),
-    askedOf.map(({ rpm, rated }) => (rpm === null ? null : rated)),
+    keyDemands.map(({ credits }) => credits),
+    keyDemands.map(({ chats }) => chats),
+    keyDemands.map(({ rpm }) => rpm),
+    keyDemands.map(({ rpm, rated }) => (rpm === null ? null : rated)),
     accountOf,
     keyOf,
-    places,
+    positions,
     column(({ requestId }) => requestId),
     column(({ modelId }) => modelId),
     column(({ credits }) => credits),

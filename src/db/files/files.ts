@@ -33,16 +33,16 @@ export interface FileDraft {
  */
 export async function draftFiles(
   database: Database,
-  given: Pick<FileRow, 'projectId' | 'taskId' | 'purpose'> & { drafts: readonly FileDraft[]; keptSeconds: number },
+  input: Pick<FileRow, 'projectId' | 'taskId' | 'purpose'> & { drafts: readonly FileDraft[]; keptSeconds: number },
 ): Promise<void> {
-  if (given.drafts.length === 0) return;
+  if (input.drafts.length === 0) return;
   await database.query(
     'draft-files',
     `insert into file (id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, expires_at)
      select draft.id, $2, $3, $4, draft.storage_key, 'application/octet-stream', 0, '',
             date_trunc('second', clock_timestamp()) + make_interval(secs => $5)
      from jsonb_to_recordset($1) as draft (id text, storage_key text)`,
-    [toMembers(given.drafts), given.projectId, given.taskId, given.purpose, given.keptSeconds],
+    [toMembers(input.drafts), input.projectId, input.taskId, input.purpose, input.keptSeconds],
   );
 }
 

@@ -98,10 +98,10 @@ export class Ledger {
 
   constructor(database: Database, options: LedgerOptions) {
     const { inFlightPerProjectMax = IN_FLIGHT_PER_PROJECT_MAX, hasEnded, ...group } = options;
-    const told = async <Told extends Finish | null>(
+    const announceEnds = async <Result extends Finish | null>(
       ends: readonly TaskEnd[],
-      finishing: Promise<Told[]>,
-    ): Promise<Told[]> => {
+      finishing: Promise<Result[]>,
+    ): Promise<Result[]> => {
       const finishes = await finishing;
       finishes.forEach((finish, index) => {
         const end = ends[index];
@@ -112,10 +112,13 @@ export class Ledger {
     this.#creates = new GroupCommit({ ...group, run: (tasks) => createTasks(database, tasks) });
     this.#reserves = new GroupCommit({
       ...group,
-      run: (asked) => reserveTasks(database, asked, inFlightPerProjectMax),
+      run: (requests) => reserveTasks(database, requests, inFlightPerProjectMax),
     });
-    this.#finishes = new GroupCommit({ ...group, run: (ends) => told(ends, finishTasks(database, ends)) });
-    this.#attemptFinishes = new GroupCommit({ ...group, run: (ends) => told(ends, finishAttempts(database, ends)) });
+    this.#finishes = new GroupCommit({ ...group, run: (ends) => announceEnds(ends, finishTasks(database, ends)) });
+    this.#attemptFinishes = new GroupCommit({
+      ...group,
+      run: (ends) => announceEnds(ends, finishAttempts(database, ends)),
+    });
   }
 
   /** Writes the task and its idempotency row, or nothing (rules "Media tasks", point 1). */
@@ -168,12 +171,12 @@ async function createTasks(database: Database, tasks: NewTask[]): Promise<Create
 
 async function reserveTasks(
   database: Database,
-  asked: { taskId: string; byWorkflow: boolean }[],
+  requests: { taskId: string; byWorkflow: boolean }[],
   inFlightPerProjectMax: number,
 ): Promise<Admission[]> {
   // The workflow and the route may ask for the same task in one batch; each task is decided once.
-  const ids = [...new Set(asked.map(({ taskId }) => taskId))];
-  const byWorkflow = asked.some((member) => member.byWorkflow);
+  const ids = [...new Set(requests.map(({ taskId }) => taskId))];
+  const byWorkflow = requests.some((member) => member.byWorkflow);
   const rows = await database.query<Admission>(
     'reserve-tasks',
     `select r.*, case when $2 and r.admitted and r.status in ('queued', 'processing')
@@ -182,7 +185,7 @@ async function reserveTasks(
     [ids, byWorkflow, inFlightPerProjectMax],
   );
   const found = new Map(rows.map((row) => [row.taskId, row]));
-  return asked.map(({ taskId }) => found.get(taskId) ?? { taskId, ...unknownTask });
+  return requests.map(({ taskId }) => found.get(taskId) ?? { taskId, ...unknownTask });
 }
 
 const unknownTask = {

@@ -29,9 +29,9 @@ export async function listOpenDays(database: Database): Promise<string[]> {
  */
 export async function rebuildDay(
   database: Database,
-  given: { day: string; creditValueMicroUsd: number; lagSeconds: number; freezeAfterDays: number },
+  input: { day: string; creditValueMicroUsd: number; lagSeconds: number; freezeAfterDays: number },
 ): Promise<RebuiltMonth> {
-  const { day, creditValueMicroUsd, lagSeconds, freezeAfterDays } = given;
+  const { day, creditValueMicroUsd, lagSeconds, freezeAfterDays } = input;
   const values = [day, creditValueMicroUsd, lagSeconds, freezeAfterDays];
   const state = await longValue<RebuiltMonth['state']>(database, 'rebuild_summary', values);
   return { month: monthOf(day), state };

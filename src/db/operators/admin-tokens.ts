@@ -36,14 +36,14 @@ export interface NewAdminToken {
   expiresAt: Date | null;
 }
 
-export async function insertAdminToken(inside: Statements, given: NewAdminToken): Promise<void> {
+export async function insertAdminToken(inside: Statements, token: NewAdminToken): Promise<void> {
   await inside.query(
     'add-admin-token',
     `insert into admin_token (id, name, role, digest, pepper_id, prefix, last4, created_by, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [
-      ...[given.tokenId, given.name, given.role, given.digest, given.pepperId, given.prefix, given.last4],
-      ...[given.createdBy, given.expiresAt],
+      ...[token.tokenId, token.name, token.role, token.digest, token.pepperId, token.prefix, token.last4],
+      ...[token.createdBy, token.expiresAt],
     ],
   );
 }

@@ -25,13 +25,13 @@ export function createAlarmRecorder(database: Database): AlarmRecorder {
   };
   const add = (alarm: FiredAlarm): void => {
     const key = JSON.stringify([alarm.name, alarm.subject]);
-    const known = waiting.get(key);
-    if (!known && waiting.size >= waitingMax) return;
+    const existing = waiting.get(key);
+    if (!existing && waiting.size >= waitingMax) return;
     waiting.set(key, {
       ...alarm,
-      count: alarm.count + (known?.count ?? 0),
-      firstAt: Math.min(alarm.firstAt, known?.firstAt ?? Infinity),
-      lastAt: Math.max(alarm.lastAt, known?.lastAt ?? 0),
+      count: alarm.count + (existing?.count ?? 0),
+      firstAt: Math.min(alarm.firstAt, existing?.firstAt ?? Infinity),
+      lastAt: Math.max(alarm.lastAt, existing?.lastAt ?? 0),
     });
   };
   const flush = async (): Promise<void> => {

@@ -53,13 +53,13 @@ export const listSilences = (database: Statements): Promise<Silence[]> =>
 /** Begins a silence of `seconds`. */
 export async function insertSilence(
   inside: Statements,
-  given: Pick<Silence, 'silenceId' | 'name' | 'subject' | 'reason' | 'createdBy'> & { seconds: number },
+  input: Pick<Silence, 'silenceId' | 'name' | 'subject' | 'reason' | 'createdBy'> & { seconds: number },
 ): Promise<Silence> {
   const silence = await inside.first<Silence>(
     'add-silence',
     `insert into alarm_silence (id, name, subject, reason, created_by, until)
      values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(secs => $6)) returning ${silenceColumns}`,
-    [given.silenceId, given.name, given.subject, given.reason, given.createdBy, given.seconds],
+    [input.silenceId, input.name, input.subject, input.reason, input.createdBy, input.seconds],
   );
   if (!silence) throw new Error('a silence was not written');
   return silence;

@@ -30,8 +30,12 @@ export async function recordAudit(
 const jsonOf = (facts: object | null): string | null => facts && JSON.stringify(toColumns(facts));
 
 /** The given settings of a change, with their values before and after it. */
-export function changesOf<T extends object>(given: Partial<T>, before: T, after: T): { before: object; after: object } {
-  const names = Object.keys(given) as (keyof T)[];
+export function changesOf<T extends object>(
+  changes: Partial<T>,
+  before: T,
+  after: T,
+): { before: object; after: object } {
+  const names = Object.keys(changes) as (keyof T)[];
   const of = (state: T): object => Object.fromEntries(names.map((name) => [name, state[name]]));
   return { before: of(before), after: of(after) };
 }

@@ -19,12 +19,12 @@ export interface OperatorRow extends OidcIdentity {
 export type NewOperator = Pick<OperatorRow, 'operatorId' | 'issuer' | 'subject' | 'name' | 'role' | 'createdBy'>;
 
 /** Enters a person; false if the pair of issuer and subject is entered already. */
-export const insertOperator = (inside: Statements, given: NewOperator): Promise<boolean> =>
+export const insertOperator = (inside: Statements, operator: NewOperator): Promise<boolean> =>
   inside.returnsRow(
     'add-operator',
     `insert into admin_operator (id, issuer, subject, name, role, created_by) values ($1, $2, $3, $4, $5, $6)
      on conflict (issuer, subject) do nothing returning id`,
-    [given.operatorId, given.issuer, given.subject, given.name, given.role, given.createdBy],
+    [operator.operatorId, operator.issuer, operator.subject, operator.name, operator.role, operator.createdBy],
   );
 
 /** What the person may do who signs in by OIDC with this pair; null if no owner entered the pair. */

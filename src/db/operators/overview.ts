@@ -110,14 +110,14 @@ export interface Backlog {
   /** Callbacks that are more than five minutes late, at most 1,000. */
   lateCallbacks: number;
   /** The jobs whose last run failed or was lost, with the time of its end. */
-  failedJobs: { name: string; state: string; endedAt: number | null }[];
+  failedScheduledJobs: { name: string; state: string; endedAt: number | null }[];
   /** Whether a worker has just said that Temporal is away. */
   isTemporalAway: boolean;
 }
 
 /** What waits for an operator. Each part reads an index that holds only what waits. */
-export async function readBacklog(database: Database, jobNames: readonly string[]): Promise<Backlog> {
-  const [counts] = await database.query<Omit<Backlog, 'failedJobs'>>(
+export async function readBacklog(database: Database, scheduledJobNames: readonly string[]): Promise<Backlog> {
+  const [counts] = await database.query<Omit<Backlog, 'failedScheduledJobs'>>(
     'overview-backlog',
     `select
        (select count(*) from (select from task t where t.outcome_unknown
@@ -127,15 +127,15 @@ export async function readBacklog(database: Database, jobNames: readonly string[
        exists (select from alarm where name = $1 and last_at > clock_timestamp() - make_interval(secs => $2)) as is_temporal_away`,
     [temporalAway.name, temporalAway.currentSeconds],
   );
-  const failedJobs = await database.query<Backlog['failedJobs'][number]>(
+  const failedScheduledJobs = await database.query<Backlog['failedScheduledJobs'][number]>(
     'overview-jobs',
     `select j.name, latest.state, ${unixSeconds('latest.ended_at')} as ended_at
      from unnest($1::text[]) as j (name) cross join lateral (
        select r.state, r.ended_at from job_run r where r.name = j.name and r.ended_at is not null
        order by r.requested_at desc limit 1) latest
      where latest.state in ('failed', 'lost')`,
-    [jobNames],
+    [scheduledJobNames],
   );
   const { unknownOutcomes = 0, lateCallbacks = 0, isTemporalAway = false } = counts ?? {};
-  return { unknownOutcomes, lateCallbacks, failedJobs, isTemporalAway };
+  return { unknownOutcomes, lateCallbacks, failedScheduledJobs, isTemporalAway };
 }

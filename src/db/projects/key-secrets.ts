@@ -24,7 +24,7 @@ export interface AddedSecret {
  */
 export async function addKeySecret(
   query: Query,
-  given: {
+  input: {
     keyId: string;
     secret: NewKeySecret;
     overlapSeconds: number;
@@ -32,7 +32,7 @@ export async function addKeySecret(
     forPlayground?: boolean;
   },
 ): Promise<AddedSecret | 'unknown' | 'revoked' | 'playground' | 'too_often'> {
-  const { keyId, secret, overlapSeconds, perDayMax = Infinity, forPlayground = false } = given;
+  const { keyId, secret, overlapSeconds, perDayMax = Infinity, forPlayground = false } = input;
   const [key] = await query<{ projectId: string; revoked: boolean; ofPlayground: boolean; previousUntil: number }>(
     'operator-lock-key',
     `select project_id, revoked_at is not null as revoked, ${isOfPlayground} as of_playground,

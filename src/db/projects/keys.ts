@@ -105,15 +105,15 @@ export type NewKey = Partial<KeyLimits> &
 /** Adds a key with its secret; false if there is no such project. */
 export const insertKey = (
   database: Database,
-  { keyId, secret, actor, ...given }: NewKey & { secret: NewKeySecret; actor: string },
+  { keyId, secret, actor, ...changes }: NewKey & { secret: NewKeySecret; actor: string },
 ): Promise<boolean> =>
   database.transaction('begin', async (_query, inside) => {
     const em = await inside.entities();
-    if ((await em.count(Project, { id: given.projectId })) === 0) return false;
-    em.create(ApiKey, { id: keyId, ...given });
+    if ((await em.count(Project, { id: changes.projectId })) === 0) return false;
+    em.create(ApiKey, { id: keyId, ...changes });
     await em.flush();
     em.create(ApiKeySecret, { keyId, ...secret });
-    await recordAudit(inside, { actor, action: 'keys.create', subject: keyId, before: null, after: given });
+    await recordAudit(inside, { actor, action: 'keys.create', subject: keyId, before: null, after: changes });
     return true;
   });
 
@@ -149,7 +149,7 @@ const lockAccountOf = (inside: Transaction, keyId: string): Promise<unknown> =>
     keyId,
   ]);
 
-/** Changes the given settings of a key under its lock. Spent and reserved credits do not change. */
+/** Changes the changes settings of a key under its lock. Spent and reserved credits do not change. */
 export const updateKeyLimits = (
   database: Database,
   { keyId, changes, actor }: { keyId: string; changes: Partial<KeyLimits>; actor: string },

@@ -33,8 +33,8 @@ export async function takePlaygroundKey(
     [projectId, principalId, budgetDaily, expiresAt, playgroundScopes],
   );
   if (renewed) {
-    const { keyId: known, ...before } = renewed;
-    return { keyId: known, before };
+    const { keyId: existingKeyId, ...before } = renewed;
+    return { keyId: existingKeyId, before };
   }
   const { keyId, name, rpm, inFlightMax } = newKey;
   const added = await inside.first<{ keyId: string }>(

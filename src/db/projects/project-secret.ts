@@ -30,7 +30,7 @@ export async function readProjectSecret(database: Database, projectId: string): 
  */
 export async function replaceProjectSecret(
   inside: Statements,
-  given: { projectId: string; sealed: string; overlapSeconds: number; force: boolean },
+  input: { projectId: string; sealed: string; overlapSeconds: number; force: boolean },
 ): Promise<{ previousUntilBefore: number | null; previousUntil: number } | null> {
   return inside.first(
     'operator-replace-secret',
@@ -40,6 +40,6 @@ export async function replaceProjectSecret(
        or coalesce(callback_secret_previous_until <= clock_timestamp(), true))
      returning ${unixSeconds('old.callback_secret_previous_until')} as previous_until_before,
        ${unixSeconds('new.callback_secret_previous_until')} as previous_until`,
-    [given.projectId, given.sealed, given.overlapSeconds, given.force],
+    [input.projectId, input.sealed, input.overlapSeconds, input.force],
   );
 }

@@ -6,7 +6,7 @@ export interface RateBatch {
   batch: number;
   again: boolean;
   /** The place of each request among the counted requests of its key, from 1; null if it is not counted. */
-  places: (number | null)[];
+  positions: (number | null)[];
 }
 
 /**
@@ -17,7 +17,7 @@ export class RateBatches<Request extends object> {
   readonly #keyOf: (request: Request) => string | null;
   readonly #sender = randomInt(2 ** 47);
   #batch = 0;
-  #places = new Map<Request, number | null>();
+  #positions = new Map<Request, number | null>();
 
   /** @param keyOf the key whose rate the request counts against; null if it is not counted */
   constructor(keyOf: (request: Request) => string | null) {
@@ -26,19 +26,19 @@ export class RateBatches<Request extends object> {
 
   of(requests: readonly Request[], again: boolean): RateBatch {
     if (!again) this.#begin(requests);
-    const places = requests.map((request) => this.#places.get(request) ?? null);
-    return { sender: this.#sender, batch: this.#batch, again, places };
+    const positions = requests.map((request) => this.#positions.get(request) ?? null);
+    return { sender: this.#sender, batch: this.#batch, again, positions };
   }
 
   #begin(requests: readonly Request[]): void {
     this.#batch += 1;
-    this.#places = new Map();
+    this.#positions = new Map();
     const counted = new Map<string, number>();
     for (const request of requests) {
       const key = this.#keyOf(request);
-      const place = key === null ? null : (counted.get(key) ?? 0) + 1;
-      if (key !== null && place !== null) counted.set(key, place);
-      this.#places.set(request, place);
+      const position = key === null ? null : (counted.get(key) ?? 0) + 1;
+      if (key !== null && position !== null) counted.set(key, position);
+      this.#positions.set(request, position);
     }
   }
 }

@@ -47,9 +47,9 @@ export class RateLimiter {
 async function hitRates(
   database: Database,
   hits: Hit[],
-  { places, sender, batch, again }: RateBatch,
+  { positions, sender, batch, again }: RateBatch,
 ): Promise<RateVerdict[]> {
-  const values = [hits.map(({ keyId }) => keyId), hits.map(({ rpm }) => rpm), places, sender, batch, again];
+  const values = [hits.map(({ keyId }) => keyId), hits.map(({ rpm }) => rpm), positions, sender, batch, again];
   return database.query<RateVerdict>(
     'hit-rates',
     `select admitted, remaining, reset_after as reset_seconds, retry_after as retry_after_seconds

@@ -10,17 +10,17 @@ const sealedColumns = {
   callback_secret: { table: 'project', column: 'callback_secret' },
   callback_secret_previous: { table: 'project', column: 'callback_secret_previous' },
 } as const;
-export type SealedPlace = keyof typeof sealedColumns;
+export type SealedColumn = keyof typeof sealedColumns;
 
 /** The next sealed values of one column, ordered by the id of their row. */
 export async function listSealed(
   inside: Statements,
-  place: SealedPlace,
+  sealedColumn: SealedColumn,
   { after, limit }: { after: string; limit: number },
 ): Promise<SealedValue[]> {
-  const { table, column } = sealedColumns[place];
+  const { table, column } = sealedColumns[sealedColumn];
   return inside.query<SealedValue>(
-    `operator-sealed-${place}`,
+    `operator-sealed-${sealedColumn}`,
     `select id, ${column} as value from ${table} where id > $1 and ${column} is not null order by id limit $2`,
     [after, limit],
   );
@@ -29,12 +29,12 @@ export async function listSealed(
 /** Replaces a sealed value; false if it has changed since it was read as `from`../. */
 export async function replaceSealed(
   inside: Statements,
-  place: SealedPlace,
+  sealedColumn: SealedColumn,
   { id, from, to }: { id: string; from: string; to: string },
 ): Promise<boolean> {
-  const { table, column } = sealedColumns[place];
+  const { table, column } = sealedColumns[sealedColumn];
   return inside.returnsRow(
-    `operator-reseal-${place}`,
+    `operator-reseal-${sealedColumn}`,
     `update ${table} set ${column} = $3 where id = $1 and ${column} = $2 returning id`,
     [id, from, to],
   );

@@ -58,7 +58,7 @@ export async function listKeptResults(database: Database, taskId: string): Promi
 }
 
 /** The task's latest job that a provider accepted; null if there is none. */
-export async function lastJobOf(
+export async function lastProviderJobOf(
   database: Database,
   taskId: string,
 ): Promise<{ channelId: string; operation: JsonObject } | null> {

@@ -94,7 +94,7 @@ export async function startAttempt(
  */
 export async function beginAttempt(
   database: Database,
-  given: {
+  input: {
     attemptId: string;
     taskId: string;
     channelId: string;
@@ -107,7 +107,7 @@ export async function beginAttempt(
     adapter: string;
   },
 ): Promise<AttemptMemory | null> {
-  const { attemptId, taskId, channelId, fence, submitSeconds, costMicroUsd, probeSeconds, adapter } = given;
+  const { attemptId, taskId, channelId, fence, submitSeconds, costMicroUsd, probeSeconds, adapter } = input;
   const args = [attemptId, taskId, channelId, fence, submitSeconds, costMicroUsd, probeSeconds, adapter];
   const [row] = await database.call<Omit<AttemptMemory, 'fence'>>('begin_attempt', args);
   // Called again after an answer that was lost, it finds the row that it inserted, and nothing was sent meanwhile.
@@ -131,12 +131,12 @@ export async function renewSubmit(database: Database, held: Held, seconds: numbe
  * Saves the upstream's job reference before the first poll. Operators need it even if another holder has taken the attempt over, but
  * only the current holder gets true.
  */
-export async function saveOperation(database: Database, held: Held, operation: JsonObject): Promise<boolean> {
+export async function saveProviderRef(database: Database, held: Held, providerRef: JsonObject): Promise<boolean> {
   const [row] = await database.query<{ ours: boolean }>(
     'save-operation',
     `update attempt set operation = coalesce(operation, $3::jsonb), submitted_at = coalesce(submitted_at, clock_timestamp())
      where id = $1 returning fence = $2 and outcome is null as ours`,
-    [held.attemptId, held.fence, JSON.stringify(operation)],
+    [held.attemptId, held.fence, JSON.stringify(providerRef)],
   );
   return row?.ours ?? false;
 }

@@ -80,7 +80,7 @@ async function readPage(
   pair: readonly [name: string, value: string] | null,
 ): Promise<Scan> {
   const { projectId, status, type, modelId = null, keyId = null, metadata, createdBefore } = filter;
-  const asked = (all: readonly TaskStatus[]) => all.filter((one) => status === undefined || one === status);
+  const matching = (all: readonly TaskStatus[]) => all.filter((one) => status === undefined || one === status);
   const { oldestFirst = false, isBounded } = filter;
   const start = after === null ? (oldestFirst ? oldestPosition : newestPosition) : readTimePosition(after);
   const before = oldestFirst ? start : earlierPosition(start, createdBefore);
@@ -101,8 +101,8 @@ async function readPage(
     [
       projectId ?? null,
       type === undefined ? taskTypes : [type],
-      asked(runningStatuses),
-      asked(endedStatuses),
+      matching(runningStatuses),
+      matching(endedStatuses),
       lastSecond,
       before.microseconds,
       before.id,

@@ -1,13 +1,13 @@
 import type { JsonObject } from '../../domain/json.ts';
 import type { Database } from '../database.ts';
 
-export interface AcceptedJob {
+export interface StoppableProviderJob {
   attemptId: string;
   channelId: string;
   operation: JsonObject;
 }
 
-export interface TaskStop extends AcceptedJob {
+export interface TaskStop extends StoppableProviderJob {
   taskId: string;
 }
 

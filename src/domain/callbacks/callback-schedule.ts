@@ -45,6 +45,9 @@ export function nextDeliveryStep(
   const step = retrySeconds[n - 1];
   if (step === undefined) return { state: 'exhausted' };
   const spread = step * (1 + jitterShare * (2 * random - 1));
-  const asked = result.kind === 'answered' ? result.retryAfterSeconds : null;
-  return { state: 'pending', delaySeconds: asked === null ? spread : Math.min(Math.max(asked, step), 2 * step) };
+  const requestedSeconds = result.kind === 'answered' ? result.retryAfterSeconds : null;
+  return {
+    state: 'pending',
+    delaySeconds: requestedSeconds === null ? spread : Math.min(Math.max(requestedSeconds, step), 2 * step),
+  };
 }

@@ -68,9 +68,15 @@ export function pricedKeys({ model }: CatalogEntry, { cost }: Pick<UpstreamMappi
 
 function mediaMargins(entry: CatalogEntry, family: string, mapping: UpstreamMapping, creditValue: number): Margin[] {
   const combinations = offeredCombinations(entry, mapping, pricedKeys(entry, mapping)) ?? [];
-  return combinations.map((asked) => {
-    const price = priceOf(mediaCredits(entry.model, asked), creditValue);
-    return marginOf({ unit: 'request', family, asked, ...price, cost: mediaCost(mapping.cost, asked) });
+  return combinations.map((combination) => {
+    const price = priceOf(mediaCredits(entry.model, combination), creditValue);
+    return marginOf({
+      unit: 'request',
+      family,
+      asked: combination,
+      ...price,
+      cost: mediaCost(mapping.cost, combination),
+    });
   });
 }
 

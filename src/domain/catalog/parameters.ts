@@ -35,7 +35,7 @@ export function resolveMediaRequest(
   refuseUnsupported(entry, accepted, body, dialect);
 
   const input: ResolvedInput = { prompt: readPrompt(body) };
-  const negativePrompt = model.parameters.negative_prompt === true ? given(body, 'negative_prompt') : undefined;
+  const negativePrompt = model.parameters.negative_prompt === true ? valueIn(body, 'negative_prompt') : undefined;
   if (negativePrompt !== undefined) input.negative_prompt = readText(negativePrompt, 'negative_prompt');
   Object.assign(input, readMediaInputs(entry, body, checkUrl), readTuning(entry, accepted, body));
   return { input };
@@ -135,7 +135,7 @@ const isParameterValue = (value: unknown): value is ParameterValue =>
 const stepValue = (min: number, step: number, index: number): number => Number((min + index * step).toFixed(10)) + 0;
 
 /** `null` in an optional field is as if absent: official SDKs send it (rules "Chat"). */
-const given = (body: Record<string, unknown>, key: string): unknown =>
+const valueIn = (body: Record<string, unknown>, key: string): unknown =>
   Object.hasOwn(body, key) ? (body[key] ?? undefined) : undefined;
 
 function refuseUnsupported(
@@ -145,15 +145,15 @@ function refuseUnsupported(
   dialect: 'core' | 'legacy',
 ): void {
   const { id } = entry.model;
-  const known = knownKeys(entry, accepted);
+  const supported = supportedKeys(entry, accepted);
   const mayBeNull = new Set([...optionalKeys, ...tuningKeys, 'variant']);
   for (const [key, value] of Object.entries(body)) {
-    if (known.has(key) || (value === null && mayBeNull.has(key))) continue;
-    if (dialect === 'legacy' && !mediaInputKeys.some((input) => input === key) && !looksLikeMediaInput(key, value))
+    if (supported.has(key) || (value === null && mayBeNull.has(key))) continue;
+    if (dialect === 'legacy' && !mediaInputKeys.some((input) => input === key) && !resemblesMediaInput(key, value))
       continue;
     // `param` quotes the name too, and both together may quote 100 characters of input.
     const field = key.length > 20 ? 'This field' : `The field ${key}`;
-    const message = `${field} is not supported for the model ${id}.${didYouMean(key, known)}`;
+    const message = `${field} is not supported for the model ${id}.${didYouMean(key, supported)}`;
     throw new GatewayError('unsupported_parameter', { message, param: quoted(key) });
   }
 }
@@ -161,26 +161,26 @@ function refuseUnsupported(
 const optionalKeys = [...mediaInputKeys, 'negative_prompt'] as const;
 
 /** The fields that a create request for this model may have. */
-export function knownKeys(entry: CatalogEntry, accepted = acceptedParameters(entry)): ReadonlySet<string> {
-  const known = new Set([...envelopeKeys, ...accepted.keys(), 'prompt']);
-  for (const key of optionalKeys) if (entry.model.parameters[key] === true) known.add(key);
-  if (entry.private.variant_field !== null) known.add('variant');
-  return known;
+export function supportedKeys(entry: CatalogEntry, accepted = acceptedParameters(entry)): ReadonlySet<string> {
+  const keys = new Set([...envelopeKeys, ...accepted.keys(), 'prompt']);
+  for (const key of optionalKeys) if (entry.model.parameters[key] === true) keys.add(key);
+  if (entry.private.variant_field !== null) keys.add('variant');
+  return keys;
 }
 
 /** Whether a field that a model does not know would be missed: an input, or a setting that has a price at other models. */
 export const wouldBeMissed = (key: string, value: unknown): boolean =>
-  [...optionalKeys, ...tuningKeys, 'variant'].includes(key) || looksLikeMediaInput(key, value);
+  [...optionalKeys, ...tuningKeys, 'variant'].includes(key) || resemblesMediaInput(key, value);
 
 /** Legacy routes ignore unknown fields, but dropping a picture silently would sell the wrong video. */
-function looksLikeMediaInput(key: string, value: unknown): boolean {
+function resemblesMediaInput(key: string, value: unknown): boolean {
   if (!/image|picture|photo|frame|video|audio/i.test(key)) return false;
   const first: unknown = Array.isArray(value) ? value[0] : value;
   return typeof first === 'string' && /^(https?:|data:|file_)/i.test(first);
 }
 
 function readPrompt(body: Record<string, unknown>): string {
-  const prompt = given(body, 'prompt');
+  const prompt = valueIn(body, 'prompt');
   if (prompt === undefined)
     throw new GatewayError('missing_parameter', { message: 'prompt is required.', param: 'prompt' });
   const text = readText(prompt, 'prompt');
@@ -204,7 +204,7 @@ function readMediaInputs(
 ): JsonObject {
   const inputs: JsonObject = {};
   for (const key of mediaInputKeys) {
-    const value = entry.model.parameters[key] === true ? given(body, key) : undefined;
+    const value = entry.model.parameters[key] === true ? valueIn(body, key) : undefined;
     if (value === undefined) continue;
     if (key === 'reference_images') {
       const images = readReferenceImages(value, entry.private.reference_images_max);
@@ -235,7 +235,7 @@ function readTuning(
   const tuning: JsonObject = {};
   for (const [key, accepted] of acceptedByKey) {
     const { value, param } =
-      key === entry.private.variant_field ? askedVariant(body, key) : { value: given(body, key), param: key };
+      key === entry.private.variant_field ? requestedVariant(body, key) : { value: valueIn(body, key), param: key };
     if (value === undefined) {
       if (accepted.default !== undefined) tuning[key] = accepted.default;
       continue;
@@ -251,9 +251,9 @@ function readTuning(
 }
 
 /** Reads the vendor's own field or the neutral `variant`. Two different values are refused (rules "Catalog"). */
-function askedVariant(body: Record<string, unknown>, variantField: string): { value: unknown; param: string } {
-  const value = given(body, variantField);
-  const neutral = given(body, 'variant');
+function requestedVariant(body: Record<string, unknown>, variantField: string): { value: unknown; param: string } {
+  const value = valueIn(body, variantField);
+  const neutral = valueIn(body, 'variant');
   if (value === undefined) return { value: neutral, param: 'variant' };
   if (neutral !== undefined && neutral !== value) {
     throw invalid('variant', `variant and ${variantField} are the same setting and must not differ.`);

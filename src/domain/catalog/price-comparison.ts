@@ -39,8 +39,8 @@ export const comparePrices = (entries: readonly CatalogEntry[], list: PriceList)
     .filter((entry) => entry.private.retired === undefined)
     .flatMap((entry) =>
       Object.entries(entry.private.upstream).map(([family, mapping]): ComparedMapping => {
-        const asked = usualRequest(entry);
-        const key = keyIn(list, entry, family, mapping, asked);
+        const request = usualRequest(entry);
+        const key = keyIn(list, entry, family, mapping, request);
         const listed = key === null ? undefined : list[key];
         const about = { model: entry.model.id, family, key };
         if (listed === undefined) return { ...about, status: 'unknown', prices: [] };
@@ -63,9 +63,9 @@ function keyIn(
   { model }: CatalogEntry,
   family: string,
   mapping: UpstreamMapping,
-  asked: JsonObject,
+  request: JsonObject,
 ): string | null {
-  const names = new Set([upstreamModel(mapping, asked), mapping.model]);
+  const names = new Set([upstreamModel(mapping, request), mapping.model]);
   const guesses = [...names].flatMap((name) => [
     `${listedFamilies[family] ?? family}/${name}`,
     `${model.owned_by}/${name}`,
@@ -139,9 +139,14 @@ function mediaPrices(entry: CatalogEntry, mapping: UpstreamMapping, listed: Pric
   const unit = perImage === null ? { item: '1 second', key: 'duration' } : { item: '1 image', key: 'n' };
   const combinations = offeredCombinations(entry, mapping, [...pricedKeys(entry, mapping), unit.key]) ?? [];
   return combinations
-    .map((asked) => ({ asked, count: Number(asked[unit.key] ?? (unit.key === 'n' ? 1 : NaN)) }))
+    .map((combination) => ({
+      asked: combination,
+      count: Number(combination[unit.key] ?? (unit.key === 'n' ? 1 : NaN)),
+    }))
     .filter(({ count }) => count > 0)
-    .map(({ asked, count }) => compared(unit.item, mediaCost(mapping.cost, asked) / count, price * 1e6))
+    .map(({ asked: combination, count }) =>
+      compared(unit.item, mediaCost(mapping.cost, combination) / count, price * 1e6),
+    )
     .sort((one, other) => Math.abs(one.ours - one.listed) - Math.abs(other.ours - other.listed))
     .slice(0, 1);
 }

@@ -10,8 +10,8 @@ export type RequestCondition = Record<string, ParameterValue | ParameterValue[]>
 /** Whether a resolved request meets a condition. Without a condition, every request does. */
 export const meets = (condition: RequestCondition | undefined, input: JsonObject): boolean =>
   Object.entries(condition ?? {}).every(([key, wanted]) => {
-    const isGiven = Object.hasOwn(input, key);
-    const value = isInputKey(key) ? isGiven : isGiven ? input[key] : undefined;
+    const isPresent = Object.hasOwn(input, key);
+    const value = isInputKey(key) ? isPresent : isPresent ? input[key] : undefined;
     return [wanted].flat().some((each) => each === value);
   });
 

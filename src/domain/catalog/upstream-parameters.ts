@@ -42,8 +42,8 @@ export function upstreamModel(
   const variant = modelBy && Object.hasOwn(input, modelBy.key) && translated(modelBy.values, input[modelBy.key]);
   const model = variant || mapping.model;
   if (paths === undefined) return model;
-  const given = inputsByRank.find((key) => paths[key] !== undefined && Object.hasOwn(input, key)) ?? 'none';
-  const path = paths[given];
+  const inputKey = inputsByRank.find((key) => paths[key] !== undefined && Object.hasOwn(input, key)) ?? 'none';
+  const path = paths[inputKey];
   return path === undefined ? model : `${model}/${path}`;
 }
 

@@ -7,7 +7,7 @@ export type HealthNote =
   /** A timeout or a 403 without a reason. The request may have caused it, so it is a failure only if others confirm it. */
   | { kind: 'doubtful'; reason: ErrorClass }
   /** No traffic for as long as it asked, or for a fixed time. */
-  | { kind: 'rate_limit'; askedSeconds: number | undefined }
+  | { kind: 'rate_limit'; requestedSeconds: number | undefined }
   /** Our account there: only an operator can mend it. */
   | { kind: 'account' }
   | { kind: 'unknown_model' }
@@ -22,7 +22,7 @@ export function healthNoteOf(attempt: Attempt<unknown>): HealthNote {
     case 'rate_limit':
       return {
         kind: 'rate_limit',
-        askedSeconds: attempt.kind === 'transient' ? attempt.retryAfterSeconds : undefined,
+        requestedSeconds: attempt.kind === 'transient' ? attempt.retryAfterSeconds : undefined,
       };
     case 'forbidden':
       return { kind: 'doubtful', reason: attempt.errorClass };

@@ -23,7 +23,7 @@ export interface Wanted {
   /** Adapter families that the model is mapped to. */
   families: readonly string[];
   /** Channels that this request has had already. */
-  tried: ReadonlySet<string>;
+  attemptedIds: ReadonlySet<string>;
   nowMs: number;
 }
 
@@ -46,7 +46,7 @@ export const listServing = <T extends Candidate>(channels: readonly T[], wanted:
       channel.notDrawn?.[wanted.modelId] === undefined &&
       wanted.families.includes(channel.adapter) &&
       channel.groups.some((group) => wanted.groups.includes(group)) &&
-      !wanted.tried.has(channel.id),
+      !wanted.attemptedIds.has(channel.id),
   );
 
 /**

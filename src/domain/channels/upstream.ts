@@ -55,7 +55,7 @@ export type Attempt<T> =
       /** The error code for the client of a chat. */
       clientCode?: ChatRefusalCode;
       /** What the provider says about the request. Never stored or logged, because it may quote the prompt. */
-      told?: ReportedRefusal;
+      reported?: ReportedRefusal;
     } & Trouble)
   | ({ kind: 'transient'; retryAfterSeconds?: number } & Trouble)
   | ({ kind: 'unknown' } & Trouble);

@@ -6,19 +6,19 @@ import { isBlank, partsOf, type ChatMessage } from './chat.ts';
  */
 export function blankTurn(messages: readonly ChatMessage[]): number | undefined {
   let blank: number | undefined;
-  let isSaid = false;
+  let hasTurnContent = false;
   for (const [index, message] of messages.entries()) {
     if (message.role === 'system' || message.role === 'developer') continue;
     const parts = partsOf(message.content);
     const hasContent = message.role === 'tool' || parts.some((part) => !isBlank(part));
     if (message.role !== 'assistant') {
-      isSaid ||= hasContent;
+      hasTurnContent ||= hasContent;
       if (parts.length > 0 && !hasContent) blank ??= index;
     } else if (hasContent || message.toolCalls.length > 0 || (message.thoughts?.length ?? 0) > 0) {
-      if (blank !== undefined && !isSaid) return blank;
+      if (blank !== undefined && !hasTurnContent) return blank;
       blank = undefined;
-      isSaid = false;
+      hasTurnContent = false;
     }
   }
-  return isSaid ? undefined : blank;
+  return hasTurnContent ? undefined : blank;
 }

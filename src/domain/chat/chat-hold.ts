@@ -125,7 +125,7 @@ export function plausibleCounts(entry: CatalogEntry, { maxTokens }: ChatRequest)
 }
 
 /** The counts of the provider that can be billed; null for a missing or an unusable one. A count of zero that cannot be true is missing. */
-function toldCounts(reply: ChatReply, plausible: PlausibleCounts) {
+function reportedCounts(reply: ChatReply, plausible: PlausibleCounts) {
   const { inputTokens, outputTokens } = reply.usage ?? {};
   const isWritten = outputTexts(reply).some((text) => text !== '');
   return {
@@ -137,8 +137,8 @@ function toldCounts(reply: ChatReply, plausible: PlausibleCounts) {
 
 /** Whether the texts have to be counted: the provider omitted a count or sent an unusable one, or its counts are not final. */
 export function needsCounting(reply: ChatReply, plausible: PlausibleCounts): boolean {
-  const told = toldCounts(reply, plausible);
-  return reply.hasInterimCounts === true || told.input === null || told.output === null;
+  const reported = reportedCounts(reply, plausible);
+  return reply.hasInterimCounts === true || reported.input === null || reported.output === null;
 }
 
 /** Whether the provider reports more tokens than its model can have. */
@@ -157,14 +157,14 @@ export function settledUsage(
   counted: CountedTokens | null = null,
   plausible = anyCount,
 ): SettledUsage {
-  const told = toldCounts(reply, plausible);
-  const empty = (told.output ?? 0) === 0 && outputTexts(reply).every((text) => text === '');
+  const reported = reportedCounts(reply, plausible);
+  const empty = (reported.output ?? 0) === 0 && outputTexts(reply).every((text) => text === '');
   if (empty) return { input: 0, output: 0, estimated: false, empty };
-  const likely = told.output === null || reply.hasInterimCounts ? likelyOutput(reply, hold, counted) : 0;
+  const likely = reported.output === null || reply.hasInterimCounts ? likelyOutput(reply, hold, counted) : 0;
   return {
-    input: told.input ?? likelyInput(hold, counted),
-    output: Math.max(told.output ?? 0, likely),
-    estimated: told.input === null || told.output === null || likely > told.output,
+    input: reported.input ?? likelyInput(hold, counted),
+    output: Math.max(reported.output ?? 0, likely),
+    estimated: reported.input === null || reported.output === null || likely > reported.output,
     empty,
   };
 }

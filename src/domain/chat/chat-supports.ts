@@ -138,12 +138,12 @@ function atVendor(
 export function carriedBy(
   mapping: MappingLimits,
   supports: ChatSupports,
-  asked: ChatRequest,
+  clientRequest: ChatRequest,
 ): { request: ChatRequest; leftOut: string[]; unsent: string[] } {
   const { request: taken, lost } = atVendor(
     mapping,
     supports,
-    supports.documents?.hasBlocks ? asked : plainDocuments(asked),
+    supports.documents?.hasBlocks ? clientRequest : plainDocuments(clientRequest),
   );
   if (taken.leftOut === undefined) return { request: taken, leftOut: [], unsent: lost };
   const { request, leftOut: unable } = withoutUnable(supports, taken);
@@ -262,13 +262,13 @@ function unsupportedByMapping(mapping: MappingLimits, supports: ChatSupports, re
 export function familiesTaking(
   upstream: Readonly<Record<string, MappingLimits>>,
   supportsOf: (family: string, api: UpstreamMapping['api'], vendor: string | undefined) => ChatSupports | undefined,
-  asked: ChatRequest,
+  clientRequest: ChatRequest,
 ): string[] {
   const judged = Object.entries(upstream).flatMap(([family, mapping]) => {
     const ofFamily = supportsOf(family, mapping.api, mapping.vendor);
     if (!ofFamily) return [];
     const supports = { ...ofFamily, ...(mapping.tools_max !== undefined && { toolsMax: mapping.tools_max }) };
-    const request = withoutUnsent(carriedBy(mapping, supports, asked).request, mapping.parameters ?? {});
+    const request = withoutUnsent(carriedBy(mapping, supports, clientRequest).request, mapping.parameters ?? {});
     const passThrough = passedThrough(mapping, supports, request);
     const field = unsupportedByMapping(mapping, supports, request) ?? unsupportedBy(supports, request, passThrough);
     return [{ family, field, supports }];
@@ -279,6 +279,6 @@ export function familiesTaking(
   if (able.length > 0 || !first || param === undefined) return able;
   throw new GatewayError('unsupported_parameter', {
     param,
-    message: refusalOf(param, first.supports, asked),
+    message: refusalOf(param, first.supports, clientRequest),
   });
 }

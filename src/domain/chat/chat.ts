@@ -283,10 +283,10 @@ export const withThoughts = (
   ...request,
   messages: request.messages.map((message) => {
     if (message.role !== 'assistant') return message;
-    const { reasoning, thoughts = [], ...said } = message;
+    const { reasoning, thoughts = [], ...rest } = message;
     const sent = thoughts.filter(({ kind }) => kinds.includes(kind));
     return {
-      ...said,
+      ...rest,
       ...(isReasoningKept && reasoning !== undefined && { reasoning }),
       ...(sent.length > 0 && { thoughts: sent }),
     };
@@ -342,8 +342,8 @@ export function checkConversation(messages: readonly ChatMessage[], param: strin
       });
     }
   }
-  const isSaid = messages.some(
+  const hasContent = messages.some(
     (message) => partsOf(message.content).length > 0 || (message.role === 'assistant' && message.toolCalls.length > 0),
   );
-  if (!isSaid) throw new GatewayError('invalid_value', { param, message: `${param}: every message is empty` });
+  if (!hasContent) throw new GatewayError('invalid_value', { param, message: `${param}: every message is empty` });
 }

@@ -39,7 +39,7 @@ const isLetter = (code: number): boolean =>
 export class DeliveredText {
   readonly #least = new LeastTokens();
   /** The count that the provider reported after all content. */
-  #told: number | null = null;
+  #reportedTokens: number | null = null;
   #isEnded = false;
 
   /** Adds the next pieces. `isReceived`: false once the client has left. Its answer is charged to the end of what was read all the same. */
@@ -60,13 +60,13 @@ export class DeliveredText {
   #followCounts(piece: ChatDelta): void {
     switch (piece.kind) {
       case 'usage':
-        this.#told = piece.usage.outputTokens ?? this.#told;
+        this.#reportedTokens = piece.usage.outputTokens ?? this.#reportedTokens;
         return;
       case 'finish':
         this.#isEnded = piece.isCut !== true;
         return;
       default:
-        this.#told = null;
+        this.#reportedTokens = null;
     }
   }
 
@@ -77,8 +77,12 @@ export class DeliveredText {
   leastTokens(maxTokens: number): number {
     const least = Math.min(this.#least.count, maxTokens);
     // A count of zero is not believed beside a text.
-    const isCounted = this.#isEnded && this.#told !== null && this.#told !== 0 && Number.isSafeInteger(this.#told);
-    return isCounted ? Math.min(least, Math.max(this.#told ?? 0, 0)) : least;
+    const isCounted =
+      this.#isEnded &&
+      this.#reportedTokens !== null &&
+      this.#reportedTokens !== 0 &&
+      Number.isSafeInteger(this.#reportedTokens);
+    return isCounted ? Math.min(least, Math.max(this.#reportedTokens ?? 0, 0)) : least;
   }
 }
 

@@ -10,9 +10,12 @@ export type Effort = (typeof efforts)[number];
 export const isEffort = (value: JsonValue | undefined): value is Effort => efforts.some((effort) => effort === value);
 
 /** The effort of `known` that is nearest to the given one, the lower of two; undefined if none is known. */
-export function nearestEffort<Known extends Effort>(effort: Effort, known: readonly Known[]): Known | undefined {
+export function nearestEffort<Supported extends Effort>(
+  effort: Effort,
+  supported: readonly Supported[],
+): Supported | undefined {
   const distance = (one: Effort): number => Math.abs(efforts.indexOf(one) - efforts.indexOf(effort));
-  return known.reduce<Known | undefined>(
+  return supported.reduce<Supported | undefined>(
     (best, one) => (best === undefined || distance(one) < distance(best) ? one : best),
     undefined,
   );
@@ -60,7 +63,7 @@ export function fromThinkingConfig({ thinkingLevel: level, thinkingBudget: budge
  * The request with a length that leaves room for the thoughts of its model, if the client names none. A length that the client names
  * stands, because it bounds what the client pays (docs/DECISIONS.md, record 29).
  */
-export const withRoomToThink = (request: ChatRequest, limits: ModelPrivate['max_tokens']): ChatRequest =>
+export const withThinkingLength = (request: ChatRequest, limits: ModelPrivate['max_tokens']): ChatRequest =>
   limits && request.isDefaultLength ? { ...request, maxTokens: limits.default } : request;
 
 /** Whether a model thinks before it answers this request: always, as its entry says, or because the request asks for it. */

@@ -16,7 +16,7 @@ export function rareScriptBytes(text: string): number {
   let bytes = 0;
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
-    if (unit <= 0x7f || isWellKnown[unit] === 1) continue;
+    if (unit <= 0x7f || isCommon[unit] === 1) continue;
     bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 3 : 2;
   }
   return bytes;
@@ -26,7 +26,7 @@ export function rareScriptBytes(text: string): number {
  * Latin, Greek, Cyrillic, Chinese, Japanese and Korean with their punctuation. Their rarest blocks (phonetic signs, supplements, the
  * ideographs of Extension A and beyond) are not among them: tokenizers split these into single bytes.
  */
-const wellKnown: readonly (readonly [first: number, last: number])[] = [
+const commonRanges: readonly (readonly [first: number, last: number])[] = [
   // ASCII and Latin to Extended-B.
   [0x0000, 0x024f],
   // Greek and Cyrillic.
@@ -48,5 +48,5 @@ const wellKnown: readonly (readonly [first: number, last: number])[] = [
 ];
 
 /** A table, because a comparison with every range would take a tenth of a second for the largest body. */
-const isWellKnown = new Uint8Array(0x1_0000);
-for (const [first, last] of wellKnown) isWellKnown.fill(1, first, last + 1);
+const isCommon = new Uint8Array(0x1_0000);
+for (const [first, last] of commonRanges) isCommon.fill(1, first, last + 1);

@@ -7,11 +7,11 @@ const usualDays = 30;
 
 /** The range of a report of usage, in unix seconds. What is not given makes it the last 30 days. Throws `invalid_value`. */
 export function usageRange(
-  given: { from?: number | undefined; to?: number | undefined },
+  range: { from?: number | undefined; to?: number | undefined },
   nowMs: number,
 ): { from: number; to: number } {
-  const to = given.to ?? Math.floor(nowMs / 1_000) + 1;
-  const from = given.from ?? Math.max(0, to - usualDays * daySeconds);
+  const to = range.to ?? Math.floor(nowMs / 1_000) + 1;
+  const from = range.from ?? Math.max(0, to - usualDays * daySeconds);
   if (from >= to) throw invalid(`from: ${from} is not earlier than to, which is ${to}.`);
   if (to - from > rangeMaxDays * daySeconds) {
     throw invalid(`from: the range to ${to} is longer than ${rangeMaxDays} days. Ask for it in parts.`);

@@ -59,7 +59,7 @@ export const alarmOf = (reason: AlarmName) => ({ alarm: true, reason }) as const
 
 const namesOf = (name: string): readonly string[] => [
   name,
-  ...(Object.entries(earlierNames).find(([known]) => known === name)?.[1] ?? []),
+  ...(Object.entries(earlierNames).find(([key]) => key === name)?.[1] ?? []),
 ];
 
 /** Whether a silence of this name and subject covers an alarm. */

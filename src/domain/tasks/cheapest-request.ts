@@ -45,8 +45,8 @@ function cheapestMedia(entry: CatalogEntry, mapping: UpstreamMapping): CheapestR
   }
   const combinations = offeredCombinations(entry, mapping, pricedKeys(entry, mapping)) ?? [];
   const [cheapest] = combinations
-    .filter((asked) => !Object.keys(asked).some(isInputKey))
-    .map((asked) => ({ asked, cost: mediaCost(mapping.cost, asked) }))
+    .filter((combination) => !Object.keys(combination).some(isInputKey))
+    .map((combination) => ({ asked: combination, cost: mediaCost(mapping.cost, combination) }))
     .sort((one, other) => one.cost - other.cost);
   if (!cheapest) return { kind: 'none', why: 'the model needs an input' };
   // What the price does not depend on may still be limited at this family (`only`).

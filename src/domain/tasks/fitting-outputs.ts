@@ -19,8 +19,8 @@ export function fittingOutputs(
 function kindOf({ url, mimeType, kind }: UpstreamOutput): FileKind | undefined {
   if (kind === 'other') return kind;
   const [, inline] = /^data:(image|video|audio)\//i.exec(url) ?? [];
-  const [, told] = /^(image|video|audio|text)\//i.exec(mimeType ?? '') ?? [];
-  const word = (inline ?? told)?.toLowerCase();
+  const [, declared] = /^(image|video|audio|text)\//i.exec(mimeType ?? '') ?? [];
+  const word = (inline ?? declared)?.toLowerCase();
   if (word === 'image' || word === 'video') return word;
   return word === undefined ? (kindOfExtension(url) ?? kind) : 'other';
 }

@@ -68,9 +68,9 @@ export function notMade(
   }
   const refused = Object.keys(condition ?? {});
   // Sorted, because PostgreSQL does not keep the order of the catalog file.
-  const given = refused.filter((each) => Object.hasOwn(input, each)).sort();
-  const [first = 'This request', ...others] = given;
+  const present = refused.filter((each) => Object.hasOwn(input, each)).sort();
+  const [first = 'This request', ...others] = present;
   const why = others.length > 0 ? `cannot be combined with ${others.map(shown).join(' and ')}` : 'needs another input';
   const message = `${shown(first)} ${why} for the model ${id}.`;
-  return new GatewayError('unsupported_parameter', { message, ...(given[0] !== undefined && { param: first }) });
+  return new GatewayError('unsupported_parameter', { message, ...(present[0] !== undefined && { param: first }) });
 }

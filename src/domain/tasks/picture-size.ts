@@ -88,11 +88,11 @@ const pixelsOf1k = 1024 * 1024;
  * at most about twice as many.
  */
 function classOfPicture(classes: readonly string[], { width, height }: Pixels): string | undefined {
-  const asked = (width * height) / pixelsOf1k;
+  const requestedPixels = (width * height) / pixelsOf1k;
   return classes
     .map((name) => ({ name, pixels: (Number.parseFloat(name) || 0) ** 2 }))
     .sort((one, other) => one.pixels - other.pixels)
-    .find(({ pixels }) => pixels * 1.9 >= asked && pixels <= asked * 2.1)?.name;
+    .find(({ pixels }) => pixels * 1.9 >= requestedPixels && pixels <= requestedPixels * 2.1)?.name;
 }
 
 /** The class is named by the shorter edge: 1280x720 and 720x1280 are `720p`. */

@@ -52,11 +52,11 @@ export function readMetadata(value: unknown): Record<string, string> | null {
   if (typeof value !== 'object' || Array.isArray(value)) {
     throw invalid('metadata', `metadata must be an object of strings, not ${quoted(value)}.`);
   }
-  const given = Object.entries(value);
-  if (given.length > metadataLimits.keysMax) {
-    throw invalid('metadata', `metadata must have at most ${metadataLimits.keysMax} keys, not ${given.length}.`);
+  const entries = Object.entries(value);
+  if (entries.length > metadataLimits.keysMax) {
+    throw invalid('metadata', `metadata must have at most ${metadataLimits.keysMax} keys, not ${entries.length}.`);
   }
-  const members = given.map(([name, text]): [string, string] => {
+  const members = entries.map(([name, text]): [string, string] => {
     demandMember(name, text);
     return [name, text];
   });

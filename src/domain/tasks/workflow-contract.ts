@@ -1,4 +1,4 @@
-import type { JobName } from './job.ts';
+import type { ScheduledJobName } from './scheduled-job.ts';
 import type { TaskErrorCode, TaskType } from './task.ts';
 import type { AttemptOutcome } from '../channels/upstream.ts';
 
@@ -12,12 +12,12 @@ export const taskQueues = {
   deliveries: 'tollgate-deliveries',
   /** The regular activities that settle and refund when the local ones failed. */
   money: 'tollgate-money',
-  jobs: 'tollgate-jobs',
+  scheduledJobs: 'tollgate-jobs',
 } as const;
 
 export const mediaTaskWorkflow = 'mediaTask';
 export const redeliveryWorkflow = 'redelivery';
-export const jobWorkflow = 'job';
+export const scheduledJobWorkflow = 'job';
 export const reservedUpdate = 'reserved';
 export const retryCallbackSignal = 'retryCallback';
 /** A parked job has ended: the workflow runs its attempt again. */
@@ -69,8 +69,8 @@ export interface RedeliveryInput {
   limits: DeliveryLimits;
 }
 
-export interface JobInput {
-  name: JobName;
+export interface ScheduledJobInput {
+  name: ScheduledJobName;
   /** A worker without a heartbeat for this long counts as dead, and another worker runs the activity again. */
   heartbeatTimeoutMs: number;
 }

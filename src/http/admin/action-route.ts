@@ -34,9 +34,9 @@ export function actionRoute(action: Action, route: ActionRoute, deps: ActionRout
     linesIn: [...fields].flatMap(([field, name]) => (sourceOf(action.input[name] ?? z.unknown()) ? [field] : [])),
     ...(isRead && { isList: true }),
     async handler(ctx) {
-      const given = givenTo(ctx, fields, isRead);
-      demandOwnerInput(ctx, route, given);
-      const inputs = { ...given, ...ctx.params };
+      const input = readInput(ctx, fields, isRead);
+      demandOwnerInput(ctx, route, input);
+      const inputs = { ...input, ...ctx.params };
       const prepared = action.prepare(inputs);
       if (!prepared.ok) throw invalidInput(prepared.issues, inputs);
       const work = () =>
@@ -68,7 +68,7 @@ export function bodyFields(action: Action, { path }: ActionRoute): Map<string, s
   return new Map(names.map((name) => [snakeCase(name), name]));
 }
 
-function givenTo(ctx: AppContext, fields: ReadonlyMap<string, string>, isRead: boolean): Record<string, unknown> {
+function readInput(ctx: AppContext, fields: ReadonlyMap<string, string>, isRead: boolean): Record<string, unknown> {
   const all = isRead
     ? [...new URLSearchParams(ctx.querystring)].filter(([, value]) => value !== '')
     : Object.entries(ctx.request.body ?? {});
@@ -83,18 +83,18 @@ function givenTo(ctx: AppContext, fields: ReadonlyMap<string, string>, isRead: b
   );
 }
 
-function demandOwnerInput(ctx: AppContext, { ownerInput = [] }: ActionRoute, given: Record<string, unknown>): void {
-  const name = ownerInput.find((one) => given[one] !== undefined);
+function demandOwnerInput(ctx: AppContext, { ownerInput = [] }: ActionRoute, input: Record<string, unknown>): void {
+  const name = ownerInput.find((one) => input[one] !== undefined);
   if (name === undefined || includesRole(adminOf(ctx).role, 'owner')) return;
   const message = `The field ${snakeCase(name)} needs the role owner. You have the role ${adminOf(ctx).role}.`;
   throw new GatewayError('role_not_allowed', { message, param: snakeCase(name) });
 }
 
 /** The messages of inputs continue a sentence that begins with the name. */
-function invalidInput([issue]: readonly z.core.$ZodIssue[], given: Record<string, unknown>): GatewayError {
+function invalidInput([issue]: readonly z.core.$ZodIssue[], input: Record<string, unknown>): GatewayError {
   const [first, ...inner] = issue?.path ?? [];
   const param = quoted([snakeCase(String(first)), ...inner.map(String)].join('.'));
-  if (inner.length === 0 && given[String(first)] === undefined) {
+  if (inner.length === 0 && input[String(first)] === undefined) {
     return new GatewayError('missing_parameter', { param, message: `${param} is required.` });
   }
   return new GatewayError('invalid_value', { param, message: `${param} ${issue?.message ?? 'is not accepted'}.` });

@@ -59,8 +59,8 @@ const complete =
 
 const signInCookie = { name: 'tollgate_sign_in', path };
 
-const keep = (ctx: AppContext, deps: OidcDeps, given: { value: string; seconds: number }): void =>
-  setSecret(ctx, signInCookie, { ...given, secure: isHttps(deps) });
+const keep = (ctx: AppContext, deps: OidcDeps, cookie: { value: string; seconds: number }): void =>
+  setSecret(ctx, signInCookie, { ...cookie, secure: isHttps(deps) });
 
 /** A request for a page has no Origin, and the redirect URI is where the browser comes from and returns to. */
 const isHttps = ({ oidc }: OidcDeps): boolean => oidc?.redirectUri.startsWith('https://') ?? false;

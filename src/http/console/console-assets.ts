@@ -16,12 +16,12 @@ const types: Record<string, string> = {
  * compressed at its first request. Returns false for a name that the folder does not have.
  */
 export function createAssets(folder: string): (ctx: AppContext, name: string) => Promise<boolean> {
-  const known = new Map<string, Promise<Asset>>();
+  const cached = new Map<string, Promise<Asset>>();
   return async (ctx, name) => {
-    const asset = known.get(name) ?? ((await isFileOf(folder, name)) ? readAsset(join(folder, name)) : undefined);
+    const asset = cached.get(name) ?? ((await isFileOf(folder, name)) ? readAsset(join(folder, name)) : undefined);
     if (asset === undefined) return false;
-    known.set(name, asset);
-    asset.catch(() => known.delete(name));
+    cached.set(name, asset);
+    asset.catch(() => cached.delete(name));
     const { plain, gzipped } = await asset;
     ctx.vary('Accept-Encoding');
     answerRepresentation(ctx, ctx.acceptsEncodings('gzip', 'identity') === 'gzip' ? gzipped : plain);

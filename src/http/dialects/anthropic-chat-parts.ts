@@ -7,7 +7,7 @@ import type {
   ToolReferenceBlock,
 } from './anthropic-chat-fields.ts';
 import { markedParts } from './cache-mark.ts';
-import { given, isGiven } from './chat-fields.ts';
+import { nonNullFields, isNonNull } from './chat-fields.ts';
 import { notStored, toFilePart } from './document-part.ts';
 
 type ContentBlock = TextBlock | ImageBlock | DocumentBlock | SearchResultBlock | ToolReferenceBlock;
@@ -21,7 +21,7 @@ export const toParts = (block: ContentBlock, at: string): ChatPart[] =>
   block.type === 'document' ? toDocument(block, at) : [toPart(block, at)];
 
 function toPart(block: Exclude<ContentBlock, DocumentBlock>, at: string): ChatPart {
-  const cached = given({ cacheControl: block.cache_control });
+  const cached = nonNullFields({ cacheControl: block.cache_control });
   if (block.type === 'text') return { type: 'text', text: block.text, ...cached };
   if (block.type === 'search_result') {
     const text = [block.title, block.source, ...block.content.map((part) => part.text)].join('\n');
@@ -39,8 +39,8 @@ function toPart(block: Exclude<ContentBlock, DocumentBlock>, at: string): ChatPa
 
 /** A PDF, a text, or the texts and pictures that the client made of a document. */
 function toDocument({ source, title, context, cache_control: cacheControl }: DocumentBlock, at: string): ChatPart[] {
-  const words = given({ title, context });
-  const cached = given({ cacheControl });
+  const words = nonNullFields({ title, context });
+  const cached = nonNullFields({ cacheControl });
   switch (source.type) {
     case 'file':
       throw notStored(`${at}.source.type`, 'Send the bytes of the document as a base64 source.');
@@ -59,9 +59,10 @@ function toContentDocument(
   content: string | readonly (TextBlock | ImageBlock)[],
   { words, at, cacheControl }: { words: DocumentWords; at: string; cacheControl: CacheControl | null | undefined },
 ): ChatPart[] {
-  const said = toContent(content, at);
-  const parts = typeof said === 'string' ? [{ type: 'text' as const, text: said, document: words }] : said;
-  const heading = typeof said === 'string' ? '' : [words.title, words.context].filter(Boolean).join('\n');
+  const chatContent = toContent(content, at);
+  const parts =
+    typeof chatContent === 'string' ? [{ type: 'text' as const, text: chatContent, document: words }] : chatContent;
+  const heading = typeof chatContent === 'string' ? '' : [words.title, words.context].filter(Boolean).join('\n');
   const all: ChatPart[] = heading === '' ? parts : [{ type: 'text', text: heading }, ...parts];
-  return isGiven(cacheControl) ? markedParts(all, cacheControl) : all;
+  return isNonNull(cacheControl) ? markedParts(all, cacheControl) : all;
 }

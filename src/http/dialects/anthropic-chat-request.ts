@@ -25,7 +25,7 @@ import {
 } from './anthropic-chat-fields.ts';
 import { toContent, toParts } from './anthropic-chat-parts.ts';
 import { marked } from './cache-mark.ts';
-import { given, isGiven } from './chat-fields.ts';
+import { nonNullFields, isNonNull } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
 import type { OfferedTools } from './offered-tools.ts';
 import { forcedProviderTool, leftOutHistory, leftOutTools, type ProviderPart } from './provider-tools.ts';
@@ -37,17 +37,17 @@ import { fromToken, withSignatures } from './thought-token.ts';
  * means absent. Without a `temperature` the model's own applies, as at Anthropic.
  */
 export function readMessages(body: JsonObject, reading: Reading = strictly): ChatRequest {
-  const { asked, leftOut } = readBody(MessagesBody, withoutNulls(body), messagesRules, reading);
-  const { unoffered, ...request } = toRequest(asked, asked.max_tokens, reading);
-  const stop = asked.stop_sequences;
+  const { parsed, leftOut } = readBody(MessagesBody, withoutNulls(body), messagesRules, reading);
+  const { unoffered, ...request } = toRequest(parsed, parsed.max_tokens, reading);
+  const stop = parsed.stop_sequences;
   return {
     ...request,
-    ...given({
-      temperature: asked.temperature,
-      topP: asked.top_p,
-      topK: asked.top_k,
+    ...nonNullFields({
+      temperature: parsed.temperature,
+      topP: parsed.top_p,
+      topK: parsed.top_k,
       stop: stop?.length ? stop : null,
-      user: asked.metadata?.user_id,
+      user: parsed.metadata?.user_id,
       leftOut: leftOut && [...leftOut, ...unoffered],
     }),
   };
@@ -55,9 +55,9 @@ export function readMessages(body: JsonObject, reading: Reading = strictly): Cha
 
 /** Reads what a request to count tokens would send to the model. */
 export function readTokenCount(body: JsonObject, reading: Reading = strictly): ChatRequest {
-  const { asked, leftOut } = readBody(CountBody, withoutNulls(body), messagesRules, reading);
-  const { unoffered, ...request } = toRequest(asked, 1, reading);
-  return { ...request, ...given({ leftOut: leftOut && [...leftOut, ...unoffered] }) };
+  const { parsed, leftOut } = readBody(CountBody, withoutNulls(body), messagesRules, reading);
+  const { unoffered, ...request } = toRequest(parsed, 1, reading);
+  return { ...request, ...nonNullFields({ leftOut: leftOut && [...leftOut, ...unoffered] }) };
 }
 
 /** Refusals of the shared checks in Anthropic's words. */
@@ -76,50 +76,50 @@ export const anthropicWords = {
 const withoutNulls = (body: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 
-type Asked = z.infer<typeof CountBody>;
+type ParsedBody = z.infer<typeof CountBody>;
 
 /** The request, and what is left out of it because it belongs to a tool that the provider runs. */
-function toRequest(asked: Asked, maxTokens: number, reading: Reading): ChatRequest & { unoffered: string[] } {
-  const { model, system, tool_choice: choice, output_config: output } = asked;
+function toRequest(parsed: ParsedBody, maxTokens: number, reading: Reading): ChatRequest & { unoffered: string[] } {
+  const { model, system, tool_choice: choice, output_config: output } = parsed;
   const own = new VendorFieldCollector();
-  const { context_management } = asked;
-  own.add(given({ context_management }), undefined, { isWithoutEffect: keepsAll(context_management) });
-  if (asked.thinking && asked.thinking.type !== 'disabled')
-    own.add(given({ block_binding: asked.thinking.block_binding }), 'thinking');
+  const { context_management } = parsed;
+  own.add(nonNullFields({ context_management }), undefined, { isWithoutEffect: keepsAll(context_management) });
+  if (parsed.thinking && parsed.thinking.type !== 'disabled')
+    own.add(nonNullFields({ block_binding: parsed.thinking.block_binding }), 'thinking');
   const history: ProviderPart[] = [];
   const messages: ChatMessage[] = [
-    ...(isGiven(system) ? [{ role: 'system' as const, content: toContent(system) }] : []),
-    ...toMessages(asked.messages, own, history),
+    ...(isNonNull(system) ? [{ role: 'system' as const, content: toContent(system) }] : []),
+    ...toMessages(parsed.messages, own, history),
   ];
   checkConversation(messages, 'messages');
-  const { tools, providerRun } = offered(asked.tools ?? [], own);
-  const toolChoice = readToolChoice(choice, { tools, asked: asked.tools ?? [] });
+  const { tools, providerRun } = offered(parsed.tools ?? [], own);
+  const toolChoice = readToolChoice(choice, { tools, requestedTools: parsed.tools ?? [] });
   const isForced = toolChoice === 'required';
   const unoffered = [...leftOutTools(providerRun, { ...reading, isForced }), ...leftOutHistory(history, reading)];
-  checkThinking(asked, maxTokens);
-  const effort = output?.effort ?? budgetEffort(asked.thinking);
-  const format = output?.format ?? asked.output_format;
+  checkThinking(parsed, maxTokens);
+  const effort = output?.effort ?? budgetEffort(parsed.thinking);
+  const format = output?.format ?? parsed.output_format;
   const last = messages.at(-1);
   return {
     model,
-    messages: isGiven(asked.cache_control) ? markedAtItsEnd(messages, asked.cache_control) : messages,
+    messages: isNonNull(parsed.cache_control) ? markedAtItsEnd(messages, parsed.cache_control) : messages,
     tools,
     maxTokens,
-    ...given({
+    ...nonNullFields({
       toolChoice,
       parallelToolCalls: choice && choice.type !== 'none' && choice.disable_parallel_tool_use === true ? false : null,
       responseFormat: format && { type: 'json_schema' as const, name: 'response', schema: format.schema },
-      thinking: toThinking(asked),
+      thinking: toThinking(parsed),
       vendor: own.toVendor('anthropic', reading.betas),
     }),
     ...(last?.role === 'assistant' && last.toolCalls.length === 0 && { isPrefilled: true }),
-    extra: isGiven(effort) ? { reasoning_effort: effort } : {},
+    extra: isNonNull(effort) ? { reasoning_effort: effort } : {},
     unoffered,
   };
 }
 
 /** Whether the edits of the context drop nothing, as those that Claude Code asks for with every request. */
-const keepsAll = (management: Asked['context_management']): boolean => KeepsAll.safeParse(management).success;
+const keepsAll = (management: ParsedBody['context_management']): boolean => KeepsAll.safeParse(management).success;
 
 /** Without the provider's search for tools, one that waits to be found would never be offered. */
 function offered(tools: readonly Tool[], own: VendorFieldCollector): OfferedTools {
@@ -138,24 +138,24 @@ function offered(tools: readonly Tool[], own: VendorFieldCollector): OfferedTool
 const toTool = (
   { name, description, input_schema: parameters, strict, cache_control: cacheControl }: CustomTool,
   vendor: JsonObject | undefined,
-) => ({ name, parameters, ...given({ description, strict, cacheControl, vendor }) });
+) => ({ name, parameters, ...nonNullFields({ description, strict, cacheControl, vendor }) });
 
 /** Tools that wait until the model searches for them, and examples of their input. */
 const ownToolFields = ({ defer_loading, input_examples }: CustomTool, isSearchable: boolean): JsonObject =>
-  given({
+  nonNullFields({
     defer_loading: (isSearchable && defer_loading) || null,
     input_examples: input_examples?.length ? input_examples : null,
   });
 
 function readToolChoice(
-  choice: Asked['tool_choice'],
-  { tools, asked }: { tools: readonly { name: string }[]; asked: readonly Tool[] },
+  choice: ParsedBody['tool_choice'],
+  { tools, requestedTools }: { tools: readonly { name: string }[]; requestedTools: readonly Tool[] },
 ): ChatRequest['toolChoice'] {
-  if (!isGiven(choice)) return undefined;
+  if (!isNonNull(choice)) return undefined;
   const { type } = choice;
   if (tools.length === 0 && (type === 'none' || type === 'auto')) return undefined;
   if (type === 'tool' && tools.some(({ name }) => name === choice.name)) return { name: choice.name };
-  const forced = asked.flatMap((tool) =>
+  const forced = requestedTools.flatMap((tool) =>
     tool.type === 'provider' && (type !== 'tool' || tool.name === choice.name) ? [tool.kind] : [],
   );
   if (type === 'tool' || tools.length === 0)
@@ -166,21 +166,21 @@ function readToolChoice(
 }
 
 /** Anthropic's own rules. Beyond them its models would think less than was asked, or not at all. */
-function checkThinking({ thinking, tool_choice: choice }: Asked, maxTokens: number): void {
-  if (!isGiven(thinking) || thinking.type === 'disabled') return;
+function checkThinking({ thinking, tool_choice: choice }: ParsedBody, maxTokens: number): void {
+  if (!isNonNull(thinking) || thinking.type === 'disabled') return;
   if (thinking.type === 'enabled' && thinking.budget_tokens >= maxTokens && maxTokens > 1)
     throw refused('thinking.budget_tokens', 'must be less than max_tokens');
   if (choice?.type === 'any' || choice?.type === 'tool')
     throw refused('tool_choice', 'must not force a tool while thinking is enabled');
 }
 
-const budgetEffort = (thinking: Asked['thinking']) =>
+const budgetEffort = (thinking: ParsedBody['thinking']) =>
   thinking?.type === 'enabled' ? effortOfBudget(thinking.budget_tokens) : undefined;
 
-function toThinking({ thinking, output_config: output }: Asked): Thinking | undefined {
-  if (!isGiven(thinking)) return isGiven(output?.effort) ? { mode: 'model' } : undefined;
+function toThinking({ thinking, output_config: output }: ParsedBody): Thinking | undefined {
+  if (!isNonNull(thinking)) return isNonNull(output?.effort) ? { mode: 'model' } : undefined;
   if (thinking.type === 'disabled') return { mode: 'off' };
-  const shared = { isSigned: true as const, ...given({ display: thinking.display }) };
+  const shared = { isSigned: true as const, ...nonNullFields({ display: thinking.display }) };
   return thinking.type === 'adaptive'
     ? { mode: 'adaptive', ...shared }
     : { mode: 'budget', budgetTokens: thinking.budget_tokens, ...shared };
@@ -199,8 +199,8 @@ function toMessages(messages: readonly Message[], own: VendorFieldCollector, his
   };
   return messages.flatMap((message, index): ChatMessage[] => {
     const clear_at = message.role === 'system' && message.clear_at !== 'never' ? message.clear_at : undefined;
-    const fields = given({ output_config: message.output_config, clear_at });
-    const vendor = given({ vendor: own.of(`messages.${index}`, fields) });
+    const fields = nonNullFields({ output_config: message.output_config, clear_at });
+    const vendor = nonNullFields({ vendor: own.of(`messages.${index}`, fields) });
     if (message.role === 'system') {
       if (Array.isArray(message.content)) leaveOut(message.content, index);
       return toSystem(message, vendor);
@@ -223,9 +223,9 @@ function toMessages(messages: readonly Message[], own: VendorFieldCollector, his
 
 /** Instructions between the turns. A message may have nothing but fields of its vendor, such as the effort of the turn. */
 function toSystem({ content }: SystemMessage, vendor: { vendor?: JsonObject }): ChatMessage[] {
-  const said = typeof content === 'string' ? content : (content ?? []).filter((block) => block.type === 'text');
-  if (said.length === 0 && !vendor.vendor && content !== '') return [];
-  return [{ role: 'system', content: said.length === 0 ? '' : toContent(said), ...vendor }];
+  const texts = typeof content === 'string' ? content : (content ?? []).filter((block) => block.type === 'text');
+  if (texts.length === 0 && !vendor.vendor && content !== '') return [];
+  return [{ role: 'system', content: texts.length === 0 ? '' : toContent(texts), ...vendor }];
 }
 
 const isOfProvider = (block: UserBlock | AssistantBlock): block is ProviderBlock => !readBlocks.includes(block.type);
@@ -240,12 +240,12 @@ function toUserMessages(blocks: readonly UserBlock[], called: ReadonlySet<string
     const { tool_use_id: toolCallId, content, is_error: isError, cache_control: mark } = block;
     if (!called.has(toolCallId))
       throw refused(`${at}.${index}.tool_use_id`, `no earlier tool_use block has the id ${quoted(toolCallId)}`);
-    const said = toContent(content ?? '', `${at}.${index}.content`);
+    const chatContent = toContent(content ?? '', `${at}.${index}.content`);
     return [
       {
         role: 'tool',
         toolCallId,
-        content: isGiven(mark) ? marked(said, mark) : said,
+        content: isNonNull(mark) ? marked(chatContent, mark) : chatContent,
         ...(isError === true && { isError }),
       },
     ];
@@ -288,7 +288,7 @@ const toToolCall = (block: AssistantBlock): ToolCall[] =>
           id: block.id,
           name: block.name,
           arguments: JSON.stringify(block.input),
-          ...given({ cacheControl: block.cache_control }),
+          ...nonNullFields({ cacheControl: block.cache_control }),
         },
       ]
     : [];

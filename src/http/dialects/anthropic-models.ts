@@ -1,15 +1,15 @@
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { namesOf } from '../../domain/catalog/model-names.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
-import type { ListAsked, ModelForm } from './model-form.ts';
+import type { ListQuery, ModelForm } from './model-form.ts';
 
 /** Anthropic's models (https://docs.claude.com/en/api/models-list, read 2026-11-22): chat models, in pages. */
 export const anthropicModels: ModelForm = {
   name: 'anthropic',
   query: ['limit', 'after_id', 'before_id'],
   shows: ({ model }) => model.type === 'chat',
-  list(entries, asked) {
-    const { page, hasMore } = pageOf(entries, asked);
+  list(entries, query) {
+    const { page, hasMore } = pageOf(entries, query);
     return {
       data: page.map(toModel),
       has_more: hasMore,
@@ -27,25 +27,25 @@ function toModel({ model: { id, display_name } }: CatalogEntry) {
 
 function pageOf(
   entries: readonly CatalogEntry[],
-  asked: ListAsked,
+  query: ListQuery,
 ): { page: readonly CatalogEntry[]; hasMore: boolean } {
-  const limit = asked.limit('limit', { fallback: 20, max: 1_000 });
-  const [after, before] = [asked.value('after_id'), asked.value('before_id')];
+  const limit = query.limit('limit', { fallback: 20, max: 1_000 });
+  const [after, before] = [query.value('after_id'), query.value('before_id')];
   if (after !== undefined && before !== undefined) {
     const message = 'before_id cannot be combined with after_id.';
     throw new GatewayError('invalid_value', { message, param: 'before_id' });
   }
   if (before !== undefined) {
-    const end = placeOf(entries, 'before_id', before);
+    const end = indexOfModel(entries, 'before_id', before);
     return { page: entries.slice(Math.max(0, end - limit), end), hasMore: end > limit };
   }
-  const start = after === undefined ? 0 : placeOf(entries, 'after_id', after) + 1;
+  const start = after === undefined ? 0 : indexOfModel(entries, 'after_id', after) + 1;
   return { page: entries.slice(start, start + limit), hasMore: entries.length > start + limit };
 }
 
-function placeOf(entries: readonly CatalogEntry[], param: string, id: string): number {
-  const place = entries.findIndex((entry) => namesOf(entry).includes(id));
-  if (place >= 0) return place;
+function indexOfModel(entries: readonly CatalogEntry[], param: string, id: string): number {
+  const index = entries.findIndex((entry) => namesOf(entry).includes(id));
+  if (index >= 0) return index;
   throw new GatewayError('invalid_value', {
     message: `${param}: there is no model ${quoted(id)} in this list.`,
     param,

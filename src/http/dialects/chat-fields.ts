@@ -38,12 +38,14 @@ export const ImageUrl = z
     'must be an https URL or a base64 data URI of an image',
   );
 
-export const isGiven = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
+export const isNonNull = <T>(value: T | null | undefined): value is T => value !== null && value !== undefined;
 
 /** The fields that are given. In an optional field null means absent. */
-export function given<Fields extends object>(fields: Fields): { [Name in keyof Fields]?: NonNullable<Fields[Name]> };
-export function given(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => isGiven(value)));
+export function nonNullFields<Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields]?: NonNullable<Fields[Name]> };
+export function nonNullFields(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => isNonNull(value)));
 }
 
 /** Of a value that was parsed from JSON. */

@@ -1,7 +1,7 @@
 import type { ChatTool } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { callArguments } from './call-arguments.ts';
-import { given } from './chat-fields.ts';
+import { nonNullFields } from './chat-fields.ts';
 
 /**
  * A tool whose input is free text, as OpenAI's `custom` tools. Families without such tools are sent a function with one string, and are told
@@ -11,17 +11,17 @@ export function customTool(
   name: string,
   { description, format }: { description?: string | null | undefined; format?: JsonObject | null | undefined },
 ): ChatTool {
-  const told = [description ?? '', grammarIn(format)].filter(Boolean).join('\n\n');
+  const text = [description ?? '', grammarIn(format)].filter(Boolean).join('\n\n');
   return {
     name,
-    ...(told !== '' && { description: told }),
+    ...(text !== '' && { description: text }),
     parameters: {
       type: 'object',
       properties: { input: { type: 'string', description: 'The whole input of the tool.' } },
       required: ['input'],
       additionalProperties: false,
     },
-    custom: given({ description, format }),
+    custom: nonNullFields({ description, format }),
   };
 }
 

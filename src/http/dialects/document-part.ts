@@ -3,7 +3,7 @@ import type { ChatPart, DocumentWords, PdfPart } from '../../domain/chat/chat.ts
 import { isDataUri } from '../../domain/chat/chat.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { fromBase64 } from '../../platform/media/base64.ts';
-import { given } from './chat-fields.ts';
+import { nonNullFields } from './chat-fields.ts';
 
 /** A file in a client's request. Either `data` or `url` is given. */
 export interface ClientFile extends DocumentWords {
@@ -27,19 +27,20 @@ export interface ClientFile extends DocumentWords {
 export function toFilePart({ at, data, url, mediaType, name, detail, ...words }: ClientFile): ChatPart {
   const pdf = (address: string): PdfPart => ({
     ...{ type: 'document', url: address, at },
-    ...given({ name, detail }),
+    ...nonNullFields({ name, detail }),
     ...words,
   });
   if (typeof url === 'string') {
     const type = mediaType ?? typeOfName(name) ?? typeOfName(pathOf(url)) ?? PDF;
-    if (type.startsWith('image/')) return { type: 'image', url, ...given({ detail }) };
+    if (type.startsWith('image/')) return { type: 'image', url, ...nonNullFields({ detail }) };
     if (type !== PDF) throw refused(at, 'only a PDF is taken by URL. Send the bytes of other files in base64.');
     return pdf(url);
   }
   if (typeof data !== 'string' || data === '') throw refused(at, 'has no data');
   const { type, base64 } = typed(data, { mediaType, name });
   if (type === PDF) return pdf(`data:${PDF};base64,${base64}`);
-  if (type.startsWith('image/')) return { type: 'image', url: `data:${type};base64,${base64}`, ...given({ detail }) };
+  if (type.startsWith('image/'))
+    return { type: 'image', url: `data:${type};base64,${base64}`, ...nonNullFields({ detail }) };
   if (!isText(type))
     throw refused(at, `the type ${quoted(type)} is not supported: a file must be a PDF, a text or a picture`);
   const title = words.title ?? name ?? undefined;
@@ -63,10 +64,10 @@ function typed(data: string, { mediaType, name }: Pick<ClientFile, 'mediaType' |
   const comma = data.slice(0, 300).indexOf(',');
   const header = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w-]+=[^;,]*)*;base64$/i.exec(data.slice(0, Math.max(comma, 0)));
   const base64 = plainAlphabet(header ? data.slice(comma + 1) : data);
-  const told = (header?.[1] ?? mediaType)?.toLowerCase();
-  const isVague = told === undefined || told === 'application/octet-stream';
+  const statedType = (header?.[1] ?? mediaType)?.toLowerCase();
+  const isVague = statedType === undefined || statedType === 'application/octet-stream';
   const found = base64.startsWith(pdfBegins) ? PDF : typeOfName(name);
-  return { base64, type: (isVague ? found : told) ?? told ?? 'unknown' };
+  return { base64, type: (isVague ? found : statedType) ?? statedType ?? 'unknown' };
 }
 
 /** Protobuf's JSON accepts the URL-safe alphabet too. `data:` URIs have the standard one. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChatContent, ChatMessage, ChatPart, ToolCall } from '../../domain/chat/chat.ts';
 import { listOf } from '../request/validate.ts';
-import { FunctionName, given, JsonRecord, v1ItemsMax } from './chat-fields.ts';
+import { FunctionName, nonNullFields, JsonRecord, v1ItemsMax } from './chat-fields.ts';
 import { notStored, toFilePart } from './document-part.ts';
 import { aliased, InlineData, refused } from './gemini-fields.ts';
 
@@ -82,28 +82,28 @@ export function toMessages(contents: z.output<ReturnType<typeof v1ContentsWith>>
   return contents.flatMap(({ role, parts }, index): ChatMessage[] => {
     const at = `contents.${index}`;
     // The model's thoughts belong to its own turn only, so they are not sent again.
-    const placed = parts.map((part, place) => ({ ...part, at: `${at}.parts.${place}` }));
-    const said = placed.filter(({ thought }) => thought !== true);
+    const placed = parts.map((part, partIndex) => ({ ...part, at: `${at}.parts.${partIndex}` }));
+    const contentParts = placed.filter(({ thought }) => thought !== true);
     if (role === 'model') {
-      if (said.some(({ functionResponse }) => functionResponse))
+      if (contentParts.some(({ functionResponse }) => functionResponse))
         throw refused(at, 'a message with role model must not have a functionResponse');
-      if (said.some(({ inlineData, fileData }) => inlineData || fileData))
+      if (contentParts.some(({ inlineData, fileData }) => inlineData || fileData))
         throw refused(at, 'a message with role model must not have inlineData');
-      const toolCalls = said.flatMap((part, place) => toToolCall(part, `call_${index}_${place}`));
+      const toolCalls = contentParts.flatMap((part, partIndex) => toToolCall(part, `call_${index}_${partIndex}`));
       unanswered.push(...toolCalls);
-      const content = said.flatMap(toPart);
+      const content = contentParts.flatMap(toPart);
       return [{ role: 'assistant', content: content.length > 0 ? content : null, toolCalls }];
     }
-    if (said.some(({ functionCall }) => functionCall))
+    if (contentParts.some(({ functionCall }) => functionCall))
       throw refused(at, 'only a message with role model may have a functionCall');
-    const answers = said.flatMap(({ functionResponse: answer, at: place }): ChatMessage[] => {
+    const answers = contentParts.flatMap(({ functionResponse: answer, at: partPath }): ChatMessage[] => {
       if (!answer) return [];
       const index = unanswered.findIndex(({ id, name }) => (answer.id ? id === answer.id : name === answer.name));
       const [call] = index < 0 ? [] : unanswered.splice(index, 1);
       if (!call) throw refused(at, 'no earlier functionCall matches this functionResponse');
-      return [{ role: 'tool', toolCallId: call.id, content: toResult(answer, `${place}.functionResponse.parts`) }];
+      return [{ role: 'tool', toolCallId: call.id, content: toResult(answer, `${partPath}.functionResponse.parts`) }];
     });
-    const content = said.flatMap(toPart);
+    const content = contentParts.flatMap(toPart);
     return content.length > 0 ? [...answers, { role: 'user', content }] : answers;
   });
 }
@@ -116,7 +116,14 @@ function toResult({ response, parts }: z.output<typeof V1Answer>, at: string): C
 
 const toToolCall = ({ functionCall: call, thoughtSignature: signature }: Part, ownId: string): ToolCall[] =>
   call
-    ? [{ id: call.id || ownId, name: call.name, arguments: JSON.stringify(call.args ?? {}), ...given({ signature }) }]
+    ? [
+        {
+          id: call.id || ownId,
+          name: call.name,
+          arguments: JSON.stringify(call.args ?? {}),
+          ...nonNullFields({ signature }),
+        },
+      ]
     : [];
 
 function toPart({

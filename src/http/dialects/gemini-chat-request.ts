@@ -14,8 +14,8 @@ import type { FieldRules } from '../request/unknown-fields.ts';
 import { listOf, validate } from '../request/validate.ts';
 import {
   FunctionName,
-  given,
-  isGiven,
+  nonNullFields,
+  isNonNull,
   itemsMax,
   v1ItemsMax,
   JsonRecord,
@@ -46,37 +46,37 @@ export const readGeminiChat = (model: string, body: unknown): ChatRequest =>
 /** The same under `/v1`, with any `maxOutputTokens` of at least 1 and, unless the reading is strict, without fields that are not known. */
 export function readV1GeminiChat(model: string, body: JsonObject, reading: Reading = strictly): ChatRequest {
   const taken = reading.isStrict ? { tools: [], history: [] } : takeProviderTools(body);
-  const { asked, leftOut } = readBody(V1GeminiChatBody, withoutHarmless({ ...body }, harmless), geminiRules, reading);
+  const { parsed, leftOut } = readBody(V1GeminiChatBody, withoutHarmless({ ...body }, harmless), geminiRules, reading);
   const own = new VendorFieldCollector();
-  own.add(given({ mediaResolution: asked.generationConfig?.mediaResolution }), 'generationConfig');
-  own.repeat(given(penaltiesOf(asked.generationConfig)), 'generationConfig', sharedPenalties);
-  const tools = declarationsOf(asked).map((tool, index) => {
-    const vendor = own.of(`tools.${index}`, given(ownToolFields(tool)), { isWithoutEffect: true });
-    return { ...toTool(tool), ...given({ vendor }) };
+  own.add(nonNullFields({ mediaResolution: parsed.generationConfig?.mediaResolution }), 'generationConfig');
+  own.repeat(nonNullFields(penaltiesOf(parsed.generationConfig)), 'generationConfig', sharedPenalties);
+  const tools = declarationsOf(parsed).map((tool, index) => {
+    const vendor = own.of(`tools.${index}`, nonNullFields(ownToolFields(tool)), { isWithoutEffect: true });
+    return { ...toTool(tool), ...nonNullFields({ vendor }) };
   });
-  const calling = asked.toolConfig?.functionCallingConfig;
+  const calling = parsed.toolConfig?.functionCallingConfig;
   const names = calling?.mode === 'NONE' ? [] : (calling?.allowedFunctionNames ?? []);
   const isForced = calling?.mode === 'ANY';
   const unoffered = [...leftOutTools(taken.tools, { ...reading, isForced }), ...leftOutHistory(taken.history, reading)];
   const chosen = chosenFunctions(names, calling?.mode, tools);
   const single = {
-    ...asked,
+    ...parsed,
     toolConfig: { functionCallingConfig: calling && { ...calling, allowedFunctionNames: [] } },
   };
   return {
-    ...toRequest(model, chosen ? single : asked, v1ToolsMax),
+    ...toRequest(model, chosen ? single : parsed, v1ToolsMax),
     tools,
     ...chosen,
-    extra: furtherOf(asked.generationConfig),
-    ...given({ leftOut: leftOut && [...leftOut, ...unoffered], vendor: own.toVendor('gemini') }),
+    extra: furtherOf(parsed.generationConfig),
+    ...nonNullFields({ leftOut: leftOut && [...leftOut, ...unoffered], vendor: own.toVendor('gemini') }),
   };
 }
 
 /** Reads what a request to count tokens would send to the model: its contents, or a whole request in `generateContentRequest`. */
 export function readGeminiCount(model: string, body: JsonObject, reading: Reading): ChatRequest {
   const whole = body['generateContentRequest'] ?? body['generate_content_request'];
-  const given = JsonRecord.safeParse(whole);
-  return readV1GeminiChat(model, given.success ? given.data : body, reading);
+  const parsed = JsonRecord.safeParse(whole);
+  return readV1GeminiChat(model, parsed.success ? parsed.data : body, reading);
 }
 
 /** The allowed functions alone. Undefined if all are allowed, or if the one that must be called is named. */
@@ -96,17 +96,17 @@ function chosenFunctions(
 const withoutHarmlessFields = (body: unknown): unknown =>
   typeof body === 'object' && body !== null && !Array.isArray(body) ? withoutHarmless({ ...body }, harmless) : body;
 
-type Asked = z.output<typeof V1GeminiChatBody>;
+type ParsedBody = z.output<typeof V1GeminiChatBody>;
 
-function toRequest(model: string, asked: Asked, functionsMax = toolsMax): ChatRequest {
-  const config = asked.generationConfig ?? {};
-  const tools = declarationsOf(asked).map(toTool);
+function toRequest(model: string, parsed: ParsedBody, functionsMax = toolsMax): ChatRequest {
+  const config = parsed.generationConfig ?? {};
+  const tools = declarationsOf(parsed).map(toTool);
   if (tools.length > functionsMax) throw refused('tools', `at most ${functionsMax} functions`);
-  const toolChoice = readToolChoice(asked.toolConfig?.functionCallingConfig, tools);
-  const system = (asked.systemInstruction?.parts ?? []).map(({ text }) => text).join('\n');
+  const toolChoice = readToolChoice(parsed.toolConfig?.functionCallingConfig, tools);
+  const system = (parsed.systemInstruction?.parts ?? []).map(({ text }) => text).join('\n');
   const messages: ChatMessage[] = [
     ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
-    ...toMessages(asked.contents),
+    ...toMessages(parsed.contents),
   ];
   checkConversation(messages, 'contents');
   return {
@@ -115,20 +115,20 @@ function toRequest(model: string, asked: Asked, functionsMax = toolsMax): ChatRe
     tools,
     ...toLength(config.maxOutputTokens),
     ...toTemperature(config.temperature, config.topP),
-    ...given({
+    ...nonNullFields({
       toolChoice,
       responseFormat: readFormat(config),
       topP: config.topP,
       topK: config.topK,
       stop: config.stopSequences?.length ? config.stopSequences : null,
       seed: config.seed,
-      gemini: readGeminiFields(asked),
+      gemini: readGeminiFields(parsed),
     }),
     extra: {},
   };
 }
 
-const declarationsOf = ({ tools }: Asked): Declared[] =>
+const declarationsOf = ({ tools }: ParsedBody): Declared[] =>
   (tools ?? []).flatMap(({ functionDeclarations }) => functionDeclarations ?? []);
 
 const standardTier = ['auto', 'unspecified', 'standard'];
@@ -215,7 +215,7 @@ const penaltiesOf = (config: Settings) => ({
 const sharedPenalties = ['presence_penalty', 'frequency_penalty'];
 function furtherOf(config: Settings): JsonObject {
   const { presencePenalty: presence_penalty, frequencyPenalty: frequency_penalty } = penaltiesOf(config);
-  return given({ presence_penalty, frequency_penalty });
+  return nonNullFields({ presence_penalty, frequency_penalty });
 }
 
 const calling = {
@@ -269,9 +269,9 @@ const geminiRules: FieldRules = {
 };
 
 /** The fields that only Gemini itself takes. An empty field changes nothing. */
-function readGeminiFields({ generationConfig, safetySettings }: Asked): ChatRequest['gemini'] {
+function readGeminiFields({ generationConfig, safetySettings }: ParsedBody): ChatRequest['gemini'] {
   const { includeThoughts, ...thinking } = generationConfig?.thinkingConfig ?? {};
-  const thinkingConfig = given({ ...thinking, includeThoughts: includeThoughts || null });
+  const thinkingConfig = nonNullFields({ ...thinking, includeThoughts: includeThoughts || null });
   const fields = {
     ...(Object.keys(thinkingConfig).length > 0 && { thinkingConfig }),
     ...(safetySettings && safetySettings.length > 0 && { safetySettings }),
@@ -280,8 +280,8 @@ function readGeminiFields({ generationConfig, safetySettings }: Asked): ChatRequ
 }
 
 const toTool = ({ name, description, parameters, parametersJsonSchema }: z.output<typeof Declaration>) => {
-  const schema = parametersJsonSchema ?? (isGiven(parameters) ? fromGeminiSchema(parameters) : null);
-  return { name, ...given({ description, parameters: schema }) };
+  const schema = parametersJsonSchema ?? (isNonNull(parameters) ? fromGeminiSchema(parameters) : null);
+  return { name, ...nonNullFields({ description, parameters: schema }) };
 };
 
 function readToolChoice(
@@ -309,7 +309,8 @@ function readToolChoice(
 
 function readFormat(config: GenerationConfig): ChatRequest['responseFormat'] {
   const schema =
-    config.responseJsonSchema ?? (isGiven(config.responseSchema) ? fromGeminiSchema(config.responseSchema) : undefined);
+    config.responseJsonSchema ??
+    (isNonNull(config.responseSchema) ? fromGeminiSchema(config.responseSchema) : undefined);
   if (config.responseMimeType !== 'application/json') {
     if (schema) throw refused('generationConfig.responseMimeType', 'must be application/json if a schema is given');
     return undefined;

@@ -16,14 +16,14 @@ export const aliased = <Shape extends z.ZodRawShape>(shape: Shape) => {
   markSnakeCased(object);
   return z.preprocess((value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-    const known: [string, unknown][] = [];
+    const recognized: [string, unknown][] = [];
     let unknown: [string, unknown] | undefined;
     for (const [key, inner] of Object.entries(value)) {
       const name = Object.hasOwn(shape, key) ? key : camelCase(key);
-      if (Object.hasOwn(shape, name)) known.push([name, inner]);
+      if (Object.hasOwn(shape, name)) recognized.push([name, inner]);
       else unknown ??= [key, inner];
     }
-    return Object.fromEntries(unknown ? [...known, unknown] : known);
+    return Object.fromEntries(unknown ? [...recognized, unknown] : recognized);
   }, object);
 };
 

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { arrangePictures } from '../../domain/tasks/place-pictures.ts';
+import { arrangePictures } from '../../domain/tasks/arrange-pictures.ts';
 import type { FieldRules } from '../request/unknown-fields.ts';
 import { listOf } from '../request/validate.ts';
 import type { AnsweredPicture } from './answered-picture.ts';
-import { given, itemsMax } from './chat-fields.ts';
+import { nonNullFields, itemsMax } from './chat-fields.ts';
 import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
 import { strictly, type Reading } from './reading.ts';
-import { knownFields, readMediaBody } from './unknown-media-fields.ts';
+import { supportedFields, readMediaBody } from './unknown-media-fields.ts';
 
 /** A generateContent request to an image model. */
 export interface GeminiImageRequest {
@@ -27,8 +27,8 @@ export interface GeminiImageRequest {
  * prompt is all texts in order, one per line. Throws `missing_parameter`, `invalid_value` or `unsupported_parameter`.
  */
 export function readGeminiImage(body: unknown, reading: Reading = strictly): GeminiImageRequest {
-  const { asked, leftOut } = readMediaBody(GeminiImageBody, body, imageRules, reading);
-  const { contents, generationConfig } = asked;
+  const { parsed, leftOut } = readMediaBody(GeminiImageBody, body, imageRules, reading);
+  const { contents, generationConfig } = parsed;
   const parts = contents.flatMap((content) => content.parts);
   const { imageConfig, responseModalities, seed } = generationConfig ?? {};
   if (responseModalities && responseModalities.length > 0 && !responseModalities.includes('IMAGE')) {
@@ -38,7 +38,7 @@ export function readGeminiImage(body: unknown, reading: Reading = strictly): Gem
   return {
     prompt: parts.flatMap(({ text }) => (text === undefined ? [] : [text])).join('\n'),
     images: parts.flatMap(({ inlineData }) => (inlineData ? [dataUriOf(inlineData)] : [])),
-    ...given({ aspectRatio, imageSize, seed, leftOut }),
+    ...nonNullFields({ aspectRatio, imageSize, seed, leftOut }),
   };
 }
 
@@ -80,16 +80,16 @@ export const GeminiImageBody = aliased({
 });
 
 /** The same request as the core route expects it. */
-export const toCoreImage = (asked: GeminiImageRequest, entry: CatalogEntry): JsonObject => ({
+export const toCoreImage = (request: GeminiImageRequest, entry: CatalogEntry): JsonObject => ({
   model: entry.model.id,
-  prompt: asked.prompt,
-  ...arrangePictures(asked.images, entry, 'contents'),
-  ...given({
-    aspect_ratio: asked.aspectRatio,
+  prompt: request.prompt,
+  ...arrangePictures(request.images, entry, 'contents'),
+  ...nonNullFields({
+    aspect_ratio: request.aspectRatio,
     // Google writes 2K where the catalog writes 2k.
-    img_size: asked.imageSize?.toLowerCase(),
+    img_size: request.imageSize?.toLowerCase(),
   }),
-  ...knownFields(given({ seed: asked.seed }), entry, asked.leftOut, {}),
+  ...supportedFields(nonNullFields({ seed: request.seed }), entry, request.leftOut, {}),
 });
 
 /** The response with pictures. `responseId` is the task id, by which the client can also poll. */

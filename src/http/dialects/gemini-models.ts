@@ -1,7 +1,7 @@
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { maxOutputTokens } from '../../domain/chat/chat-length.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
-import { given } from './chat-fields.ts';
+import { nonNullFields } from './chat-fields.ts';
 import type { ModelForm } from './model-form.ts';
 
 /**
@@ -12,9 +12,9 @@ export const geminiModels: ModelForm = {
   name: 'gemini',
   query: ['pageSize', 'pageToken'],
   shows: ({ model }) => model.type !== 'video',
-  list(entries, asked) {
-    const size = asked.limit('pageSize', { fallback: 50, max: 1_000 });
-    const token = asked.value('pageToken');
+  list(entries, query) {
+    const size = query.limit('pageSize', { fallback: 50, max: 1_000 });
+    const token = query.value('pageToken');
     const start = token === undefined ? 0 : entries.findIndex(({ model }) => model.id === token) + 1;
     if (token !== undefined && start === 0) {
       const message = `pageToken: ${quoted(token)} is not a token of this list.`;
@@ -22,7 +22,7 @@ export const geminiModels: ModelForm = {
     }
     const page = entries.slice(start, start + size);
     const hasMore = entries.length > start + size;
-    return { models: page.map(toModel), ...given({ nextPageToken: hasMore ? page.at(-1)?.model.id : null }) };
+    return { models: page.map(toModel), ...nonNullFields({ nextPageToken: hasMore ? page.at(-1)?.model.id : null }) };
   },
   one: toModel,
 };
@@ -33,9 +33,9 @@ function toModel(entry: CatalogEntry) {
     name: `models/${id}`,
     version: id,
     displayName: display_name,
-    ...given({ description }),
+    ...nonNullFields({ description }),
     ...(type === 'chat' && {
-      ...given({ inputTokenLimit: entry.private.context_tokens }),
+      ...nonNullFields({ inputTokenLimit: entry.private.context_tokens }),
       outputTokenLimit: maxOutputTokens(entry),
     }),
     supportedGenerationMethods: ['generateContent', 'streamGenerateContent', ...(type === 'image' ? ['predict'] : [])],

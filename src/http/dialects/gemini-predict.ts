@@ -4,11 +4,11 @@ import type { JsonObject } from '../../domain/json.ts';
 import type { FieldRules } from '../request/unknown-fields.ts';
 import { listOf } from '../request/validate.ts';
 import type { AnsweredPicture } from './answered-picture.ts';
-import { given } from './chat-fields.ts';
+import { nonNullFields } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
 import { aliased } from './gemini-fields.ts';
 import { strictly, type Reading } from './reading.ts';
-import { knownFields, readMediaBody } from './unknown-media-fields.ts';
+import { supportedFields, readMediaBody } from './unknown-media-fields.ts';
 
 /** A predict request to an image model. Null means absent. */
 export interface PredictRequest extends z.output<typeof PredictBody> {
@@ -21,15 +21,15 @@ export interface PredictRequest extends z.output<typeof PredictBody> {
  * read 2026-11-23). Throws `missing_parameter`, `invalid_value` or `unsupported_parameter`.
  */
 export function readPredict(body: unknown, reading: Reading = strictly): PredictRequest {
-  const { asked, leftOut } = readMediaBody(PredictBody, body, predictRules, reading);
-  return { ...asked, ...given({ leftOut }) };
+  const { parsed, leftOut } = readMediaBody(PredictBody, body, predictRules, reading);
+  return { ...parsed, ...nonNullFields({ leftOut }) };
 }
 
-const besides = (place: string, fields: readonly string[], advice: string): FieldRules['refused'] =>
+const besides = (path: string, fields: readonly string[], advice: string): FieldRules['refused'] =>
   Object.fromEntries(
     fields.map((field) => [
-      `${place}.${field}`,
-      `The field ${place.replace('*', '0')}.${field} is not supported here: ${advice}`,
+      `${path}.${field}`,
+      `The field ${path.replace('*', '0')}.${field} is not supported here: ${advice}`,
     ]),
   );
 /** What would be another picture, or another form of it. */
@@ -70,14 +70,14 @@ export function toCorePredict({ instances, parameters, leftOut }: PredictRequest
   return {
     model: entry.model.id,
     prompt: instances[0]?.prompt ?? '',
-    ...given({
+    ...nonNullFields({
       n: sampleCount === 1 ? null : sampleCount,
       aspect_ratio: aspectRatio,
       // Google writes 2K where the catalog writes 2k.
       img_size: sampleImageSize?.toLowerCase(),
       negative_prompt: negativePrompt,
     }),
-    ...knownFields(given({ seed }), entry, leftOut, {}),
+    ...supportedFields(nonNullFields({ seed }), entry, leftOut, {}),
   };
 }
 

@@ -2,7 +2,7 @@ import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { isMade } from '../../domain/tasks/offered-requests.ts';
-import { isGiven } from './chat-fields.ts';
+import { isNonNull } from './chat-fields.ts';
 
 /**
  * Translates a create request of the former platform into one of the core route (spec §4.6). `aspectRatio` and `imageSize` get our
@@ -12,27 +12,27 @@ import { isGiven } from './chat-fields.ts';
 export function toCoreMedia(body: JsonObject, entry: CatalogEntry, preset: JsonObject): JsonObject {
   const { model } = entry;
   const { type, images, aspectRatio: _shape, imageSize: _size, ...core } = body;
-  if (isGiven(type) && type !== model.type) {
+  if (isNonNull(type) && type !== model.type) {
     throw invalid('type', `type must be ${model.type} for the model ${model.id}, not ${quoted(type)}.`);
   }
   for (const [word, key] of Object.entries(legacyWords)) {
     const value = body[word];
-    if (!isGiven(value)) continue;
+    if (!isNonNull(value)) continue;
     const ours = core[key];
-    if (isGiven(ours) && ours !== value) {
+    if (isNonNull(ours) && ours !== value) {
       throw invalid(word, `${word} and ${key} are the same setting and must not differ.`);
     }
     core[key] = value;
   }
   for (const [key, value] of Object.entries(preset)) {
-    const asked = core[key];
-    if (isGiven(asked) && asked !== value) {
+    const requestedValue = core[key];
+    if (isNonNull(requestedValue) && requestedValue !== value) {
       const param = wordIn(body, key);
       throw invalid(param, `${param} must be ${JSON.stringify(value)} for ${quoted(body.model)}, or left out.`);
     }
     core[key] = value;
   }
-  return { ...core, ...placeImages(images, core, entry), model: model.id };
+  return { ...core, ...arrangeImages(images, core, entry), model: model.id };
 }
 
 /** Renames the field of a refusal by the shared checks to the name that this request used. */
@@ -52,23 +52,23 @@ const invalid = (param: string, message: string): GatewayError => new GatewayErr
 
 /** The name that the request used for our field `key`. */
 function wordIn(body: JsonObject, key: string): string {
-  if (key === 'image' || key === 'reference_images') return isGiven(body.images) ? 'images' : key;
+  if (key === 'image' || key === 'reference_images') return isNonNull(body.images) ? 'images' : key;
   const word = Object.entries(legacyWords).find(([, ours]) => ours === key)?.[0];
-  return word !== undefined && isGiven(body[word]) ? word : key;
+  return word !== undefined && isNonNull(body[word]) ? word : key;
 }
 
 /**
  * `images`, one or several: the first becomes `image` and the rest `reference_images`. If the model accepts only `reference_images`, or not
  * both together, all of several go there. An empty list counts as absent, because forms send it.
  */
-function placeImages(images: JsonValue | undefined, core: JsonObject, entry: CatalogEntry): JsonObject {
-  if (!isGiven(images)) return {};
+function arrangeImages(images: JsonValue | undefined, core: JsonObject, entry: CatalogEntry): JsonObject {
+  if (!isNonNull(images)) return {};
   const list = typeof images === 'string' ? [images] : images;
   if (!Array.isArray(list) || !list.every((item) => typeof item === 'string' && item !== '')) {
     throw invalid('images', 'images must be a non-empty string or an array of such strings.');
   }
   if (list.length === 0) return {};
-  if (isGiven(core.image) || isGiven(core.reference_images)) {
+  if (isNonNull(core.image) || isNonNull(core.reference_images)) {
     throw invalid(
       'images',
       'images cannot be combined with another field for images. Send all images in the field images.',

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { given } from './chat-fields.ts';
+import { nonNullFields } from './chat-fields.ts';
 
 /**
  * `{jsonrpc, id, error: {code, message, data}}` of a request that was refused before its message was read, which is why `id` is null
@@ -12,7 +12,7 @@ export const mcpError = (error: GatewayError, status: number, requestId: string)
   error: {
     code: rpcCode(error, status),
     message: error.message,
-    data: { code: error.code, ...given({ param: error.param, task_id: error.taskId }), request_id: requestId },
+    data: { code: error.code, ...nonNullFields({ param: error.param, task_id: error.taskId }), request_id: requestId },
   },
 });
 

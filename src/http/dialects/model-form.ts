@@ -1,7 +1,7 @@
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 
 /** What the client asks of a list: the values of its query. */
-export interface ListAsked {
+export interface ListQuery {
   /** The value of a query parameter. Undefined if it is absent or empty. */
   value(param: string): string | undefined;
   /** A whole number from 1 to `max`. Throws `invalid_value` for any other value. */
@@ -17,6 +17,6 @@ export interface ModelForm {
   /** Whether clients of this dialect can use the model. */
   shows(entry: CatalogEntry): boolean;
   /** The list, or the page of it that was asked for. The models are in the order of the catalog. */
-  list(entries: readonly CatalogEntry[], asked: ListAsked): object;
+  list(entries: readonly CatalogEntry[], query: ListQuery): object;
   one(entry: CatalogEntry): object;
 }

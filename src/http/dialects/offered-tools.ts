@@ -1,6 +1,6 @@
 import type { ChatRequest, ChatTool } from '../../domain/chat/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { isGiven } from './chat-fields.ts';
+import { isNonNull } from './chat-fields.ts';
 import { forcedProviderTool, type ProviderPart } from './provider-tools.ts';
 
 /** What a request offers: its functions and custom tools, and the tools that a provider would run. */
@@ -50,7 +50,7 @@ export interface ChosenTools extends OfferedTools {
 /** What `tool_choice` leaves of the offered tools. Throws if it names a tool that is not offered. */
 export function chosenTools(choice: Choice | null | undefined, { tools, providerRun }: OfferedTools): ChosenTools {
   const all = { tools, providerRun };
-  if (!isGiven(choice) || (tools.length === 0 && (choice === 'none' || choice === 'auto')))
+  if (!isNonNull(choice) || (tools.length === 0 && (choice === 'none' || choice === 'auto')))
     return { ...all, toolChoice: undefined };
   if (typeof choice === 'string') {
     if (tools.length === 0 && providerRun.length === 0) throw notOffered();

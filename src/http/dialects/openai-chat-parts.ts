@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ChatContent, ChatPart } from '../../domain/chat/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { chosenBy, listOf } from '../request/validate.ts';
-import { cache_control, given, ImageUrl, isGiven, v1ItemsMax } from './chat-fields.ts';
+import { cache_control, nonNullFields, ImageUrl, isNonNull, v1ItemsMax } from './chat-fields.ts';
 import { V1ImageUrl } from './picture-url.ts';
 import { notStored, toFilePart } from './document-part.ts';
 
@@ -42,10 +42,10 @@ export const contentsOf = (max: number) => ({
   assistant: contentOf(z.discriminatedUnion('type', [TextPart, RefusalPart]), max),
 });
 /** What users and tools say under `/v1`. */
-export const v1Said = contentOf(z.discriminatedUnion('type', [TextPart, PictureOrPdf, FilePart]), v1ItemsMax);
+export const v1Content = contentOf(z.discriminatedUnion('type', [TextPart, PictureOrPdf, FilePart]), v1ItemsMax);
 export type Contents = ReturnType<typeof contentsOf>;
 
-export type ContentIn = z.infer<typeof v1Said> | z.infer<Contents['assistant']>;
+export type ContentIn = z.infer<typeof v1Content> | z.infer<Contents['assistant']>;
 type PartIn = Exclude<ContentIn, string>[number];
 /** `at` is the path of the content. */
 export const toContent = (content: ContentIn, at: string): ChatContent =>
@@ -53,12 +53,12 @@ export const toContent = (content: ContentIn, at: string): ChatContent =>
 
 function toPart(part: PartIn, at: string): ChatPart {
   if (part.type === 'refusal') return { type: 'text', text: part.refusal };
-  const cached = given({ cacheControl: part.cache_control });
+  const cached = nonNullFields({ cacheControl: part.cache_control });
   if (part.type === 'text') return { type: 'text', text: part.text, ...cached };
   if (part.type === 'file') return { ...toFile(part.file, at), ...cached };
   const { url, detail } = part.image_url;
   if (isPdfUri(url)) return { ...toFilePart({ at, data: url }), ...cached };
-  return { type: 'image', url, ...given({ detail }), ...cached };
+  return { type: 'image', url, ...nonNullFields({ detail }), ...cached };
 }
 
 const isPdfUri = (value: unknown): boolean => typeof value === 'string' && /^data:application\/pdf[;,]/i.test(value);
@@ -68,8 +68,8 @@ function toFile(
   { file_data: data, filename: name, file_id: id }: z.infer<typeof FilePart>['file'],
   at: string,
 ): ChatPart {
-  if (isGiven(data)) return toFilePart({ at, name, ...(/^https?:/i.test(data) ? { url: data } : { data }) });
-  if (isGiven(id)) throw notStored(`${at}.file.file_id`, 'Send the file as a data URI in file_data.');
+  if (isNonNull(data)) return toFilePart({ at, name, ...(/^https?:/i.test(data) ? { url: data } : { data }) });
+  if (isNonNull(id)) throw notStored(`${at}.file.file_id`, 'Send the file as a data URI in file_data.');
   const param = `${at}.file.file_data`;
   throw new GatewayError('missing_parameter', {
     param,

@@ -15,8 +15,8 @@ import { anyJson, chosenBy, listOf, typeIn, validate } from '../request/validate
 import {
   cache_control,
   FunctionName,
-  given,
-  isGiven,
+  nonNullFields,
+  isNonNull,
   itemsMax,
   v1ItemsMax,
   JsonRecord,
@@ -40,7 +40,7 @@ import {
   V1ChatTool,
   V1ToolChoice,
 } from './openai-chat-tools.ts';
-import { contentsOf, toContent, v1Said, type ContentIn, type Contents } from './openai-chat-parts.ts';
+import { contentsOf, toContent, v1Content, type ContentIn, type Contents } from './openai-chat-parts.ts';
 import { leftOutTools } from './provider-tools.ts';
 import { chosenTools, type OfferedTools } from './offered-tools.ts';
 import { readBody, strictly, type Reading } from './reading.ts';
@@ -57,31 +57,31 @@ export function readOpenaiChat(body: unknown): ChatRequest {
 
 /** The same under `/v1`, with any `max_tokens` of at least 1 and, unless the reading is strict, without fields that are not known. */
 export function readV1OpenaiChat(body: JsonObject, reading: Reading = strictly): ChatRequest {
-  const { asked, leftOut } = readBody(V1Body, body, { refused: {} }, reading);
-  const { providerRun, ...request } = toRequest(asked, { ...openaiChatFields, ...v1OpenaiChatFields });
+  const { parsed, leftOut } = readBody(V1Body, body, { refused: {} }, reading);
+  const { providerRun, ...request } = toRequest(parsed, { ...openaiChatFields, ...v1OpenaiChatFields });
   const unoffered = leftOutTools(providerRun, { ...reading, isForced: request.toolChoice === 'required' });
-  return { ...request, ...given({ leftOut: leftOut && [...leftOut, ...unoffered] }) };
+  return { ...request, ...nonNullFields({ leftOut: leftOut && [...leftOut, ...unoffered] }) };
 }
 
 function toRequest(
-  asked: z.infer<typeof V1Body>,
-  known: object = openaiChatFields,
+  parsed: z.infer<typeof V1Body>,
+  supportedFields: object = openaiChatFields,
 ): ChatRequest & Pick<OfferedTools, 'providerRun'> {
-  const extra = furtherFields(asked, known);
-  const { model, messages, max_tokens, max_completion_tokens, temperature, top_p, top_k, stop, seed } = asked;
-  if (isGiven(max_tokens) && isGiven(max_completion_tokens) && max_tokens !== max_completion_tokens) {
+  const extra = furtherFields(parsed, supportedFields);
+  const { model, messages, max_tokens, max_completion_tokens, temperature, top_p, top_k, stop, seed } = parsed;
+  if (isNonNull(max_tokens) && isNonNull(max_completion_tokens) && max_tokens !== max_completion_tokens) {
     throw new GatewayError('invalid_value', {
       param: 'max_completion_tokens',
       message: 'max_completion_tokens and max_tokens are the same setting and must not differ.',
     });
   }
-  if (isGiven(asked.stream_options) && asked.stream !== true) {
+  if (isNonNull(parsed.stream_options) && parsed.stream !== true) {
     const message = 'stream_options needs stream: true.';
     throw new GatewayError('invalid_value', { param: 'stream_options', message });
   }
   const { tools, toolChoice, providerRun } = chosenTools(
-    toChosen(asked.tool_choice),
-    offeredChatTools(asked.tools ?? []),
+    toChosen(parsed.tool_choice),
+    offeredChatTools(parsed.tools ?? []),
   );
   const canonical = messages.map(toMessage);
   checkConversation(canonical, 'messages');
@@ -91,15 +91,15 @@ function toRequest(
     tools,
     ...toLength(max_tokens ?? max_completion_tokens),
     ...toTemperature(temperature, top_p),
-    ...given({
+    ...nonNullFields({
       toolChoice,
-      parallelToolCalls: asked.parallel_tool_calls,
-      responseFormat: asked.response_format && toFormat(asked.response_format),
+      parallelToolCalls: parsed.parallel_tool_calls,
+      responseFormat: parsed.response_format && toFormat(parsed.response_format),
       topP: top_p,
       topK: top_k,
       stop: typeof stop === 'string' ? [stop] : stop,
       seed,
-      user: asked.safety_identifier ?? asked.user,
+      user: parsed.safety_identifier ?? parsed.user,
     }),
     extra,
     providerRun,
@@ -156,7 +156,8 @@ const messagesWith = <
       name,
     })
     .superRefine((message, context) => {
-      const isEmpty = !isGiven(message.content) && !isGiven(message.refusal) && (message.tool_calls?.length ?? 0) === 0;
+      const isEmpty =
+        !isNonNull(message.content) && !isNonNull(message.refusal) && (message.tool_calls?.length ?? 0) === 0;
       if (isEmpty) {
         context.addIssue({ code: 'custom', path: ['content'], message: 'is required where there are no tool_calls' });
       }
@@ -168,7 +169,7 @@ const plain = messagesWith(ToolCallIn, { ...contents, result: contents.text });
 const Message = z.discriminatedUnion('role', [plain.system, plain.developer, plain.user, plain.assistant, plain.tool]);
 
 // Agents send the screenshots of their tools as a user does.
-const v1 = messagesWith(V1ToolCallIn, { ...contentsOf(v1ItemsMax), user: v1Said, result: v1Said });
+const v1 = messagesWith(V1ToolCallIn, { ...contentsOf(v1ItemsMax), user: v1Content, result: v1Content });
 /** opencode marks whole messages for the prompt cache. */
 const V1Message = z.discriminatedUnion('role', [
   v1.system.extend({ cache_control }),
@@ -251,16 +252,16 @@ export const harmlessChatFields: HarmlessValues = {
 };
 
 /** The fields that are neither read here nor harmless. Throws for a field that would change the shape of the answer. */
-function furtherFields(asked: z.infer<typeof V1Body>, known: object): JsonObject {
+function furtherFields(parsed: z.infer<typeof V1Body>, supportedFields: object): JsonObject {
   const unread = Object.fromEntries(
-    Object.entries(asked).filter(
-      (entry): entry is [string, JsonValue] => isGiven(entry[1]) && !Object.hasOwn(known, entry[0]),
+    Object.entries(parsed).filter(
+      (entry): entry is [string, JsonValue] => isNonNull(entry[1]) && !Object.hasOwn(supportedFields, entry[0]),
     ),
   );
   const further = withoutHarmless(unread, harmlessChatFields);
   const param = Object.keys(further).find((field) => neverPassedThrough.includes(field));
   if (param === undefined) return further;
-  const advice = known === openaiChatFields ? undefined : sendInstead[param];
+  const advice = supportedFields === openaiChatFields ? undefined : sendInstead[param];
   const message = [`The field ${param} is not supported, or not with this value.`, advice].filter(Boolean).join(' ');
   throw new GatewayError('unsupported_parameter', { param, message });
 }
@@ -285,27 +286,27 @@ function toFormat(format: z.infer<typeof Format>): NonNullable<ChatRequest['resp
     type: 'json_schema',
     name: schemaName,
     schema: schema ?? { type: 'object' },
-    ...given({ description, strict }),
+    ...nonNullFields({ description, strict }),
   };
 }
 
 function toMessage(message: z.infer<typeof V1Message>, index: number): ChatMessage {
   const mark = message.cache_control;
-  const said = (content: ContentIn): ChatContent => {
+  const toMarkedContent = (content: ContentIn): ChatContent => {
     const parts = toContent(content, `messages.${index}.content`);
-    return isGiven(mark) ? marked(parts, mark) : parts;
+    return isNonNull(mark) ? marked(parts, mark) : parts;
   };
   if (message.role === 'tool') {
-    return { role: 'tool', toolCallId: message.tool_call_id, content: said(message.content) };
+    return { role: 'tool', toolCallId: message.tool_call_id, content: toMarkedContent(message.content) };
   }
-  const named = isGiven(message.name) && message.name !== '' && { name: message.name };
-  if (message.role !== 'assistant') return { role: message.role, content: said(message.content), ...named };
-  const content = isGiven(message.content) ? said(message.content) : (message.refusal ?? null);
+  const named = isNonNull(message.name) && message.name !== '' && { name: message.name };
+  if (message.role !== 'assistant') return { role: message.role, content: toMarkedContent(message.content), ...named };
+  const content = isNonNull(message.content) ? toMarkedContent(message.content) : (message.refusal ?? null);
   return {
     role: 'assistant',
     content,
     toolCalls: (message.tool_calls ?? []).map(toToolCall),
-    ...given({ reasoning: message.reasoning_content }),
+    ...nonNullFields({ reasoning: message.reasoning_content }),
     ...named,
   };
 }
@@ -313,10 +314,10 @@ function toMessage(message: z.infer<typeof V1Message>, index: number): ChatMessa
 function toToolCall(call: CallIn): ToolCall {
   if (call.type === 'custom') {
     const { name: called, input } = call.custom;
-    const cached = given({ cacheControl: call.cache_control });
+    const cached = nonNullFields({ cacheControl: call.cache_control });
     return { id: call.id, name: called, arguments: customArguments(input), isCustom: true, ...cached };
   }
   const { id, function: called, extra_content, cache_control: cacheControl } = call;
   const signature = extra_content?.google?.thought_signature;
-  return { id, name: called.name, arguments: called.arguments, ...given({ signature, cacheControl }) };
+  return { id, name: called.name, arguments: called.arguments, ...nonNullFields({ signature, cacheControl }) };
 }

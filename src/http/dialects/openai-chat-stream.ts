@@ -25,9 +25,9 @@ export function openaiStream(
   const afterPiece = `,"logprobs":null,"finish_reason":null}]${tail}\n\n`;
   let isFirst = true;
   const piece = (delta: string): string => {
-    const said = isFirst ? `{"role":"assistant",${delta.slice(1)}` : delta;
+    const fullDelta = isFirst ? `{"role":"assistant",${delta.slice(1)}` : delta;
     isFirst = false;
-    return beforePiece + said + afterPiece;
+    return beforePiece + fullDelta + afterPiece;
   };
   const cost = ({ credits, attempts, warning }: StreamEnd): string => JSON.stringify({ credits, attempts, warning });
 

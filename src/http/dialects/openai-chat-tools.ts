@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { anyJson, chosenBy, typeIn } from '../request/validate.ts';
-import { cache_control, FunctionName, given, isGiven, JsonRecord, v1ToolsMax } from './chat-fields.ts';
+import { cache_control, FunctionName, nonNullFields, isNonNull, JsonRecord, v1ToolsMax } from './chat-fields.ts';
 import { customTool } from './custom-tool.ts';
 import type { Choice, OfferedTools } from './offered-tools.ts';
 
@@ -43,7 +43,7 @@ export function offeredChatTools(tools: readonly ChatToolIn[]): OfferedTools {
     else if (tool.type === 'custom') offered.tools.push(customTool(tool.custom.name, tool.custom));
     else {
       const { name, ...rest } = tool.function;
-      offered.tools.push({ name, ...given({ ...rest, cacheControl: tool.cache_control }) });
+      offered.tools.push({ name, ...nonNullFields({ ...rest, cacheControl: tool.cache_control }) });
     }
   }
   return offered;
@@ -80,7 +80,7 @@ export const V1ToolChoice = chosenBy(
 
 /** The choice in the form of a Responses request. */
 export function toChosen(choice: ChoiceIn | null | undefined): Choice | undefined {
-  if (!isGiven(choice)) return undefined;
+  if (!isNonNull(choice)) return undefined;
   if (typeof choice === 'string') return choice;
   if (choice.type !== 'allowed_tools') return toNamed(choice);
   const { mode, tools } = choice.allowed_tools;

@@ -5,13 +5,13 @@ import type { JsonObject } from '../../domain/json.ts';
 import type { TaskOutput } from '../../domain/tasks/task.ts';
 import { acceptedParameters } from '../../domain/catalog/parameters.ts';
 import { pictureSize } from '../../domain/tasks/picture-size.ts';
-import { arrangePictures } from '../../domain/tasks/place-pictures.ts';
+import { arrangePictures } from '../../domain/tasks/arrange-pictures.ts';
 import { anyJson, listOf } from '../request/validate.ts';
 import type { AnsweredPicture } from './answered-picture.ts';
-import { given, isGiven, withoutHarmless, type HarmlessValues } from './chat-fields.ts';
+import { nonNullFields, isNonNull, withoutHarmless, type HarmlessValues } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
 import { strictly, type Reading } from './reading.ts';
-import { knownFields, readMediaBody, type RefusedFields } from './unknown-media-fields.ts';
+import { supportedFields, readMediaBody, type RefusedFields } from './unknown-media-fields.ts';
 
 /** A request for pictures, read but not yet matched with its model. */
 export interface OpenaiImageRequest {
@@ -33,21 +33,21 @@ export interface OpenaiImageRequest {
  * `output_format` and the rest are fields of the model's catalog entry or refused by their name. Null means absent.
  */
 export function readOpenaiImage(body: unknown, reading: Reading = strictly): OpenaiImageRequest {
-  const { asked, leftOut } = readMediaBody(OpenaiImageBody, body, { refused: {} }, reading);
-  const { size, response_format: format, async, ...rest } = asked;
+  const { parsed, leftOut } = readMediaBody(OpenaiImageBody, body, { refused: {} }, reading);
+  const { size, response_format: format, async, ...rest } = parsed;
   return {
     images: [],
     isInline: format !== 'url',
     isAsync: async === true,
-    ...given({ size, leftOut }),
+    ...nonNullFields({ size, leftOut }),
     further: withoutEffect(rest),
   };
 }
 
 /** Reads `POST /v1/images/edits`: the same with pictures, from a form or, as JSON, in `images`. */
 export function readOpenaiEdit(body: unknown, reading: Reading = strictly): OpenaiImageRequest {
-  const { asked, leftOut } = readMediaBody(OpenaiEditBody, body, { refused: {} }, reading);
-  const { image, images, size, response_format: format, async, ...rest } = asked;
+  const { parsed, leftOut } = readMediaBody(OpenaiEditBody, body, { refused: {} }, reading);
+  const { image, images, size, response_format: format, async, ...rest } = parsed;
   const pictures = [...(typeof image === 'string' ? [image] : (image ?? [])), ...(images ?? []).map(toReference)];
   if (pictures.length === 0) {
     throw new GatewayError('missing_parameter', { param: 'image', message: 'The field image is required.' });
@@ -56,7 +56,7 @@ export function readOpenaiEdit(body: unknown, reading: Reading = strictly): Open
     images: pictures,
     isInline: format !== 'url',
     isAsync: async === true,
-    ...given({ size, leftOut }),
+    ...nonNullFields({ size, leftOut }),
     further: withoutEffect(rest),
   };
 }
@@ -112,11 +112,11 @@ function withoutEffect({
 /** The fields that the catalog entry decides about. A quote has an answer of its own, which OpenAI's clients cannot read. */
 export function furtherFields(rest: Record<string, unknown>): JsonObject {
   const { dry_run: isQuote, ...further } = rest;
-  if (isGiven(isQuote) && isQuote !== false) {
+  if (isNonNull(isQuote) && isQuote !== false) {
     const message = 'dry_run is supported under /api/v1 only.';
     throw new GatewayError('unsupported_parameter', { param: 'dry_run', message });
   }
-  return given(further) as JsonObject;
+  return nonNullFields(further) as JsonObject;
 }
 
 /** The same request as the core route expects it. Throws `invalid_value` or `unsupported_parameter` with OpenAI's name of the field. */
@@ -124,7 +124,7 @@ export function toCoreOpenaiImage(
   { images, size, further, leftOut }: OpenaiImageRequest,
   entry: CatalogEntry,
 ): JsonObject {
-  const fields = knownFields(withoutSameEffect(further, entry), entry, leftOut, refusedFields);
+  const fields = supportedFields(withoutSameEffect(further, entry), entry, leftOut, refusedFields);
   const sized = size === undefined ? {} : pictureSize(entry, size);
   demandApart(sized, fields, 'size');
   const placed = arrangePictures(images, entry, 'image');
@@ -155,7 +155,7 @@ function withoutSameEffect(further: JsonObject, entry: CatalogEntry): JsonObject
   const accepted = acceptedParameters(entry);
   const mappings = Object.values(entry.private.upstream);
   const isFixed = (field: string, value: unknown): boolean =>
-    mappings.length > 0 && mappings.every(({ fixed }) => isGiven(value) && fixed?.[field] === value);
+    mappings.length > 0 && mappings.every(({ fixed }) => isNonNull(value) && fixed?.[field] === value);
   const own = Object.entries(further).filter(([field]) => accepted.has(field));
   const others = Object.entries(further).filter(([field, value]) => !accepted.has(field) && !isFixed(field, value));
   return { ...Object.fromEntries(own), ...withoutHarmless(Object.fromEntries(others), earlierSettings) };
@@ -163,7 +163,7 @@ function withoutSameEffect(further: JsonObject, entry: CatalogEntry): JsonObject
 
 /** Throws if the client names a parameter of the model beside the field of OpenAI that stands for it. */
 export function demandApart(translated: JsonObject, further: JsonObject, param: string): void {
-  const twice = Object.keys(translated).find((key) => isGiven(further[key]));
+  const twice = Object.keys(translated).find((key) => isNonNull(further[key]));
   if (twice === undefined) return;
   throw new GatewayError('invalid_value', { param, message: `${param} cannot be combined with ${twice}.` });
 }
@@ -186,7 +186,7 @@ export function openaiPictures({
     data: pictures.map((picture): JsonObject =>
       'url' in picture ? { url: picture.url } : { b64_json: picture.bytes.toString('base64') },
     ),
-    ...given({ size, output_format: formats[first?.mime_type ?? ''] }),
+    ...nonNullFields({ size, output_format: formats[first?.mime_type ?? ''] }),
   };
 }
 

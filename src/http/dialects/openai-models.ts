@@ -6,9 +6,9 @@ export const openaiModels: ModelForm = {
   name: 'openai',
   query: ['limit'],
   shows: () => true,
-  list: (entries, asked) => ({
+  list: (entries, query) => ({
     object: 'list',
-    data: entries.slice(0, asked.limit('limit', { fallback: entries.length, max: 1_000 })).map(toModel),
+    data: entries.slice(0, query.limit('limit', { fallback: entries.length, max: 1_000 })).map(toModel),
   }),
   one: toModel,
 };

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { clipSize } from '../../domain/tasks/picture-size.ts';
-import { arrangePictures } from '../../domain/tasks/place-pictures.ts';
+import { arrangePictures } from '../../domain/tasks/arrange-pictures.ts';
 import { anyJson } from '../request/validate.ts';
-import { given } from './chat-fields.ts';
+import { nonNullFields } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
 import { demandApart, furtherFields, Reference, toReference } from './openai-image.ts';
 import { strictly, type Reading } from './reading.ts';
-import { knownFields, readMediaBody, type RefusedFields } from './unknown-media-fields.ts';
+import { supportedFields, readMediaBody, type RefusedFields } from './unknown-media-fields.ts';
 
 /** A request for a video, read but not yet matched with its model. */
 export interface OpenaiVideoRequest {
@@ -24,10 +24,10 @@ export interface OpenaiVideoRequest {
 
 /** Reads `POST /v1/videos` (https://platform.openai.com/docs/api-reference/videos, read 2026-11-22), as JSON or as a form. Null means absent. */
 export function readOpenaiVideo(body: unknown, reading: Reading = strictly): OpenaiVideoRequest {
-  const { asked, leftOut } = readMediaBody(OpenaiVideoBody, body, { refused: {} }, reading);
-  const { seconds, size, input_reference: reference, ...further } = asked;
+  const { parsed, leftOut } = readMediaBody(OpenaiVideoBody, body, { refused: {} }, reading);
+  const { seconds, size, input_reference: reference, ...further } = parsed;
   return {
-    ...given({
+    ...nonNullFields({
       seconds: seconds === null || seconds === undefined ? null : Number(seconds),
       size,
       leftOut,
@@ -53,13 +53,13 @@ export const OpenaiVideoBody = z
 
 /** The same request as the core route expects it. Throws `invalid_value` or `unsupported_parameter` with OpenAI's name of the field. */
 export function toCoreOpenaiVideo(
-  { seconds, size, reference, further: asked, leftOut }: OpenaiVideoRequest,
+  { seconds, size, reference, further: furtherInput, leftOut }: OpenaiVideoRequest,
   entry: CatalogEntry,
 ): JsonObject {
-  const further = knownFields(asked, entry, leftOut, refusedFields);
+  const further = supportedFields(furtherInput, entry, leftOut, refusedFields);
   const sized = size === undefined ? {} : clipSize(entry, size);
   demandApart(sized, further, 'size');
-  const timed = given({ duration: seconds });
+  const timed = nonNullFields({ duration: seconds });
   demandApart(timed, further, 'seconds');
   const placed = arrangePictures(reference === undefined ? [] : [reference], entry, 'input_reference');
   demandApart(placed, further, 'input_reference');

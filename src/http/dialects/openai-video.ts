@@ -31,7 +31,7 @@ export function openaiVideo(task: VideoTask): JsonObject {
     expires_at: output?.expires_at ?? task.expiresAt,
     prompt: typeof task.input?.['prompt'] === 'string' ? task.input['prompt'] : null,
     seconds: typeof duration === 'number' ? String(Math.round(duration)) : null,
-    size: output?.width && output.height ? `${output.width}x${output.height}` : askedSize(task.input),
+    size: output?.width && output.height ? `${output.width}x${output.height}` : requestedSize(task.input),
     remixed_from_video_id: null,
     error: task.errorCode === null ? null : { code: task.errorCode, message: taskErrorTable[task.errorCode].message },
   };
@@ -46,7 +46,7 @@ const statusWords = {
 } as const satisfies Record<TaskStatus, string>;
 
 /** The size of the clip that was asked for, if the model has resolutions: 720p in 16:9 is 1280x720. Null before the clip of another model. */
-function askedSize(input: JsonObject | null): string | null {
+function requestedSize(input: JsonObject | null): string | null {
   const { resolution, aspect_ratio: ratio } = input ?? {};
   const edge = typeof resolution === 'string' ? Number(/^(\d{3,4})p$/.exec(resolution)?.[1]) : NaN;
   const [across = NaN, down = NaN] = typeof ratio === 'string' ? ratio.split(':').map(Number) : [];

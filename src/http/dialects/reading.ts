@@ -25,9 +25,9 @@ export function readBody<Schema extends z.ZodType>(
   body: JsonObject,
   rules: FieldRules,
   { isStrict }: Reading,
-): { asked: z.output<Schema>; leftOut: string[] | undefined } {
+): { parsed: z.output<Schema>; leftOut: string[] | undefined } {
   const leftOut = isStrict ? undefined : removeUnknownFields(schema, body, rules);
-  return { asked: validate(schema, body), leftOut };
+  return { parsed: validate(schema, body), leftOut };
 }
 
 /** Collects the fields of a request that only the family of its own vendor is sent. */
@@ -42,32 +42,32 @@ export class VendorFieldCollector {
    * effect on the answer are not named where another family is not sent them.
    */
   of(path: string, fields: JsonObject, { isWithoutEffect = false } = {}): JsonObject | undefined {
-    const given = Object.entries(fields).filter(([, value]) => !asksForNothing(value));
-    if (given.length === 0) return undefined;
+    const entries = Object.entries(fields).filter(([, value]) => !asksForNothing(value));
+    if (entries.length === 0) return undefined;
     this.#isUsed = true;
-    if (!isWithoutEffect) this.#paths.push(...given.map(([key]) => (path === '' ? key : `${path}.${key}`)));
-    return Object.fromEntries(given);
+    if (!isWithoutEffect) this.#paths.push(...entries.map(([key]) => (path === '' ? key : `${path}.${key}`)));
+    return Object.fromEntries(entries);
   }
 
   /** The same for fields of the request itself or of an object in it, whose name is `within`. */
   add(fields: JsonObject, within?: string, about: { isWithoutEffect?: boolean } = {}): void {
-    const given = this.of(within ?? '', fields, about);
-    if (given) this.#put(given, within);
+    const kept = this.of(within ?? '', fields, about);
+    if (kept) this.#put(kept, within);
   }
 
   /** Fields that the request has under shared names too, which other families are sent and which are named where those are left out. */
   repeat(fields: JsonObject, within: string, shared: readonly string[]): void {
-    const given = this.of(within, fields, { isWithoutEffect: true });
-    if (!given) return;
-    this.#put(given, within);
+    const kept = this.of(within, fields, { isWithoutEffect: true });
+    if (!kept) return;
+    this.#put(kept, within);
     this.#shared = shared;
   }
 
-  #put(given: JsonObject, within: string | undefined): void {
-    if (within === undefined) Object.assign(this.#fields, given);
+  #put(fields: JsonObject, within: string | undefined): void {
+    if (within === undefined) Object.assign(this.#fields, fields);
     else {
       const before = this.#fields[within];
-      this.#fields[within] = { ...(typeof before === 'object' && !Array.isArray(before) ? before : {}), ...given };
+      this.#fields[within] = { ...(typeof before === 'object' && !Array.isArray(before) ? before : {}), ...fields };
     }
   }
 

@@ -45,8 +45,8 @@ const OutputText = z.strictObject({
 const Refusal = z.strictObject({ type: z.literal('refusal'), refusal: z.string() });
 
 const inputPart = z.discriminatedUnion('type', [InputText, InputImage, InputFile]);
-const saidPart = z.discriminatedUnion('type', [OutputText, Refusal, InputText]);
-export type InputPart = z.infer<typeof inputPart> | z.infer<typeof saidPart>;
+const assistantPart = z.discriminatedUnion('type', [OutputText, Refusal, InputText]);
+export type InputPart = z.infer<typeof inputPart> | z.infer<typeof assistantPart>;
 const contentOf = <Part extends z.ZodType>(part: Part) => z.union([z.string(), listOf(part, { max: v1ItemsMax })]);
 
 const id = z.string().max(512).nullish();
@@ -59,7 +59,7 @@ const message = { type: z.literal('message').default('message'), id, status, pha
 
 const InputMessage = z.discriminatedUnion('role', [
   z.strictObject({ ...message, role: z.literal('user'), content: contentOf(inputPart) }),
-  z.strictObject({ ...message, role: z.literal('assistant'), content: contentOf(saidPart) }),
+  z.strictObject({ ...message, role: z.literal('assistant'), content: contentOf(assistantPart) }),
   z.strictObject({ ...message, role: z.literal('system'), content: contentOf(InputText) }),
   z.strictObject({ ...message, role: z.literal('developer'), content: contentOf(InputText) }),
 ]);
@@ -150,7 +150,7 @@ const Format = z.discriminatedUnion('type', [
 const summary = z.enum(['auto', 'concise', 'detailed']).nullish();
 
 /** The fields that are read. Every other one is a further field or is refused. */
-export const known = {
+export const responsesFields = {
   model: z.string().min(1).max(200),
   input: z.union([z.string(), listOf(Item, { min: 1, max: v1ItemsMax })]),
   instructions: z.string().nullish(),
@@ -184,4 +184,4 @@ export const known = {
 /** What must not be ignored in silence inside of other fields. Those of the request itself are decided by the reader. */
 export const responsesRules: FieldRules = { refused: {} };
 
-export const ResponsesBody = z.object(known).catchall(anyJson);
+export const ResponsesBody = z.object(responsesFields).catchall(anyJson);

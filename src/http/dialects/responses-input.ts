@@ -8,7 +8,7 @@ import type {
 } from '../../domain/chat/chat.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { SignedThought } from '../../domain/chat/thoughts.ts';
-import { given, isGiven } from './chat-fields.ts';
+import { nonNullFields, isNonNull } from './chat-fields.ts';
 import { customArguments } from './custom-tool.ts';
 import { notStored, toFilePart } from './document-part.ts';
 import type { ProviderPart } from './provider-tools.ts';
@@ -63,8 +63,8 @@ export function toMessages(
       // Its tools are offered with those of the request.
       continue;
     } else if (item.role === 'assistant') {
-      const vendor = own.of(`input.${index}`, given({ phase: item.phase }), { isWithoutEffect: true });
-      Object.assign(turnFor(hasSpoken), { content: toContent(item.content, at), ...given({ vendor }) });
+      const vendor = own.of(`input.${index}`, nonNullFields({ phase: item.phase }), { isWithoutEffect: true });
+      Object.assign(turnFor(hasSpoken), { content: toContent(item.content, at), ...nonNullFields({ vendor }) });
     } else {
       messages.push({ role: item.role, content: toContent(item.content, at) });
     }
@@ -95,7 +95,7 @@ const hasSpoken = ({ content, toolCalls }: AssistantMessage): boolean => content
 type ReasoningItem = Extract<InputItem, { type: 'reasoning' }>;
 
 const tokenOf = ({ id, summary, encrypted_content: token }: ReasoningItem): SignedThought | CallSignature | null =>
-  token ? fromToken(token, 'openai', { text: textOf(summary), ...(isGiven(id) && { id }) }) : null;
+  token ? fromToken(token, 'openai', { text: textOf(summary), ...(isNonNull(id) && { id }) }) : null;
 
 function addThought(turn: AssistantMessage, { summary, content }: ReasoningItem, signed: SignedThought | null): void {
   if (signed) {
@@ -114,14 +114,15 @@ const toContent = (content: string | readonly InputPart[], at: string): ChatCont
 
 function toPart(part: InputPart, at: string): ChatPart {
   if (part.type === 'input_file') return toFile(part, at);
-  if (part.type === 'input_image') return { type: 'image', url: part.image_url, ...given({ detail: part.detail }) };
+  if (part.type === 'input_image')
+    return { type: 'image', url: part.image_url, ...nonNullFields({ detail: part.detail }) };
   return { type: 'text', text: part.type === 'refusal' ? part.refusal : part.text };
 }
 
 function toFile(file: Extract<InputPart, { type: 'input_file' }>, at: string): ChatPart {
   const { file_data: data, file_url: url, filename: name, detail } = file;
-  if (!isGiven(data) && !isGiven(url)) {
-    if (isGiven(file.file_id)) throw notStored(`${at}.file_id`, 'Send the file in file_data, or a PDF by file_url.');
+  if (!isNonNull(data) && !isNonNull(url)) {
+    if (isNonNull(file.file_id)) throw notStored(`${at}.file_id`, 'Send the file in file_data, or a PDF by file_url.');
     throw new GatewayError('missing_parameter', {
       param: `${at}.file_data`,
       message: `The field ${at}.file_data is required.`,

@@ -107,16 +107,16 @@ export class ResponseItems {
       events.push(...endOfPart(this.#message));
       const part = { kind, text: '' };
       parts.push(part);
-      const place = { item_id, output_index, content_index: parts.length - 1 };
-      events.push({ type: 'response.content_part.added', ...place, part: toPart(part) });
+      const position = { item_id, output_index, content_index: parts.length - 1 };
+      events.push({ type: 'response.content_part.added', ...position, part: toPart(part) });
     }
     const part = parts.at(-1);
     if (part) part.text += text;
-    const place = { item_id, output_index, content_index: parts.length - 1 };
+    const position = { item_id, output_index, content_index: parts.length - 1 };
     events.push(
       kind === 'text'
-        ? { type: 'response.output_text.delta', ...place, delta: text, logprobs: [] }
-        : { type: 'response.refusal.delta', ...place, delta: text },
+        ? { type: 'response.output_text.delta', ...position, delta: text, logprobs: [] }
+        : { type: 'response.refusal.delta', ...position, delta: text },
     );
     return events;
   }
@@ -133,13 +133,13 @@ export class ResponseItems {
     if (!this.#thought) {
       this.#thought = { ...this.#open('rs'), text: '' };
       const { id, index } = this.#thought;
-      const place = { item_id: id, output_index: index, summary_index: 0 };
+      const position = { item_id: id, output_index: index, summary_index: 0 };
       events.push(added(index, { id, type: 'reasoning', summary: [] }));
-      events.push({ type: 'response.reasoning_summary_part.added', ...place, part: toSummary('') });
+      events.push({ type: 'response.reasoning_summary_part.added', ...position, part: toSummary('') });
     }
     this.#thought.text += text;
-    const place = { item_id: this.#thought.id, output_index: this.#thought.index, summary_index: 0 };
-    events.push({ type: 'response.reasoning_summary_text.delta', ...place, delta: text });
+    const position = { item_id: this.#thought.id, output_index: this.#thought.index, summary_index: 0 };
+    events.push({ type: 'response.reasoning_summary_text.delta', ...position, delta: text });
     return events;
   }
 
@@ -161,10 +161,10 @@ export class ResponseItems {
     if (!thought) return [];
     this.#thought = null;
     const { id, index, text } = thought;
-    const place = { item_id: id, output_index: index, summary_index: 0 };
+    const position = { item_id: id, output_index: index, summary_index: 0 };
     return [
-      { type: 'response.reasoning_summary_text.done', ...place, text },
-      { type: 'response.reasoning_summary_part.done', ...place, part: toSummary(text) },
+      { type: 'response.reasoning_summary_text.done', ...position, text },
+      { type: 'response.reasoning_summary_part.done', ...position, part: toSummary(text) },
       this.#finish(index, {
         id,
         type: 'reasoning',
@@ -189,27 +189,27 @@ export class ResponseItems {
       events.push(added(call.index, callItem(call, 'in_progress')));
     }
     call.arguments += text;
-    const place = { item_id: call.id, output_index: call.index };
+    const position = { item_id: call.id, output_index: call.index };
     // The free text of a custom tool can be read from whole arguments only.
     if (text !== '' && !call.tool?.custom)
-      events.push({ type: 'response.function_call_arguments.delta', ...place, delta: text });
+      events.push({ type: 'response.function_call_arguments.delta', ...position, delta: text });
     return events;
   }
 
   #endCall(call: Call, status: 'completed' | 'incomplete'): ItemEvent[] {
     if (status === 'completed') call.arguments ||= '{}';
-    const place = { item_id: call.id, output_index: call.index };
+    const position = { item_id: call.id, output_index: call.index };
     if (call.tool?.custom) {
       const input = customInput(call.arguments);
       return [
-        { type: 'response.custom_tool_call_input.delta', ...place, delta: input },
-        { type: 'response.custom_tool_call_input.done', ...place, input },
+        { type: 'response.custom_tool_call_input.delta', ...position, delta: input },
+        { type: 'response.custom_tool_call_input.done', ...position, input },
         this.#finish(call.index, callItem(call, status)),
       ];
     }
     const done = { name: call.name, arguments: call.arguments };
     return [
-      { type: 'response.function_call_arguments.done', ...place, ...done },
+      { type: 'response.function_call_arguments.done', ...position, ...done },
       this.#finish(call.index, callItem(call, status)),
     ];
   }
@@ -249,11 +249,11 @@ const callItem = ({ id, callId, name, arguments: text, tool }: Call, status: str
 function endOfPart({ id, index, parts }: OpenMessage): ItemEvent[] {
   const part = parts.at(-1);
   if (!part) return [];
-  const place = { item_id: id, output_index: index, content_index: parts.length - 1 };
+  const position = { item_id: id, output_index: index, content_index: parts.length - 1 };
   return [
     part.kind === 'text'
-      ? { type: 'response.output_text.done', ...place, text: part.text, logprobs: [] }
-      : { type: 'response.refusal.done', ...place, refusal: part.text },
-    { type: 'response.content_part.done', ...place, part: toPart(part) },
+      ? { type: 'response.output_text.done', ...position, text: part.text, logprobs: [] }
+      : { type: 'response.refusal.done', ...position, refusal: part.text },
+    { type: 'response.content_part.done', ...position, part: toPart(part) },
   ];
 }

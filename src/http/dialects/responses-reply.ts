@@ -5,22 +5,22 @@ import { within, type ChatAnswer } from './chat-answer.ts';
 import { ResponseItems } from './responses-items.ts';
 
 /** Writes the response object (https://platform.openai.com/docs/api-reference/responses/object). `asked` is the body of the request, and `tools` what was read of its tools. */
-export function responseObject(answer: ChatAnswer, asked: JsonObject, tools: readonly ChatTool[] = []): JsonObject {
-  const items = new ResponseItems(itemsOf(answer.id, asked, tools));
+export function responseObject(answer: ChatAnswer, request: JsonObject, tools: readonly ChatTool[] = []): JsonObject {
+  const items = new ResponseItems(itemsOf(answer.id, request, tools));
   for (const delta of toDeltas(answer.reply).filter(isContent)) items.add(delta);
   items.end(statusOf(answer.reply));
-  return finishedResponse(answer, asked, items.items);
+  return finishedResponse(answer, request, items.items);
 }
 
 /** What the items of a response need to know of its request. */
 export const itemsOf = (
   id: string,
-  asked: JsonObject,
+  request: JsonObject,
   tools: readonly ChatTool[],
 ): ConstructorParameters<typeof ResponseItems>[0] => ({
   tools,
   tail: id.replace(/^resp_/, ''),
-  isSigned: Array.isArray(asked.include) && asked.include.includes('reasoning.encrypted_content'),
+  isSigned: Array.isArray(request.include) && request.include.includes('reasoning.encrypted_content'),
 });
 
 /** The status of the response and of its last item. */
@@ -28,12 +28,12 @@ export const statusOf = ({ finishReason }: ChatReply): 'completed' | 'incomplete
   finishReason === 'length' || finishReason === 'content_filter' ? 'incomplete' : 'completed';
 
 /** The response with its items, reason and counts. */
-export function finishedResponse(answer: ChatAnswer, asked: JsonObject, output: JsonObject[]): JsonObject {
+export function finishedResponse(answer: ChatAnswer, request: JsonObject, output: JsonObject[]): JsonObject {
   const { reply, warning, created } = answer;
   const status = statusOf(reply);
   const reason = reply.finishReason === 'length' ? 'max_output_tokens' : 'content_filter';
   return {
-    ...openResponse(answer, asked),
+    ...openResponse(answer, request),
     status,
     completed_at: status === 'completed' ? Math.max(created, Math.floor(Date.now() / 1_000)) : null,
     incomplete_details: status === 'incomplete' ? { reason } : null,
@@ -49,10 +49,10 @@ export function finishedResponse(answer: ChatAnswer, asked: JsonObject, output: 
  */
 export function openResponse(
   { id, created, model }: Omit<ChatAnswer, 'reply' | 'usage'>,
-  asked: JsonObject,
+  request: JsonObject,
 ): JsonObject {
-  const { format, verbosity } = objectOf(asked.text);
-  const { effort, summary } = objectOf(asked.reasoning);
+  const { format, verbosity } = objectOf(request.text);
+  const { effort, summary } = objectOf(request.reasoning);
   return {
     id,
     object: 'response',
@@ -62,30 +62,30 @@ export function openResponse(
     completed_at: null,
     error: null,
     incomplete_details: null,
-    instructions: asked.instructions ?? null,
-    max_output_tokens: asked.max_output_tokens ?? null,
+    instructions: request.instructions ?? null,
+    max_output_tokens: request.max_output_tokens ?? null,
     max_tool_calls: null,
-    metadata: asked.metadata ?? {},
+    metadata: request.metadata ?? {},
     model,
     output: [],
-    frequency_penalty: asked.frequency_penalty ?? 0,
-    parallel_tool_calls: asked.parallel_tool_calls ?? true,
-    presence_penalty: asked.presence_penalty ?? 0,
+    frequency_penalty: request.frequency_penalty ?? 0,
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    presence_penalty: request.presence_penalty ?? 0,
     previous_response_id: null,
-    prompt_cache_key: asked.prompt_cache_key ?? null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
     reasoning: { effort: effort ?? null, summary: summary ?? null },
-    safety_identifier: asked.safety_identifier ?? null,
+    safety_identifier: request.safety_identifier ?? null,
     service_tier: 'default',
     store: false,
-    temperature: asked.temperature ?? 1,
+    temperature: request.temperature ?? 1,
     text: { format: format ?? { type: 'text' }, verbosity: verbosity ?? 'medium' },
-    tool_choice: asked.tool_choice ?? 'auto',
-    tools: Array.isArray(asked.tools) ? asked.tools.map(toShownTool) : [],
+    tool_choice: request.tool_choice ?? 'auto',
+    tools: Array.isArray(request.tools) ? request.tools.map(toShownTool) : [],
     top_logprobs: 0,
-    top_p: asked.top_p ?? 1,
+    top_p: request.top_p ?? 1,
     truncation: 'disabled',
     usage: null,
-    user: asked.user ?? null,
+    user: request.user ?? null,
   };
 }
 

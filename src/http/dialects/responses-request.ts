@@ -9,11 +9,11 @@ import {
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import type { Thinking } from '../../domain/chat/thoughts.ts';
-import { given, isGiven, withoutHarmless, type HarmlessValues } from './chat-fields.ts';
+import { nonNullFields, isNonNull, withoutHarmless, type HarmlessValues } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
 import { readBody, strictly, VendorFieldCollector, type Reading } from './reading.ts';
 import { leftOutHistory, leftOutTools } from './provider-tools.ts';
-import { known, ResponsesBody, responsesRules } from './responses-fields.ts';
+import { responsesFields, ResponsesBody, responsesRules } from './responses-fields.ts';
 import { toMessages } from './responses-input.ts';
 import { chosenTools } from './offered-tools.ts';
 import { offeredTools, type ToolList } from './responses-tools.ts';
@@ -25,38 +25,41 @@ import { offeredTools, type ToolList } from './responses-tools.ts';
  */
 export function readResponses(body: JsonObject, reading: Reading = strictly): ChatRequest {
   const unread = reading.isStrict ? [] : withoutFurtherIncludes(body);
-  const { asked, leftOut } = readBody(ResponsesBody, body, responsesRules, reading);
+  const { parsed, leftOut } = readBody(ResponsesBody, body, responsesRules, reading);
   const own = new VendorFieldCollector();
-  own.add(given({ context: asked.reasoning?.context === 'auto' ? null : asked.reasoning?.context }), 'reasoning');
-  const extra = furtherFields(asked, own);
-  const { tools, toolChoice, providerRun } = chosenTools(asked.tool_choice, offeredTools(toolLists(asked)));
+  own.add(
+    nonNullFields({ context: parsed.reasoning?.context === 'auto' ? null : parsed.reasoning?.context }),
+    'reasoning',
+  );
+  const extra = furtherFields(parsed, own);
+  const { tools, toolChoice, providerRun } = chosenTools(parsed.tool_choice, offeredTools(toolLists(parsed)));
   const unoffered = leftOutTools(providerRun, { ...reading, isForced: toolChoice === 'required' });
-  const input = toMessages(asked.input, { own, tools });
+  const input = toMessages(parsed.input, { own, tools });
   const unsaid = leftOutHistory(input.providerRun, reading);
   const messages: ChatMessage[] = [
-    ...(asked.instructions ? [{ role: 'system' as const, content: asked.instructions }] : []),
+    ...(parsed.instructions ? [{ role: 'system' as const, content: parsed.instructions }] : []),
     ...input.messages,
   ];
   checkConversation(messages, 'input');
-  const { effort } = asked.reasoning ?? {};
-  const { format, verbosity } = asked.text ?? {};
+  const { effort } = parsed.reasoning ?? {};
+  const { format, verbosity } = parsed.text ?? {};
   return {
-    model: asked.model,
+    model: parsed.model,
     messages,
     tools,
-    ...toLength(asked.max_output_tokens),
-    ...given({
+    ...toLength(parsed.max_output_tokens),
+    ...nonNullFields({
       toolChoice,
-      parallelToolCalls: asked.parallel_tool_calls,
+      parallelToolCalls: parsed.parallel_tool_calls,
       responseFormat: format && toFormat(format),
-      temperature: asked.temperature,
-      topP: asked.top_p,
-      user: asked.safety_identifier ?? asked.user,
-      thinking: toThinking(asked),
+      temperature: parsed.temperature,
+      topP: parsed.top_p,
+      user: parsed.safety_identifier ?? parsed.user,
+      thinking: toThinking(parsed),
       vendor: own.toVendor('responses'),
       leftOut: leftOut && [...unread, ...leftOut, ...unoffered, ...unsaid],
     }),
-    extra: { ...extra, ...given({ reasoning_effort: effort, verbosity }) },
+    extra: { ...extra, ...nonNullFields({ reasoning_effort: effort, verbosity }) },
   };
 }
 
@@ -110,10 +113,10 @@ const refusedFields: Readonly<Record<string, string>> = {
 };
 
 /** The fields that are neither read here nor harmless: each channel's list decides about them. */
-function furtherFields(asked: z.infer<typeof ResponsesBody>, own: VendorFieldCollector): JsonObject {
+function furtherFields(parsed: z.infer<typeof ResponsesBody>, own: VendorFieldCollector): JsonObject {
   const unread = Object.fromEntries(
-    Object.entries(asked).filter(
-      (entry): entry is [string, JsonValue] => isGiven(entry[1]) && !Object.hasOwn(known, entry[0]),
+    Object.entries(parsed).filter(
+      (entry): entry is [string, JsonValue] => isNonNull(entry[1]) && !Object.hasOwn(responsesFields, entry[0]),
     ),
   );
   const further = withoutHarmless(unread, harmless);
@@ -138,12 +141,12 @@ const toolLists = ({ tools, input }: z.infer<typeof ResponsesBody>): ToolList[] 
 function toFormat(format: NonNullable<NonNullable<z.infer<typeof ResponsesBody>['text']>['format']>): ResponseFormat {
   if (format.type !== 'json_schema') return format;
   const { type, name, schema, description, strict } = format;
-  return { type, name, schema, ...given({ description, strict }) };
+  return { type, name, schema, ...nonNullFields({ description, strict }) };
 }
 
 function toThinking({ reasoning, include }: z.infer<typeof ResponsesBody>): Thinking | undefined {
   const summary = reasoning?.summary ?? reasoning?.generate_summary;
   const isSigned = include?.includes('reasoning.encrypted_content') ?? false;
-  if (!isGiven(summary) && !isSigned) return undefined;
-  return { ...given({ summary }), ...(isSigned && { isSigned }) };
+  if (!isNonNull(summary) && !isSigned) return undefined;
+  return { ...nonNullFields({ summary }), ...(isSigned && { isSigned }) };
 }

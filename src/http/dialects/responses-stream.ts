@@ -11,16 +11,16 @@ import { finishedResponse, itemsOf, openResponse, statusOf } from './responses-r
  */
 export function responsesStream(
   about: Omit<StreamAbout, 'includeUsage'>,
-  asked: JsonObject,
+  request: JsonObject,
   tools: readonly ChatTool[] = [],
 ): ChatStreamWriter {
-  const items = new ResponseItems(itemsOf(about.id, asked, tools));
+  const items = new ResponseItems(itemsOf(about.id, request, tools));
   let sequence = 0;
   const write = ({ type, ...members }: ItemEvent): string =>
     namedEvent(type, { type, sequence_number: sequence++, ...members });
   const begin = (): string => {
     if (sequence > 0) return '';
-    const response = openResponse(about, asked);
+    const response = openResponse(about, request);
     return write({ type: 'response.created', response }) + write({ type: 'response.in_progress', response });
   };
   return {
@@ -41,7 +41,7 @@ export function responsesStream(
       const opening = begin();
       const status = statusOf(reply);
       const ending = items.end(status).map(write).join('');
-      const response = finishedResponse({ ...about, reply, usage }, asked, items.items);
+      const response = finishedResponse({ ...about, reply, usage }, request, items.items);
       const tollgate = { credits, attempts, ...(warning !== undefined && { warning }) };
       return opening + ending + write({ type: `response.${status}`, response: { ...response, tollgate } });
     },
@@ -52,9 +52,14 @@ export function responsesStream(
       const { code, message, param } = fields;
       const opening = begin();
       const ending = items.breakOff().map(write).join('');
-      const failed = { ...openResponse(about, asked), status: 'failed', error: { code, message }, output: items.items };
-      const told = write({ type: 'error', error: fields, code, message, param });
-      return opening + ending + told + write({ type: 'response.failed', response: failed });
+      const failed = {
+        ...openResponse(about, request),
+        status: 'failed',
+        error: { code, message },
+        output: items.items,
+      };
+      const errorEvent = write({ type: 'error', error: fields, code, message, param });
+      return opening + ending + errorEvent + write({ type: 'response.failed', response: failed });
     },
   };
 }

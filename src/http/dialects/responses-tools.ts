@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChatTool } from '../../domain/chat/chat.ts';
 import { anyJson, chosenBy, typeIn } from '../request/validate.ts';
-import { FunctionName, given, JsonRecord, v1ToolsMax } from './chat-fields.ts';
+import { FunctionName, nonNullFields, JsonRecord, v1ToolsMax } from './chat-fields.ts';
 import { customTool } from './custom-tool.ts';
 import { joined, type Choice, type NamedTool, type OfferedTools } from './offered-tools.ts';
 import type { ProviderPart } from './provider-tools.ts';
@@ -98,7 +98,7 @@ function withUniqueNames(
 function toTool(tool: z.output<typeof FunctionTool> | z.output<typeof CustomTool>): ChatTool {
   if (tool.type === 'custom') return customTool(tool.name, tool);
   const { name, description, parameters, strict } = tool;
-  return { name, ...given({ description, parameters, strict }) };
+  return { name, ...nonNullFields({ description, parameters, strict }) };
 }
 
 const NamedTool = z.strictObject({

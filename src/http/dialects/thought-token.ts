@@ -21,8 +21,10 @@ export function fromToken(
   if (signature === undefined) return { kind: own, signature: token, ...beside };
   const named = id ? { id: Buffer.from(id, 'base64url').toString() } : {};
   if (kind === 'gemini_call') return { callId: named.id ?? '', signature };
-  const known = thoughtKinds.find((one) => one === kind);
-  return known ? { kind: known, text: beside.text, signature, ...named } : { kind: own, signature: token, ...beside };
+  const thoughtKind = thoughtKinds.find((one) => one === kind);
+  return thoughtKind
+    ? { kind: thoughtKind, text: beside.text, signature, ...named }
+    : { kind: own, signature: token, ...beside };
 }
 
 /** Gemini signs its tool calls. Other dialects have no field for that, so the signature stands as a thought before its call. */

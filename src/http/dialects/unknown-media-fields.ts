@@ -3,7 +3,7 @@ import { asksForNothing } from '../../domain/chat/asks-for-nothing.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { knownKeys, wouldBeMissed } from '../../domain/catalog/parameters.ts';
+import { supportedKeys, wouldBeMissed } from '../../domain/catalog/parameters.ts';
 import type { FieldRules } from '../request/unknown-fields.ts';
 import { validate } from '../request/validate.ts';
 import { readBody, type Reading } from './reading.ts';
@@ -20,10 +20,10 @@ export function withoutUnknown(
   entry: CatalogEntry,
   refused: RefusedFields,
 ): { fields: JsonObject; leftOut: string[] } {
-  const known = knownKeys(entry);
+  const supported = supportedKeys(entry);
   const leftOut: string[] = [];
   const kept = Object.entries(fields).filter(([key, value]) => {
-    if (known.has(key) || wouldBeMissed(key, value)) return true;
+    if (supported.has(key) || wouldBeMissed(key, value)) return true;
     if (asksForNothing(value)) return false;
     if (Object.hasOwn(refused, key)) {
       const message = `The field ${key} is not supported for the model ${entry.model.id}: ${refused[key]}`;
@@ -36,16 +36,16 @@ export function withoutUnknown(
 }
 
 /** The same as one step of reading: a strict request (`leftOut` is undefined) keeps its fields, a tolerant one notes the names. */
-export function knownFields(
+export function supportedFields(
   fields: JsonObject,
   entry: CatalogEntry,
   leftOut: string[] | undefined,
   refused: RefusedFields,
 ): JsonObject {
   if (leftOut === undefined) return fields;
-  const known = withoutUnknown(fields, entry, refused);
-  leftOut.push(...known.leftOut);
-  return known.fields;
+  const supported = withoutUnknown(fields, entry, refused);
+  leftOut.push(...supported.leftOut);
+  return supported.fields;
 }
 
 /**
@@ -57,11 +57,11 @@ export function readMediaBody<Schema extends z.ZodType>(
   body: unknown,
   rules: FieldRules,
   reading: Reading,
-): { asked: z.output<Schema>; leftOut: string[] | undefined } {
+): { parsed: z.output<Schema>; leftOut: string[] | undefined } {
   const copy = copyOf(body);
   return isObject(copy)
     ? readBody(schema, copy, rules, reading)
-    : { asked: validate(schema, body), leftOut: undefined };
+    : { parsed: validate(schema, body), leftOut: undefined };
 }
 
 /** A copy whose objects can be changed, without a copy of the texts in it: a picture has megabytes of them. */

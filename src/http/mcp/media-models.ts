@@ -24,14 +24,14 @@ export const MediaModels = z.object({ models: z.array(MediaModel) });
 export async function mediaModels(
   deps: Parameters<typeof findModelFor>[0],
   key: Pick<AuthenticatedKey, 'models'>,
-  asked: z.output<typeof ModelsArguments>,
+  request: z.output<typeof ModelsArguments>,
 ): Promise<z.output<typeof MediaModels>> {
-  if (asked.model !== undefined) {
-    const model = publicModel(await findModelFor(deps, asked.model, key));
+  if (request.model !== undefined) {
+    const model = publicModel(await findModelFor(deps, request.model, key));
     return { models: summaries([model]).map((summary) => ({ ...summary, parameters: model.parameters })) };
   }
   const { data } = modelList(await deps.catalog.entries(), (id) => key.models?.includes(id) ?? true);
-  return { models: summaries(data).filter(({ type }) => asked.type === undefined || type === asked.type) };
+  return { models: summaries(data).filter(({ type }) => request.type === undefined || type === request.type) };
 }
 
 const summaries = (models: readonly Model[]): z.output<typeof MediaModel>[] =>

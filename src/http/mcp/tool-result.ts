@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import { isTerminal } from '../../domain/tasks/task.ts';
 import type { AppContext } from '../context.ts';
-import { given } from '../dialects/chat-fields.ts';
+import { nonNullFields } from '../dialects/chat-fields.ts';
 import { openaiError } from '../dialects/openai.ts';
 import type { HttpDeps } from '../http-deps.ts';
 import { logCause, toRefusal } from '../middleware/answer-errors.ts';
@@ -36,7 +36,7 @@ export function refusalResult({ logger }: Pick<HttpDeps, 'logger'>, ctx: AppCont
   logCause(logger, ctx, refusal);
   const { retryAfterSeconds: retry_after_seconds, taskId: task_id, accepted } = refusal;
   const { error } = openaiError(refusal);
-  const more = { ...given({ retry_after_seconds, task_id, accepted }), request_id: ctx.state.requestId };
+  const more = { ...nonNullFields({ retry_after_seconds, task_id, accepted }), request_id: ctx.state.requestId };
   return { content: [textOf({ error: { ...error, ...more } })], isError: true };
 }
 

@@ -50,7 +50,7 @@ export function registerTools(server: McpServer, deps: McpDeps, ctx: AppContext)
       inputSchema: ModelsArguments,
       outputSchema: MediaModels,
     },
-    (asked) => answer(scopes, async () => valueResult(await mediaModels(deps, key, asked))),
+    (request) => answer(scopes, async () => valueResult(await mediaModels(deps, key, request))),
   );
 
   server.registerTool(
@@ -62,9 +62,9 @@ export function registerTools(server: McpServer, deps: McpDeps, ctx: AppContext)
       inputSchema: QuoteArguments,
       outputSchema: Quote,
     },
-    (asked) =>
+    (request) =>
       answer(['media'], async () => {
-        const input = { dialect: 'openai', route, idempotencyKey: null, body: createBodyOf(asked) } as const;
+        const input = { dialect: 'openai', route, idempotencyKey: null, body: createBodyOf(request) } as const;
         return valueResult(await quoteMediaTask(deps, { requestId, key, ...input }));
       }),
   );
@@ -73,9 +73,9 @@ export function registerTools(server: McpServer, deps: McpDeps, ctx: AppContext)
     server.registerTool(
       `generate_${type}`,
       { ...about, annotations: buying, inputSchema: CreateArguments, outputSchema: Task },
-      ({ max_credits, wait_seconds: seconds, idempotency_key: idempotencyKey = null, ...asked }) =>
+      ({ max_credits, wait_seconds: seconds, idempotency_key: idempotencyKey = null, ...request }) =>
         answer(['media'], async () => {
-          const body = { ...createBodyOf(asked), max_credits };
+          const body = { ...createBodyOf(request), max_credits };
           const task = await createTask(deps, ctx, { dialect: 'openai', type, route, idempotencyKey, body });
           const ended = await waitForEnd(deps, ctx, task, seconds);
           const isError = ended.status === 'failed' || ended.status === 'canceled';

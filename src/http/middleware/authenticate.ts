@@ -24,14 +24,14 @@ export function demandApiKey(
     if (credentials.length > 1) throw new GatewayError('ambiguous_credentials');
     const [secret] = credentials;
     const key = secret !== undefined && isPlausibleApiKey(secret) ? await authenticate(secret) : null;
-    if (!key) throw refuse(ctx, failures, new GatewayError('invalid_api_key', { message: strangerMessage(secret) }));
+    if (!key) throw refuse(ctx, failures, new GatewayError('invalid_api_key', { message: unknownKeyMessage(secret) }));
     ctx.state.key = key;
     await next();
   };
 }
 
 /** Tells operators who mix up the two APIs. */
-const strangerMessage = (secret = ''): string | undefined =>
+const unknownKeyMessage = (secret = ''): string | undefined =>
   secret.startsWith(adminTokenPrefix) ? 'An admin token opens the admin API only. Send an API key.' : undefined;
 
 /**
@@ -50,8 +50,8 @@ export function demandToken(
     }
     const credentials = bearerCredentials(ctx.req);
     if (credentials.length > 1) throw new GatewayError('ambiguous_credentials');
-    const given = sha256(credentials[0] ?? '');
-    const matches = digests.filter((digest) => timingSafeEqual(digest, given));
+    const sentDigest = sha256(credentials[0] ?? '');
+    const matches = digests.filter((digest) => timingSafeEqual(digest, sentDigest));
     if (credentials.length === 0 || matches.length === 0) throw refuse(ctx, failures, new GatewayError(code));
     await next();
   };

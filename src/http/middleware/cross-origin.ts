@@ -43,17 +43,17 @@ const PREFLIGHT_KEPT_SECONDS = 86_400;
  * `crossing` says who may call the routes of the path from a page: `listed` origins, `every` one, or no page at all, as with operators' routes.
  */
 export function allowOrigins(origins: readonly string[], crossing: (ctx: AppContext) => Crossing): AppMiddleware {
-  const known = new Set(origins);
+  const listed = new Set(origins);
   return async (ctx, next) => {
-    if (known.size > 0) ctx.vary('Origin');
+    if (listed.size > 0) ctx.vary('Origin');
     const origin = ctx.get('origin');
     const isPreflight = ctx.method === 'OPTIONS' && ctx.get('access-control-request-method') !== '';
-    const isKnown = known.has('*') || known.has(origin);
+    const isListed = listed.has('*') || listed.has(origin);
     // Routes for every origin answer for themselves (`openToEveryOrigin`), but no route answers a preflight.
-    if (origin === '' || !(isKnown || isPreflight)) return next();
+    if (origin === '' || !(isListed || isPreflight)) return next();
     const who = crossing(ctx);
-    if (who === 'none' || (who === 'listed' && !isKnown)) return next();
-    ctx.set('Access-Control-Allow-Origin', who === 'every' || known.has('*') ? '*' : origin);
+    if (who === 'none' || (who === 'listed' && !isListed)) return next();
+    ctx.set('Access-Control-Allow-Origin', who === 'every' || listed.has('*') ? '*' : origin);
     ctx.set('Access-Control-Expose-Headers', exposed);
     if (!isPreflight) return next();
     ctx.set('Access-Control-Allow-Methods', 'GET, HEAD, POST, DELETE');

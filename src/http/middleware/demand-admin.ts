@@ -26,7 +26,7 @@ export function demandAdmin(finder: AdminAccessFinder | undefined, failures: Fai
           ? null
           : await finder.bySession(session);
     if (!access)
-      throw refuse(ctx, failures, new GatewayError('invalid_admin_token', { message: strangerMessage(token) }));
+      throw refuse(ctx, failures, new GatewayError('invalid_admin_token', { message: unknownTokenMessage(token) }));
     ctx.state.admin = access;
     demandRole(ctx);
     await next();
@@ -34,7 +34,7 @@ export function demandAdmin(finder: AdminAccessFinder | undefined, failures: Fai
 }
 
 /** Tells clients that mix up the two APIs. */
-const strangerMessage = (token = ''): string | undefined =>
+const unknownTokenMessage = (token = ''): string | undefined =>
   token.startsWith('sk-')
     ? 'An API key does not open the admin API. Send an admin token, which begins with adm_.'
     : undefined;

@@ -25,11 +25,11 @@ const CACHE_MS = 2_000;
 const ANSWER_WITHIN_MS = 1_000;
 
 function cached(isReady: () => Promise<boolean>): () => Promise<boolean> {
-  let asked: { at: number; answer: Promise<boolean> } | null = null;
+  let latest: { at: number; answer: Promise<boolean> } | null = null;
   return () => {
     const now = performance.now();
-    if (asked === null || now - asked.at >= CACHE_MS) asked = { at: now, answer: within(isReady) };
-    return asked.answer;
+    if (latest === null || now - latest.at >= CACHE_MS) latest = { at: now, answer: within(isReady) };
+    return latest.answer;
   };
 }
 

@@ -5,20 +5,20 @@ import { ownerOf, type AppContext, type AppMiddleware } from '../context.ts';
  * Holds one place of the budget for the project of the request, or refuses the request as `overloaded`. The place is held until the
  * handler ends, even after the client has disconnected, because the work costs memory, not the socket.
  */
-export function holdSlot(places: FairBudget): AppMiddleware {
+export function holdSlot(slots: FairBudget): AppMiddleware {
   return async (ctx, next) => {
-    const place = places.open(ownerOf(ctx));
-    place.take(1);
-    (ctx.state.places ??= []).push(place);
+    const slot = slots.open(ownerOf(ctx));
+    slot.take(1);
+    (ctx.state.slots ??= []).push(slot);
     try {
       await next();
     } finally {
-      place.release();
+      slot.release();
     }
   };
 }
 
 /** Gives the places of a request back before it ends, because it holds one of another kind from now on. */
 export function leaveSlots({ state }: AppContext): void {
-  for (const place of state.places ?? []) place.release();
+  for (const slot of state.slots ?? []) slot.release();
 }

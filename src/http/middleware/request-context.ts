@@ -57,7 +57,7 @@ function noteRequest({ logger, metrics, recordDetail }: ContextTools, ctx: AppCo
     return;
   }
   logger.info(line, 'request');
-  const method = knownMethods.has(ctx.method) ? ctx.method : 'other';
+  const method = standardMethods.has(ctx.method) ? ctx.method : 'other';
   metrics?.requestAnswered({ route: line.path, method, status: line.status, ms });
   recordDetail?.(detailOf(ctx, { route: line.path, method, status: line.status, ms }));
 }
@@ -79,15 +79,15 @@ function detailOf(ctx: AppContext, answered: { route: string; method: string; st
     ms: Math.min(Math.round(answered.ms), 2_147_483_647),
     keyId: key?.keyId ?? null,
     modelId: modelId ?? null,
-    credits: isReplay ? null : (toldBy(ctx, 'x-tollgate-credits') ?? creditsQuoted ?? null),
-    attempts: isReplay ? null : (toldBy(ctx, 'x-tollgate-attempts') ?? ctx.state.attempts ?? null),
+    credits: isReplay ? null : (headerNumber(ctx, 'x-tollgate-credits') ?? creditsQuoted ?? null),
+    attempts: isReplay ? null : (headerNumber(ctx, 'x-tollgate-attempts') ?? ctx.state.attempts ?? null),
   };
 }
 
-const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const standardMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** The number in a header of the answer. */
-function toldBy(ctx: AppContext, header: string): number | null {
+function headerNumber(ctx: AppContext, header: string): number | null {
   const text = ctx.response.get(header);
   return /^\d{1,15}$/.test(text) ? Number(text) : null;
 }

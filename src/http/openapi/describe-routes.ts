@@ -151,14 +151,14 @@ function describeErrors(
 ): JsonObject {
   const byStatus = new Map<number, Set<ErrorCode>>();
   for (const code of [...errorsOfRoute(route), ...own]) {
-    const known = byStatus.get(statusOf[code]) ?? new Set();
-    byStatus.set(statusOf[code], known.add(code));
+    const codes = byStatus.get(statusOf[code]) ?? new Set();
+    byStatus.set(statusOf[code], codes.add(code));
   }
   return Object.fromEntries(
     [...byStatus]
       .sort(([left], [right]) => left - right)
-      .map(([status, known]) => {
-        const sorted = [...known].sort();
+      .map(([status, codes]) => {
+        const sorted = [...codes].sort();
         const refusal = {
           description: sorted.map((code) => `\`${code}\`: ${errorTable[code].message}`).join('\n\n'),
           content: {

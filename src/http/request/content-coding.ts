@@ -23,19 +23,19 @@ export function contentCodingOf(
   ctx: Pick<AppContext, 'req' | 'set'>,
   accepts: 'compressed' | 'plain',
 ): ContentCoding | null {
-  const given = (ctx.req.headers['content-encoding'] ?? '')
+  const names = (ctx.req.headers['content-encoding'] ?? '')
     .split(',')
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '' && name !== 'identity');
-  const [first] = given;
+  const [first] = names;
   if (first === undefined) return null;
   const coding = codings.get(first);
-  if (accepts === 'compressed' && coding !== undefined && given.length === 1) return coding;
+  if (accepts === 'compressed' && coding !== undefined && names.length === 1) return coding;
   ctx.set('accept-encoding', accepts === 'compressed' ? 'gzip, deflate, zstd' : 'identity');
   const message =
     accepts === 'plain'
       ? 'Compressed bodies are not accepted here: send the body without Content-Encoding.'
-      : `The Content-Encoding ${quoted(given.join(', '))} is not accepted; accepted is one of gzip, deflate and zstd.`;
+      : `The Content-Encoding ${quoted(names.join(', '))} is not accepted; accepted is one of gzip, deflate and zstd.`;
   throw new GatewayError('unsupported_media_type', { message });
 }
 

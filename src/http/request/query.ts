@@ -8,18 +8,18 @@ import type { AppContext } from '../context.ts';
  * `metadata[order]=7`. With `skipsUnknown` only parameters of the route are checked. Runs after authentication, so that a request without a valid
  * key gets only its 401.
  */
-export function demandKnownQuery(
+export function demandSupportedQuery(
   ctx: AppContext,
-  known: readonly string[],
+  supported: readonly string[],
   { skipsUnknown = false }: { skipsUnknown?: boolean } = {},
 ): void {
   if (ctx.querystring === '') return;
   const seen = new Set<string>();
   for (const name of new URLSearchParams(ctx.querystring).keys()) {
     const param = quoted(name);
-    if (!known.includes(name.replace(/\[.*\]$/s, '[]'))) {
+    if (!supported.includes(name.replace(/\[.*\]$/s, '[]'))) {
       if (skipsUnknown) continue;
-      const message = `The query parameter ${param} is not supported here.${didYouMean(name, known)}`;
+      const message = `The query parameter ${param} is not supported here.${didYouMean(name, supported)}`;
       throw new GatewayError('unsupported_parameter', { param, message });
     }
     if (seen.has(name)) {
@@ -45,11 +45,11 @@ export function queryWholeNumber(
   param: string,
   { min, max }: { min: number; max: number },
 ): number | undefined {
-  const given = queryValue(ctx, param);
-  if (given === undefined) return undefined;
-  const number = /^\d{1,6}$/.test(given) ? Number(given) : -1;
+  const text = queryValue(ctx, param);
+  if (text === undefined) return undefined;
+  const number = /^\d{1,6}$/.test(text) ? Number(text) : -1;
   if (number >= min && number <= max) return number;
-  throw refusedValue(param, given, `a whole number from ${min} to ${max}`);
+  throw refusedValue(param, text, `a whole number from ${min} to ${max}`);
 }
 
 /** One of `values`, or undefined if the parameter is absent. Throws `invalid_value` for any other value. */
@@ -58,11 +58,11 @@ export function queryOneOf<Value extends string>(
   param: string,
   values: readonly Value[],
 ): Value | undefined {
-  const given = queryValue(ctx, param);
-  if (given === undefined) return undefined;
-  const value = values.find((one) => one === given);
+  const text = queryValue(ctx, param);
+  if (text === undefined) return undefined;
+  const value = values.find((one) => one === text);
   if (value !== undefined) return value;
-  throw refusedValue(param, given, `one of ${values.join(', ')}`);
+  throw refusedValue(param, text, `one of ${values.join(', ')}`);
 }
 
 /** The values of the parameters `param[name]` by their names. Throws `invalid_value` for a name or value that PostgreSQL cannot compare. */
@@ -75,9 +75,9 @@ export function queryMembers(ctx: AppContext, param: string): Record<string, str
 
 /** A text that PostgreSQL can compare, or undefined if the parameter is absent. Throws `invalid_value` for any other value. */
 export function queryText(ctx: AppContext, param: string): string | undefined {
-  const given = queryValue(ctx, param);
-  if (given === undefined || (given.length <= TEXT_MAX && !given.includes('\0'))) return given;
-  throw refusedValue(param, given, `a text of at most ${TEXT_MAX} characters without NUL`);
+  const text = queryValue(ctx, param);
+  if (text === undefined || (text.length <= TEXT_MAX && !text.includes('\0'))) return text;
+  throw refusedValue(param, text, `a text of at most ${TEXT_MAX} characters without NUL`);
 }
 
 /** Longer than the name of any model. */
@@ -85,12 +85,12 @@ const TEXT_MAX = 200;
 
 /** A time in whole unix seconds, or undefined if the parameter is absent. Throws `invalid_value` for any other value. */
 export function queryTime(ctx: AppContext, param: string): number | undefined {
-  const given = queryValue(ctx, param);
-  if (given === undefined) return undefined;
+  const text = queryValue(ctx, param);
+  if (text === undefined) return undefined;
   // Ten digits reach the year 2286.
-  if (/^\d{1,10}$/.test(given)) return Number(given);
-  throw refusedValue(param, given, 'a time in whole unix seconds');
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw refusedValue(param, text, 'a time in whole unix seconds');
 }
 
-const refusedValue = (param: string, given: string, accepted: string): GatewayError =>
-  new GatewayError('invalid_value', { message: `${param}: ${quoted(given)} is not ${accepted}.`, param });
+const refusedValue = (param: string, text: string, accepted: string): GatewayError =>
+  new GatewayError('invalid_value', { message: `${param}: ${quoted(text)} is not ${accepted}.`, param });

@@ -20,8 +20,8 @@ export interface FieldRules {
  */
 export function removeUnknownFields(schema: z.ZodType, body: JsonObject, rules: FieldRules): string[] {
   const removed: string[] = [];
-  const walk = (known: z.core.$ZodType, value: unknown, path: readonly string[]): void => {
-    const part = schemaFor(known, value);
+  const walk = (declaredSchema: z.core.$ZodType, value: unknown, path: readonly string[]): void => {
+    const part = schemaFor(declaredSchema, value);
     if (Array.isArray(value)) {
       const item = part && elementOf(part);
       if (item) for (const [index, inner] of value.entries()) walk(item, inner, [...path, String(index)]);
@@ -29,12 +29,12 @@ export function removeUnknownFields(schema: z.ZodType, body: JsonObject, rules: 
       walkObject(part, value, path);
     }
   };
-  const walkObject = (known: z.ZodObject, value: Record<string, unknown>, path: readonly string[]): void => {
+  const walkObject = (objectSchema: z.ZodObject, value: Record<string, unknown>, path: readonly string[]): void => {
     for (const [key, inner] of Object.entries(value)) {
       const at = [...path, key];
-      const field = fieldOf(known, key);
+      const field = fieldOf(objectSchema, key);
       if (field) walk(field, inner, at);
-      else if (!takesAny(known)) {
+      else if (!takesAny(objectSchema)) {
         checkMayBeIgnored(inner, at, rules);
         if (!asksForNothing(inner)) removed.push(at.join('.'));
         delete value[key];
@@ -63,10 +63,10 @@ export const markSnakeCased = (object: z.core.$ZodType): void => void snakeCased
 export const camelCase = (key: string): string =>
   key.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 
-function fieldOf(known: z.ZodObject, key: string): z.core.$ZodType | undefined {
-  const shape: Record<string, z.core.$ZodType> = known.shape;
+function fieldOf(objectSchema: z.ZodObject, key: string): z.core.$ZodType | undefined {
+  const shape: Record<string, z.core.$ZodType> = objectSchema.shape;
   if (Object.hasOwn(shape, key)) return shape[key];
-  const name = snakeCased.has(known) ? camelCase(key) : key;
+  const name = snakeCased.has(objectSchema) ? camelCase(key) : key;
   return Object.hasOwn(shape, name) ? shape[name] : undefined;
 }
 

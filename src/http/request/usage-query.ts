@@ -19,18 +19,18 @@ export function readUsageQuery(ctx: AppContext, nowMs: number): UsageQuery {
 }
 
 function readGroups(ctx: AppContext): UsageGroup[] {
-  const given = queryValue(ctx, 'group_by')?.split(',') ?? [...usageGroups];
-  const wrong = given.find((name) => !usageGroups.some((group) => group === name));
+  const names = queryValue(ctx, 'group_by')?.split(',') ?? [...usageGroups];
+  const wrong = names.find((name) => !usageGroups.some((group) => group === name));
   if (wrong !== undefined) {
     throw invalid('group_by', `group_by: ${quoted(wrong)} is not one of ${usageGroups.join(', ')}.`);
   }
-  return usageGroups.filter((group) => given.includes(group));
+  return usageGroups.filter((group) => names.includes(group));
 }
 
 function readTimeZone(ctx: AppContext): string {
-  const given = queryValue(ctx, 'tz') ?? 'UTC';
-  if (isTimeZone(given)) return given;
-  throw invalid('tz', `tz: ${quoted(given)} is not a time zone such as UTC or Europe/Berlin.`);
+  const timeZone = queryValue(ctx, 'tz') ?? 'UTC';
+  if (isTimeZone(timeZone)) return timeZone;
+  throw invalid('tz', `tz: ${quoted(timeZone)} is not a time zone such as UTC or Europe/Berlin.`);
 }
 
 const invalid = (param: string, message: string): GatewayError => new GatewayError('invalid_value', { message, param });

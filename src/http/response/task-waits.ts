@@ -23,15 +23,15 @@ export interface TaskWaits {
 
 /** The requests of this process that wait for tasks or follow their events, at most `total`, shared fairly by the projects. */
 export function createTaskWaits({ total }: { total: number }): TaskWaits {
-  const places = createFairBudget({ total, message: 'Too many requests wait for tasks.' });
+  const slots = createFairBudget({ total, message: 'Too many requests wait for tasks.' });
   const stopping = new AbortController();
   return {
     enter(ctx) {
-      const place = places.open(ownerOf(ctx));
-      if (stopping.signal.aborted || !place.mayTake(1)) return null;
+      const slot = slots.open(ownerOf(ctx));
+      if (stopping.signal.aborted || !slot.mayTake(1)) return null;
       // Waits last for minutes. They must not take the places of short requests.
       leaveSlots(ctx);
-      return { signal: AbortSignal.any([whenGone(ctx), stopping.signal]), leave: () => place.release() };
+      return { signal: AbortSignal.any([whenGone(ctx), stopping.signal]), leave: () => slot.release() };
     },
     stop: () => stopping.abort(),
   };

@@ -104,10 +104,10 @@ const showLedger =
   async (ctx) => {
     const [taskId, requestId] = [queryText(ctx, 'task_id'), queryText(ctx, 'request_id')];
     const filter = { projectId: keyOf(ctx).projectId, keyId: queryText(ctx, 'key_id'), requestId: taskId ?? requestId };
-    const asked = codec.read(ctx);
+    const pageRequest = codec.read(ctx);
     // No entry is about both.
     const isNone = taskId !== undefined && requestId !== undefined && taskId !== requestId;
-    const page = isNone ? { items: [], next: null } : await listLedgerEntries(deps, filter, asked);
+    const page = isNone ? { items: [], next: null } : await listLedgerEntries(deps, filter, pageRequest);
     const list = codec.write(page);
     if (!wantsTable(ctx)) {
       ctx.body = list;

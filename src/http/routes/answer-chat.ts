@@ -161,14 +161,14 @@ async function prepare(
   dialect: ChatDialect,
   body: JsonObject,
 ): Promise<{ prepared: PreparedChat; clamped: string | null }> {
-  const asked: ChatRequest = {
+  const clientRequest: ChatRequest = {
     ...dialect.read(body, readingOf(ctx)),
     ...(dialect.isOfSpec && { isOfSpec: dialect.isOfSpec }),
   };
-  const entry = await findModelFor(deps, asked.model, keyOf(ctx));
+  const entry = await findModelFor(deps, clientRequest.model, keyOf(ctx));
   ctx.state.modelId = entry.model.id;
   try {
-    const { request, clamped } = withinLength(dialect, entry, asked);
+    const { request, clamped } = withinLength(dialect, entry, clientRequest);
     const measured = await measuredDocuments(deps, { entry, request, key: keyOf(ctx) });
     return { prepared: prepareChat(deps, entry, measured), clamped };
   } catch (error) {
@@ -180,10 +180,10 @@ async function prepare(
 function withinLength(
   { clampedField }: ChatDialect,
   entry: CatalogEntry,
-  asked: ChatRequest,
+  clientRequest: ChatRequest,
 ): { request: ChatRequest; clamped: string | null } {
-  if (clampedField === undefined) return { request: asked, clamped: null };
-  const { request, isClamped } = clampLength(asked, entry);
+  if (clampedField === undefined) return { request: clientRequest, clamped: null };
+  const { request, isClamped } = clampLength(clientRequest, entry);
   return { request, clamped: isClamped ? `${clampedField}=${request.maxTokens}` : null };
 }
 

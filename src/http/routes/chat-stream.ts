@@ -53,12 +53,12 @@ async function sendLive(
   begun: BegunChat,
   events: EventStream,
 ): Promise<void> {
-  const place = deps.streamSlots.open(keyOf(ctx).projectId);
-  place.take(1);
+  const slot = deps.streamSlots.open(keyOf(ctx).projectId);
+  slot.take(1);
   // Streams last for minutes. They must not take the places of short requests.
   leaveSlots(ctx);
   // What is left to do for a client that has left holds its credits, and must not keep others out.
-  events.gone.addEventListener('abort', () => place.release(), { once: true });
+  events.gone.addEventListener('abort', () => slot.release(), { once: true });
   try {
     const writer = dialect.stream(begun.about);
     const streamed = await streamChat(
@@ -79,7 +79,7 @@ async function sendLive(
     ctx.state.attempts = answered.attempts;
     events.end(broken ? writer.error(broken) : writer.end(withWarning(answered, dialect.words)));
   } finally {
-    place.release();
+    slot.release();
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ChatTool } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { AppMiddleware } from '../context.ts';
-import { isGiven } from '../dialects/chat-fields.ts';
+import { isNonNull } from '../dialects/chat-fields.ts';
 import { openaiCompletion } from '../dialects/openai-chat-reply.ts';
 import { readOpenaiChat, readV1OpenaiChat, wantsUsage } from '../dialects/openai-chat-request.ts';
 import { openaiStream } from '../dialects/openai-chat-stream.ts';
@@ -18,7 +18,7 @@ export const v1ChatCompletions = (deps: ChatRouteDeps): AppMiddleware =>
     route: '/v1/chat/completions',
     read: readV1OpenaiChat,
     isLive: true,
-    clampedField: isGiven(body['max_tokens']) ? 'max_tokens' : 'max_completion_tokens',
+    clampedField: isNonNull(body['max_tokens']) ? 'max_tokens' : 'max_completion_tokens',
   }));
 
 const answerOpenai =

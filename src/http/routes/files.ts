@@ -73,10 +73,10 @@ export function showFile(
   };
 }
 
-function holdUntilClosed({ res }: AppContext, place: Share): void {
+function holdUntilClosed({ res }: AppContext, slot: Share): void {
   if (res.closed) throw new ClientGone('The client went away');
-  place.take(1);
-  res.once('close', () => place.release());
+  slot.take(1);
+  res.once('close', () => slot.release());
   cutOffSlowReader(res);
 }
 

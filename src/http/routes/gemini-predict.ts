@@ -15,17 +15,17 @@ export const predictPictures =
   async (ctx) => {
     demandJson(ctx);
     const body = ctx.request.body ?? {};
-    const asked = readPredict(body, readingFor(ctx));
+    const request = readPredict(body, readingFor(ctx));
     const text = await answerPictures(ctx, {
       dialect: 'gemini',
       route: keyScope,
       body: { ...body, model: ctx.params['model'] ?? '' },
-      coreBody: (entry, preset) => ({ ...preset, ...toCorePredict(asked, entry) }),
+      coreBody: (entry, preset) => ({ ...preset, ...toCorePredict(request, entry) }),
       allAliases: true,
       inItsWords: inPredictWords,
       isInline: true,
       write: ({ task, pictures }) => predictions(task.id, pictures),
     });
-    tellIgnored(ctx, ignoredFields(asked.leftOut, predictWords));
+    tellIgnored(ctx, ignoredFields(request.leftOut, predictWords));
     sendJsonText(ctx, text);
   };

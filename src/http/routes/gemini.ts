@@ -122,18 +122,18 @@ async function answerImage(
   { keyScope, isV1, answerPictures }: GeminiMount,
 ): Promise<string> {
   const body = ctx.request.body ?? {};
-  const asked = readGeminiImage(body, isV1 ? readingOf(ctx) : strictly);
+  const request = readGeminiImage(body, isV1 ? readingOf(ctx) : strictly);
   const text = await answerPictures(ctx, {
     dialect: 'gemini',
     route: keyScope,
     body: { ...body, model },
-    coreBody: (entry, preset) => ({ ...preset, ...toCoreImage(asked, entry) }),
+    coreBody: (entry, preset) => ({ ...preset, ...toCoreImage(request, entry) }),
     inItsWords: inGeminiWords,
     isInline: true,
     allAliases: isV1,
     ...(isV1 && { waitMaxSeconds: proxyWaitSeconds }),
     write: ({ task, pictures }) => geminiPictures({ taskId: task.id, model, pictures }),
   });
-  tellIgnored(ctx, ignoredFields(asked.leftOut, geminiWords));
+  tellIgnored(ctx, ignoredFields(request.leftOut, geminiWords));
   return text;
 }

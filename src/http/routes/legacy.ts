@@ -68,8 +68,8 @@ const readLegacy = (
   return {
     query: [param],
     handler: async (ctx) => {
-      const asked = { projectId: keyOf(ctx).projectId, taskId: demandTaskId(ctx, param) };
-      answerRepresentation(ctx, await answerTaskRead(deps, asked, form));
+      const request = { projectId: keyOf(ctx).projectId, taskId: demandTaskId(ctx, param) };
+      answerRepresentation(ctx, await answerTaskRead(deps, request, form));
     },
   };
 };

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/load-config.ts';
 import { scopes } from '../../domain/projects/scope.ts';
-import { demandKnownOrigin } from '../middleware/known-origin.ts';
+import { demandAllowedOrigin } from '../middleware/allowed-origin.ts';
 import type { McpDeps } from '../mcp/tools.ts';
 import type { Route } from '../route.ts';
 
@@ -15,7 +15,7 @@ export const mcpRoute = (deps: McpDeps & { config: { http: Config['http'] } }): 
   scopes,
   dialect: 'mcp',
   body: 'json_with_parts',
-  beforeAuth: [demandKnownOrigin(deps.config.http)],
+  beforeAuth: [demandAllowedOrigin(deps.config.http)],
   handler: async (ctx) => {
     // The SDK takes longer to load than the other routes together, and most processes never need it.
     const { answerMcp } = await import('../mcp/answer-mcp.ts');

@@ -5,9 +5,9 @@ import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { isOffered, modelList, publicModel } from '../../domain/catalog/model-list.ts';
 import { isAllowed } from '../../domain/catalog/model-names.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
-import type { ListAsked, ModelForm } from '../dialects/model-form.ts';
+import type { ListQuery, ModelForm } from '../dialects/model-form.ts';
 import { answerRepresentation, type Representation } from '../response/etag.ts';
-import { demandKnownQuery, queryLimit, queryValue } from '../request/query.ts';
+import { demandSupportedQuery, queryLimit, queryValue } from '../request/query.ts';
 import { answerCoded, perCatalog, renderCoded, renderJson, type CodedBody } from '../response/representations.ts';
 
 interface ModelDeps {
@@ -28,13 +28,13 @@ export const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => native
   const rendered = perCatalog(() => new BoundedMap<CodedBody>(renderedMax));
   return async (ctx) => {
     const form = formOf(ctx);
-    demandKnownQuery(ctx, form.query);
+    demandSupportedQuery(ctx, form.query);
     const entries = await catalog.entries();
     const { models } = keyOf(ctx);
     const name = JSON.stringify([form.name, ctx.querystring, models && [...models].sort()]);
     const list = rendered(entries).getOrMake(name, () => {
       const mayUse = entries.filter((entry) => isUsable(entry, models) && form.shows(entry));
-      const plain = renderJson(form.list(mayUse, askedOf(ctx)));
+      const plain = renderJson(form.list(mayUse, listQueryOf(ctx)));
       // A page is one of thousands that a client may ask for. To compress it takes half a second of a thread that others need.
       return ctx.querystring === '' ? renderCoded(plain) : { plain, coded: Promise.resolve(new Map()) };
     });
@@ -66,9 +66,9 @@ export const showModel = (
       );
     }
     const name = `${form.name} ${id}`;
-    const known = rendered(entries).get(name) ?? renderJson(form.one(namedAs(entry, id)));
-    rendered(entries).set(name, known);
-    answerRepresentation(ctx, known);
+    const representation = rendered(entries).get(name) ?? renderJson(form.one(namedAs(entry, id)));
+    rendered(entries).set(name, representation);
+    answerRepresentation(ctx, representation);
   };
 };
 
@@ -87,7 +87,7 @@ const isUsable = (entry: CatalogEntry, models: readonly string[] | null): boolea
 const namedAs = (entry: CatalogEntry, id: string): CatalogEntry =>
   entry.model.id === id ? entry : { ...entry, model: { ...entry.model, id } };
 
-const askedOf = (ctx: AppContext): ListAsked => ({
+const listQueryOf = (ctx: AppContext): ListQuery => ({
   value: (param) => queryValue(ctx, param),
   limit: (param, bounds) => queryLimit(ctx, { param, ...bounds }),
 });

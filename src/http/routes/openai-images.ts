@@ -31,19 +31,19 @@ const answerImages =
   ): AppMiddleware =>
   async (ctx) => {
     const body = ctx.request.body ?? {};
-    const asked = read(body, readingOf(ctx));
+    const request = read(body, readingOf(ctx));
     const text = await answerPictures(ctx, {
       dialect: 'openai',
       route,
       body,
-      coreBody: (entry, preset) => ({ ...preset, ...toCoreOpenaiImage(asked, entry) }),
+      coreBody: (entry, preset) => ({ ...preset, ...toCoreOpenaiImage(request, entry) }),
       inItsWords: inImageWords,
-      isInline: asked.isInline,
-      isAsync: asked.isAsync,
+      isInline: request.isInline,
+      isAsync: request.isAsync,
       waitMaxSeconds: proxyWaitSeconds,
       allAliases: true,
       write: openaiPictures,
     });
-    tellIgnored(ctx, ignoredFields(asked.leftOut));
+    tellIgnored(ctx, ignoredFields(request.leftOut));
     sendJsonText(ctx, text);
   };

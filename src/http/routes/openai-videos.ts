@@ -22,14 +22,14 @@ export const createVideoObject =
   async (ctx) => {
     const idempotencyKey = readIdempotencyKey(ctx);
     const body = ctx.request.body ?? {};
-    const asked = readOpenaiVideo(body, readingOf(ctx));
+    const request = readOpenaiVideo(body, readingOf(ctx));
     const task = await createTask(deps, ctx, {
       ...{ dialect: 'openai', type: 'video', route, idempotencyKey, body },
-      coreBody: (entry) => toCoreOpenaiVideo(asked, entry),
+      coreBody: (entry) => toCoreOpenaiVideo(request, entry),
     }).catch((error: unknown) => {
-      throw inVideoWords(asked, error);
+      throw inVideoWords(request, error);
     });
-    tellIgnored(ctx, ignoredFields(asked.leftOut));
+    tellIgnored(ctx, ignoredFields(request.leftOut));
     ctx.body = openaiVideo(task);
   };
 
@@ -37,7 +37,7 @@ export const createVideoObject =
 export const showVideo =
   (deps: Parameters<typeof answerTaskRead>[0]): AppMiddleware =>
   async (ctx) => {
-    answerRepresentation(ctx, await answerTaskRead(deps, askedVideo(ctx), videoForm));
+    answerRepresentation(ctx, await answerTaskRead(deps, requestedVideo(ctx), videoForm));
   };
 
 /** A task of another type is no video. */
@@ -102,9 +102,9 @@ function withoutContent({ status }: Awaited<ReturnType<typeof showTaskOf>>): Gat
 }
 
 async function ownVideo(deps: Parameters<typeof showTaskOf>[0], ctx: AppContext) {
-  const task = await showTaskOf(deps, askedVideo(ctx));
+  const task = await showTaskOf(deps, requestedVideo(ctx));
   if (task.type !== 'video') throw new GatewayError('task_not_found');
   return task;
 }
 
-const askedVideo = (ctx: AppContext) => ({ projectId: keyOf(ctx).projectId, taskId: ctx.params['video_id'] ?? '' });
+const requestedVideo = (ctx: AppContext) => ({ projectId: keyOf(ctx).projectId, taskId: ctx.params['video_id'] ?? '' });

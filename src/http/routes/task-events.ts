@@ -2,7 +2,7 @@ import { followTask } from '../../services/tasks/show/follow-task.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { showTaskOf } from '../../services/tasks/show/show-task.ts';
 import { isTerminal } from '../../domain/tasks/task.ts';
-import { askedTask, type AppMiddleware } from '../context.ts';
+import { requestedTask, type AppMiddleware } from '../context.ts';
 import { EventStream } from '../response/event-stream.ts';
 import type { TaskWaits } from '../response/task-waits.ts';
 
@@ -23,7 +23,7 @@ const RECONNECT_MS = 2_000;
 export const streamTaskEvents =
   (deps: EventDeps): AppMiddleware =>
   async (ctx) => {
-    const task = await showTaskOf(deps, askedTask(ctx));
+    const task = await showTaskOf(deps, requestedTask(ctx));
     const received = ctx.get('last-event-id');
     if (isTerminal(task.status) && received === eventId(task)) {
       ctx.status = 204;

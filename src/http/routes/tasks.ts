@@ -6,7 +6,7 @@ import { listDeliveries } from '../../services/callbacks/list-deliveries.ts';
 import { clientRedeliveries, redeliverCallback } from '../../services/callbacks/redeliver-callback.ts';
 import { answerTaskRead, showTaskOf, type TaskForm } from '../../services/tasks/show/show-task.ts';
 import { timePosition } from '../../domain/time-position.ts';
-import { askedTask, type AppContext, type AppMiddleware } from '../context.ts';
+import { requestedTask, type AppContext, type AppMiddleware } from '../context.ts';
 import { answerRepresentation } from '../response/etag.ts';
 import { createListCodec } from '../request/list-codec.ts';
 import { queryWait, waitForEnd, type WaitDeps } from './task-wait.ts';
@@ -19,10 +19,10 @@ type RedeliverDeps = TaskDeps & Parameters<typeof redeliverCallback>[0];
 export const showTask = (deps: TaskDeps & WaitDeps & Parameters<typeof answerTaskRead>[0]): AppMiddleware => {
   const form: TaskForm = { name: 'task', present: (task) => presentTask(deps, task) };
   return async (ctx) => {
-    const asked = askedTask(ctx);
+    const request = requestedTask(ctx);
     const seconds = queryWait(ctx);
-    if (seconds !== undefined) await waitForEnd(deps, ctx, await showTaskOf(deps, asked), seconds);
-    answerRepresentation(ctx, await answerTaskRead(deps, asked, form));
+    if (seconds !== undefined) await waitForEnd(deps, ctx, await showTaskOf(deps, request), seconds);
+    answerRepresentation(ctx, await answerTaskRead(deps, request, form));
   };
 };
 
@@ -70,4 +70,4 @@ export const listDeliveriesRoute =
     ctx.body = deliveries.write(await listDeliveries(deps, id, page));
   };
 
-const ownTask = (deps: TaskDeps, ctx: AppContext) => showTaskOf(deps, askedTask(ctx));
+const ownTask = (deps: TaskDeps, ctx: AppContext) => showTaskOf(deps, requestedTask(ctx));

@@ -7,10 +7,10 @@ import { ClientGone } from '../request/read-body.ts';
 type UploadRouteDeps = UploadDeps & Pick<Deps, 'urls'>;
 
 /** Refuses an upload of a project whose files leave no room for it. */
-export const demandRoom =
+export const demandCapacity =
   ({ storage }: Pick<UploadRouteDeps, 'storage'>): AppMiddleware =>
   async (ctx, next) => {
-    await storage.assertRoom(keyOf(ctx).projectId, 'upload');
+    await storage.assertCapacity(keyOf(ctx).projectId, 'upload');
     await next();
   };
 

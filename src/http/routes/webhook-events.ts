@@ -28,7 +28,7 @@ export const streamWebhookEvents =
   async (ctx) => {
     const { projectId } = keyOf(ctx);
     const seconds = queryWait(ctx) ?? STREAM_SECONDS;
-    const after = givenPosition(ctx) ?? (await lastEventPosition(deps, projectId));
+    const after = resumePosition(ctx) ?? (await lastEventPosition(deps, projectId));
     if (ctx.method === 'HEAD') {
       ctx.type = 'text/event-stream; charset=utf-8';
       ctx.status = 200;
@@ -60,7 +60,7 @@ const eventText = (id: string, event: EventStep['event'], projectId: string): st
 };
 
 /** Where the client stopped reading; null if it has not read yet. */
-function givenPosition(ctx: AppContext): string | null {
+function resumePosition(ctx: AppContext): string | null {
   const id = ctx.get('last-event-id');
   if (id === '' || entryPosition.test(id)) return id || null;
   const message = `Last-Event-ID: ${quoted(id)} is not the id of an event of this stream.`;

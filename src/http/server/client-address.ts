@@ -12,8 +12,8 @@ export function createClientAddress(trusted: Config['http']['trustProxy']): (req
   /** Parsed once for each connection: it takes 8 µs, which every request of the connection would spend. */
   const peers = new WeakMap<Socket, Peer>();
   const peerOf = (socket: Socket): Peer => {
-    const known = peers.get(socket);
-    if (known) return known;
+    const cached = peers.get(socket);
+    if (cached) return cached;
     const address = plainAddress(socket.remoteAddress ?? '');
     const peer = { address, mayForward: trusted === 'every_peer' || isProxy(address) };
     peers.set(socket, peer);

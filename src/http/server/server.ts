@@ -69,8 +69,8 @@ export async function startHttpServer(app: Koa<AppState>, { host, port, config }
   const handle = app.callback();
   const work = new Set<Promise<void>>();
   const { serve, answerOf } = createInOrder((request, response) => {
-    const job = handle(request, response).finally(() => work.delete(job));
-    work.add(job);
+    const handling = handle(request, response).finally(() => work.delete(handling));
+    work.add(handling);
   });
   server.on('request', serve);
   // Without these two listeners Node invites the body before the key is checked, and answers other expectations itself.
@@ -144,13 +144,13 @@ function refuseConnection(trouble: string, socket: Duplex, answer: ServerRespons
     return;
   }
   const { status, code, message } = refusalOf(trouble);
-  const known = answer?.getHeader('x-request-id');
+  const requestId = answer?.getHeader('x-request-id');
   const body = JSON.stringify(openaiError(new GatewayError(code, { message })));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
-    `x-request-id: ${typeof known === 'string' ? known : newId('req')}`,
+    `x-request-id: ${typeof requestId === 'string' ? requestId : newId('req')}`,
     'x-content-type-options: nosniff',
     'Cache-Control: no-store',
     'Connection: close',

@@ -46,17 +46,17 @@ function addCommand(parent: Command, name: string, action: Action, invocation: I
   added.action(async () => {
     const flags: Record<string, unknown> = added.opts();
     const common = Common.safeParse(flags);
-    const given = await givenTo(added, action);
-    const prepared = action.prepare(given);
+    const input = await readInput(added, action);
+    const prepared = action.prepare(input);
     if (!prepared.ok) throw new UsageError(usageProblems(added, prepared.issues));
     if (!common.success) throw new UsageError(usageProblems(added, common.error.issues));
     const { actor, server } = common.data;
     const report =
       server === undefined
         ? await runLocally(prepared.run, invocation.env, actor ?? operator())
-        : await runRemotely(remoteServer(server, actor, invocation.env), remoteRoute(action), given);
-    const said = flags['json'] === true ? JSON.stringify(report.document, null, 2) : report.text;
-    invocation.write(`${said}\n`);
+        : await runRemotely(remoteServer(server, actor, invocation.env), remoteRoute(action), input);
+    const output = flags['json'] === true ? JSON.stringify(report.document, null, 2) : report.text;
+    invocation.write(`${output}\n`);
     if (report.refused) invocation.exitCode = 1;
   });
 }
@@ -83,23 +83,23 @@ function remoteRoute({ route }: Action): ActionRoute {
 }
 
 /** The given inputs. What an action takes from this machine is read here. */
-async function givenTo(command: Command, { input }: Action): Promise<Record<string, unknown>> {
+async function readInput(command: Command, { input }: Action): Promise<Record<string, unknown>> {
   const flags: Record<string, unknown> = command.opts();
   const all = { ...flags, ...argumentsOf(command) };
-  const given: Record<string, unknown> = {};
+  const values: Record<string, unknown> = {};
   for (const [field, schema] of Object.entries(input)) {
     const value = all[field];
     if (value === undefined) continue;
     const source = sourceOf(schema);
-    given[field] = source && typeof value === 'string' ? await readers[source](value) : value;
+    values[field] = source && typeof value === 'string' ? await readers[source](value) : value;
   }
-  return given;
+  return values;
 }
 
-const readers: Record<LocalSource, (given: string) => Promise<unknown>> = {
+const readers: Record<LocalSource, (value: string) => Promise<unknown>> = {
   catalog: readCatalogFiles,
   result: readResult,
-  stdin: (given) => (given === '-' ? readSecret('credential') : Promise.resolve(given)),
+  stdin: (value) => (value === '-' ? readSecret('credential') : Promise.resolve(value)),
 };
 
 /** The options of every command. The actor is readable in one line of the audit log. */

@@ -19,9 +19,9 @@ interface Listening extends ListenRequest {
 
 /** The listener of the command line: until SIGINT or SIGTERM, with a line to stderr for each callback. */
 export const createListener = (env: Record<string, string | undefined>): ActionDeps['listener'] => ({
-  async listen(asked) {
-    const known = clientEnvironment(env);
-    const { baseUrl = known.baseUrl, apiKey = known.apiKey } = asked;
+  async listen(request) {
+    const environment = clientEnvironment(env);
+    const { baseUrl = environment.baseUrl, apiKey = environment.apiKey } = request;
     if (!baseUrl) throw new OperatorError('No gateway runs here: name one with --url or TOLLGATE_BASE_URL.');
     if (!apiKey) throw new OperatorError('Name a key with the scope read with --api-key or TOLLGATE_API_KEY.');
     const stop = new AbortController();
@@ -30,7 +30,7 @@ export const createListener = (env: Record<string, string | undefined>): ActionD
     for (const name of signals) process.on(name, abort);
     const say = (line: string): void => void process.stderr.write(`${line}\n`);
     try {
-      return await listenToWebhooks({ ...asked, baseUrl, apiKey, signal: stop.signal, say });
+      return await listenToWebhooks({ ...request, baseUrl, apiKey, signal: stop.signal, say });
     } finally {
       for (const name of signals) process.off(name, abort);
     }

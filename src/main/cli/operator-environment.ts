@@ -14,8 +14,8 @@ export type Environment = Record<string, string | undefined>;
  * The given environment if it names a database, else that of the running `npm start`. Throws `OperatorError` if there is neither. The
  * secrets of a state folder are used only for the database of that folder.
  */
-export function operatorEnvironment(given: Environment): Environment {
-  const env = withSecretFiles(given);
+export function operatorEnvironment(environment: Environment): Environment {
+  const env = withSecretFiles(environment);
   const { home, file } = stateFolder(env);
   const named = env['DATABASE_URL'] || null;
   if (!existsSync(file)) {

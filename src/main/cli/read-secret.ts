@@ -9,8 +9,8 @@ import { OperatorError } from '../../services/operator-error.ts';
  */
 export async function readSecret(what: string): Promise<string> {
   const signal = AbortSignal.timeout(patienceMs);
-  const given = process.stdin.isTTY ? await typed(what, signal) : await piped(what, signal);
-  const secret = given.trim();
+  const input = process.stdin.isTTY ? await typed(what, signal) : await piped(what, signal);
+  const secret = input.trim();
   if (secret === '') throw new OperatorError(`stdin has no ${what}.`);
   if (secret.length > secretCharsMax) throw new OperatorError(`The ${what} on stdin is too long.`);
   return secret;

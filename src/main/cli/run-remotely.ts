@@ -23,10 +23,10 @@ const timeoutMs = 180_000;
 export async function runRemotely(
   { url, token }: RemoteServer,
   { method, path }: ActionRoute,
-  given: Readonly<Record<string, unknown>>,
+  input: Readonly<Record<string, unknown>>,
 ): Promise<Report> {
-  const address = new URL(adminPrefix + pathOf(path, given), url);
-  const fields = Object.entries(given).filter(([name]) => !path.split('/').includes(`:${name}`));
+  const address = new URL(adminPrefix + pathOf(path, input), url);
+  const fields = Object.entries(input).filter(([name]) => !path.split('/').includes(`:${name}`));
   const isRead = method === 'GET';
   if (isRead) for (const [name, value] of fields) address.searchParams.set(snakeCase(name), String(value));
   // eslint-disable-next-line no-restricted-globals -- the operator names the server, which may be on this machine
@@ -50,9 +50,9 @@ export async function runRemotely(
 }
 
 /** An input that is not given leaves its segment out: `catalog show` without a model lists the models. */
-const pathOf = (path: string, given: Readonly<Record<string, unknown>>): string =>
+const pathOf = (path: string, input: Readonly<Record<string, unknown>>): string =>
   path.replace(/\/:(\w+)/g, (_, name: string) => {
-    const value = given[name];
+    const value = input[name];
     return typeof value === 'string' ? `/${encodeURIComponent(value)}` : '';
   });
 

@@ -18,7 +18,7 @@ export interface Guardian {
 
 /** Starts the guardian process in its own session, so that a signal to this process group does not reach it. */
 export function startGuardian(): Guardian {
-  const known = new Map<string, GuardianLine>();
+  const lines = new Map<string, GuardianLine>();
   let closing = false;
   let child = launch();
 
@@ -37,7 +37,7 @@ export function startGuardian(): Guardian {
         if (!closing) child = launch();
       }, 1_000).unref();
     });
-    for (const line of known.values()) next.stdin.write(`${JSON.stringify(line)}\n`);
+    for (const line of lines.values()) next.stdin.write(`${JSON.stringify(line)}\n`);
     // Neither the process nor its pipe keeps this process running.
     next.unref();
     if (next.stdin instanceof Socket) next.stdin.unref();
@@ -57,17 +57,17 @@ export function startGuardian(): Guardian {
       const start = processStart(pid);
       if (start === null) return true;
       const line: GuardianLine = { do: 'watch', pid, start, ...how };
-      known.set(String(pid), line);
+      lines.set(String(pid), line);
       tell(line);
       return true;
     },
     forget(pid) {
-      known.delete(String(pid));
+      lines.delete(String(pid));
       tell({ do: 'forget', pid });
     },
     removeFolder(path) {
       const line: GuardianLine = { do: 'remove-folder', path };
-      known.set(path, line);
+      lines.set(path, line);
       tell(line);
     },
     async close() {

@@ -32,9 +32,9 @@ export function createUrlSigner({ keys: secrets, baseUrl }: { keys: readonly Buf
 
     verify(fileId, expires, signature, nowUnixSeconds) {
       if (!/^\d{1,12}$/.test(expires) || !/^[\w-]{43}$/.test(signature)) return false;
-      const given = Buffer.from(signature, 'base64url');
+      const mac = Buffer.from(signature, 'base64url');
       // Every key is tried, even after a match, so that the duration reveals nothing.
-      const fits = keys.filter((key) => timingSafeEqual(macOf(key, fileId, expires), given));
+      const fits = keys.filter((key) => timingSafeEqual(macOf(key, fileId, expires), mac));
       return fits.length > 0 && nowUnixSeconds < Number(expires);
     },
 

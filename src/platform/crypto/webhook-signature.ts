@@ -5,7 +5,7 @@ import { createHmac, sign, type KeyObject } from 'node:crypto';
  * `id.timestamp.body` with each secret (`v1`), so that the old and the new secret both verify during a rotation, and Ed25519 (`v1a`), which a
  * receiver verifies with the published key.
  */
-export function webhookHeaders(given: {
+export function webhookHeaders(input: {
   id: string;
   /** Unix seconds. */
   timestamp: number;
@@ -15,17 +15,17 @@ export function webhookHeaders(given: {
   /** An Ed25519 key. */
   signingKey: KeyObject;
 }): Record<string, string> {
-  const signed = `${given.id}.${given.timestamp}.${given.body}`;
-  const signatures = given.secrets.map((secret) => {
+  const signed = `${input.id}.${input.timestamp}.${input.body}`;
+  const signatures = input.secrets.map((secret) => {
     const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
     return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
   });
   return {
-    'webhook-id': given.id,
-    'webhook-timestamp': String(given.timestamp),
+    'webhook-id': input.id,
+    'webhook-timestamp': String(input.timestamp),
     'webhook-signature': [
       ...signatures,
-      `v1a,${sign(null, Buffer.from(signed), given.signingKey).toString('base64')}`,
+      `v1a,${sign(null, Buffer.from(signed), input.signingKey).toString('base64')}`,
     ].join(' '),
   };
 }

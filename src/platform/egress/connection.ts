@@ -3,7 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { bareHost, EgressRefusal } from './check-url.ts';
 import { asError, Interruption, unlessAborted } from './interruption.ts';
 import { isPublicAddress } from './public-address.ts';
-import { lookUpWithSystem, queryNameservers, type ResolvedAddress } from './resolve-name.ts';
+import { lookupWithSystem, queryNameservers, type ResolvedAddress } from './resolve-name.ts';
 import { skipContinue } from './skip-continue.ts';
 
 export interface ConnectionSettings {
@@ -69,7 +69,7 @@ async function checkedAddresses(
   const host = bareHost(url);
   const family = isIP(host);
   if (family !== 0) return [{ address: host, family }];
-  const resolve = settings.resolver ?? (trusted ? lookUpWithSystem : queryNameservers);
+  const resolve = settings.resolver ?? (trusted ? lookupWithSystem : queryNameservers);
   const found = await resolve(host, { nameservers: settings.nameservers, ended: signal }).catch((cause: unknown) => {
     throw new Interruption('dns', { cause });
   });

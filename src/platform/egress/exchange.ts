@@ -115,7 +115,7 @@ export function createExchanges(settings: ConnectionSettings) {
 
 /** An HTTP/1.1 client for one exchange on a connection that is already open. It never opens another. */
 function clientOn(url: URL, socket: Socket, timeoutMs: number): Client {
-  let given = false;
+  let isTaken = false;
   return new Client(url.origin, {
     // Zero: the connection is closed after one answer, so that hosts never share one.
     pipelining: 0,
@@ -123,8 +123,8 @@ function clientOn(url: URL, socket: Socket, timeoutMs: number): Client {
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     connect: (_options, callback) => {
-      const usable = !given && !socket.destroyed;
-      given = true;
+      const usable = !isTaken && !socket.destroyed;
+      isTaken = true;
       // undici ignores a callback that comes during the call.
       queueMicrotask(() => (usable ? callback(null, socket) : callback(new Interruption('reset'), null)));
     },

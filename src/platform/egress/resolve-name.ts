@@ -35,7 +35,7 @@ export async function queryNameservers(
 }
 
 /** All addresses of a name that an operator configured, from the system, /etc/hosts included. It cannot be cancelled. */
-export const lookUpWithSystem = (name: string): Promise<ResolvedAddress[]> =>
+export const lookupWithSystem = (name: string): Promise<ResolvedAddress[]> =>
   lookup(name, { all: true, order: 'verbatim' });
 
 /** The second try has twice the time. If one family gets no answer within these 6 s, a callback still has time for the other. */

@@ -8,17 +8,17 @@ import { buildConnector } from 'undici';
  *
  * For connections that carry one exchange at a time. An answer begins after the last write, so nothing inside a body is removed.
  */
-export function skipContinue<Given extends Socket>(socket: Given): Given {
+export function skipContinue<Wrapped extends Socket>(socket: Wrapped): Wrapped {
   const read: (size?: number) => Buffer | null = socket.read.bind(socket);
   const write: Socket['write'] = socket.write.bind(socket);
   let isBeginning = true;
   let skipped = 0;
   let held: Buffer = NOTHING;
 
-  socket.write = ((...given: Parameters<Socket['write']>) => {
+  socket.write = ((...args: Parameters<Socket['write']>) => {
     isBeginning = true;
     skipped = 0;
-    return write(...given);
+    return write(...args);
   }) as Socket['write'];
 
   socket.read = (size) => {

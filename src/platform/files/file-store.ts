@@ -62,7 +62,7 @@ export class FileTooLargeError extends Error {
 /** Opens the configured store. */
 export async function createFileStore(settings: FileStoreSettings): Promise<FileStore> {
   const root = resolve(settings.localDir);
-  const place = settings.driver === 's3' ? await openS3Backend(settings) : localBackend(root);
+  const backend = settings.driver === 's3' ? await openS3Backend(settings) : localBackend(root);
   // Inside the root, so that the rename to a key stays in one file system and a video fits.
   const spoolDirectory = join(root, 'tmp');
   await mkdir(spoolDirectory, { recursive: true });
@@ -75,7 +75,7 @@ export async function createFileStore(settings: FileStoreSettings): Promise<File
       try {
         const written = await writeSpool(spool, source, options);
         const { contentType, signal } = options;
-        await place.publish(spool, key, { contentType, bytes: written.bytes, signal });
+        await backend.publish(spool, key, { contentType, bytes: written.bytes, signal });
         return written;
       } catch (error) {
         await rm(spool, { force: true });
@@ -88,29 +88,29 @@ export async function createFileStore(settings: FileStoreSettings): Promise<File
     },
     async open(key, range) {
       assertKey(key);
-      return place.open(key, range);
+      return backend.open(key, range);
     },
     async stat(key) {
       assertKey(key);
       try {
-        const { contentLength } = await place.disk.getMetaData(key);
+        const { contentLength } = await backend.disk.getMetaData(key);
         return { bytes: contentLength };
       } catch (error) {
-        if (await place.disk.exists(key)) throw error;
+        if (await backend.disk.exists(key)) throw error;
         return null;
       }
     },
     async exists(key) {
       assertKey(key);
-      return place.disk.exists(key);
+      return backend.disk.exists(key);
     },
     async delete(key) {
       assertKey(key);
       try {
-        await place.disk.delete(key);
+        await backend.disk.delete(key);
       } catch (error) {
         // Some stores report a missing file as an error.
-        if (await place.disk.exists(key)) throw error;
+        if (await backend.disk.exists(key)) throw error;
       }
     },
   };

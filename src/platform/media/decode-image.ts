@@ -43,7 +43,7 @@ export interface ImageDecoderSettings {
  * written in C. The process also returns its memory when it ends. Throws only if the process cannot run, or the reason of `signal`.
  */
 export function createImageDecoder(settings: ImageDecoderSettings): ImageDecoder {
-  const places = createFairBudget({
+  const slots = createFairBudget({
     total: settings.concurrencyMax + settings.waitingMax,
     message: 'Too many images wait for the decoder.',
   });
@@ -51,8 +51,8 @@ export function createImageDecoder(settings: ImageDecoderSettings): ImageDecoder
   return async (bytes, { owner, signal = new AbortController().signal }) => {
     // Most bodies that are not a picture are refused without a process.
     if (!imageType(bytes)) return { kind: 'refused', reason: 'not_an_image' };
-    const place = places.open(owner);
-    if (!place.mayTake(1)) return { kind: 'refused', reason: 'busy' };
+    const slot = slots.open(owner);
+    if (!slot.mayTake(1)) return { kind: 'refused', reason: 'busy' };
     try {
       const endTurn = await turns.take(1, { owner, signal });
       try {
@@ -63,7 +63,7 @@ export function createImageDecoder(settings: ImageDecoderSettings): ImageDecoder
         endTurn?.();
       }
     } finally {
-      place.release();
+      slot.release();
     }
   };
 }

@@ -18,9 +18,9 @@ export function isoFormat(head: Buffer): FileFormat | null {
   if (ownFormat) return ownFormat;
   const compatible = compatibleBrands(head);
   if (isClipBrand.test(major) || compatible.some((brand) => isClipBrand.test(brand))) return clip;
-  const known = compatible.map(formatOf).filter((format) => format !== null);
+  const formats = compatible.map(formatOf).filter((format) => format !== null);
   // A sequence of pictures names the brands of the pictures too.
-  return known.find(({ kind }) => kind === 'image') ?? known[0] ?? clip;
+  return formats.find(({ kind }) => kind === 'image') ?? formats[0] ?? clip;
 }
 
 const clip: FileFormat = { kind: 'video', mime_type: 'video/mp4' };

@@ -159,13 +159,13 @@ interface BoxHeader {
 }
 
 /** ISO 14496-12 §4.2: size 1 means that a 64-bit size follows, 0 means to the end of the enclosing box. */
-function readBoxHeader(bytes: Buffer, room: number): BoxHeader | null {
+function readBoxHeader(bytes: Buffer, remaining: number): BoxHeader | null {
   if (bytes.length < 8) return null;
   const short = bytes.readUInt32BE(0);
   const type = bytes.toString('latin1', 4, 8);
   if (short === 1 && bytes.length < 16) return null;
   const headerBytes = short === 1 ? 16 : 8;
-  const size = short === 1 ? Number(bytes.readBigUInt64BE(8)) : short === 0 ? room : short;
+  const size = short === 1 ? Number(bytes.readBigUInt64BE(8)) : short === 0 ? remaining : short;
   return size < headerBytes ? null : { type, size, headerBytes };
 }
 
@@ -185,7 +185,7 @@ function innerBoxes(bytes: Buffer): { type: string; body: Buffer }[] {
 const child = (bytes: Buffer, type: string): Buffer | undefined =>
   innerBoxes(bytes).find((box) => box.type === type)?.body;
 
-function describeMovie(known: MediaProbe, movie: Buffer): MediaProbe {
+function describeMovie(probe: MediaProbe, movie: Buffer): MediaProbe {
   const header = child(movie, 'mvhd');
   const fragments = child(movie, 'mvex');
   const timing = header && movieTiming(header);
@@ -198,11 +198,11 @@ function describeMovie(known: MediaProbe, movie: Buffer): MediaProbe {
   const picture = tracks[kinds.indexOf('vide')];
   if (!picture) {
     const soundOnly = kinds.includes('soun');
-    return { ...known, ...(soundOnly ? audio('audio/mp4') : {}), duration };
+    return { ...probe, ...(soundOnly ? audio('audio/mp4') : {}), duration };
   }
   // A track of pictures makes a clip of it, whatever the brand says.
-  const clip = known.kind === 'audio' ? video('video/mp4') : {};
-  return { ...known, ...clip, ...trackSize(child(picture.body, 'tkhd')), duration };
+  const clip = probe.kind === 'audio' ? video('video/mp4') : {};
+  return { ...probe, ...clip, ...trackSize(child(picture.body, 'tkhd')), duration };
 }
 
 /** §8.2.2 `mvhd`: version 1 has 64-bit times. All ones means unknown. */

@@ -7,7 +7,7 @@ export function describeError(error: unknown, depth = 0): Record<string, unknown
   return {
     name: error.name,
     code: codeOf(error),
-    ...(isFromDatabase(error) ? placeOf(error) : { message: error.message.slice(0, MESSAGE_MAX) }),
+    ...(isFromDatabase(error) ? locationOf(error) : { message: error.message.slice(0, MESSAGE_MAX) }),
     frames: framesOf(error),
     cause: error.cause !== undefined && depth < CAUSES_MAX ? describeError(error.cause, depth + 1) : undefined,
   };
@@ -26,7 +26,7 @@ const MESSAGE_MAX = 300;
 const FRAMES_MAX = 12;
 const CAUSES_MAX = 3;
 
-const placeOf = (error: object): Record<string, unknown> =>
+const locationOf = (error: object): Record<string, unknown> =>
   Object.fromEntries(
     ['schema', 'table', 'column', 'constraint', 'routine']
       .map((name) => [name, Reflect.get(error, name)] as const)

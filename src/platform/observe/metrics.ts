@@ -12,7 +12,7 @@ export interface UpstreamCalled {
 }
 
 /** What a successful request was charged and what it cost us. */
-export interface Sold {
+export interface Sale {
   model: string;
   channel: string;
   credits: number;
@@ -30,10 +30,10 @@ export interface Metrics {
   upstreamCalled(call: UpstreamCalled): void;
   /** Notes how long a client of a streamed chat waited for the first content. */
   firstTokenSent(first: { model: string; channel: string; ms: number }): void;
-  sold(sale: Sold): void;
+  saleMade(sale: Sale): void;
   taskEnded(end: { status: string; errorCode: string | null }): void;
   /** Counts one try of a callback. `state` is that of the delivery after it. */
-  callbackTried(state: string, ms: number): void;
+  callbackAttempted(state: string, ms: number): void;
   creditsUndercharged(credits: number): void;
   /** Counts a chat whose settlement was never acknowledged. Its client received an error, and its charge is given back. */
   chatUndelivered(): void;
@@ -69,7 +69,7 @@ export function createMetrics(): Metrics {
     firstTokenSent({ model, channel, ms }) {
       histograms.firstTokens.observe({ model, channel }, ms / 1_000);
     },
-    sold({ model, channel, credits, costMicroUsd, tokens }) {
+    saleMade({ model, channel, credits, costMicroUsd, tokens }) {
       counters.credits.inc({ model, channel }, credits);
       counters.cost.inc({ model, channel }, costMicroUsd);
       if (!tokens) return;
@@ -79,7 +79,7 @@ export function createMetrics(): Metrics {
     taskEnded({ status, errorCode }) {
       counters.tasksEnded.inc({ status, error_code: errorCode ?? '' });
     },
-    callbackTried(state, ms) {
+    callbackAttempted(state, ms) {
       histograms.callbacks.observe({ state }, ms / 1_000);
     },
     creditsUndercharged(credits) {

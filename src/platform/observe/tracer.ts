@@ -42,7 +42,7 @@ export interface BatchTraces {
   /** Where a member is when it joins a batch, for `together`. */
   here(): unknown;
   /** Runs the call of a batch. A span that begins in it begins in each of these places. */
-  together<T>(places: readonly unknown[], work: () => Promise<T>): Promise<T>;
+  together<T>(spans: readonly unknown[], work: () => Promise<T>): Promise<T>;
 }
 
 /** What `main` attaches spans with, where traces are on. */

@@ -45,12 +45,12 @@ const metadataKeptMs = 3_600_000;
 /** Neither loads its package nor connects before the first sign-in, so that a missing identity provider keeps no process from starting. */
 export function createOidcClient(settings: OidcSettings): OidcClient {
   const { issuer, redirectUri } = settings;
-  let known: { at: number; configuration: Promise<Configuration> } | undefined;
+  let cached: { at: number; configuration: Promise<Configuration> } | undefined;
   const configured = (): Promise<Configuration> => {
-    if (known !== undefined && performance.now() - known.at < metadataKeptMs) return known.configuration;
+    if (cached !== undefined && performance.now() - cached.at < metadataKeptMs) return cached.configuration;
     const configuration = discover(settings);
-    known = { at: performance.now(), configuration };
-    configuration.catch(() => (known = undefined));
+    cached = { at: performance.now(), configuration };
+    configuration.catch(() => (cached = undefined));
     return configuration;
   };
   return {

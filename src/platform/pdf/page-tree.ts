@@ -88,12 +88,12 @@ export class PageTree {
 
   /** The most pages that the document can have; null if that is not known. */
   pages(): number | null {
-    const known = new Map<number, number>();
+    const counts = new Map<number, number>();
     let most = 0;
     try {
       for (const root of this.#roots) {
         if (!this.#kids.has(root)) return null;
-        most = Math.max(most, this.#below(root, known));
+        most = Math.max(most, this.#below(root, counts));
       }
     } catch (error) {
       // A tree that is too deep for the stack.
@@ -105,23 +105,23 @@ export class PageTree {
   }
 
   /** The pages below a node; Infinity for one that is below itself, or for too many. */
-  #below(node: number, known: Map<number, number>): number {
-    const before = known.get(node);
+  #below(node: number, counts: Map<number, number>): number {
+    const before = counts.get(node);
     if (before !== undefined) return before;
     const versions = this.#kids.get(node);
     if (!versions) return 1;
-    known.set(node, Infinity);
+    counts.set(node, Infinity);
     let most = 0;
     for (const list of versions) {
       let sum = 0;
       for (const kid of list) {
-        sum += this.#below(kid, known);
+        sum += this.#below(kid, counts);
         if (sum > PAGES_MAX) break;
       }
       most = Math.max(most, sum);
     }
     const pages = most > PAGES_MAX ? Infinity : most;
-    known.set(node, pages);
+    counts.set(node, pages);
     return pages;
   }
 }

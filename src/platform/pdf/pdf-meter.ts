@@ -17,11 +17,11 @@ const OWNER_WAITING_MAX = 16;
 const WAITING_MAX = 500;
 const THREAD_MEGABYTES_MAX = 192;
 
-interface Job {
+interface MeasureRequest {
   documents: readonly string[];
   answer: (measured: MeasuredPdf[]) => void;
 }
-interface RunningJob {
+interface RunningRequest {
   id: number;
   end: (measured: ThreadAnswer | null) => void;
 }
@@ -38,9 +38,9 @@ export class PdfMeter {
   #thread: Worker | null = null;
   #idle: NodeJS.Timeout | undefined;
   #count = 0;
-  #running: RunningJob | null = null;
+  #running: RunningRequest | null = null;
   /** Owners in the order of their turns. */
-  readonly #lines = new Map<string, Job[]>();
+  readonly #lines = new Map<string, MeasureRequest[]>();
 
   constructor({ idleMs = 60_000, answerMs = 6_000, waitMs = 15_000 } = {}) {
     this.#idleMs = idleMs;
@@ -61,12 +61,12 @@ export class PdfMeter {
         clearTimeout(tooLong);
         resolve(measured);
       };
-      const job: Job = { documents, answer };
+      const request: MeasureRequest = { documents, answer };
       const tooLong = setTimeout(() => {
-        this.#leave(owner, job);
+        this.#leave(owner, request);
         resolve(unmeasured);
       }, this.#waitMs);
-      this.#lines.set(owner, [...line, job]);
+      this.#lines.set(owner, [...line, request]);
       this.#next();
     });
   }
@@ -79,8 +79,8 @@ export class PdfMeter {
     clearTimeout(this.#idle);
   }
 
-  #leave(owner: string, job: Job): void {
-    const others = (this.#lines.get(owner) ?? []).filter((one) => one !== job);
+  #leave(owner: string, request: MeasureRequest): void {
+    const others = (this.#lines.get(owner) ?? []).filter((one) => one !== request);
     if (others.length > 0) this.#lines.set(owner, others);
     else this.#lines.delete(owner);
   }
@@ -92,14 +92,14 @@ export class PdfMeter {
       this.#idle = setTimeout(() => void this.#endThread(), this.#idleMs).unref();
       return;
     }
-    const [owner, [job, ...others]] = first;
+    const [owner, [request, ...others]] = first;
     // An owner with more requests goes to the end of the order.
     this.#lines.delete(owner);
     if (others.length > 0) this.#lines.set(owner, others);
-    if (job) this.#run(job);
+    if (request) this.#run(request);
   }
 
-  #run({ documents, answer }: Job): void {
+  #run({ documents, answer }: MeasureRequest): void {
     const decoded = documents.map(fromBase64);
     const readable = decoded.flatMap((bytes) => bytes ?? []);
     const id = (this.#count += 1);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { measurePdf } from './measure-pdf.ts';
 import type { MeasuredPdf } from './pdf-meter.ts';
 
-const Asked = z.object({ id: z.number(), documents: z.array(z.instanceof(Uint8Array)) });
+const PdfThreadRequest = z.object({ id: z.number(), documents: z.array(z.instanceof(Uint8Array)) });
 
 /** What the streams of one request may have, decoded. A document of a thousand pages of text has four million bytes. */
 const DECODED_BYTES_MAX = 64_000_000;
@@ -13,7 +13,7 @@ const REQUEST_MS_MAX = 4_000;
 const HEADER_WITHIN_BYTES = 1_024;
 
 parentPort?.on('message', (message: unknown) => {
-  const { id, documents } = Asked.parse(message);
+  const { id, documents } = PdfThreadRequest.parse(message);
   const budget = { bytes: DECODED_BYTES_MAX, until: performance.now() + REQUEST_MS_MAX };
   const measured = documents.map((document): MeasuredPdf => {
     const bytes = Buffer.from(document.buffer, document.byteOffset, document.length);

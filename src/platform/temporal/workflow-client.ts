@@ -17,7 +17,7 @@ import {
 } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { readFileSync } from 'node:fs';
-import type { JobName } from '../../domain/tasks/job.ts';
+import type { ScheduledJobName } from '../../domain/tasks/scheduled-job.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { TaskType } from '../../domain/tasks/task.ts';
 import {
@@ -33,7 +33,7 @@ import {
   type RedeliveryInput,
 } from '../../domain/tasks/workflow-contract.ts';
 import { ensureNamespace, ensureSearchAttributes } from './ensure-namespace.ts';
-import { ensureSchedules, triggerSchedule, type JobSchedule } from './job-schedules.ts';
+import { ensureSchedules, triggerSchedule, type ScheduledJobSettings } from './scheduled-jobs.ts';
 
 /** The input of a workflow start: ids, and words for the Temporal UI. */
 export interface WorkflowTask {
@@ -63,12 +63,15 @@ export interface WorkflowClient {
   /** Starts the workflow of a redelivery. False if Temporal is unavailable: then the sweep delivers. */
   startDelivery(delivery: RedeliveryInput, timeoutMs: number): Promise<boolean>;
   /** Triggers a job's Schedule. False if Temporal is unavailable or has no such Schedule. */
-  triggerJob(name: JobName, timeoutMs: number): Promise<boolean>;
+  triggerScheduledJob(name: ScheduledJobName, timeoutMs: number): Promise<boolean>;
   /**
    * Creates whatever is missing of the namespace, the search attributes and the Schedules, and keeps an operator's pause. Each part
    * is tried even if another fails. Returns the failures.
    */
-  ensureServer(schedules: readonly JobSchedule[], timeoutMs: number): Promise<{ what: string; error: unknown }[]>;
+  ensureServer(
+    schedules: readonly ScheduledJobSettings[],
+    timeoutMs: number,
+  ): Promise<{ what: string; error: unknown }[]>;
   /** Whether Temporal answers within `timeoutMs`. */
   isReachable(timeoutMs: number): Promise<boolean>;
   close(): Promise<void>;
@@ -122,13 +125,13 @@ export function createWorkflowClient(
     timeoutMs: number,
     call: () => Promise<unknown>,
     done: T,
-    known: (error: unknown) => T | undefined,
+    answerFor: (error: unknown) => T | undefined,
   ): Promise<T> => {
     try {
       await client.withDeadline(Date.now() + timeoutMs, call);
       return done;
     } catch (error) {
-      const answer = known(error);
+      const answer = answerFor(error);
       if (answer === undefined) throw error;
       return answer;
     }
@@ -183,7 +186,7 @@ export function createWorkflowClient(
         },
       ),
 
-    triggerJob: (name, timeoutMs) =>
+    triggerScheduledJob: (name, timeoutMs) =>
       succeeds(timeoutMs, () => triggerSchedule(client.schedule, name), ScheduleNotFoundError),
     ensureServer: (schedules, timeoutMs) => ensureServer(client, access.namespace, schedules, timeoutMs),
     isReachable: (timeoutMs) => answersWithin(client, timeoutMs),
@@ -220,7 +223,7 @@ type ErrorClass = abstract new (...args: never[]) => Error;
 async function ensureServer(
   { connection, schedule }: Client,
   namespace: string,
-  schedules: readonly JobSchedule[],
+  schedules: readonly ScheduledJobSettings[],
   timeoutMs: number,
 ): Promise<{ what: string; error: unknown }[]> {
   const parts = [

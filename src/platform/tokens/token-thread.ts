@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { z } from 'zod';
 
-const Asked = z.object({ id: z.number(), tokenizer: z.literal('o200k'), texts: z.array(z.string()) });
+const TokenThreadRequest = z.object({ id: z.number(), tokenizer: z.literal('o200k'), texts: z.array(z.string()) });
 
 /** The time for one long word grows with the square of its length, so a text is counted in slices. Each may add one token. */
 const SLICE_CHARACTERS = 500;
@@ -18,6 +18,6 @@ function tokensOf(text: string): number {
 }
 
 parentPort?.on('message', (message: unknown) => {
-  const { id, texts } = Asked.parse(message);
+  const { id, texts } = TokenThreadRequest.parse(message);
   parentPort?.postMessage({ id, tokens: texts.map(tokensOf) });
 });

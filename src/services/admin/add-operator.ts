@@ -14,8 +14,8 @@ export async function addOperator(
   const operatorId = newId('opr');
   await db.transaction('begin', async (_query, inside) => {
     if (!(await insertOperator(inside, { operatorId, ...person, createdBy: actor }))) {
-      const known = await findOperator(inside, person);
-      const is = `${personOf(person)} is entered already, as ${known?.principalId} with the role ${known?.role}.`;
+      const existing = await findOperator(inside, person);
+      const is = `${personOf(person)} is entered already, as ${existing?.principalId} with the role ${existing?.role}.`;
       throw new OperatorError(`${is} To give another role, remove the operator first.`);
     }
     await recordAudit(inside, { actor, action: 'operators.add', subject: operatorId, before: null, after: person });

@@ -3,7 +3,7 @@ import { listChannelStates } from '../../db/channels/channel-settings.ts';
 import { readBacklog } from '../../db/operators/overview.ts';
 import type { Deps } from '../../deps.ts';
 import { silenceOf, type AlarmKind, type Silence } from '../../domain/operators/alarm.ts';
-import { jobNames } from '../../domain/tasks/job.ts';
+import { scheduledJobNames } from '../../domain/tasks/scheduled-job.ts';
 import { alarmsOf } from '../overview/alarms.ts';
 
 /** An alarm that fires, or that fired in the last week. Times are unix seconds. */
@@ -24,20 +24,20 @@ const alarmsMax = 500;
 export async function listAlarms({ db }: Pick<Deps, 'db'>): Promise<ListedAlarm[]> {
   const [channels, backlog, fired, silences] = await Promise.all([
     listChannelStates(db),
-    readBacklog(db, jobNames),
+    readBacklog(db, scheduledJobNames),
     listFiredAlarms(db, { days, limit: alarmsMax }),
     listSilences(db),
   ]);
   const logged = new Map(fired.map((alarm) => [keyOf(alarm), alarm]));
   const firing = alarmsOf(channels, backlog);
-  const known = new Set(firing.map(keyOf));
+  const firingKeys = new Set(firing.map(keyOf));
   return [
     ...firing.map(({ name, subject, message, since }) => {
       const { lastAt, count } = logged.get(keyOf({ name, subject })) ?? { lastAt: null, count: null };
       return { name, subject, state: 'firing' as const, message, since, lastAt, count };
     }),
     ...fired
-      .filter((alarm) => !known.has(keyOf(alarm)))
+      .filter((alarm) => !firingKeys.has(keyOf(alarm)))
       .map(({ name, subject, message, firstAt, lastAt, count }) => ({
         ...{ name, subject, state: 'fired' as const, message, since: firstAt, lastAt, count },
       })),

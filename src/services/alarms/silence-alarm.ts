@@ -10,10 +10,10 @@ import { newId } from '../../platform/crypto/ids.ts';
  */
 export async function silenceAlarm(
   { db }: Pick<Deps, 'db'>,
-  { actor, ...given }: AlarmKind & { seconds: number; reason: string; actor: string },
+  { actor, ...input }: AlarmKind & { seconds: number; reason: string; actor: string },
 ): Promise<Silence> {
   return db.transaction('begin', async (_query, inside) => {
-    const silence = await insertSilence(inside, { ...given, silenceId: newId('sil'), createdBy: actor });
+    const silence = await insertSilence(inside, { ...input, silenceId: newId('sil'), createdBy: actor });
     const { silenceId, name, subject, until, reason } = silence;
     const after = { name, subject, until, reason };
     await recordAudit(inside, { actor, action: 'alarms.silence', subject: silenceId, before: null, after });

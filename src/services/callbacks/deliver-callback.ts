@@ -30,7 +30,7 @@ export type DeliverDeps = Pick<
 /** Of the answer only the status and `Retry-After` count. This much is read so that the connection can be used again. */
 const answerBytesMax = 16_000;
 
-export interface TriedDelivery extends DeliveryReport {
+export interface AttemptedDelivery extends DeliveryReport {
   /** Whether the receiver accepted this try and the try was counted. */
   delivered: boolean;
 }
@@ -41,7 +41,7 @@ export interface TriedDelivery extends DeliveryReport {
  * too. While its host or its project has no free slot, the callback is postponed, which is no try. Throws if the database is
  * unavailable. Delivery never changes the task or its credits.
  */
-export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Promise<TriedDelivery> {
+export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Promise<AttemptedDelivery> {
   const { config, db } = deps;
   const token = newId('dlv');
   const claim = await claimDelivery(db, { deliveryId, token, leaseSeconds: deliveryLeaseSeconds(config.callbacks) });
@@ -91,7 +91,7 @@ export async function deliverCallback(deps: DeliverDeps, deliveryId: string): Pr
     return { over: false, waitMs: 0, delivered: false };
   }
   deps.logger.info({ ...logFields, n: counted, state: step.state }, 'callback tried');
-  deps.metrics.callbackTried(step.state, sentMs);
+  deps.metrics.callbackAttempted(step.state, sentMs);
   return { over: step.state !== 'pending', waitMs: delaySeconds * 1000, delivered: step.state === 'delivered' };
 }
 

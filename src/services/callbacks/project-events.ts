@@ -74,11 +74,11 @@ export async function* followProjectEvents(
 /** The next events of a project after a position, as many as one request may read. The client sends another one for the rest. */
 export async function* readSomeEvents(
   deps: EventDeps,
-  given: EventsAfter,
+  start: EventsAfter,
   signal: AbortSignal,
 ): AsyncGenerator<EventStep, void, undefined> {
   let events = 0;
-  for await (const step of readProjectEvents(deps, given, signal, requestBounds.entriesMax)) {
+  for await (const step of readProjectEvents(deps, start, signal, requestBounds.entriesMax)) {
     yield step;
     if (step.event !== null) events += 1;
     if (events >= requestBounds.eventsMax) return;

@@ -24,10 +24,10 @@ export async function redeliverCallback(
   actor?: string,
 ): Promise<TaskView> {
   const deliveryId = newId('dlv');
-  const given = { taskId: task.id, deliveryId, eventId: newId('evt'), limits };
+  const redelivery = { taskId: task.id, deliveryId, eventId: newId('evt'), limits };
   const verdict = await db.transaction('begin', async (_query, inside) => {
     const before = await findLastDelivery(inside, task.id);
-    const begun = await startRedelivery(inside, given);
+    const begun = await startRedelivery(inside, redelivery);
     if (begun === 'started' && actor !== undefined) {
       const after = { deliveryId, state: 'pending', attempts: 0 };
       await recordAudit(inside, { actor, action: 'tasks.redeliver', subject: task.id, before, after });

@@ -49,11 +49,11 @@ export async function findNamed(
 
 /** The refusal of an unknown model. It suggests only models that the key may use. */
 export function modelNotFound(
-  asked: string,
+  modelName: string,
   entries: readonly CatalogEntry[],
   { models }: { models: string[] | null },
 ): GatewayError {
   const usable = entries.filter((entry) => isOffered(entry) && isAllowed(models, entry)).map(({ model: { id } }) => id);
-  const message = `There is no model ${quoted(asked)}.${didYouMean(asked, usable)}`;
+  const message = `There is no model ${quoted(modelName)}.${didYouMean(modelName, usable)}`;
   return new GatewayError('model_not_found', { message, param: 'model' });
 }

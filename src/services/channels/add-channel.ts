@@ -7,11 +7,11 @@ import { credentialContext } from './unseal-credential.ts';
 /** Adds a channel, which may be drawn immediately. Throws `OperatorError` if its name is taken. */
 export async function addChannel(
   { db, sealer }: Pick<Deps, 'db' | 'sealer'>,
-  { actor, ...given }: ChannelRecord & { actor: string },
+  { actor, ...record }: ChannelRecord & { actor: string },
 ): Promise<{ channelId: string }> {
   const channelId = newId('chn');
-  const credential = sealer.seal(given.credential, credentialContext(channelId));
-  if (!(await insertChannel(db, { ...given, channelId, credential, actor })))
-    throw new OperatorError(`A channel named ${given.name} already exists. \`channels set\` changes it.`);
+  const credential = sealer.seal(record.credential, credentialContext(channelId));
+  if (!(await insertChannel(db, { ...record, channelId, credential, actor })))
+    throw new OperatorError(`A channel named ${record.name} already exists. \`channels set\` changes it.`);
   return { channelId };
 }

@@ -6,12 +6,12 @@ import { setChannel } from './set-channel.ts';
 /** Adds a channel of this name, or updates the base URL of the existing one and keeps its other settings. */
 export async function ensureChannel(
   deps: Pick<Deps, 'db' | 'sealer'>,
-  given: ChannelRecord & { actor: string },
+  input: ChannelRecord & { actor: string },
 ): Promise<{ channelId: string; created: boolean }> {
-  const existing = await findChannelNamed(deps.db, given.name);
-  if (!existing) return { ...(await addChannel(deps, given)), created: true };
+  const existing = await findChannelNamed(deps.db, input.name);
+  if (!existing) return { ...(await addChannel(deps, input)), created: true };
   const { channelId } = existing;
-  const { baseUrl, actor } = given;
+  const { baseUrl, actor } = input;
   if (existing.baseUrl !== baseUrl) await setChannel(deps, { channel: channelId, changes: { baseUrl }, actor });
   return { channelId, created: false };
 }

@@ -46,10 +46,10 @@ export async function readChannelHistory(
   const last = Math.floor(nowMs / 1_000 / bucketSeconds) * bucketSeconds;
   const from = last - hours * 3_600 + bucketSeconds;
   const rows = await readHistory(db, { channelId: channel.id, span, from });
-  const known = new Map(rows.map((row) => [row.at, row]));
+  const recorded = new Map(rows.map((row) => [row.at, row]));
   const points = Array.from({ length: (hours * 3_600) / bucketSeconds }, (_, n): HistoryPoint => {
     const at = from + n * bucketSeconds;
-    const { durations, ...counts } = known.get(at) ?? nothing;
+    const { durations, ...counts } = recorded.get(at) ?? nothing;
     const attempts = counts.ok + counts.refused + counts.transient + counts.unknown;
     return { ...counts, at, attempts, p50Ms: durationAt(durations, 0.5), p95Ms: durationAt(durations, 0.95) };
   });

@@ -16,7 +16,7 @@ export async function setChannel(
   const { credential } = changes;
   const updated = await updateChannel(db, {
     ...{ channel, changes, actor },
-    seal: (given, channelId) => sealer.seal(given, credentialContext(channelId)),
+    seal: (settings, channelId) => sealer.seal(settings, credentialContext(channelId)),
     forgetHealth: credential !== undefined || 'baseUrl' in changes || 'adapter' in changes,
   });
   if (updated === 'unknown') throw new UnknownToOperator(`There is no channel ${channel}.`);

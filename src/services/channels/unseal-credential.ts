@@ -12,8 +12,8 @@ const alarmed = new WeakSet<ChannelRow>();
 
 /** A channel's decrypted credential. Decrypted once per row object, because a channel serves many requests. Throws `SealError`. */
 export function unsealCredential(sealer: Sealer, channel: ChannelRow): string {
-  const known = unsealed.get(channel);
-  if (known !== undefined) return known;
+  const cached = unsealed.get(channel);
+  if (cached !== undefined) return cached;
   const credential = sealer.open(channel.sealedCredential, credentialContext(channel.id));
   unsealed.set(channel, credential);
   return credential;

@@ -4,7 +4,7 @@ import type { Config } from '../../config/load-config.ts';
 import type { ChatReply } from '../../domain/chat/chat.ts';
 import { isContent, type ChatDelta } from '../../domain/chat/chat-stream.ts';
 import type { Attempt } from '../../domain/channels/upstream.ts';
-import { ReadOn, type KnownCounts } from './read-on.ts';
+import { ReadOn, type CountsStatus } from './read-on.ts';
 import type { AskChannel } from './try-channels.ts';
 
 /** Providers send no headers before the whole answer is there, so this is nearly the time of a whole answer. */
@@ -29,7 +29,7 @@ export interface OpenedStream {
   /** Why `rest` rejects, if it does: the time of the whole answer is over. */
   isOverdue(): boolean;
   /** Follows how the answer is read on once its client has left. To be called with what is known of its counts. */
-  follow(known: KnownCounts): ReadOn;
+  follow(counts: CountsStatus): ReadOn;
   /** Whether the client was ever so slow that the provider had to wait for it. */
   wasHeldBack(): boolean;
   /** Closes the connection to the provider. */
@@ -70,8 +70,8 @@ export const askForStream =
       value: {
         ...stream,
         isOverdue: () => overdue.signal.aborted,
-        follow: (known) => {
-          readOn.begin(known);
+        follow: (counts) => {
+          readOn.begin(counts);
           return readOn;
         },
         stop: () => {
@@ -89,9 +89,9 @@ export const askForStream =
 export const askForLong =
   (chat: Config['chat']): AskChannel<ChatReply> =>
   async (adapter, upstream, request, deadline) => {
-    const given = { limits: limitsOf(chat, deadline), signal: AbortSignal.timeout(chat.streamSeconds * 1_000) };
+    const options = { limits: limitsOf(chat, deadline), signal: AbortSignal.timeout(chat.streamSeconds * 1_000) };
     if (!adapter.chatStream) throw new Error('the family has no streamed chat');
-    const attempt = await adapter.chatStream(upstream, request, given);
+    const attempt = await adapter.chatStream(upstream, request, options);
     return attempt.kind === 'ok'
       ? orBroken(async () => ({ kind: 'ok', value: await collectReply(attempt.value) }))
       : attempt;

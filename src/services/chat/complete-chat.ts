@@ -12,7 +12,14 @@ import { creditRefusal } from '../projects/credit-refusal.ts';
 import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
 import { refundChat, refundOnError } from './refund-chat.ts';
 import { billChat, settleChat } from './settle-chat.ts';
-import { drawChannels, endingOf, tryChannels, type AskChannel, type Progress, type Tried } from './try-channels.ts';
+import {
+  drawChannels,
+  endingOf,
+  tryChannels,
+  type AskChannel,
+  type Progress,
+  type ChannelAttempt,
+} from './try-channels.ts';
 
 /**
  * Serves one chat. One database call reserves the credits and writes the first attempt's row, then the channels are called, and
@@ -47,9 +54,9 @@ async function complete(
 ): Promise<{ body: string; answered: ChatAnswered } | 'replay'> {
   const obtained = await obtainAnswer(deps, input, ask);
   if (obtained === 'replay') return 'replay';
-  const { tried, progress, answer } = obtained;
+  const { attempted, progress, answer } = obtained;
   const { end, sale, ...billed } = await refundOnError(deps, input, progress, () =>
-    billChat(deps, input, tried, answer),
+    billChat(deps, input, attempted, answer),
   );
   crashPoint('chat_after_upstream_before_settle');
   await settleChat(deps, end, sale);
@@ -58,7 +65,7 @@ async function complete(
 
 /** An answer, or the beginning of one, whose credits are still held. */
 export interface Obtained<Answer> {
-  tried: Tried<Answer>;
+  attempted: ChannelAttempt<Answer>;
   answer: Answer;
   progress: Progress;
 }
@@ -73,15 +80,15 @@ export async function obtainAnswer<Answer>(
   const order = await drawChannels(deps, input);
   const progress = await admit(deps, input, order[0]);
   if (progress === 'replay') return 'replay';
-  const tried = await refundOnError(deps, input, progress, () =>
+  const attempted = await refundOnError(deps, input, progress, () =>
     tryChannels(deps, input, order, progress, { ask, deadline }),
   );
-  if (tried.attempt.kind === 'ok') return { tried, answer: tried.attempt.value, progress };
-  const { attempt, channel } = tried;
+  if (attempted.attempt.kind === 'ok') return { attempted, answer: attempted.attempt.value, progress };
+  const { attempt, channel } = attempted;
   await refundChat(deps, reasonOf(input, attempt), {
     requestId: input.requestId,
     channelId: channel.id,
-    attempt: endingOf(tried.attemptId, attempt),
+    attempt: endingOf(attempted.attemptId, attempt),
   });
   throw chatRefusal(input, attempt, channel);
 }
@@ -146,10 +153,10 @@ type UpstreamNames = Parameters<typeof cleanedSentence>[1];
 /** The client's error for the last failed attempt. It never shows an upstream's name, or its 401, 402 or 404. */
 export function refusalOf(attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>, names?: UpstreamNames): GatewayError {
   if (attempt.kind === 'refused') {
-    const { told, clientCode = 'invalid_value' } = attempt;
-    if (!told || !names) return new GatewayError(clientCode);
-    const message = cleanedSentence(told.message, names) ?? undefined;
-    return new GatewayError(clientCode, { message, param: sharedParam(told) });
+    const { reported, clientCode = 'invalid_value' } = attempt;
+    if (!reported || !names) return new GatewayError(clientCode);
+    const message = cleanedSentence(reported.message, names) ?? undefined;
+    return new GatewayError(clientCode, { message, param: sharedParam(reported) });
   }
   if (attempt.errorClass === 'rate_limit') {
     const retryAfterSeconds = attempt.kind === 'transient' ? attempt.retryAfterSeconds : undefined;

@@ -3,8 +3,8 @@ import { sentenceOf } from '../../domain/chat/chat-end-reason.ts';
 
 /** Why a chat ended as it did, in sentences for people. */
 export function explainChat(chat: ChatView): string {
-  const { creditsHeld: held, creditsCharged: charged, creditsGivenBack: givenBack } = chat;
-  const after = givenBack > 0 ? `${credits(givenBack)} ${were(givenBack)} given back later.` : null;
+  const { creditsHeld: held, creditsCharged: charged, creditsGivenBack: returned } = chat;
+  const after = returned > 0 ? `${credits(returned)} ${were(returned)} given back later.` : null;
   return [...sentencesOf(chat, held, charged), after].filter((sentence) => sentence !== null).join(' ');
 }
 

@@ -6,7 +6,7 @@ import { chatHold, checkContext, checkTextLength, heldCredits, type ChatHold } f
 import { familiesTaking } from '../../domain/chat/chat-supports.ts';
 import { documentTokensOf } from '../../domain/chat/documents.ts';
 import type { GatewayError } from '../../domain/errors.ts';
-import { withRoomToThink } from '../../domain/chat/reasoning.ts';
+import { withThinkingLength } from '../../domain/chat/reasoning.ts';
 import { checkInputUrl } from '../files/check-input-url.ts';
 import type { EarlyHangUps } from './early-hang-ups.ts';
 import type { LiveChats } from './live-chats.ts';
@@ -28,20 +28,20 @@ export interface PreparedChat {
 export function prepareChat(
   { adapters, egress }: Pick<Deps, 'adapters' | 'egress'>,
   entry: CatalogEntry,
-  asked: ChatRequest,
+  clientRequest: ChatRequest,
 ): PreparedChat {
-  checkChatModel(entry.model, asked);
-  checkImageUrls({ egress }, asked);
-  checkTextLength(asked);
+  checkChatModel(entry.model, clientRequest);
+  checkImageUrls({ egress }, clientRequest);
+  checkTextLength(clientRequest);
   const supports = (family: string, api: UpstreamMapping['api'], vendor: string | undefined) =>
     supportsOf(adapters, family, api, vendor);
   const upstream = Object.entries(entry.private.upstream);
   // Thoughts that no provider is sent must not be paid for.
-  const sent = withThoughts(asked, {
+  const sent = withThoughts(clientRequest, {
     isReasoningKept: upstream.some(([, { keeps_reasoning: keeps }]) => keeps === true),
     kinds: upstream.flatMap(([family, { api, vendor }]) => supports(family, api, vendor)?.thoughts ?? []),
   });
-  const request = withRoomToThink(sent, entry.private.max_tokens);
+  const request = withThinkingLength(sent, entry.private.max_tokens);
   const documents = documentTokensOf(
     upstream.map(([, mapping]) => mapping),
     entry.private.context_tokens,
@@ -57,10 +57,10 @@ export function prepareChat(
 function checkImageUrls(deps: Pick<Deps, 'egress'>, { messages }: ChatRequest): void {
   for (const [at, { content }] of messages.entries()) {
     if (!Array.isArray(content)) continue;
-    for (const [place, part] of content.entries()) {
+    for (const [index, part] of content.entries()) {
       if (part.type === 'text' || isDataUri(part.url)) continue;
       if (part.type === 'document') checkInputUrl(deps, part.url, part.at, { isInClientWords: true });
-      else checkInputUrl(deps, part.url, `messages.${at}.content.${place}.image_url.url`);
+      else checkInputUrl(deps, part.url, `messages.${at}.content.${index}.image_url.url`);
     }
   }
 }

@@ -3,7 +3,7 @@ import type { Config } from '../../config/load-config.ts';
 import { isContent, type ChatDelta } from '../../domain/chat/chat-stream.ts';
 
 /** What is known of an answer's counts while it is read on. */
-export interface KnownCounts {
+export interface CountsStatus {
   /** The provider has reported both counts, of what it had written then. */
   hasCounts: boolean;
   /** They came with the end of the answer or after it. */
@@ -34,7 +34,7 @@ export class ReadOn {
   readonly #left: AbortSignal;
   readonly #stopsAtHangUp: boolean;
   readonly #limits: ReadOnLimits;
-  #known: KnownCounts | null = null;
+  #counts: CountsStatus | null = null;
   #characters = 0;
 
   constructor(
@@ -60,8 +60,8 @@ export class ReadOn {
   }
 
   /** To be called when content has come: from now on the answer is worth its counts. */
-  begin(known: KnownCounts): void {
-    this.#known = known;
+  begin(counts: CountsStatus): void {
+    this.#counts = counts;
     if (this.#left.aborted) this.#leave();
   }
 
@@ -73,14 +73,14 @@ export class ReadOn {
   }
 
   readonly #leave = (): void => {
-    const isFree = this.#known === null && this.#stopsAtHangUp;
+    const isFree = this.#counts === null && this.#stopsAtHangUp;
     if (isFree || this.#suffices()) this.#leaving.abort();
     else setTimeout(() => this.#leaving.abort(), this.#limits.ms).unref();
   };
 
   #suffices(): boolean {
-    if (this.#known === null) return false;
-    return this.#known.hasFinalCounts || (this.#stopsAtHangUp && this.#known.hasCounts);
+    if (this.#counts === null) return false;
+    return this.#counts.hasFinalCounts || (this.#stopsAtHangUp && this.#counts.hasCounts);
   }
 }
 

@@ -7,12 +7,12 @@ import { GatewayError } from '../../domain/errors.ts';
 import { thoughtOnly } from '../../domain/chat/reasoning.ts';
 import { noEffect, unsentBy } from '../../domain/chat/unsent-parameters.ts';
 import { chatCost } from '../../domain/catalog/upstream-cost.ts';
-import type { Sold } from '../../platform/observe/metrics.ts';
+import type { Sale } from '../../platform/observe/metrics.ts';
 import { keepWriting } from '../keep-writing.ts';
 import { carriedTo } from './carried-to.ts';
 import { countTokens } from './count-tokens.ts';
 import type { ChatAnswered, ChatDeps, ChatInput, PreparedChat } from './prepare-chat.ts';
-import type { Tried } from './try-channels.ts';
+import type { ChannelAttempt } from './try-channels.ts';
 
 /**
  * The client's answer, the settlement to write before the answer is sent, and what it means for the metrics. `streamed` says how far an answer got that
@@ -21,25 +21,25 @@ import type { Tried } from './try-channels.ts';
 export async function billChat(
   deps: ChatDeps,
   input: ChatInput,
-  tried: Omit<Tried<unknown>, 'attempt'>,
+  attempted: Omit<ChannelAttempt<unknown>, 'attempt'>,
   reply: ChatReply,
   streamed?: Streamed,
-): Promise<{ body: string; answered: ChatAnswered; end: ChatSettlement; sale: Sold }> {
+): Promise<{ body: string; answered: ChatAnswered; end: ChatSettlement; sale: Sale }> {
   const { entry, request, hold, credits } = input.prepared;
   const plausible = plausibleCounts(entry, request);
   if (isAbsurd(reply, plausible)) {
-    const about = { request_id: input.requestId, model: entry.model.id, channel: tried.channel.name };
+    const about = { request_id: input.requestId, model: entry.model.id, channel: attempted.channel.name };
     deps.logger.warn(
       { ...about, usage: reply.usage },
       'a provider reported more tokens than its model can have: they are estimated',
     );
   }
-  const counted = await countTokens(deps, tried.channel.adapter, request, reply, plausible);
+  const counted = await countTokens(deps, attempted.channel.adapter, request, reply, plausible);
   const usage = settledUsage(reply, hold, counted, plausible);
   const settlement = settledCredits(entry.model.pricing, usage, credits);
   if (settlement.undercharged > 0) {
     deps.metrics.creditsUndercharged(settlement.undercharged);
-    const about = { request_id: input.requestId, model: entry.model.id, channel: tried.channel.name };
+    const about = { request_id: input.requestId, model: entry.model.id, channel: attempted.channel.name };
     deps.logger.warn(
       { ...about, credits_undercharged: settlement.undercharged },
       'a chat cost more than its hold and was charged the hold',
@@ -47,8 +47,8 @@ export async function billChat(
   }
   const least = entry.private.max_tokens?.min ?? 0;
   const silent = thoughtOnly(reply, request.maxTokens < least ? least : undefined);
-  const carried = carriedTo(deps, input.prepared, tried.channel.adapter);
-  const warning = [...parameterWarnings(deps, { entry, ...carried }, tried.channel.adapter), silent?.warning]
+  const carried = carriedTo(deps, input.prepared, attempted.channel.adapter);
+  const warning = [...parameterWarnings(deps, { entry, ...carried }, attempted.channel.adapter), silent?.warning]
     .filter(Boolean)
     .join(' ');
   const answered: ChatAnswered = {
@@ -57,26 +57,26 @@ export async function billChat(
     ...(carried.leftOut.length > 0 && { leftOut: carried.leftOut }),
     usage: { input: usage.input, output: usage.output },
     credits: settlement.credits,
-    attempts: tried.attempts,
+    attempts: attempted.attempts,
   };
   const { body } = input.render(answered, streamed?.broken ?? null);
-  const mapping = entry.private.upstream[tried.channel.adapter];
+  const mapping = entry.private.upstream[attempted.channel.adapter];
   const end: ChatSettlement = {
     requestId: input.requestId,
     settle: settlement.credits,
     reason: streamed?.reason ?? (usage.empty ? 'empty_answer' : null),
-    channelId: tried.channel.id,
+    channelId: attempted.channel.id,
     inputTokens: usage.input,
     outputTokens: usage.output,
     usageEstimated: usage.estimated,
     deliveredTokens: (streamed?.delivered ?? deliveredWhole(answered.reply)).leastTokens(hold.outputTokens),
     costMicroUsd: mapping ? chatCost(mapping.cost, billedTokens(reply, usage)) : 0,
-    attempt: { attemptId: tried.attemptId, outcome: 'ok', errorClass: null, status: null, detail: null },
+    attempt: { attemptId: attempted.attemptId, outcome: 'ok', errorClass: null, status: null, detail: null },
     answer: input.idempotency ? { status: 200, body: input.sealAnswer(body, answered) } : null,
   };
   const sale = {
     model: entry.model.id,
-    channel: tried.channel.name,
+    channel: attempted.channel.name,
     credits: settlement.credits,
     costMicroUsd: end.costMicroUsd,
     tokens: answered.usage,
@@ -123,7 +123,7 @@ const settleRetriesMs = ({ holdExtraSeconds }: ChatDeps['config']['chat']): numb
  * committed or not. The client receives the same 503 if the hold expired and was refunded before, because an answer whose hold was
  * refunded is never delivered.
  */
-export async function settleChat(deps: ChatDeps, end: ChatSettlement, sale: Sold): Promise<void> {
+export async function settleChat(deps: ChatDeps, end: ChatSettlement, sale: Sale): Promise<void> {
   const written = await writeEnd(deps, end.requestId, settleRetriesMs(deps.config.chat), () =>
     deps.chatLedger.end(end),
   ).catch((cause: unknown) => {
@@ -131,7 +131,7 @@ export async function settleChat(deps: ChatDeps, end: ChatSettlement, sale: Sold
     throw new GatewayError('service_unavailable', { cause, shouldRetry: false });
   });
   if (written.charged < end.settle) throw new GatewayError('service_unavailable', { shouldRetry: false });
-  deps.metrics.sold(sale);
+  deps.metrics.saleMade(sale);
 }
 
 /** Writes the end of a chat, again and again for at most `repeatedMs` while the database is unavailable. */

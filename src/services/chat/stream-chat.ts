@@ -57,11 +57,11 @@ export async function streamChat(
       throw error;
     });
     if (obtained === 'replay') return 'replay';
-    const { tried } = obtained;
-    reader.begins?.(carriedTo(deps, input.prepared, tried.channel.adapter).leftOut);
+    const { attempted } = obtained;
+    reader.begins?.(carriedTo(deps, input.prepared, attempted.channel.adapter).leftOut);
     deps.metrics.firstTokenSent({
       model: input.prepared.entry.model.id,
-      channel: tried.channel.name,
+      channel: attempted.channel.name,
       ms: performance.now() - startedAt,
     });
     const delivered = (obtained.progress.delivered = new DeliveredText());
@@ -69,7 +69,7 @@ export async function streamChat(
       const { reply, broken: error, reason } = await relay(obtained, { reader, delivered }, interrupted.signal);
       if (error) sayBroken(deps, input, obtained, error);
       const streamed = { broken: error, reason, delivered };
-      return { ...(await billChat(deps, storable(deps, input), tried, reply, streamed)), broken: error };
+      return { ...(await billChat(deps, storable(deps, input), attempted, reply, streamed)), broken: error };
     });
     crashPoint('chat_after_upstream_before_settle');
     await settleChat(deps, end, sale);
@@ -90,7 +90,7 @@ interface Relayed {
 
 /** Passes the content on until the answer ends, for whatever reason. */
 async function relay(
-  { tried, answer: stream }: Obtained<OpenedStream>,
+  { attempted, answer: stream }: Obtained<OpenedStream>,
   { reader, delivered }: { reader: ChatReader; delivered: DeliveredText },
   interrupted: AbortSignal,
 ): Promise<Relayed> {
@@ -126,7 +126,7 @@ async function relay(
     const ends = { isStopping: interrupted.aborted, isLeft: reader.gone.aborted, isOverdue: stream.isOverdue() };
     // A provider may close a connection that a slow client keeps it waiting on.
     const isOurs = Object.values(ends).includes(true) || stream.wasHeldBack();
-    if (!isOurs) tried.note(error.attempt);
+    if (!isOurs) attempted.note(error.attempt);
     return { reply: collector.reply(), ...endOf(error, ends) };
   } finally {
     stream.stop();
@@ -169,10 +169,10 @@ function endOf(
 function sayBroken(
   { logger }: ChatDeps,
   { requestId }: ChatInput,
-  { tried }: Obtained<unknown>,
+  { attempted }: Obtained<unknown>,
   broken: GatewayError,
 ): void {
-  const about = { request_id: requestId, channel: tried.channel.name, code: broken.code };
+  const about = { request_id: requestId, channel: attempted.channel.name, code: broken.code };
   if (broken.code === 'internal_error')
     logger.error({ ...about, err: broken.cause }, 'a streamed answer could not be passed on');
   else logger.info(about, 'a streamed answer broke off');

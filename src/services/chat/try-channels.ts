@@ -30,9 +30,15 @@ export async function drawChannels(
     sessionId,
   }: Pick<ChatInput, 'prepared' | 'key' | 'sessionId'>,
 ): Promise<ChannelOrder> {
-  const { channels: known, nowMs } = await deps.channels.list();
-  const wanted = { modelId: entry.model.id, groups: entry.private.groups, families, tried: new Set<string>(), nowMs };
-  const channels = listServing(known, wanted).filter((channel) => usableCredential(deps, channel) !== null);
+  const { channels: listed, nowMs } = await deps.channels.list();
+  const wanted = {
+    modelId: entry.model.id,
+    groups: entry.private.groups,
+    families,
+    attemptedIds: new Set<string>(),
+    nowMs,
+  };
+  const channels = listServing(listed, wanted).filter((channel) => usableCredential(deps, channel) !== null);
   const conversation = () => [projectId, entry.model.id, conversationOf(request, { sessionId })].join('\n');
   const isSpread = entry.private.session_affinity === false || channels.length < 2;
   const random = isSpread ? Math.random : numbersOf(conversation());
@@ -63,7 +69,7 @@ export interface Progress {
   delivered?: DeliveredText;
 }
 
-export interface Tried<Answer> {
+export interface ChannelAttempt<Answer> {
   attempt: Attempt<Answer>;
   attemptId: string;
   channel: ChannelRow;
@@ -87,12 +93,12 @@ export async function tryChannels<Answer>(
   [first, ...others]: ChannelOrder,
   progress: Progress,
   { ask, deadline }: { ask: AskChannel<Answer>; deadline: number },
-): Promise<Tried<Answer>> {
+): Promise<ChannelAttempt<Answer>> {
   const { config, channels } = deps;
   const modelId = input.prepared.entry.model.id;
   const { projectId } = input.key;
   let interrupted = 0;
-  const tryChannel = async (channel: ChannelRow, attempts: number): Promise<Tried<Answer>> => {
+  const tryChannel = async (channel: ChannelRow, attempts: number): Promise<ChannelAttempt<Answer>> => {
     const call = { modelId, projectId, startedAt: performance.now() };
     // Not awaited, so that the client does not wait for these writes.
     void channels.begin(channel, call);
@@ -140,7 +146,7 @@ export async function tryChannels<Answer>(
 const beginNext = (
   deps: ChatDeps,
   { requestId }: ChatInput,
-  last: Tried<unknown>,
+  last: ChannelAttempt<unknown>,
   channel: ChannelRow,
   attemptId: string,
 ) =>

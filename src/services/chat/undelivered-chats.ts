@@ -37,9 +37,9 @@ export function createUndeliveredChats({
   const turn = async (): Promise<void> => {
     const ends = [...remembered.values()];
     for (let at = 0; at < ends.length; at += concurrencyMax) {
-      const tried = await Promise.allSettled(ends.slice(at, at + concurrencyMax).map(resolve));
+      const results = await Promise.allSettled(ends.slice(at, at + concurrencyMax).map(resolve));
       // The database is still unavailable.
-      if (tried.every(({ status }) => status === 'rejected')) return;
+      if (results.every(({ status }) => status === 'rejected')) return;
     }
   };
   const work = async (): Promise<void> => {

@@ -40,13 +40,13 @@ export function createSignedFiles(deps: SignedFileDeps) {
     /** The project of the file. It never changes, so many readers of one file cost the database one statement. */
     async ownerOf(fileId: string, expires: number, signature: string): Promise<string | null> {
       if (!isSigned(fileId, expires, signature)) return null;
-      const known = owners.get(fileId);
-      if (known) return known;
-      const asked = findFile(deps.db, fileId).then((file) => file?.projectId ?? null);
-      owners.set(fileId, asked);
+      const cached = owners.get(fileId);
+      if (cached) return cached;
+      const lookup = findFile(deps.db, fileId).then((file) => file?.projectId ?? null);
+      owners.set(fileId, lookup);
       const forget = () => owners.delete(fileId);
-      asked.then((owner) => owner ?? forget(), forget);
-      return asked;
+      lookup.then((owner) => owner ?? forget(), forget);
+      return lookup;
     },
     /** The file, whose bytes are opened only when they are wanted. */
     async openSigned(fileId: string, expires: number, signature: string) {

@@ -10,7 +10,7 @@ export interface StorageGuard {
    * Throws `storage_quota_exceeded` if the files of the project already take its quota, and `overloaded` while the disk is nearly
    * full. Call it before an upload is read and before a job is bought, because a result that was paid for is always stored.
    */
-  assertRoom(projectId: string, purpose: 'upload' | 'result'): Promise<void>;
+  assertCapacity(projectId: string, purpose: 'upload' | 'result'): Promise<void>;
 }
 
 /** Uploads stop first, because a task that has been bought needs the rest of the disk for its results. */
@@ -36,7 +36,7 @@ export function createStorageGuard({
     return sum.get();
   };
   return {
-    async assertRoom(projectId, purpose) {
+    async assertCapacity(projectId, purpose) {
       const freeBytes = await free.get();
       if (freeBytes < freeMinBytes[purpose]) {
         logger.error(

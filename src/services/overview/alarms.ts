@@ -20,7 +20,7 @@ export const alarmsOf = (channels: readonly ChannelState[], backlog: Backlog): A
   ...temporalMissing(backlog),
   ...unknownOutcomes(backlog),
   ...lateCallbacks(backlog),
-  ...failedJobs(backlog),
+  ...failedScheduledJobs(backlog),
 ];
 
 const words: Record<ChannelReason['kind'], { name: string | null; is: string; remedy: string } | null> = {
@@ -132,7 +132,7 @@ const lateCallbacks = ({ lateCallbacks: count }: Backlog): Alarm[] =>
         },
       ];
 
-const failedJobs = ({ failedJobs: runs }: Backlog): Alarm[] =>
+const failedScheduledJobs = ({ failedScheduledJobs: runs }: Backlog): Alarm[] =>
   runs.map(({ name, state, endedAt }) => ({
     ...{ kind: 'job', name: 'job_failed', subject: name },
     message: `The last run of ${name} ${state === 'lost' ? 'was interrupted' : 'failed'}`,

@@ -4,7 +4,7 @@ import { listChannelStates } from '../../db/channels/channel-settings.ts';
 import { readBacklog, readTraffic, type Traffic } from '../../db/operators/overview.ts';
 import type { Deps } from '../../deps.ts';
 import { silenceOf, type Silence } from '../../domain/operators/alarm.ts';
-import { jobNames } from '../../domain/tasks/job.ts';
+import { scheduledJobNames } from '../../domain/tasks/scheduled-job.ts';
 import { alarmsOf, type Alarm } from './alarms.ts';
 
 export interface Earned extends Traffic {
@@ -29,7 +29,7 @@ export async function readOverview({
   const [traffic, channels, backlog, silences] = await Promise.all([
     readTraffic(db),
     listChannelStates(db),
-    readBacklog(db, jobNames),
+    readBacklog(db, scheduledJobNames),
     listSilences(db),
   ]);
   const earned = <T extends Traffic>(of: T): T & Earned => ({
@@ -37,12 +37,12 @@ export async function readOverview({
     succeeded: of.requests - of.failed,
     marginMicroUsd: of.credits * config.accounting.creditValueMicroUsd - of.costMicroUsd,
   });
-  const known = new Map(traffic.hours.map((hour) => [hour.at, hour]));
+  const recorded = new Map(traffic.hours.map((hour) => [hour.at, hour]));
   return {
     at: traffic.at,
     today: earned(traffic.today),
     yesterday: earned(traffic.yesterday),
-    hours: hoursUntil(traffic.at).map((at) => earned({ ...nothing, ...known.get(at), at })),
+    hours: hoursUntil(traffic.at).map((at) => earned({ ...nothing, ...recorded.get(at), at })),
     alarms: alarmsOf(channels, backlog).map((alarm) => ({ ...alarm, silence: silenceOf(silences, alarm) })),
   };
 }

@@ -11,9 +11,9 @@ export interface Credits {
 /** Adds credits once per reference. A repeated reference adds nothing; with another amount it throws `OperatorError`. */
 export async function addCredits(
   { db }: Pick<Deps, 'db'>,
-  given: { projectId: string; amount: number; reference: string; actor: string },
+  input: { projectId: string; amount: number; reference: string; actor: string },
 ): Promise<Credits & { added: boolean }> {
-  const { actor, projectId, amount, reference } = given;
+  const { actor, projectId, amount, reference } = input;
   type Added = { verdict: string; balance: number | null; reserved: number | null };
   const row = await db.transaction('begin', async (_query, inside) => {
     const [result] = await inside.call<Added>('add_credits', [projectId, amount, reference]);

@@ -15,13 +15,13 @@ export async function adjustCredits(
   const row = await db.transaction('begin', async (_query, inside) => {
     const [result] = await inside.call<Adjusted>('adjust_credits', [requestId, amount, reason]);
     if (result && result.given > 0) {
-      const { given, projectId } = result;
+      const { given: returned, projectId } = result;
       const after = { balance: result.balance ?? 0, givenInAll: result.givenInAll ?? 0 };
       await recordAudit(inside, {
         ...{ actor, action: 'credits.adjust', subject: requestId },
-        before: { balance: after.balance - given, givenInAll: after.givenInAll - given },
+        before: { balance: after.balance - returned, givenInAll: after.givenInAll - returned },
         after,
-        detail: { projectId, amount: given, reason },
+        detail: { projectId, amount: returned, reason },
       });
     }
     return result;
@@ -29,11 +29,11 @@ export async function adjustCredits(
   if (!row || row.verdict === 'not_found')
     throw new UnknownToOperator(`No task or chat ${requestId} has ever held credits.`);
   const charged = row.charged ?? 0;
-  const givenInAll = row.givenInAll ?? 0;
+  const returnedInAll = row.givenInAll ?? 0;
   const refusals: Readonly<Record<string, string>> = {
     not_settled: `${requestId} has not been charged, so there is nothing to give back.`,
     nothing_left: `All ${charged} credits that ${requestId} was charged have been given back already.`,
-    too_many: `${requestId} was charged ${charged} credits, of which ${givenInAll} were given back: no more than ${charged - givenInAll} can be given back.`,
+    too_many: `${requestId} was charged ${charged} credits, of which ${returnedInAll} were given back: no more than ${charged - returnedInAll} can be given back.`,
     reason_reused: `Another amount was already given back for ${requestId} with this reason. Nothing was changed.`,
   };
   const refusal = refusals[row.verdict];
@@ -41,9 +41,9 @@ export async function adjustCredits(
   return {
     requestId,
     projectId: row.projectId ?? '',
-    given: row.given,
+    returned: row.given,
     charged,
-    givenInAll,
+    givenInAll: returnedInAll,
     balance: row.balance ?? 0,
   };
 }

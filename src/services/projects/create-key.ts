@@ -12,19 +12,19 @@ import { newSecretRow } from './new-secret-row.ts';
  */
 export async function createKey(
   { db, config }: Pick<Deps, 'db' | 'config'>,
-  { actor, ...given }: Partial<KeyLimits> & { projectId: string; actor: string },
+  { actor, ...input }: Partial<KeyLimits> & { projectId: string; actor: string },
 ): Promise<{ keyId: string; apiKey: string }> {
   const {
     rpm = config.keys.rpmDefault,
     inFlightMax = config.keys.inFlightMaxDefault,
     scopes = [...everyScope],
     metadata = {},
-  } = given;
+  } = input;
   const keyId = newId('key');
   const apiKey = generateApiKey();
   const secret = newSecretRow(config.secrets, apiKey);
-  const limits = { ...given, metadata, scopes, rpm, inFlightMax };
+  const limits = { ...input, metadata, scopes, rpm, inFlightMax };
   if (!(await insertKey(db, { keyId, ...limits, secret, actor })))
-    throw new UnknownToOperator(`There is no project ${given.projectId}.`);
+    throw new UnknownToOperator(`There is no project ${input.projectId}.`);
   return { keyId, apiKey };
 }

@@ -1,6 +1,6 @@
 import { recordAudit } from '../../db/operators/audit.ts';
 import type { Statements } from '../../db/database.ts';
-import { listSealed, replaceSealed, type SealedPlace, type SealedValue } from '../../db/projects/sealed-values.ts';
+import { listSealed, replaceSealed, type SealedColumn, type SealedValue } from '../../db/projects/sealed-values.ts';
 import type { Deps } from '../../deps.ts';
 import { SealError, type SealContext, type Sealer } from '../../platform/crypto/seal.ts';
 import { callbackSecretContext } from './callback-secret.ts';
@@ -14,24 +14,24 @@ import { credentialContext } from '../channels/unseal-credential.ts';
  */
 export async function resealSecrets(deps: ResealDeps, { actor }: { actor: string }) {
   return {
-    channel_credential: await resealPlace(deps, 'channel_credential', actor),
-    callback_secret: await resealPlace(deps, 'callback_secret', actor),
-    callback_secret_previous: await resealPlace(deps, 'callback_secret_previous', actor),
+    channel_credential: await resealKind(deps, 'channel_credential', actor),
+    callback_secret: await resealKind(deps, 'callback_secret', actor),
+    callback_secret_previous: await resealKind(deps, 'callback_secret_previous', actor),
   };
 }
 
 type ResealDeps = Pick<Deps, 'db' | 'sealer'>;
 
-async function resealPlace(deps: ResealDeps, place: SealedPlace, actor: string) {
+async function resealKind(deps: ResealDeps, kind: SealedColumn, actor: string) {
   const count = { resealed: 0, current: 0, unreadable: new Array<string>() };
   let after = '';
   // Ends, because each page starts after the last one and only operators add rows.
   for (let page = 0; page < pagesMax; page++) {
     const ids = await deps.db.transaction('begin', async (_query, inside) => {
-      const values = await listSealed(inside, place, { after, limit: pageRows });
+      const values = await listSealed(inside, kind, { after, limit: pageRows });
       const before = count.resealed;
       for (const value of values) {
-        const end = await resealValue(deps.sealer, inside, place, value);
+        const end = await resealValue(deps.sealer, inside, kind, value);
         if (end === 'unreadable') count.unreadable.push(value.id);
         else count[end] += 1;
       }
@@ -41,7 +41,7 @@ async function resealPlace(deps: ResealDeps, place: SealedPlace, actor: string) 
           ...{ actor, action: 'secrets.reseal', subject: 'secrets' },
           before: { sealedWithOlderKeys: resealed },
           after: { sealedWithOlderKeys: 0 },
-          detail: { place },
+          detail: { place: kind },
         });
       }
       return values.map(({ id }) => id);
@@ -49,17 +49,17 @@ async function resealPlace(deps: ResealDeps, place: SealedPlace, actor: string) 
     if (ids.length < pageRows) return count;
     after = ids.at(-1) ?? after;
   }
-  throw new Error(`more than ${pagesMax * pageRows} values of ${place}`);
+  throw new Error(`more than ${pagesMax * pageRows} values of ${kind}`);
 }
 
 async function resealValue(
   sealer: Sealer,
   inside: Statements,
-  place: SealedPlace,
+  kind: SealedColumn,
   { id, value }: SealedValue,
 ): Promise<'resealed' | 'current' | 'unreadable'> {
   if (sealer.isCurrent(value)) return 'current';
-  const context = contexts[place](id);
+  const context = contexts[kind](id);
   let to: string;
   try {
     to = sealer.seal(sealer.open(value, context), context);
@@ -68,10 +68,10 @@ async function resealValue(
     throw error;
   }
   // A value that was changed in the meantime was sealed with the first key.
-  return (await replaceSealed(inside, place, { id, from: value, to })) ? 'resealed' : 'current';
+  return (await replaceSealed(inside, kind, { id, from: value, to })) ? 'resealed' : 'current';
 }
 
-const contexts: Record<SealedPlace, (id: string) => SealContext> = {
+const contexts: Record<SealedColumn, (id: string) => SealContext> = {
   channel_credential: credentialContext,
   callback_secret: callbackSecretContext,
   // A rotation moves the old secret unchanged, so it stays bound to the column for which it was sealed.

@@ -9,7 +9,7 @@ const anthropic: ToolRules = {
   ...{ nameRefused: /[^\w-]/g, nameMax: 64, idRefused: /[^\w-]/g },
   ...{ hasUniqueIds: true, hasPlainSchemas: true },
 };
-const asked = (more: Partial<UpstreamChat>): UpstreamChat => ({
+const upstreamChat = (more: Partial<UpstreamChat>): UpstreamChat => ({
   model: 'm',
   messages: [],
   tools: [],
@@ -41,7 +41,7 @@ describe('names of tools that a vendor refuses', () => {
     ['OpenAI', openaiToolRules(40)],
   ])('are changed without collisions for %s, and changed back in answers', (_vendor, rules) => {
     const { request, reply, delta } = withTakenTools(
-      asked({ tools: names.map((name) => ({ name })), toolChoice: { name: 'fs:read' } }),
+      upstreamChat({ tools: names.map((name) => ({ name })), toolChoice: { name: 'fs:read' } }),
       rules,
     );
     const sent = request.tools.map(({ name }) => name);
@@ -60,7 +60,7 @@ describe('names of tools that a vendor refuses', () => {
     const messages: ChatMessage[] = [
       { role: 'assistant', content: null, toolCalls: [{ id: 'c', name: 'fs.read', arguments: '{}' }] },
     ];
-    const { request } = withTakenTools(asked({ messages, tools: [{ name: 'fs.read' }] }), anthropic);
+    const { request } = withTakenTools(upstreamChat({ messages, tools: [{ name: 'fs.read' }] }), anthropic);
     expect(request.messages).toMatchObject([{ toolCalls: [{ name: 'fs_read' }] }]);
   });
 });
@@ -68,25 +68,28 @@ describe('names of tools that a vendor refuses', () => {
 describe('ids of tool calls', () => {
   it('that repeat are renamed turn by turn with their results for Anthropic', () => {
     const messages = [turn('call_0'), result('call_0'), turn('call_0', 'call_1'), result('call_1'), result('call_0')];
-    const { request } = withTakenTools(asked({ messages }), anthropic);
+    const { request } = withTakenTools(upstreamChat({ messages }), anthropic);
     expect(idsIn(request.messages)).toEqual(['call_0', '=call_0', 'call_0_2', 'call_1', '=call_1', '=call_0_2']);
   });
 
   it('that repeat within a turn belong to their results in order', () => {
-    const { request } = withTakenTools(asked({ messages: [turn('a', 'a'), result('a'), result('a')] }), anthropic);
+    const { request } = withTakenTools(
+      upstreamChat({ messages: [turn('a', 'a'), result('a'), result('a')] }),
+      anthropic,
+    );
     expect(idsIn(request.messages)).toEqual(['a', 'a_2', '=a', '=a_2']);
   });
 
   it('do not collide after a change of characters', () => {
     const messages = [turn('look:1', 'look.1'), result('look.1'), result('look:1')];
-    const { request } = withTakenTools(asked({ messages }), anthropic);
+    const { request } = withTakenTools(upstreamChat({ messages }), anthropic);
     expect(idsIn(request.messages)).toEqual(['look_1', 'look_1_2', '=look_1_2', '=look_1']);
   });
 
   it.each([40, 64] as const)('are shortened to %i characters for OpenAI, and stay apart', (max) => {
     const [one, two] = [`${'x'.repeat(305)}1`, `${'x'.repeat(305)}2`] as const;
     const { request } = withTakenTools(
-      asked({ messages: [turn(one, two), result(two), result(one)] }),
+      upstreamChat({ messages: [turn(one, two), result(two), result(one)] }),
       openaiToolRules(max),
     );
     const [first = '', second = '', ...results] = idsIn(request.messages);

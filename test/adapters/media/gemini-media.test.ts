@@ -16,7 +16,7 @@ mediaAdapterSuite({
     height: 1_024,
   },
   video: { model: 'veo-3.1-generate-preview', parameters: { durationSeconds: 8, resolution: '720p' } },
-  jobs: 'video',
+  polledType: 'video',
   supports: { find: false, cancel: false, probe: true },
   submit: saved('operation'),
   pending: [saved('operation'), saved('operation-running')],

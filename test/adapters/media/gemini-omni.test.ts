@@ -16,7 +16,7 @@ mediaAdapterSuite({
     model: 'gemini-omni-1.1-flash',
     parameters: { duration: '8s', resolution: '720p', aspect_ratio: '16:9' },
   },
-  jobs: 'video',
+  polledType: 'video',
   supports: { find: false, cancel: false, probe: true },
   submit: saved('omni-created'),
   pending: [saved('omni-created'), saved('omni-queued')],

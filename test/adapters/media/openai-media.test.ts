@@ -14,7 +14,7 @@ mediaAdapterSuite({
   create: createOpenai,
   image: { model: 'gpt-image-2.5-sunburst', parameters: { size: '1536x1024' }, width: 1536, height: 1024 },
   video: { model: 'sora-2', parameters: { seconds: '8', size: '1280x720' } },
-  jobs: 'video',
+  polledType: 'video',
   outputsMax: 1,
   supports: { find: false, cancel: false, probe: true },
   submit: saved('video-queued'),

@@ -111,9 +111,9 @@ describe('a group of chats', () => {
 
   it('never exceeds the budget, with 200 chats of two processes at the same time', async () => {
     const book = await openBook(db, { credits: 1_000, budget: 100 });
-    const asked = Array.from({ length: 200 }, () => anAdmission(book, { credits: 3 }));
+    const requests = Array.from({ length: 200 }, () => anAdmission(book, { credits: 3 }));
     const verdicts = await Promise.all(
-      asked.map((member, index) => admitOne(member, index % 2 === 0 ? ledger : otherLedger)),
+      requests.map((member, index) => admitOne(member, index % 2 === 0 ? ledger : otherLedger)),
     );
     expect(verdicts.filter((verdict) => verdict === 'admitted')).toHaveLength(33);
     expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 99, inFlight: 33 });
@@ -171,17 +171,17 @@ describe('the admission of a chat', () => {
 describe('requests per minute', () => {
   it('are told for each chat of a key with a limit, in order, and for no chat of a key without one', async () => {
     const [limited, free] = [await openBook(db, { credits: 5 }), await openBook(db, { credits: 5 })];
-    const asked = [anAdmission(limited, { rpm: 9 }), anAdmission(free), anAdmission(limited, { rpm: 9 })];
-    const admissions = await Promise.all(asked.map((member) => ledger.admit(member)));
+    const requests = [anAdmission(limited, { rpm: 9 }), anAdmission(free), anAdmission(limited, { rpm: 9 })];
+    const admissions = await Promise.all(requests.map((member) => ledger.admit(member)));
     expect(admissions.map(({ rate }) => rate?.remaining ?? null)).toEqual([8, null, 7]);
   });
 
   it('count a chat that was refused for lack of credits, and a chat above the limit holds nothing', async () => {
     const book = await openBook(db, { credits: 5 });
-    const asked = [9, 1, 1].map((credits) => anAdmission(book, { credits, rpm: 2, ...once(newId('idem')) }));
-    expect(await admitTogether(asked)).toEqual(['insufficient_credits', 'admitted', 'rate_limit_exceeded']);
+    const requests = [9, 1, 1].map((credits) => anAdmission(book, { credits, rpm: 2, ...once(newId('idem')) }));
+    expect(await admitTogether(requests)).toEqual(['insufficient_credits', 'admitted', 'rate_limit_exceeded']);
     const bound = await rowsOf(db, 'select request_id from idempotency where project_id = $1', [book.projectId]);
-    expect(bound).toEqual([{ requestId: asked[1]?.requestId }]);
+    expect(bound).toEqual([{ requestId: requests[1]?.requestId }]);
   });
 });
 
@@ -205,7 +205,7 @@ describe('a chat that is admitted after its client received 503', () => {
     return row?.since;
   };
   /** Admits while another transaction locks the account, until the 503 or until the statement has timed out. */
-  const askedBehindALock = async (admission: ChatAdmissionRequest, until: '503' | 'lock timeout'): Promise<void> => {
+  const admitBehindLock = async (admission: ChatAdmissionRequest, until: '503' | 'lock timeout'): Promise<void> => {
     const door = impatient(other);
     await db.transaction('begin', async (query) => {
       await query('', 'select 1 from credit_account where project_id = $1 for update', [admission.projectId]);
@@ -220,7 +220,7 @@ describe('a chat that is admitted after its client received 503', () => {
   it('is refunded immediately, and its attempt, in-flight place and idempotency key are released', async () => {
     const book = await openBook(db, { credits: 10, inFlightMax: 1 });
     const admission = anAdmission(book, { credits: 6, ...once('late') });
-    await askedBehindALock(admission, '503');
+    await admitBehindLock(admission, '503');
     expect(await factsOf(admission)).toEqual({ state: 'refunded', outcome: 'transient' });
     expect(await reasonsOf(admission)).toEqual(['admitted_late']);
     expect(await entriesOf(db, admission.requestId)).toEqual({ refund: 1 });
@@ -232,7 +232,7 @@ describe('a chat that is admitted after its client received 503', () => {
   it('is not written after its lock timeout', async () => {
     const book = await openBook(db, { credits: 10 });
     const admission = anAdmission(book, { credits: 6, ...once('too late') });
-    await askedBehindALock(admission, 'lock timeout');
+    await admitBehindLock(admission, 'lock timeout');
     expect(await factsOf(admission)).toBeUndefined();
     expect(await entriesOf(db, admission.requestId)).toEqual({});
     expect(await admitOne(anAdmission(book, once('too late')))).toBe('admitted');
@@ -347,8 +347,8 @@ describe('a chat whose answer was not delivered', () => {
   it('gets its charge back once, however many processes give it back, and frees its idempotency key', async () => {
     const { book, admission, end } = await chatOfTen('undelivered');
     await ledger.end(end);
-    const given = await Promise.all([ledger.giveBack(end), otherLedger.giveBack(end), ledger.giveBack(end)]);
-    expect(given.sort()).toEqual([0, 0, 10]);
+    const amounts = await Promise.all([ledger.giveBack(end), otherLedger.giveBack(end), ledger.giveBack(end)]);
+    expect(amounts.sort()).toEqual([0, 0, 10]);
     expect(await entriesOf(db, admission.requestId)).toEqual({ settle: 1, adjust: 1 });
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 20, reserved: 0 });
     expect(await keyOf(book.keyId)).toEqual({ spent: 0, reserved: 0, inFlight: 0 });
@@ -392,7 +392,7 @@ describe('an adjustment', () => {
     const give = (door: Database, reason: string, amount: number) =>
       adjustCredits({ db: door }, { requestId: admission.requestId, amount, reason, actor: 'test' });
     const same = await Promise.all([give(db, 'same', 4), give(other, 'same', 4)]);
-    expect(same.map(({ given }) => given).sort()).toEqual([0, 4]);
+    expect(same.map(({ returned }) => returned).sort()).toEqual([0, 4]);
     const two = await Promise.allSettled([give(db, 'one', 4), give(other, 'two', 4)]);
     expect(two.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(await accountOf(db, book.projectId)).toMatchObject({ balance: 18, reserved: 0 });

@@ -21,7 +21,7 @@ export async function fillEveryTable(databaseUrl: string): Promise<DumpedSecrets
     const channels = await fillCatalog(deps, book);
     const { runningTasks, replay } = await fillTasks(deps, book, channels.replicate.channelId);
     const chat = await fillChats(deps, book, channels.openai);
-    await fillJobs(deps, book);
+    await fillScheduledJobs(deps, book);
     const { adminToken } = await fillAdmin(deps, access.projectId);
     await fillAlarms(deps);
     return { ...access, adminToken, channelCredential, replays: { task: replay, chat }, runningTasks };
@@ -66,7 +66,7 @@ async function fillCatalog(deps: Deps, { projectId }: Book): Promise<Record<'rep
   return channels;
 }
 
-async function fillJobs({ db }: Deps, { keyId }: Book): Promise<void> {
+async function fillScheduledJobs({ db }: Deps, { keyId }: Book): Promise<void> {
   await run(db, `select begin_job('summaries', 'run_1', 'operator', 60, false)`);
   await run(db, `update job_run set state = 'succeeded', ended_at = clock_timestamp(), summary = '{"months": 1}'`);
   await run(db, `select rebuild_summary((clock_timestamp() at time zone 'UTC')::date, 1000, 0, 5)`);

@@ -1,11 +1,11 @@
 import { adjustCredits } from '../../../src/services/projects/adjust-credits.ts';
 import { resolveTask } from '../../../src/services/tasks/end/resolve-task.ts';
-import { beginAttempt, endAttempt, saveOperation, type AttemptMemory } from '../../../src/db/tasks/attempts.ts';
+import { beginAttempt, endAttempt, saveProviderRef, type AttemptMemory } from '../../../src/db/tasks/attempts.ts';
 import { refuseCancel, requestCancel } from '../../../src/db/tasks/cancels.ts';
 import { claimDelivery, endDeliveryTry, saveDeliveryBody } from '../../../src/db/callbacks/deliveries.ts';
 import { recordFile } from '../../../src/db/files/files.ts';
 import type { NewTask } from '../../../src/db/ledger/ledger.ts';
-import { parkJob } from '../../../src/db/tasks/parked-jobs.ts';
+import { parkProviderJob } from '../../../src/db/tasks/parked-provider-jobs.ts';
 import { deleteTask } from '../../../src/db/tasks/tasks.ts';
 import type { Deps } from '../../../src/deps.ts';
 import { deliveryStates, type DeliveryState } from '../../../src/domain/callbacks/delivery-state.ts';
@@ -35,9 +35,9 @@ export async function fillTasks(deps: Deps, book: Book, channelId: string): Prom
     const { taskId } = await reserved(over);
     return { taskId, held: await begin(deps, { taskId, channelId }) };
   };
-  const submitted = async (job: string, over?: Partial<NewTask>): Promise<Attempted> => {
+  const submitted = async (providerJobId: string, over?: Partial<NewTask>): Promise<Attempted> => {
     const attempt = await attempted(over);
-    await saveOperation(db, attempt.held, { prediction_id: job });
+    await saveProviderRef(db, attempt.held, { prediction_id: providerJobId });
     return attempt;
   };
   const ended = async (status: 'succeeded' | 'failed' | 'canceled', over?: Partial<NewTask>): Promise<Ended> => {
@@ -59,7 +59,7 @@ export async function fillTasks(deps: Deps, book: Book, channelId: string): Prom
   const submitting = await attempted({ callbackUrl: hook });
   const running = await submitted('job-running', { callbackUrl: hook });
   const parked = await submitted('job-parked', { metadata: { order: '8' } });
-  await parkJob(db, parked.held, book.projectId, { leastSeconds: 0.1, mostSeconds: 60 });
+  await parkProviderJob(db, parked.held, book.projectId, { leastSeconds: 0.1, mostSeconds: 60 });
   const refusedCancel = await submitted('job-not-stopped');
   const cancel = await requestCancel(db, refusedCancel.taskId, 60);
   if (typeof cancel !== 'object') throw new Error('The cancel was not recorded.');

@@ -125,10 +125,10 @@ describe('creating tasks', () => {
 
   it('writes the other members of a batch if one of them cannot be written', async () => {
     const book = await openBook(db, { credits: 10 });
-    const stranger = newTask({ projectId: 'prj_unknown', keyId: book.keyId }, 1, idempotently('stranger'));
+    const unwritableTask = newTask({ projectId: 'prj_unknown', keyId: book.keyId }, 1, idempotently('stranger'));
     const verdicts = await Promise.allSettled([
       ledger.createTask(newTask(book, 1)),
-      ledger.createTask(stranger),
+      ledger.createTask(unwritableTask),
       ledger.createTask(newTask(book, 2, idempotently('neighbour'))),
     ]);
     expect(verdicts.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
@@ -337,7 +337,7 @@ describe('finishing a task', () => {
     for (let round = 0; round < 12; round++) {
       const { taskId } = await admitted(ledger, newTask(book, 5, { callbackUrl: 'https://example.com/hook' }));
       await attemptEndedOk(db, taskId);
-      const asked = [
+      const statuses = [
         'succeeded',
         'failed',
         'succeeded',
@@ -348,7 +348,7 @@ describe('finishing a task', () => {
         'failed',
       ] as const;
       const ends = await Promise.all(
-        asked.map((status, index) => ledgers[index % 4]!.finishTask(taskEnd(taskId, status))),
+        statuses.map((status, index) => ledgers[index % 4]!.finishTask(taskEnd(taskId, status))),
       );
       expect(ends.filter(({ finished }) => finished)).toHaveLength(1);
       const standing = ends.find(({ finished }) => finished)!;
@@ -413,11 +413,11 @@ describe('finishing a task', () => {
   it('rejects the call for a task that does not exist, but no other call of its batch', async () => {
     const book = await openBook(db, { credits: 10 });
     const { taskId } = await admitted(ledger, newTask(book, 5));
-    const [unknown, known] = await Promise.allSettled([
+    const [unknown, existing] = await Promise.allSettled([
       ledger.finishTask(taskEnd('task_unknown', 'failed')),
       ledger.finishTask(taskEnd(taskId, 'failed')),
     ]);
-    expect([unknown.status, known.status]).toEqual(['rejected', 'fulfilled']);
+    expect([unknown.status, existing.status]).toEqual(['rejected', 'fulfilled']);
   });
 });
 
@@ -439,12 +439,12 @@ describe('ledger entries', () => {
   it('contain one top-up per reference, even after concurrent calls of two processes', async () => {
     const { projectId } = await openBook(db);
     const again = await scratch.open();
-    const given = { projectId, amount: 50, reference: 'invoice-1', actor: 'test' };
-    const added = await Promise.all([db, again, db, again, db, again].map((door) => addCredits({ db: door }, given)));
+    const topUp = { projectId, amount: 50, reference: 'invoice-1', actor: 'test' };
+    const added = await Promise.all([db, again, db, again, db, again].map((door) => addCredits({ db: door }, topUp)));
     expect(added.filter((one) => one.added)).toHaveLength(1);
     expect(await accountOf(db, projectId)).toEqual({ balance: 50, reserved: 0, inFlight: 0 });
-    await expect(addCredits({ db }, { ...given, amount: 51 })).rejects.toThrow('invoice-1');
-    await addCredits({ db }, { ...given, reference: 'invoice-2' });
+    await expect(addCredits({ db }, { ...topUp, amount: 51 })).rejects.toThrow('invoice-1');
+    await addCredits({ db }, { ...topUp, reference: 'invoice-2' });
     expect((await accountOf(db, projectId)).balance).toBe(100);
   });
 });

@@ -3,7 +3,7 @@ import { setChannelEnabled } from '../../../src/services/channels/set-channel-en
 import {
   beginAttempt,
   endAttempt,
-  saveOperation,
+  saveProviderRef,
   saveResult,
   type AttemptMemory,
 } from '../../../src/db/tasks/attempts.ts';
@@ -109,7 +109,7 @@ describe('beginning an attempt', () => {
     expect(second).toMatchObject({ fresh: false, outcome: null, operation: null });
     expect(second.submitDeadlineMs).toBeGreaterThan(0);
     expect((await rowOf(holder))?.fence).toBe(holder.fence);
-    expect(await saveOperation(db, holder, { id: 'job-1' })).toBe(true);
+    expect(await saveProviderRef(db, holder, { id: 'job-1' })).toBe(true);
   });
 
   it('gives the attempt to another worker once the submit deadline has passed', async () => {
@@ -125,7 +125,7 @@ describe('beginning an attempt', () => {
   it('gives an accepted job to another worker immediately, with its operation and result', async () => {
     const { begin } = await newAttempt();
     const first = (await begin())!;
-    await saveOperation(db, first, { id: 'job-2' });
+    await saveProviderRef(db, first, { id: 'job-2' });
     const [, draft] = files('a');
     expect(await saveResult(db, first, [{ url: 'https://example.com/a.png' }], draft)).toBe(true);
     expect(await begin(other)).toMatchObject({
@@ -194,7 +194,7 @@ describe('beginning an attempt', () => {
 
     const undecided = newTask(book, 1);
     await ledger.createTask(undecided);
-    const given = {
+    const input = {
       attemptId: newId('att'),
       channelId: await newChannel(),
       fence: 'f',
@@ -203,8 +203,8 @@ describe('beginning an attempt', () => {
       probeSeconds: 10,
       adapter: 'fal',
     };
-    expect(await beginAttempt(db, { ...given, taskId: undecided.taskId })).toBeNull();
-    expect(await beginAttempt(db, { ...given, taskId: 'task_unknown' })).toBeNull();
+    expect(await beginAttempt(db, { ...input, taskId: undecided.taskId })).toBeNull();
+    expect(await beginAttempt(db, { ...input, taskId: 'task_unknown' })).toBeNull();
   });
 
   it('begins no attempt on a channel that is disabled or deleted', async () => {
@@ -262,7 +262,7 @@ describe('beginning an attempt', () => {
 
   it('continues a job that was accepted before its channel was disabled or cooled down', async () => {
     const { channelId, begin } = await newAttempt();
-    await saveOperation(db, (await begin())!, { id: 'job-3' });
+    await saveProviderRef(db, (await begin())!, { id: 'job-3' });
     await coolDownChannel(db, { channelId, modelId: '*', seconds: 60, reason: 'rate_limit' });
     await run(db, 'update channel set enabled = false where id = $1', [channelId]);
     expect(await begin(other)).toMatchObject({ fresh: false, operation: { id: 'job-3' } });
@@ -305,14 +305,14 @@ describe('a worker whose attempt was taken over', () => {
   it('saves the id of a late job for the operator, and is told that the attempt was taken over', async () => {
     const { late, holder } = await fencedOut();
     await endAttempt(other, holder, { outcome: 'unknown' });
-    expect(await saveOperation(db, late, { id: 'job-late' })).toBe(false);
+    expect(await saveProviderRef(db, late, { id: 'job-late' })).toBe(false);
     expect(await rowOf(holder)).toMatchObject({ operation: { id: 'job-late' }, outcome: 'unknown' });
   });
 
   it('never replaces a job id that is already saved', async () => {
     const { late, holder } = await fencedOut();
-    await saveOperation(other, holder, { id: 'job-known' });
-    expect(await saveOperation(db, late, { id: 'job-other' })).toBe(false);
+    await saveProviderRef(other, holder, { id: 'job-known' });
+    expect(await saveProviderRef(db, late, { id: 'job-other' })).toBe(false);
     expect(await rowOf(holder)).toMatchObject({ operation: { id: 'job-known' } });
   });
 });
@@ -326,7 +326,7 @@ describe('the stop of a job after the end of its task', () => {
   it('is listed until it is claimed, and is claimed once by four concurrent calls', async () => {
     const { taskId, begin } = await newAttempt();
     const memory = (await begin())!;
-    await saveOperation(db, memory, { id: 'job-4' });
+    await saveProviderRef(db, memory, { id: 'job-4' });
     expect(await listStops(db, [taskId])).toEqual([]);
     await ledger.finishTask(taskEnd(taskId, 'canceled'));
     expect(await listStops(db, [taskId])).toMatchObject([{ attemptId: memory.attemptId, operation: { id: 'job-4' } }]);
@@ -352,7 +352,7 @@ describe('the stop of a job after the end of its task', () => {
   it('is not listed if the job has ended or was never accepted', async () => {
     const over = await newAttempt();
     const ended = (await over.begin())!;
-    await saveOperation(db, ended, { id: 'job-5' });
+    await saveProviderRef(db, ended, { id: 'job-5' });
     await endAttempt(db, ended, { outcome: 'transient', code: 'upstream_failed' });
     await ledger.finishTask(taskEnd(over.taskId, 'failed'));
     expect(await listStops(db, [over.taskId])).toEqual([]);
@@ -369,7 +369,7 @@ describe('the stop of a job after the end of its task', () => {
     const memory = (await begin())!;
     await endAttempt(db, memory, { outcome: 'unknown' });
     await ledger.finishTask(taskEnd(taskId, 'failed'));
-    await saveOperation(db, memory, { id: 'job-6' });
+    await saveProviderRef(db, memory, { id: 'job-6' });
     expect(await listStops(db, [taskId])).toMatchObject([{ operation: { id: 'job-6' } }]);
     expect(await claims(memory.attemptId)).toBe(1);
   });

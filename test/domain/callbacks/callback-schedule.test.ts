@@ -52,9 +52,9 @@ describe('the callback schedule', () => {
     [10, 10],
     [86_400, 10],
     [0, 5],
-  ])('reads a Retry-After of %d s as %d s if the scheduled wait is 5 s', (asked, waits) => {
-    expect(step(1, answered(429, asked), 0)).toEqual({ state: 'pending', delaySeconds: waits });
-    expect(step(1, answered(503, asked), 0.99)).toEqual({ state: 'pending', delaySeconds: waits });
+  ])('reads a Retry-After of %d s as %d s if the scheduled wait is 5 s', (retryAfter, waits) => {
+    expect(step(1, answered(429, retryAfter), 0)).toEqual({ state: 'pending', delaySeconds: waits });
+    expect(step(1, answered(503, retryAfter), 0.99)).toEqual({ state: 'pending', delaySeconds: waits });
   });
 
   it('ends as delivered after any 2xx and no other status', () => {

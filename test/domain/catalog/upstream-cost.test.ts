@@ -45,8 +45,8 @@ describe('the cost of a media job', () => {
     );
     fc.assert(
       fc.property(fc.array(rule), request, price, fc.array(rule), (before, input, each, after) => {
-        const isMet = ({ when: asked }: CostRule) =>
-          Object.entries(asked ?? {}).every(([key, value]) =>
+        const isMet = ({ when: condition }: CostRule) =>
+          Object.entries(condition ?? {}).every(([key, value]) =>
             key === 'image'
               ? Object.hasOwn(input, key) === value
               : Object.entries(input).some(([k, v]) => k === key && v === value),

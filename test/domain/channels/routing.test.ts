@@ -12,7 +12,13 @@ import {
 } from '../../../src/domain/channels/routing.ts';
 
 const nowMs = 1_000_000;
-const wanted: Wanted = { modelId: 'model-a', groups: ['default', 'gold'], families: ['fal'], tried: new Set(), nowMs };
+const wanted: Wanted = {
+  modelId: 'model-a',
+  groups: ['default', 'gold'],
+  families: ['fal'],
+  attemptedIds: new Set(),
+  nowMs,
+};
 const candidate = (id: string, over: Partial<Candidate> = {}): Candidate => ({
   id,
   name: id,
@@ -56,27 +62,29 @@ const anyCandidates = fc
   )
   .map((rows) => rows.map((row, index) => candidate(`channel-${index}`, row)));
 const anyRandom = fc.integer().map(seeded);
-const anyTried = fc
+const anyAttemptedIds = fc
   .array(fc.nat({ max: 11 }), { maxLength: 4 })
   .map((indices) => new Set(indices.map((index) => `channel-${index}`)));
 
 /** The rule, written independently of the code under test. */
 const isAvailable = ({ unavailableUntil }: Candidate) =>
   (unavailableUntil['model-a'] ?? 0) <= nowMs && (unavailableUntil['*'] ?? 0) <= nowMs;
-const mayServe = (channel: Candidate, tried: ReadonlySet<string>) =>
+const mayServe = (channel: Candidate, attemptedIds: ReadonlySet<string>) =>
   channel.enabled &&
   channel.weight > 0 &&
   channel.adapter === 'fal' &&
   channel.groups.some((group) => group !== 'private') &&
-  !tried.has(channel.id);
+  !attemptedIds.has(channel.id);
 
 describe('firstToRecover', () => {
   it('returns the channel whose breaker recovers first, of any weight, among those that do not cool down', () => {
     fc.assert(
-      fc.property(anyCandidates, anyTried, (channels, tried) => {
-        const tripped = channels.filter((one) => mayServe(one, tried) && (one.unavailableUntil['*'] ?? 0) <= nowMs);
+      fc.property(anyCandidates, anyAttemptedIds, (channels, attemptedIds) => {
+        const tripped = channels.filter(
+          (one) => mayServe(one, attemptedIds) && (one.unavailableUntil['*'] ?? 0) <= nowMs,
+        );
         const ends = tripped.map(({ unavailableUntil }) => unavailableUntil['model-a'] ?? 0);
-        const first = firstToRecover(channels, { ...wanted, tried });
+        const first = firstToRecover(channels, { ...wanted, attemptedIds });
         expect(first === null).toBe(tripped.length === 0);
         if (first) expect(first.unavailableUntil['model-a'] ?? 0).toBe(Math.min(...ends));
       }),
@@ -87,9 +95,9 @@ describe('firstToRecover', () => {
 describe('drawOrder', () => {
   it('returns each eligible channel once: enabled, weighted, of a group and a family of the model, available, not tried', () => {
     fc.assert(
-      fc.property(anyCandidates, anyTried, anyRandom, (channels, tried, random) => {
-        const { order } = drawOrder(channels, { ...wanted, tried }, random);
-        const eligible = channels.filter((channel) => mayServe(channel, tried) && isAvailable(channel));
+      fc.property(anyCandidates, anyAttemptedIds, anyRandom, (channels, attemptedIds, random) => {
+        const { order } = drawOrder(channels, { ...wanted, attemptedIds }, random);
+        const eligible = channels.filter((channel) => mayServe(channel, attemptedIds) && isAvailable(channel));
         expect(order.map(({ id }) => id).sort()).toEqual(eligible.map(({ id }) => id).sort());
       }),
     );
@@ -106,12 +114,12 @@ describe('drawOrder', () => {
 
   it('returns when the first unavailable channel becomes available, or null if all are available', () => {
     fc.assert(
-      fc.property(anyCandidates, anyTried, anyRandom, (channels, tried, random) => {
-        const unavailable = channels.filter((channel) => mayServe(channel, tried) && !isAvailable(channel));
+      fc.property(anyCandidates, anyAttemptedIds, anyRandom, (channels, attemptedIds, random) => {
+        const unavailable = channels.filter((channel) => mayServe(channel, attemptedIds) && !isAvailable(channel));
         const ends = unavailable.map(({ unavailableUntil }) =>
           Math.max(unavailableUntil['model-a'] ?? 0, unavailableUntil['*'] ?? 0),
         );
-        expect(drawOrder(channels, { ...wanted, tried }, random).availableAtMs).toBe(
+        expect(drawOrder(channels, { ...wanted, attemptedIds }, random).availableAtMs).toBe(
           ends.length === 0 ? null : Math.min(...ends),
         );
       }),
@@ -214,9 +222,9 @@ describe('drawOrder', () => {
 describe('listServing', () => {
   it('ignores health, so that channels which cool down are included', () => {
     fc.assert(
-      fc.property(anyCandidates, anyTried, (channels, tried) => {
-        expect(listServing(channels, { ...wanted, tried })).toEqual(
-          channels.filter((channel) => mayServe(channel, tried)),
+      fc.property(anyCandidates, anyAttemptedIds, (channels, attemptedIds) => {
+        expect(listServing(channels, { ...wanted, attemptedIds })).toEqual(
+          channels.filter((channel) => mayServe(channel, attemptedIds)),
         );
       }),
     );

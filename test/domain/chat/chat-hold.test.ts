@@ -83,11 +83,11 @@ describe('the hold of a chat', () => {
     const bytes = Buffer.byteLength(text);
     const inputOf = (more: Partial<ChatRequest>) => chatHold(asking(more), imageTokens).inputTokens;
     const plain = inputOf({});
-    const said = (message: ChatRequest['messages'][number]) => ({ messages: [...asking().messages, message] });
-    expect(inputOf(said({ role: 'user', content: text }))).toBe(plain + bytes + 8);
-    expect(inputOf(said({ role: 'user', content: [{ type: 'text', text }] }))).toBe(plain + bytes + 8);
+    const withMessage = (message: ChatRequest['messages'][number]) => ({ messages: [...asking().messages, message] });
+    expect(inputOf(withMessage({ role: 'user', content: text }))).toBe(plain + bytes + 8);
+    expect(inputOf(withMessage({ role: 'user', content: [{ type: 'text', text }] }))).toBe(plain + bytes + 8);
     const call = { id: '', name: '', arguments: text };
-    expect(inputOf(said({ role: 'assistant', content: null, toolCalls: [call] }))).toBe(plain + bytes + 8);
+    expect(inputOf(withMessage({ role: 'assistant', content: null, toolCalls: [call] }))).toBe(plain + bytes + 8);
     for (const more of [{ tools: [{ name: 'f', description: text }] }, { extra: { metadata: { text } } }]) {
       expect(inputOf(more)).toBeGreaterThanOrEqual(plain + bytes);
     }
@@ -244,9 +244,9 @@ describe('the settlement of a chat', () => {
     const texts = fc.option(fc.string());
     fc.assert(
       fc.property(counts, counts, texts, fc.integer({ min: 0, max: 1_000 }), (input, output, content, bytes) => {
-        const asked = chatHold(asking({ messages: [{ role: 'user', content: 'x'.repeat(bytes) }] }), imageTokens);
-        const held = heldCredits(pricing, asked);
-        const settled = settledUsage(reply({ content, usage: usage(input, output) }), asked);
+        const requestHold = chatHold(asking({ messages: [{ role: 'user', content: 'x'.repeat(bytes) }] }), imageTokens);
+        const held = heldCredits(pricing, requestHold);
+        const settled = settledUsage(reply({ content, usage: usage(input, output) }), requestHold);
         const { credits, undercharged } = settledCredits(pricing, settled, held);
         expect(Number.isSafeInteger(credits) && Number.isSafeInteger(undercharged)).toBe(true);
         expect(credits).toBeGreaterThanOrEqual(0);

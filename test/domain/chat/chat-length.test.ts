@@ -22,8 +22,8 @@ describe('a length that is clamped to the model', () => {
     [writing(64_000), 64_001, 64_000, true],
     [writing(100), 1, 1, false],
     [writing(100), 101, 100, true],
-  ])('is at most what the model writes (%#)', (of, asked, maxTokens, isClamped) => {
-    expect(clampLength(asking(asked), of)).toEqual({ request: asking(maxTokens), isClamped });
+  ])('is at most what the model writes (%#)', (of, requestedLength, maxTokens, isClamped) => {
+    expect(clampLength(asking(requestedLength), of)).toEqual({ request: asking(maxTokens), isClamped });
   });
 
   it('is not told of where the client asked for no length', () => {

@@ -218,13 +218,13 @@ describe('a chat model', () => {
   });
 
   it("is sent under the provider's name, without the parameters that the catalog leaves out", () => {
-    const asked = asking({ seed: 1, temperature: 0.5, topP: 0.9, topK: 5, stop: ['.'] });
+    const request = asking({ seed: 1, temperature: 0.5, topP: 0.9, topK: 5, stop: ['.'] });
     const parameters = { temperature: null, top_p: null, top_k: null, stop: null };
-    const sent = toUpstreamChat(asked, { model: 'theirs', parameters, fixed: { reasoning_effort: 'none' } });
+    const sent = toUpstreamChat(request, { model: 'theirs', parameters, fixed: { reasoning_effort: 'none' } });
     expect(sent).toMatchObject({ model: 'theirs', seed: 1, fixed: { reasoning_effort: 'none' } });
     const left = [sent.temperature, sent.topP, sent.topK, sent.stop];
     expect(left).toEqual([undefined, undefined, undefined, undefined]);
-    expect(toUpstreamChat(asked, { model: 'theirs', parameters: {} })).toMatchObject({ temperature: 0.5, topP: 0.9 });
+    expect(toUpstreamChat(request, { model: 'theirs', parameters: {} })).toMatchObject({ temperature: 0.5, topP: 0.9 });
   });
 });
 

@@ -42,7 +42,7 @@ describe('what a provider says of a request that it refuses', () => {
     [{ message: '', param: 'random_seed' }, 'seed'],
     [{ message: 'no path' }, undefined],
     [{ message: '', param: 'secret stuff' }, undefined],
-  ])('names the field by our name: %j', (told, expected) => {
-    expect(sharedParam(told)).toBe(expected);
+  ])('names the field by our name: %j', (refusal, expected) => {
+    expect(sharedParam(refusal)).toBe(expected);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
-import { jobNames } from '../../../src/domain/tasks/job.ts';
+import { scheduledJobNames } from '../../../src/domain/tasks/scheduled-job.ts';
 import { includesRole, roles, type Role } from '../../../src/domain/operators/role.ts';
 import { bodyFields } from '../../../src/http/admin/action-route.ts';
 import { operationName } from '../../../src/http/openapi/describe-routes.ts';
@@ -10,7 +10,7 @@ import { allActions } from '../../../src/admin/table.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { describedAdminRoutes } from '../openapi/described-routes.ts';
 import { goodKey } from '../support.ts';
-import { codeOf, startAdminHome, type AdminHome, type Asked } from './admin-home.ts';
+import { codeOf, startAdminHome, type AdminHome, type AdminResponse } from './admin-home.ts';
 
 let home: AdminHome;
 const tokens = new Map<Role, string>();
@@ -43,9 +43,9 @@ describe('the admin API', () => {
   it.each(routes.flatMap((one) => roles.map((role) => ({ ...one, role }))))(
     'lets $route.role and above call $route.method $route.path, asked by $role',
     async ({ route, role }) => {
-      const asked = await send(tokenOf(role), route);
-      if (includesRole(role, route.role)) expect([401, 403, 405, 500, 503]).not.toContain(asked.status);
-      else expect([asked.status, codeOf(asked)]).toEqual([403, 'role_not_allowed']);
+      const response = await send(tokenOf(role), route);
+      if (includesRole(role, route.role)) expect([401, 403, 405, 500, 503]).not.toContain(response.status);
+      else expect([response.status, codeOf(response)]).toEqual([403, 'role_not_allowed']);
     },
   );
 });
@@ -129,8 +129,8 @@ describe('a session', () => {
     {},
   ])('is refused for a write with the headers %j, which pages of other sites send', async (sent) => {
     const headers = { ...sent, cookie: pair(await cookieOf(tokenOf('owner'))) };
-    const asked = await home.ask('', 'POST', '/projects', { body: { name: 'stolen' }, headers });
-    expect([asked.status, codeOf(asked)]).toEqual([403, 'cross_site_request']);
+    const response = await home.ask('', 'POST', '/projects', { body: { name: 'stolen' }, headers });
+    expect([response.status, codeOf(response)]).toEqual([403, 'cross_site_request']);
     const listed = await home.ask(tokenOf('viewer'), 'GET', '/projects');
     expect(JSON.stringify(listed.body)).not.toContain('stolen');
   });
@@ -159,15 +159,15 @@ describe('a session', () => {
 
   it('begins from no other site', async () => {
     const headers = { 'sec-fetch-site': 'cross-site' };
-    const asked = await home.ask('', 'POST', '/session', { body: { token: tokenOf('owner') }, headers });
-    expect([asked.status, codeOf(asked)]).toEqual([403, 'cross_site_request']);
+    const response = await home.ask('', 'POST', '/session', { body: { token: tokenOf('owner') }, headers });
+    expect([response.status, codeOf(response)]).toEqual([403, 'cross_site_request']);
   });
 });
 
 describe('a change by the admin API', () => {
   const owner = (method: string, path: string, body?: unknown, headers = {}) =>
     home.ask(tokenOf('owner'), method, path, { ...(body !== undefined && { body }), headers });
-  const textOf = ({ body }: Asked, name: string): string => String(body[name]);
+  const textOf = ({ body }: AdminResponse, name: string): string => String(body[name]);
 
   it('takes native values where the command line takes texts, and the audit log names its token', async () => {
     const project = textOf(await owner('POST', '/projects', { name: 'acme' }), 'project_id');
@@ -211,8 +211,8 @@ describe('a change by the admin API', () => {
 
   it('of where a credential is sent needs an owner', async () => {
     for (const body of [{ base_url: 'https://evil.example' }, { credential: 'x' }, { adapter: 'openai' }]) {
-      const asked = await home.ask(tokenOf('operator'), 'PATCH', '/channels/nobody', { body });
-      expect([asked.status, codeOf(asked)]).toEqual([403, 'role_not_allowed']);
+      const response = await home.ask(tokenOf('operator'), 'PATCH', '/channels/nobody', { body });
+      expect([response.status, codeOf(response)]).toEqual([403, 'role_not_allowed']);
     }
     expect((await home.ask(tokenOf('operator'), 'PATCH', '/channels/nobody', { body: { weight: 2 } })).status).toBe(
       404,
@@ -385,7 +385,7 @@ describe('the key of the playground', () => {
       await issue(tokenOf('operator'), { project_id: project, budget_daily: 1_000_001 }),
       await issue(tokenOf('operator'), {}),
     ];
-    expect(answers.map((asked) => [asked.status, codeOf(asked)])).toEqual([
+    expect(answers.map((response) => [response.status, codeOf(response)])).toEqual([
       [403, 'role_not_allowed'],
       [404, 'not_found'],
       [400, 'invalid_value'],
@@ -470,15 +470,15 @@ describe('the OpenAPI document of the admin API', () => {
       const { route, example } = action;
       if ('local' in route || route.method === 'GET') continue;
       const inPath = Object.fromEntries([...route.path.matchAll(/:(\w+)/g)].map(([, param = '']) => [param, 'some']));
-      const given = [...bodyFields(action, route)].flatMap(([field, input]) => {
+      const exampleFields = [...bodyFields(action, route)].flatMap(([field, input]) => {
         const value = example?.[field];
         return value === undefined ? [] : [[input, value] as const];
       });
       const isAccepted = action.prepare({
-        ...Object.fromEntries(given),
-        ...(name === 'jobs run' ? { name: jobNames[0] } : inPath),
+        ...Object.fromEntries(exampleFields),
+        ...(name === 'jobs run' ? { name: scheduledJobNames[0] } : inPath),
       });
-      expect({ name, fields: given.length, isAccepted }).toMatchObject({
+      expect({ name, fields: exampleFields.length, isAccepted }).toMatchObject({
         name,
         fields: Object.keys(example ?? {}).length,
         isAccepted: { ok: true },
@@ -493,11 +493,11 @@ describe('a command with --server', () => {
   const here = commandLine(() => home.settings).tollgate;
 
   it('prints what it prints on the machine of the database', async () => {
-    const { said: project } = await over('projects', 'create', '--name', 'far');
+    const { printed: project } = await over('projects', 'create', '--name', 'far');
     const id = String(project['project_id']);
     expect(await over('credits', 'add', '--project', id, '--amount', '12', '--reference', 'r')).toMatchObject({
       code: 0,
-      said: { balance: 12 },
+      printed: { balance: 12 },
     });
     for (const args of [
       ['projects', 'list', '--limit', '3'],
@@ -522,7 +522,7 @@ describe('a command with --server', () => {
     expect([without, named, local].map(({ code }) => code)).toEqual([2, 2, 2]);
     const settings = { TOLLGATE_ADMIN_TOKEN: 'adm_wrong' };
     const wrong = await commandLine(() => settings).tollgate('projects', 'list', '--server', home.frame.url);
-    expect(wrong).toMatchObject({ code: 1, said: { error: { message: expect.stringContaining('admin token') } } });
+    expect(wrong).toMatchObject({ code: 1, printed: { error: { message: expect.stringContaining('admin token') } } });
   });
 });
 
@@ -530,9 +530,9 @@ describe('a stranger', () => {
   it('refuses every route without a token, with an API key and with a wrong token', async () => {
     for (const { route } of routes) {
       for (const token of ['', goodKey, 'adm_wrong']) {
-        const asked = await send(token, route);
+        const response = await send(token, route);
         // The address is throttled after many failures.
-        expect([401, 429]).toContain(asked.status);
+        expect([401, 429]).toContain(response.status);
       }
     }
   });

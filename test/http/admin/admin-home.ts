@@ -16,9 +16,9 @@ export interface AdminServer {
   frame: Frame;
   token(role: Role, options?: { name?: string; expiresAt?: Date | null }): Promise<{ tokenId: string; token: string }>;
   /** Sends a request to a path below the prefix and returns the status and the parsed body. */
-  ask(token: string, method: string, path: string, options?: AskOptions): Promise<Asked>;
+  ask(token: string, method: string, path: string, options?: AskOptions): Promise<AdminResponse>;
   /** The same with the cookie of a session, as the console sends it. */
-  askAs(session: string, method: string, path: string, body?: unknown): Promise<Asked>;
+  askAs(session: string, method: string, path: string, body?: unknown): Promise<AdminResponse>;
 }
 
 interface AskOptions {
@@ -26,7 +26,7 @@ interface AskOptions {
   headers?: Record<string, string>;
 }
 
-export interface Asked {
+export interface AdminResponse {
   status: number;
   headers: Headers;
   body: Record<string, unknown>;
@@ -93,8 +93,8 @@ async function startAdminServer(
 }
 
 /** The code of an error. */
-export const codeOf = ({ body }: Asked): unknown => (body['error'] as { code?: unknown } | undefined)?.code;
+export const codeOf = ({ body }: AdminResponse): unknown => (body['error'] as { code?: unknown } | undefined)?.code;
 
 /** The message of an error. */
-export const messageOf = ({ body }: Asked): string =>
+export const messageOf = ({ body }: AdminResponse): string =>
   String((body['error'] as { message?: unknown } | undefined)?.message);

@@ -229,8 +229,8 @@ describe('sign-in by OIDC', () => {
   it('writes no code, token, state or secret to the log', () => {
     const log = server.frame.logText();
     expect(log).toContain('/api/admin/v1/session/oidc/callback');
-    expect(issuer.given.length).toBeGreaterThan(10);
-    expect([...issuer.given, oidcClient.secret, 'state='].filter((secret) => log.includes(secret))).toEqual([]);
+    expect(issuer.issued.length).toBeGreaterThan(10);
+    expect([...issuer.issued, oidcClient.secret, 'state='].filter((secret) => log.includes(secret))).toEqual([]);
   });
 });
 
@@ -242,10 +242,10 @@ describe('a session by OIDC', () => {
     const session = await signIn(`role-${role}`);
     for (const route of routes) {
       const path = route.path.replace(/:\w+/g, 'nobody');
-      const asked = await server.askAs(session, route.method, path, route.method === 'GET' ? undefined : {});
-      const isRefused = asked.status === 403 && codeOf(asked) === 'role_not_allowed';
+      const response = await server.askAs(session, route.method, path, route.method === 'GET' ? undefined : {});
+      const isRefused = response.status === 403 && codeOf(response) === 'role_not_allowed';
       expect({ path, isRefused }).toEqual({ path, isRefused: !includesRole(role, route.role) });
-      expect([401, 500]).not.toContain(asked.status);
+      expect([401, 500]).not.toContain(response.status);
     }
   });
 

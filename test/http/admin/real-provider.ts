@@ -6,14 +6,14 @@ import { Provider, type Adapter, type AdapterPayload } from 'oidc-provider';
 import { oidcClient } from '../../support/oidc-issuer.ts';
 
 /** A complete identity provider on loopback, whose one person signs in without a form. */
-export async function startRealProvider(given: { subject: string; redirectUri: string }) {
+export async function startRealProvider(options: { subject: string; redirectUri: string }) {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   const provider: Provider = new Provider(issuer, {
-    clients: [{ client_id: oidcClient.id, client_secret: oidcClient.secret, redirect_uris: [given.redirectUri] }],
+    clients: [{ client_id: oidcClient.id, client_secret: oidcClient.secret, redirect_uris: [options.redirectUri] }],
     jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: 'k1', alg: 'RS256', use: 'sig' }] },
     adapter: inMemory(),
     cookies: { keys: ['a key for the cookies of a test'] },
@@ -32,7 +32,7 @@ export async function startRealProvider(given: { subject: string; redirectUri: s
   const answer = provider.callback();
   server.on('request', (request, response) => {
     if (request.url?.startsWith('/interaction/'))
-      void provider.interactionFinished(request, response, { login: { accountId: given.subject } });
+      void provider.interactionFinished(request, response, { login: { accountId: options.subject } });
     else void answer(request, response);
   });
   return {

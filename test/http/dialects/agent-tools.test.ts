@@ -41,7 +41,7 @@ const refusalOf = (run: () => unknown): Pick<GatewayError, 'code' | 'param' | 'm
   throw new Error('nothing was refused');
 };
 
-const look: Record<string, JsonObject> = {
+const functionTools: Record<string, JsonObject> = {
   'chat completions': { type: 'function', function: { name: 'look', parameters: schema } },
   responses: { type: 'function', name: 'look', parameters: schema },
   messages: { name: 'look', input_schema: schema },
@@ -75,18 +75,22 @@ describe('a tool that the provider runs', () => {
   const cases = listed.map(([dialect, tool, named]) => ({ dialect, tool, named }));
 
   it.each(cases)('$dialect: is left out and named: $named', ({ dialect, tool, named }) => {
-    const request = readBy(dialect)({ tools: [look[dialect] ?? {}, tool] });
+    const request = readBy(dialect)({ tools: [functionTools[dialect] ?? {}, tool] });
     expect(request.tools.map(({ name }) => name)).toEqual(['look']);
     expect(request.leftOut).toEqual([named]);
   });
 
   it.each(cases)('$dialect: is refused beside a forced choice: $named', ({ dialect, tool }) => {
-    const refusal = refusalOf(() => readBy(dialect)({ tools: [look[dialect] ?? {}, tool], ...required[dialect] }));
+    const refusal = refusalOf(() =>
+      readBy(dialect)({ tools: [functionTools[dialect] ?? {}, tool], ...required[dialect] }),
+    );
     expect(refusal).toMatchObject({ code: 'unsupported_parameter', message: expect.stringContaining('provider') });
   });
 
   it.each(cases)('$dialect: is refused by a strict reading: $named', ({ dialect, tool }) => {
-    const refusal = refusalOf(() => readBy(dialect)({ tools: [look[dialect] ?? {}, tool] }, { isStrict: true }));
+    const refusal = refusalOf(() =>
+      readBy(dialect)({ tools: [functionTools[dialect] ?? {}, tool] }, { isStrict: true }),
+    );
     expect(refusal.code).toBe('unsupported_parameter');
   });
 
@@ -286,10 +290,10 @@ describe('an answer with tools of namespaces and tools with free text', () => {
       },
       { role: 'user', content: 'a' },
     ];
-    const asked = readBy('responses')({ input });
-    expect(asked.tools.map(({ name }) => name)).toEqual(['files__read', 'patch']);
-    expect(asked.leftOut).toEqual(['input.0.tools.2.web_search']);
-    expect(asked.messages).toEqual([{ role: 'user', content: 'a' }]);
+    const request = readBy('responses')({ input });
+    expect(request.tools.map(({ name }) => name)).toEqual(['files__read', 'patch']);
+    expect(request.leftOut).toEqual(['input.0.tools.2.web_search']);
+    expect(request.messages).toEqual([{ role: 'user', content: 'a' }]);
   });
 
   it('answers a custom tool of chat completions in its own form', () => {
@@ -299,8 +303,8 @@ describe('an answer with tools of namespaces and tools with free text', () => {
       { role: 'assistant', tool_calls: [{ id: 'c0', type: 'custom', custom: { name: 'patch', input: 'x' } }] },
       { role: 'tool', tool_call_id: 'c0', content: 'done' },
     ];
-    const { tools, messages: said } = readBy('chat completions')({ tools: [custom], messages });
-    expect(said[1]).toMatchObject({ toolCalls: [{ id: 'c0', name: 'patch', isCustom: true }] });
+    const { tools, messages: requestMessages } = readBy('chat completions')({ tools: [custom], messages });
+    expect(requestMessages[1]).toMatchObject({ toolCalls: [{ id: 'c0', name: 'patch', isCustom: true }] });
     const call = { id: 'c1', type: 'custom', custom: { name: 'patch', input: 'y' } };
     const answer = { ...about, reply: reply('patch', '{"input":"y"}'), usage };
     expect(openaiCompletion(answer, tools)).toMatchObject({ choices: [{ message: { tool_calls: [call] } }] });
@@ -311,12 +315,12 @@ describe('an answer with tools of namespaces and tools with free text', () => {
   });
 
   it('stays refused on the routes of the specification', () => {
-    const asked = {
+    const body = {
       model: 'm',
       messages: [{ role: 'user', content: 'a' }],
       tools: [{ type: 'custom', custom: { name: 'p' } }],
     };
-    expect(refusalOf(() => readOpenaiChat(asked))).toMatchObject({ code: 'invalid_value', param: 'tools.0.type' });
+    expect(refusalOf(() => readOpenaiChat(body))).toMatchObject({ code: 'invalid_value', param: 'tools.0.type' });
   });
 });
 

@@ -45,7 +45,7 @@ describe('a streamed message with several tool calls', () => {
     ['have text after them', [call(0, '{"a":1}', true), call(1, '{"b":2}', true), text('Let me see.')]],
   ])('has each call in a block of its own, whole, when their pieces %s', (_how, deltas) => {
     const written: { id: string; name: string; arguments: string }[] = [];
-    let said = '';
+    let writtenText = '';
     const writer = anthropicStream({ id: 'msg_1', created: 1, model: 'm', requestId: 'req_1' });
     const reply: ChatReply = { content: null, refusal: null, toolCalls: two, finishReason: 'tool_calls', usage: null };
     const events =
@@ -62,12 +62,12 @@ describe('a streamed message with several tool calls', () => {
       }
       if (event.type !== 'content_block_delta') continue;
       expect(event.index).toBe(open);
-      said += event.delta?.text ?? '';
+      writtenText += event.delta?.text ?? '';
       const last = written.at(-1);
       if (last) last.arguments += event.delta?.partial_json ?? '';
     }
     expect(written).toEqual(two);
-    expect(said).toBe(deltas.some(({ kind }) => kind === 'text') ? 'Let me see.' : '');
+    expect(writtenText).toBe(deltas.some(({ kind }) => kind === 'text') ? 'Let me see.' : '');
   });
 });
 
@@ -225,8 +225,11 @@ describe('a Messages request', () => {
   it('gets the refusals of the shared checks in its own words', () => {
     const error = new GatewayError('unsupported_parameter', { param: 'stop', message: 'not the field stop' });
     expect(inAnthropicWords(error)).toMatchObject({ param: 'stop_sequences', message: 'not the field stop_sequences' });
-    const place = new GatewayError('invalid_url', { param: 'messages.3.content.1.image_url.url', message: 'bad' });
-    expect(inAnthropicWords(place)).toMatchObject({ param: 'messages' });
+    const nestedError = new GatewayError('invalid_url', {
+      param: 'messages.3.content.1.image_url.url',
+      message: 'bad',
+    });
+    expect(inAnthropicWords(nestedError)).toMatchObject({ param: 'messages' });
   });
 });
 

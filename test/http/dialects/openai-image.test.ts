@@ -6,15 +6,15 @@ import { resolveMediaRequest } from '../../../src/domain/catalog/parameters.ts';
 import { readOpenaiEdit, readOpenaiImage, toCoreOpenaiImage } from '../../../src/http/dialects/openai-image.ts';
 
 const { entries } = await loadCatalog('catalog');
-const asked = { model: 'aurora-image-1', prompt: 'a fox' };
+const request = { model: 'aurora-image-1', prompt: 'a fox' };
 const png = 'data:image/png;base64,AAAA';
 
 /** The request as it is priced and sent, or its refusal. */
 function resolve(body: Record<string, unknown>, read = readOpenaiImage) {
-  const entry = entries.find(({ model }) => model.id === (body['model'] ?? asked.model));
+  const entry = entries.find(({ model }) => model.id === (body['model'] ?? request.model));
   if (!entry) throw new Error('there is no such model');
   try {
-    return resolveMediaRequest(entry, toCoreOpenaiImage(read({ ...asked, ...body }), entry), { type: 'image' }).input;
+    return resolveMediaRequest(entry, toCoreOpenaiImage(read({ ...request, ...body }), entry), { type: 'image' }).input;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return { code: error.code, param: error.param };
@@ -79,7 +79,7 @@ describe('a request for pictures', () => {
       { key: 'n', label: 'Pictures', type: 'number' as const, min: 1, max: 4, step: 1 },
     ];
     const rich = { ...entry, model: { ...entry.model, parameters: { ...entry.model.parameters, fields } } };
-    const core = toCoreOpenaiImage(readOpenaiImage({ ...asked, quality: 'high', n: 3 }), rich);
+    const core = toCoreOpenaiImage(readOpenaiImage({ ...request, quality: 'high', n: 3 }), rich);
     expect(resolveMediaRequest(rich, core).input).toEqual({ prompt: 'a fox', quality: 'high', n: 3 });
   });
 
@@ -91,14 +91,14 @@ describe('a request for pictures', () => {
   ])('is refused with the name of the wrong field: %j', (body, code, param) => {
     expect(() => {
       const [entry] = entries.filter(({ model }) => model.id === 'aurora-image-1');
-      if (entry) toCoreOpenaiImage(readOpenaiImage({ ...asked, ...body }), entry);
+      if (entry) toCoreOpenaiImage(readOpenaiImage({ ...request, ...body }), entry);
     }).toThrow(expect.objectContaining({ code, param }));
   });
 
   it('asks for base64 unless it says url', () => {
-    expect(readOpenaiImage(asked).isInline).toBe(true);
-    expect(readOpenaiImage({ ...asked, response_format: 'b64_json' }).isInline).toBe(true);
-    expect(readOpenaiImage({ ...asked, response_format: 'url' }).isInline).toBe(false);
+    expect(readOpenaiImage(request).isInline).toBe(true);
+    expect(readOpenaiImage({ ...request, response_format: 'b64_json' }).isInline).toBe(true);
+    expect(readOpenaiImage({ ...request, response_format: 'url' }).isInline).toBe(false);
   });
 
   it('either parses or throws a GatewayError for arbitrary JSON', () => {

@@ -174,8 +174,8 @@ const replied = (more: Partial<ChatReply> = {}): ChatReply => ({
   ...more,
 });
 const usage = { input: 20, output: 7 };
-const write = (more: Partial<ChatReply> = {}, asked: JsonObject = {}) =>
-  responseObject({ ...about, usage, reply: replied(more) }, asked);
+const write = (more: Partial<ChatReply> = {}, request: JsonObject = {}) =>
+  responseObject({ ...about, usage, reply: replied(more) }, request);
 
 describe('a response', () => {
   it('has the items and counts of the answer, and repeats the request', () => {
@@ -216,9 +216,9 @@ describe('a response', () => {
       ...{ temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 },
       tools: [{ type: 'function', name: 'look', description: null, parameters: null, strict: null }],
     });
-    const asked = { temperature: 0.2, top_p: 0.5, presence_penalty: 1, frequency_penalty: -1 };
-    const given = [{ type: 'function', name: 'look', description: 'Looks.', parameters: {}, strict: true }];
-    expect(write({}, { ...asked, tools: given })).toMatchObject({ ...asked, tools: given });
+    const request = { temperature: 0.2, top_p: 0.5, presence_penalty: 1, frequency_penalty: -1 };
+    const requestedTools = [{ type: 'function', name: 'look', description: 'Looks.', parameters: {}, strict: true }];
+    expect(write({}, { ...request, tools: requestedTools })).toMatchObject({ ...request, tools: requestedTools });
     const nothing = { temperature: null, top_p: null, presence_penalty: null, frequency_penalty: null, tools: null };
     expect(write({}, nothing)).toMatchObject({ temperature: 1, top_p: 1, presence_penalty: 0, tools: [] });
   });

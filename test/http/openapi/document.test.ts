@@ -46,7 +46,7 @@ describe('the OpenAPI document', () => {
     (_name, route) => {
       const template = templateOf(route.path);
       const { parameters = [] } = document.paths[template]?.[route.method.toLowerCase()] ?? {};
-      const named = (place: string) => parameters.filter((one) => one.in === place).map(({ name }) => name);
+      const named = (location: string) => parameters.filter((one) => one.in === location).map(({ name }) => name);
       expect(named('query').sort()).toEqual((route.query ?? []).map((name) => name.replace('[]', '')).sort());
       expect(named('path')).toEqual([...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
     },

@@ -204,12 +204,12 @@ describe("a key's limit of concurrent requests", () => {
     const crowd = async (count: number, admitted: number): Promise<Answer[]> => {
       const letGo = held.hold();
       let answered = 0;
-      const asked = all(count, (index) =>
+      const responses = all(count, (index) =>
         chat(gateway, apiKey, 'in flight', { fields: heldModel, ...apiOf(index) }).finally(() => (answered += 1)),
       );
       await Promise.all([held.holds(admitted), eventually(() => Promise.resolve(answered >= count - admitted))]);
       letGo();
-      return asked;
+      return responses;
     };
     const answers = await crowd(12, 3);
     expect(countVerdicts(answers)).toEqual({ 200: 3, '429 concurrency_limit_exceeded': 9 });

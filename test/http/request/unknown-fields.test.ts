@@ -86,19 +86,19 @@ const refusalOf = (work: () => unknown): GatewayError | null => {
 
 describe.each(Object.entries(dialects))('unknown fields of the dialect %s', (name, dialect) => {
   const { read, paths } = dialect;
-  const unknown = { nobody_knows_this: { a: 1 } };
+  const unknown = { never_heard_of: { a: 1 } };
   const plain = read(dialect.with({}), tolerantly);
 
   it('are left out and named at any depth', () => {
     const request = read(dialect.with({ message: unknown, tool: unknown }), tolerantly);
-    expect(request.leftOut).toEqual([`${paths.message}.nobody_knows_this`, `${paths.tool}.nobody_knows_this`]);
+    expect(request.leftOut).toEqual([`${paths.message}.never_heard_of`, `${paths.tool}.never_heard_of`]);
     expect({ ...request, leftOut: [] }).toEqual(plain);
   });
 
   it('are taken without a word where their value asks for nothing', () => {
     const nothings: JsonValue[] = [null, [], {}, { edits: [] }, false, 0, ''];
     for (const nothing of nothings) {
-      const field: JsonObject = { nobody_knows_this: nothing };
+      const field: JsonObject = { never_heard_of: nothing };
       const request = read(dialect.with({ top: field, message: field, tool: field }), tolerantly);
       expect(request.leftOut).toEqual([]);
       expect({ ...request, extra: {} }).toEqual({ ...plain, extra: {} });
@@ -109,10 +109,10 @@ describe.each(Object.entries(dialects))('unknown fields of the dialect %s', (nam
     // Chat completions have always dropped fields inside of messages and tools.
     if (name === 'chat') return;
     for (const more of [{ message: unknown }, { tool: unknown }]) {
-      const [place] = Object.keys(more) as (keyof typeof paths)[];
+      const [position] = Object.keys(more) as (keyof typeof paths)[];
       expect(refusalOf(() => read(dialect.with(more), strictly))).toMatchObject({
         code: 'unsupported_parameter',
-        param: `${place && paths[place]}.nobody_knows_this`,
+        param: `${position && paths[position]}.never_heard_of`,
       });
     }
   });

@@ -4,7 +4,7 @@ import { writeJson } from '../../../src/http/response/write-json.ts';
 
 it('writes any object as JSON.stringify does', async () => {
   const value = fc.dictionary(fc.string(), fc.oneof(fc.jsonValue(), fc.array(fc.jsonValue()), fc.constant(undefined)));
-  await fc.assert(fc.asyncProperty(value, async (given) => expect(await writeJson(given)).toBe(JSON.stringify(given))));
+  await fc.assert(fc.asyncProperty(value, async (input) => expect(await writeJson(input)).toBe(JSON.stringify(input))));
   const odd = {
     at: new Date(0),
     list: [undefined, () => 1, new Date(0), Symbol('a')],

@@ -446,11 +446,11 @@ describe('GET /api/v1/usage', () => {
 
   it('equals the ledger: its credits are what was settled less what was given back, and the entries add up to the balance', async () => {
     const project = await aProject();
-    const asked = Array.from({ length: 40 }, (_, n) => async () => {
+    const requests = Array.from({ length: 40 }, (_, n) => async () => {
       if (n % 4 === 3) return task(project, 3 + n, n % 8 === 3 ? 'succeeded' : 'failed');
       return chat(project, 10, n % 4 === 0 ? null : n % 7);
     });
-    const ids = await Promise.all(asked.map((one) => one()));
+    const ids = await Promise.all(requests.map((one) => one()));
     await adjustCredits({ db }, { requestId: ids[3] ?? '', amount: 2, reason: 'late', actor: 'test' });
     const { data } = await read<List<Entry>>('/api/v1/ledger?limit=100', project.apiKey);
     const sum = (kinds: string[]): number =>

@@ -29,8 +29,8 @@ export const describeBadInput = (started: () => Gateway): void =>
     afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
     describe('POST /api/v1/images/generate', () => {
-      it.each([...modelCases, ...imageCases])('refuses $what and writes no row', async (given) => {
-        await expectRefusal(mediaRoutes.image, given);
+      it.each([...modelCases, ...imageCases])('refuses $what and writes no row', async (fieldCase) => {
+        await expectRefusal(mediaRoutes.image, fieldCase);
       });
 
       it.each(badUrls)('refuses %j as an image', async (image) => {
@@ -145,8 +145,8 @@ export const describeBadInput = (started: () => Gateway): void =>
     });
 
     describe('POST /api/v1/video/generate', () => {
-      it.each(videoCases)('refuses $what and writes no row', async (given) => {
-        await expectRefusal(mediaRoutes.video, given);
+      it.each(videoCases)('refuses $what and writes no row', async (fieldCase) => {
+        await expectRefusal(mediaRoutes.video, fieldCase);
       });
 
       it('accepts variant in place of the vendor’s own field', async () => {

@@ -26,7 +26,7 @@ let sandbox: Sandbox;
 let project: TestProject;
 let frame: Frame;
 let liveChats: LiveChats;
-let places: FairBudget;
+let slots: FairBudget;
 
 beforeAll(async () => {
   [scratch, sandbox] = await Promise.all([
@@ -56,7 +56,7 @@ async function startServer({ drainSeconds }: { drainSeconds: number }): Promise<
   const { stopsAtHangUp: _, ...writingOn } = deps.adapters['openai'] ?? {};
   const undelivered = createUndeliveredChats(deps);
   liveChats = createLiveChats(deps);
-  places = createFairBudget({ total: 1, message: 'The only place for a stream is taken.' });
+  slots = createFairBudget({ total: 1, message: 'The only place for a stream is taken.' });
   const chatDeps = {
     ...deps,
     config: { ...deps.config, chat: { ...deps.config.chat, silenceSeconds: drainSeconds } },
@@ -65,7 +65,7 @@ async function startServer({ drainSeconds }: { drainSeconds: number }): Promise<
     retryBudget: createRetryBudget({ floor: 20, share: 0.2 }),
     undelivered,
     liveChats,
-    streamSlots: places,
+    streamSlots: slots,
   };
   const client = { auth: 'api_key', scopes: ['chat'], dialect: 'openai' } as const;
   frame = await startFrame({
@@ -123,9 +123,9 @@ describe('a client that leaves a provider which writes on', () => {
     const text = scripted('tokens=4000 rate=20');
     const left = await hangUp(text);
     await eventually(() => {
-      const place = places.open('prj_another');
-      const isFree = place.mayTake(1);
-      place.release();
+      const slot = slots.open('prj_another');
+      const isFree = slot.mayTake(1);
+      slot.release();
       return Promise.resolve(isFree);
     });
     expect(await hitOf(text)).not.toHaveProperty('left_at');

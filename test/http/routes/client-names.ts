@@ -82,8 +82,8 @@ export function describeClientNames(gateway: () => Gateway): void {
     );
     it.each(cases)(
       'is taken by $name and named in the answer: $alias, stream $isStream',
-      async ({ route, ...given }) => {
-        const { alias, isStream } = given;
+      async ({ route, ...options }) => {
+        const { alias, isStream } = options;
         const isGemini = route.field === 'modelVersion';
         const body = { ...route.body(alias, 'hello'), ...(isStream && !isGemini && { stream: true }) };
         const answer = await post(route.path(alias, isStream), body);
@@ -139,8 +139,8 @@ export function describeClientNames(gateway: () => Gateway): void {
       const text = await answer.text();
       expect(answer.status).toBe(200);
       const isLive = !name.includes(' /api/');
-      const said = answer.headers.get('x-tollgate-stream');
-      if (isLive || !isGemini) expect(said).toBe(isLive ? 'live' : 'buffered');
+      const streamHeader = answer.headers.get('x-tollgate-stream');
+      if (isLive || !isGemini) expect(streamHeader).toBe(isLive ? 'live' : 'buffered');
       const pieces = [...text.matchAll(/"(?:content|text|delta)":"[^"]/g)].length;
       if (isLive) expect(pieces).toBeGreaterThan(5);
     });

@@ -138,14 +138,19 @@ describe('a model, and a task that has ended', () => {
       const { status, headers, body } = await read(path);
       const etag = headers['etag'] ?? '';
       expect([status, headers['cache-control'], /^"[\w-]{22}"$/.test(etag)]).toEqual([200, 'private, no-cache', true]);
-      for (const given of [etag, `W/${etag}`, `"a", W/"b",${etag}`, '*']) {
-        const answer = await read(path, { 'if-none-match': given });
-        expect([given, answer.status, answer.body.length, answer.headers['etag']]).toEqual([given, 304, 0, etag]);
+      for (const ifNoneMatch of [etag, `W/${etag}`, `"a", W/"b",${etag}`, '*']) {
+        const answer = await read(path, { 'if-none-match': ifNoneMatch });
+        expect([ifNoneMatch, answer.status, answer.body.length, answer.headers['etag']]).toEqual([
+          ifNoneMatch,
+          304,
+          0,
+          etag,
+        ]);
         expect(answer.headers['cache-control']).toBe('private, no-cache');
       }
-      for (const given of ['"a"', etag.slice(1, -1), `"a, ${etag.slice(1)}`, '']) {
-        const answer = await read(path, { 'if-none-match': given });
-        expect([given, answer.status, answer.body.equals(body)]).toEqual([given, 200, true]);
+      for (const ifNoneMatch of ['"a"', etag.slice(1, -1), `"a, ${etag.slice(1)}`, '']) {
+        const answer = await read(path, { 'if-none-match': ifNoneMatch });
+        expect([ifNoneMatch, answer.status, answer.body.equals(body)]).toEqual([ifNoneMatch, 200, true]);
       }
     }
   });
@@ -192,8 +197,8 @@ describe('a task', () => {
     expect((await read(path, { key: own.apiKey })).status).toBe(200);
 
     const other = await operator.project();
-    for (const given of ['*', (await read(path)).headers['etag'] ?? '']) {
-      const answer = await read(path, { key: other.apiKey, 'if-none-match': given });
+    for (const ifNoneMatch of ['*', (await read(path)).headers['etag'] ?? '']) {
+      const answer = await read(path, { key: other.apiKey, 'if-none-match': ifNoneMatch });
       expect([answer.status, answer.headers['etag'], answer.headers['cache-control']]).toEqual([
         404,
         undefined,

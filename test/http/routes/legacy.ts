@@ -438,9 +438,9 @@ export const describeLegacy = (started: () => Gateway): void =>
         expectEnvelope(unknown, 404, 'task_not_found', null);
         expectEnvelope(await gateway.get(project.apiKey, path('%00')), 404, 'task_not_found', null);
 
-        const stranger = await gateway.project();
-        const { taskId } = await create({ model: 'aurora', prompt: 'a fox [[fail=refused]]' }, stranger);
-        await gateway.poll(stranger.apiKey, taskId);
+        const otherProject = await gateway.project();
+        const { taskId } = await create({ model: 'aurora', prompt: 'a fox [[fail=refused]]' }, otherProject);
+        await gateway.poll(otherProject.apiKey, taskId);
         const foreign = await gateway.get(project.apiKey, path(taskId));
         expect([foreign.status, foreign.body]).toEqual([404, unknown.body]);
       });

@@ -34,8 +34,8 @@ const routes: Record<string, MediaRoute> = {
     path: '/v1/images/edits',
     body: { ...picture, async: true, images: [{ image_url: `data:image/png;base64,${onePixel}` }] },
     nested: {
-      more: { images: [{ image_url: `data:image/png;base64,${onePixel}`, nobody_knows: 1 }] },
-      path: 'images.0.nobody_knows',
+      more: { images: [{ image_url: `data:image/png;base64,${onePixel}`, never_heard_of: 1 }] },
+      path: 'images.0.never_heard_of',
     },
     refused: { n: 2, mask: 'data:image/png;base64,AAAA', quality: 'medium' },
   },
@@ -43,8 +43,8 @@ const routes: Record<string, MediaRoute> = {
     path: '/v1/videos',
     body: { model: 'veo-3.1', prompt: 'a boat', seconds: '8' },
     nested: {
-      more: { input_reference: { image_url: `data:image/png;base64,${onePixel}`, nobody_knows: 1 } },
-      path: 'input_reference.nobody_knows',
+      more: { input_reference: { image_url: `data:image/png;base64,${onePixel}`, never_heard_of: 1 } },
+      path: 'input_reference.never_heard_of',
     },
     refused: { n: 2, remix_video_id: 'video_1', end_frame: 'https://a.example/a.png', stream: true },
   },
@@ -69,32 +69,32 @@ export function describeMediaFields(gateway: () => Gateway): void {
     const json = (await answer.json()) as { error?: { param: string; message: string } };
     return { status: answer.status, ignored: answer.headers.get('x-tollgate-ignored'), error: json.error };
   };
-  const unknown = { nobody_knows_this: { a: 1 }, seed: 7, input_fidelity: 'high', asks_for_nothing: [] };
+  const unknown = { never_heard_of: { a: 1 }, seed: 7, input_fidelity: 'high', asks_for_nothing: [] };
 
   describe.each(Object.entries(routes))('an unknown field of %s', (name, { path, body, nested, refused }) => {
     it('is left out and named', async () => {
       const { status, ignored } = await send(path, { ...body, ...unknown });
-      expect([status < 300, ignored]).toEqual([true, 'nobody_knows_this, seed, input_fidelity']);
+      expect([status < 300, ignored]).toEqual([true, 'never_heard_of, seed, input_fidelity']);
     });
 
     // OpenAI's generations take no form.
     if (!name.endsWith('generations')) {
       it('is left out and named in a form, too', async () => {
         const form = new FormData();
-        for (const [key, value] of Object.entries({ ...body, seed: 7, nobody_knows_this: 'x' }))
+        for (const [key, value] of Object.entries({ ...body, seed: 7, never_heard_of: 'x' }))
           if (typeof value !== 'object') form.append(key, String(value));
         const png = new Blob([Buffer.from(onePixel, 'base64')], { type: 'image/png' });
         if (name.endsWith('edits')) form.append('image', png, 'a.png');
-        const asked = { method: 'POST', headers: authorization(), body: form };
-        const { status, ignored } = await read(await fetch(gateway().baseUrl + path, asked));
-        expect([status < 300, ignored]).toEqual([true, 'seed, nobody_knows_this']);
+        const request = { method: 'POST', headers: authorization(), body: form };
+        const { status, ignored } = await read(await fetch(gateway().baseUrl + path, request));
+        expect([status < 300, ignored]).toEqual([true, 'seed, never_heard_of']);
       });
     }
 
     it('is refused by its name where the client asks for it', async () => {
       const strictly = { 'x-tollgate-strict': 'true' };
-      const { status, error } = await send(path, { ...body, nobody_knows_this: 1 }, strictly);
-      expect([status, error]).toMatchObject([400, { param: 'nobody_knows_this' }]);
+      const { status, error } = await send(path, { ...body, never_heard_of: 1 }, strictly);
+      expect([status, error]).toMatchObject([400, { param: 'never_heard_of' }]);
     });
 
     it.each(Object.entries(refused).filter(([, value]) => value !== null))(
@@ -113,9 +113,9 @@ export function describeMediaFields(gateway: () => Gateway): void {
 
     it('does not make two requests with one Idempotency-Key the same', async () => {
       const key = { 'idempotency-key': `fields of ${name}` };
-      const sent = { ...body, nobody_knows_this: 1 };
+      const sent = { ...body, never_heard_of: 1 };
       expect((await send(path, sent, key)).status).toBeLessThan(300);
-      expect((await send(path, { ...body, nobody_knows_this: 2 }, key)).status).toBe(422);
+      expect((await send(path, { ...body, never_heard_of: 2 }, key)).status).toBe(422);
       expect((await send(path, sent, key)).status).toBeLessThan(300);
     });
   });

@@ -35,19 +35,19 @@ afterAll(() => home?.close());
 
 /** A server with room for one request in flight and this many waits. */
 async function startWith(total: number): Promise<void> {
-  const places = createTaskWaits({ total });
+  const slots = createTaskWaits({ total });
   waiting = 0;
   waits = {
-    ...places,
+    ...slots,
     enter(ctx) {
-      const place = places.enter(ctx);
-      if (place === null) return null;
+      const slot = slots.enter(ctx);
+      if (slot === null) return null;
       waiting += 1;
       return {
-        signal: place.signal,
+        signal: slot.signal,
         leave() {
           waiting -= 1;
-          place.leave();
+          slot.leave();
         },
       };
     },

@@ -79,7 +79,7 @@ export const describeTellingRefusals = (started: () => Gateway): void =>
     it.each(refused)('of %s %j says %j, and writes no row', async (route, body, says, headers = {}) => {
       const before = await countRows(gateway.database);
       const message = await refusalOf(route, body, headers);
-      for (const said of says) expect(message).toContain(said);
+      for (const words of says) expect(message).toContain(words);
       expect(await countRows(gateway.database)).toEqual(before);
     });
   });

@@ -328,8 +328,8 @@ describe('tollgate webhooks listen', () => {
     '127.0.0.1:3000',
   ])('forwards to this machine only, and refuses %s', async (target) => {
     const { tollgate } = commandLine(() => settings);
-    const { code, said } = await tollgate('webhooks', 'listen', '--forward', target);
-    expect([code, said]).toMatchObject([2, { error: { message: expect.stringContaining('--forward must be') } }]);
+    const { code, printed } = await tollgate('webhooks', 'listen', '--forward', target);
+    expect([code, printed]).toMatchObject([2, { error: { message: expect.stringContaining('--forward must be') } }]);
   });
 });
 
@@ -347,10 +347,10 @@ describe('tollgate webhooks send-test', () => {
 
   it('sends a sample of each event, signed with the secret of the project', async () => {
     for (const type of ['task.succeeded', 'task.failed', 'task.canceled']) {
-      const { code, said } = await sendTest(receiver.at(type), '--event', type);
-      expect([code, said]).toMatchObject([0, { type, status: 204, error: null, ok: true }]);
+      const { code, printed } = await sendTest(receiver.at(type), '--event', type);
+      expect([code, printed]).toMatchObject([0, { type, status: 204, error: null, ok: true }]);
       const [event] = await calls(type, 1);
-      expect(event).toMatchObject({ id: said['event_id'], type, data: { metadata: { sample: 'true' } } });
+      expect(event).toMatchObject({ id: printed['event_id'], type, data: { metadata: { sample: 'true' } } });
     }
   });
 
@@ -359,13 +359,13 @@ describe('tollgate webhooks send-test', () => {
       response.socket?.write(bytes);
       response.writeHead(204).end();
     });
-    expect(await sendTest(url)).toMatchObject({ code: 0, said: { status: 204, ok: true } });
+    expect(await sendTest(url)).toMatchObject({ code: 0, printed: { status: 204, ok: true } });
   });
 
   it('exits 1 if the sample is not accepted', async () => {
     const failed = await sendTest(receiver.at('broken', answer(500)));
-    expect(failed).toMatchObject({ code: 1, said: { status: 500, ok: false } });
-    expect(await sendTest('http://127.0.0.1:1/')).toMatchObject({ code: 1, said: { error: 'failed:connect' } });
+    expect(failed).toMatchObject({ code: 1, printed: { status: 500, ok: false } });
+    expect(await sendTest('http://127.0.0.1:1/')).toMatchObject({ code: 1, printed: { error: 'failed:connect' } });
   });
 
   it('refuses a URL that a callback may not have, and an unknown project', async () => {

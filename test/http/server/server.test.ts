@@ -95,7 +95,7 @@ describe('the in-flight limit', () => {
         `POST /gate HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
       );
     }
-    await until(() => frame.lookUps.length === 5);
+    await until(() => frame.lookups.length === 5);
     expect((await enter(frame)).status).toBe(200);
     for (const socket of slow) socket.destroy();
   });
@@ -114,12 +114,12 @@ describe('the in-flight limit', () => {
     await until(() => inside() === 0);
     const { hostname, port } = new URL(frame.url);
     for (let tries = 0; tries < 20; tries += 1) {
-      const lookUpsBefore = frame.lookUps.length;
+      const lookupsBefore = frame.lookups.length;
       const socket = connect(Number(port), hostname);
       socket.write(
         `POST /gate HTTP/1.1\r\nHost: a\r\nx-api-key: ${goodKey}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
       );
-      await until(() => frame.lookUps.length > lookUpsBefore);
+      await until(() => frame.lookups.length > lookupsBefore);
       socket.destroy();
       await once(socket, 'close');
     }

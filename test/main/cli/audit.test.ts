@@ -192,9 +192,9 @@ describe('a change by an operator', () => {
     expect({ code, state: await stateOf() }).toEqual({ code: 1, state: before });
 
     await run(db, 'drop trigger test_refuse_audit on audit_entry');
-    const known = (await entries()).length;
+    const entriesBefore = (await entries()).length;
     expect(await tollgate(...command)).toMatchObject({ code: 0 });
-    const added = (await entries()).slice(known);
+    const added = (await entries()).slice(entriesBefore);
     expect(added.length).toBeGreaterThan(0);
     for (const entry of added) {
       expect(entry).toMatchObject({ actor: 'Ada Lovelace', action, subject: expect.stringMatching(/./) });
@@ -208,8 +208,11 @@ describe('a change by an operator', () => {
   it('is refused with exit code 2 if the name of the operator does not fit into a line', async () => {
     const { tollgate } = commandLine(() => home.settings);
     for (const name of ['', 'two\nlines', 'x'.repeat(101)]) {
-      const { code, said } = await tollgate('projects', 'create', '--name', 'unnamed', '--actor', name);
-      expect({ code, said }).toEqual({ code: 2, said: { error: { message: expect.stringContaining('--actor') } } });
+      const { code, printed } = await tollgate('projects', 'create', '--name', 'unnamed', '--actor', name);
+      expect({ code, printed }).toEqual({
+        code: 2,
+        printed: { error: { message: expect.stringContaining('--actor') } },
+      });
     }
   });
 });

@@ -31,10 +31,10 @@ afterAll(async () => {
 });
 afterEach(() => void jest.restoreAllMocks());
 
-async function tollgate(...args: string[]): Promise<{ code: number; said: unknown }> {
+async function tollgate(...args: string[]): Promise<{ code: number; printed: unknown }> {
   const written: string[] = [];
   const code = await cli([...args, '--json'], settings, (text) => written.push(text));
-  return { code, said: JSON.parse(written.join('')) };
+  return { code, printed: JSON.parse(written.join('')) };
 }
 const secret = (...args: string[]) => tollgate('projects', 'secret', ...args);
 
@@ -45,13 +45,13 @@ const Secret = z.strictObject({
   previous_until: z.number().int().nullable(),
 });
 async function done(...args: string[]): Promise<z.infer<typeof Secret>> {
-  const { code, said } = await secret(...args);
-  expect({ code, said }).toMatchObject({ code: 0 });
-  return Secret.parse(said);
+  const { code, printed } = await secret(...args);
+  expect({ code, printed }).toMatchObject({ code: 0 });
+  return Secret.parse(printed);
 }
 async function newProject(): Promise<{ id: string; first: string }> {
-  const { said } = await tollgate('projects', 'create', '--name', 'test');
-  const made = z.strictObject({ project_id: z.string(), webhook_secret: z.string() }).parse(said);
+  const { printed } = await tollgate('projects', 'create', '--name', 'test');
+  const made = z.strictObject({ project_id: z.string(), webhook_secret: z.string() }).parse(printed);
   return { id: made.project_id, first: made.webhook_secret };
 }
 const rotationsOf = (id: string) =>
@@ -66,10 +66,10 @@ describe('tollgate projects secret rotate', () => {
     const { id, first } = await newProject();
     const rotated = await done('rotate', id);
     expect(rotated).toMatchObject({ project_id: id, previous_secret: first });
-    const { code, said } = await secret('rotate', id);
+    const { code, printed } = await secret('rotate', id);
     expect(code).toBe(1);
     const until = new Date((rotated.previous_until ?? 0) * 1_000).toISOString().replace('.000Z', 'Z');
-    expect(said).toEqual({
+    expect(printed).toEqual({
       error: { message: expect.stringMatching(new RegExp(`until ${until}.*--force`, 's')) },
     });
     expect(await done('show', id)).toEqual(rotated);
@@ -100,9 +100,9 @@ describe('tollgate projects secret rotate', () => {
     await run(db, `update project set callback_secret = replace(callback_secret, 'v2.k1.', 'v2.k0.') where id = $1`, [
       id,
     ]);
-    const { code, said } = await secret('show', id);
+    const { code, printed } = await secret('show', id);
     expect(code).toBe(1);
-    expect(said).toEqual({ error: { message: expect.stringContaining('projects secret rotate') } });
+    expect(printed).toEqual({ error: { message: expect.stringContaining('projects secret rotate') } });
     const rotated = await done('rotate', id);
     expect(rotated.webhook_secret).toMatch(/^whsec_/);
     // Another process may have the master key of the old secret, so the overlap remains.

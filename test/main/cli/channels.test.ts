@@ -45,13 +45,13 @@ const adding = (name: string, ...more: string[]) => [
 
 const Listed = z.object({ data: z.array(z.looseObject({ name: z.string() })) });
 const listed = async (name: string) =>
-  Listed.parse((await tollgate('channels', 'list')).said).data.find((channel) => channel.name === name);
+  Listed.parse((await tollgate('channels', 'list')).printed).data.find((channel) => channel.name === name);
 
 describe('tollgate channels add', () => {
   it('adds an available channel, encrypts its credential and never prints it', async () => {
-    const { code, said } = await tollgate(...adding('added', '--priority', '3', '--weight', '2'));
+    const { code, printed } = await tollgate(...adding('added', '--priority', '3', '--weight', '2'));
     expect(code).toBe(0);
-    expect(said).toEqual({
+    expect(printed).toEqual({
       channel_id: expect.stringMatching(/^chn_/),
       name: 'added',
       adapter: 'openai',
@@ -62,17 +62,17 @@ describe('tollgate channels add', () => {
       list_check: true,
       warnings: ['No model of the catalog is in chat.'],
     });
-    expect(JSON.stringify(said)).not.toContain('sk-first');
-    expect(await credentialOf(said['channel_id'])).toBe('sk-first');
+    expect(JSON.stringify(printed)).not.toContain('sk-first');
+    expect(await credentialOf(printed['channel_id'])).toBe('sk-first');
     expect(await listed('added')).toMatchObject({ state: 'ready', enabled: true, reasons: [] });
-    const [entry] = await auditOf(said['channel_id']);
+    const [entry] = await auditOf(printed['channel_id']);
     expect(entry).toMatchObject({ action: 'channels.add', before: null, after: { name: 'added', groups: ['chat'] } });
     expect(JSON.stringify(entry)).not.toContain('sk-first');
   });
 
   it('reads the credential from stdin if it is -, which keeps it out of the process list', async () => {
     const args = adding('piped').map((arg) => (arg === 'sk-first' ? '-' : arg));
-    const said = await new Promise<{ code: number | null; text: string }>((resolve, reject) => {
+    const result = await new Promise<{ code: number | null; text: string }>((resolve, reject) => {
       const child = spawn(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args, '--json'], {
         env: { ...compileCache(), ...settings },
       });
@@ -81,8 +81,8 @@ describe('tollgate channels add', () => {
       child.on('error', reject).on('close', (code) => resolve({ code, text }));
       child.stdin.end('sk-from-a-pipe\n');
     });
-    expect(said).toEqual({ code: 0, text: expect.not.stringContaining('sk-from-a-pipe') });
-    expect(await credentialOf(z.looseObject({}).parse(JSON.parse(said.text))['channel_id'])).toBe('sk-from-a-pipe');
+    expect(result).toEqual({ code: 0, text: expect.not.stringContaining('sk-from-a-pipe') });
+    expect(await credentialOf(z.looseObject({}).parse(JSON.parse(result.text))['channel_id'])).toBe('sk-from-a-pipe');
   });
 
   it('refuses a taken name, and an invalid name, adapter, base URL, credential, group, priority or weight', async () => {
@@ -133,8 +133,8 @@ describe('tollgate channels set', () => {
       weight: 0,
     });
     expect(await credentialOf(id)).toBe('sk-first');
-    const { said } = await tollgate('channels', 'set', 'after', '--credential', 'sk-second');
-    expect(JSON.stringify(said)).not.toContain('sk-second');
+    const { printed } = await tollgate('channels', 'set', 'after', '--credential', 'sk-second');
+    expect(JSON.stringify(printed)).not.toContain('sk-second');
     expect(await credentialOf(id)).toBe('sk-second');
     expect(await auditOf(id)).toEqual([
       {
@@ -267,12 +267,12 @@ describe('tollgate channels test', () => {
   }
 
   it('reports ok if the free call succeeds, otherwise the reason and exit code 1, and changes no health', async () => {
-    const place = await upstream((key) =>
+    const baseUrl = await upstream((key) =>
       key === 'Bearer sk-first'
         ? { status: 200, body: { object: 'list', data: [{ id: 'gpt-5-mini', object: 'model' }] } }
         : { status: 401, body: { error: { message: 'no such key', code: 'invalid_api_key' } } },
     );
-    const { channel_id } = await done(...adding('asked', `--base-url=${place}`));
+    const { channel_id } = await done(...adding('asked', `--base-url=${baseUrl}`));
     expect(await done('channels', 'test', 'asked')).toEqual({
       channel_id,
       name: 'asked',
@@ -285,15 +285,15 @@ describe('tollgate channels test', () => {
       took_ms: expect.any(Number),
     });
     await done('channels', 'set', 'asked', '--credential', 'sk-wrong');
-    const { code, said } = await tollgate('channels', 'test', 'asked');
-    expect({ code, said }).toMatchObject({ code: 1, said: { ok: false, reason: 'account', status: 401 } });
-    expect(JSON.stringify(said)).not.toContain('sk-wrong');
+    const { code, printed } = await tollgate('channels', 'test', 'asked');
+    expect({ code, printed }).toMatchObject({ code: 1, printed: { ok: false, reason: 'account', status: 401 } });
+    expect(JSON.stringify(printed)).not.toContain('sk-wrong');
     // The test of a channel does not change its health.
     expect(await listed('asked')).toMatchObject({ state: 'ready', reasons: [] });
 
     await done('channels', 'set', 'asked', '--base-url', 'http://127.0.0.1:1');
-    const nobody = await tollgate('channels', 'test', 'asked');
-    expect(nobody).toMatchObject({ code: 1, said: { ok: false, reason: 'connect', status: null } });
+    const unreachable = await tollgate('channels', 'test', 'asked');
+    expect(unreachable).toMatchObject({ code: 1, printed: { ok: false, reason: 'connect', status: null } });
     expect(await refused('channels', 'test', 'nobody')).toContain('no channel nobody');
   });
 

@@ -11,7 +11,7 @@ import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts'
 import { createKeyCache } from '../../../src/caches/key-cache.ts';
 import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
-import { beginAttempt, endAttempt, saveOperation } from '../../../src/db/tasks/attempts.ts';
+import { beginAttempt, endAttempt, saveProviderRef } from '../../../src/db/tasks/attempts.ts';
 import { coolDownChannel } from '../../../src/db/channels/channels.ts';
 import { Ledger } from '../../../src/db/ledger/ledger.ts';
 import { cli } from '../../../src/main/cli.ts';
@@ -48,24 +48,24 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-interface Said {
+interface ProcessOutput {
   code: number;
   stdout: string;
   stderr: string;
 }
 
 /** Runs the program in a process of its own, with exactly this environment and the compile cache. */
-const spawned = (args: string[], env: Record<string, string> = settings): Promise<Said> =>
+const spawned = (args: string[], env: Record<string, string> = settings): Promise<ProcessOutput> =>
   execute(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args], env);
 
 /** Runs a command in this process, which is faster, for tests that do not depend on the process. */
-async function tollgate(args: string[], env: Record<string, string> = settings): Promise<Said> {
+async function tollgate(args: string[], env: Record<string, string> = settings): Promise<ProcessOutput> {
   const written: string[] = [];
   const code = await cli(args, env, (text) => written.push(text));
   return { code, stdout: written.join(''), stderr: '' };
 }
 
-function execute(file: string, args: string[], env: Record<string, string>): Promise<Said> {
+function execute(file: string, args: string[], env: Record<string, string>): Promise<ProcessOutput> {
   return new Promise((resolve, reject) => {
     const options = { env: { ...compileCache(), ...env }, cwd: home, timeout: 30_000, maxBuffer: 4_000_000 };
     execFile(file, args, options, (error, stdout, stderr) => {
@@ -82,9 +82,9 @@ async function json<T>(
   args: string[],
   { code = 0, env = settings, run = tollgate } = {},
 ): Promise<T> {
-  const said = await run([...args, '--json'], env);
-  expect({ code: said.code, stderr: said.stderr }).toEqual({ code, stderr: '' });
-  return shape.parse(JSON.parse(said.stdout));
+  const output = await run([...args, '--json'], env);
+  expect({ code: output.code, stderr: output.stderr }).toEqual({ code, stderr: '' });
+  return shape.parse(JSON.parse(output.stdout));
 }
 
 const rows = <T>(row: z.ZodType<T>) => z.strictObject({ data: z.array(row) });
@@ -262,14 +262,14 @@ describe('tollgate channels', () => {
   it('lists channels with their state and never their credential, and enables and disables them', async () => {
     const sealer = createSealer(testConfig(settings).secrets.masterKeys);
     const about = { adapter: 'fal', baseUrl: 'https://upstream.example', groups: ['images'], priority: 3, weight: 2 };
-    const given = { name: 'listed', credential: 'very-secret', ...about, actor: 'test' };
-    const { channelId } = await ensureChannel({ db, sealer }, given);
+    const channel = { name: 'listed', credential: 'very-secret', ...about, actor: 'test' };
+    const { channelId } = await ensureChannel({ db, sealer }, channel);
     await coolDownChannel(db, { channelId, modelId: '*', seconds: 600, reason: 'rate_limit' });
 
     const shown = async () => {
-      const said = await tollgate(['channels', 'list', '--json']);
-      expect(said.stdout).not.toMatch(/very-secret|v1\.k1\./);
-      const { data } = rows(z.looseObject({ name: z.string() })).parse(JSON.parse(said.stdout));
+      const output = await tollgate(['channels', 'list', '--json']);
+      expect(output.stdout).not.toMatch(/very-secret|v1\.k1\./);
+      const { data } = rows(z.looseObject({ name: z.string() })).parse(JSON.parse(output.stdout));
       return data.find(({ name }) => name === 'listed');
     };
     expect(await shown()).toEqual({
@@ -373,8 +373,8 @@ describe('tollgate catalog', () => {
     const loss = await json(Checked, ['catalog', 'check', shipped], { code: 1, env: poor });
     expect(loss).toMatchObject({ ok: false, credit_value_micro_usd: 100 });
     expect(loss.data.some(({ losses }) => losses.length > 0)).toBe(true);
-    const said = await spawned(['catalog', 'check', shipped], poor);
-    expect(said.stdout).toMatch(
+    const output = await spawned(['catalog', 'check', shipped], poor);
+    expect(output.stdout).toMatch(
       /^MODEL +REQUEST +FAMILY[^]*\nloss: \S+ at \S+, .*: costs \d+\.\d+ USD and is sold for/,
     );
   });
@@ -395,9 +395,11 @@ describe('tollgate catalog', () => {
       ),
     });
     const { entries } = await loadCatalog(shipped);
-    const sold = entries.find(({ model, private: hidden }) => model.type === 'chat' && hidden.retired === undefined);
-    const [family, mapping] = Object.entries(sold?.private.upstream ?? {})[0] ?? [];
-    if (!sold || !mapping) throw new Error('The shipped catalog has no chat model.');
+    const chatEntry = entries.find(
+      ({ model, private: hidden }) => model.type === 'chat' && hidden.retired === undefined,
+    );
+    const [family, mapping] = Object.entries(chatEntry?.private.upstream ?? {})[0] ?? [];
+    if (!chatEntry || !mapping) throw new Error('The shipped catalog has no chat model.');
     const rates = tokenRates(mapping.cost)[0];
     const listing = (input: number) => ({
       [mapping.price_key ?? mapping.model]: { input_cost_per_token: input / 1e12 },
@@ -409,7 +411,7 @@ describe('tollgate catalog', () => {
       return json(Compared, ['catalog', 'compare', '--prices', prices], { code, env });
     };
     const of = ({ data }: z.infer<typeof Compared>) =>
-      data.find((each) => each.model === sold.model.id && each.family === family)?.status;
+      data.find((each) => each.model === chatEntry.model.id && each.family === family)?.status;
     const input = rates?.input ?? NaN;
     expect(of(await compare(input, 0))).toBe('equal');
     expect(of(await compare(input * 1.02, 1))).toBe('differs');
@@ -451,7 +453,7 @@ describe('tollgate tasks', () => {
   it('shows a parked job with the time of its next poll, until its task ends', async () => {
     const owner = await anOwner();
     const taskId = await anAdmittedTask(owner);
-    await anAcceptedJob(taskId, await aChannel('https://upstream.example'), { request_id: 'job-3' }, null);
+    await anAcceptedProviderJob(taskId, await aChannel('https://upstream.example'), { request_id: 'job-3' }, null);
     const shown = async () =>
       (await json(z.object({ attempts_detail: z.array(z.looseObject({})) }), ['tasks', 'show', taskId]))
         .attempts_detail;
@@ -477,7 +479,7 @@ describe('tollgate tasks', () => {
     const owner = await anOwner();
     const taskId = await anAdmittedTask(owner);
     const channelId = await aChannel('https://upstream.example');
-    await anAcceptedJob(taskId, channelId, { app: 'fal-ai/aurora', request_id: 'job-1' }, 'unknown');
+    await anAcceptedProviderJob(taskId, channelId, { app: 'fal-ai/aurora', request_id: 'job-1' }, 'unknown');
     const shown = await json(z.looseObject({ task_id: z.string() }), ['tasks', 'show', taskId]);
     expect(shown).toMatchObject({
       task_id: taskId,
@@ -512,16 +514,16 @@ describe('tollgate tasks', () => {
   });
 
   it('cancels a task with a full refund while Temporal is unreachable, and stops its job once', async () => {
-    const told: string[] = [];
+    const received: string[] = [];
     const upstream = createServer((request, response) => {
-      told.push(`${request.method} ${request.url}`);
+      received.push(`${request.method} ${request.url}`);
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"CANCELLED"}');
     });
     const url = await listening(upstream);
     try {
       const owner = await anOwner();
       const taskId = await anAdmittedTask(owner);
-      await anAcceptedJob(taskId, await aChannel(url), { app: 'fal-ai/aurora', request_id: 'job-2' }, null);
+      await anAcceptedProviderJob(taskId, await aChannel(url), { app: 'fal-ai/aurora', request_id: 'job-2' }, null);
       const Canceled = z.strictObject({
         task_id: z.literal(taskId),
         status: z.literal('canceled'),
@@ -534,7 +536,7 @@ describe('tollgate tasks', () => {
       expect(await json(Canceled, ['tasks', 'cancel', taskId])).toMatchObject({ ended: false, refunded: 0 });
       const account = await json(Credits, ['credits', 'show', '--project', owner.projectId]);
       expect(account).toMatchObject({ balance: 1_000, reserved: 0 });
-      expect(told).toEqual(['PUT /fal-ai/aurora/requests/job-2/cancel']);
+      expect(received).toEqual(['PUT /fal-ai/aurora/requests/job-2/cancel']);
       expect((await auditOf(taskId)).map(({ action }) => action)).toEqual(['tasks.cancel']);
       await json(Refusal, ['tasks', 'cancel', 'task_nobody'], { code: 1 });
     } finally {
@@ -616,10 +618,10 @@ describe('the command line', () => {
   });
 
   it('prints the options of a command with --help', async () => {
-    const said = await spawned(['keys', 'create', '--help']);
-    expect(said).toMatchObject({ code: 0, stderr: '' });
+    const output = await spawned(['keys', 'create', '--help']);
+    expect(output).toMatchObject({ code: 0, stderr: '' });
     for (const flag of ['project', 'name', 'models', 'rpm', 'budget', 'in-flight', 'expires', 'json']) {
-      expect(said.stdout).toContain(`--${flag}`);
+      expect(output.stdout).toContain(`--${flag}`);
     }
   });
 
@@ -717,13 +719,13 @@ async function aChannel(baseUrl: string): Promise<string> {
 }
 
 /** Writes an attempt that the upstream has accepted, which runs or has an unknown outcome. */
-async function anAcceptedJob(
+async function anAcceptedProviderJob(
   taskId: string,
   channelId: string,
-  operation: Record<string, string>,
+  providerRef: Record<string, string>,
   outcome: 'unknown' | null,
 ) {
-  const given = {
+  const attempt = {
     attemptId: newId('att'),
     taskId,
     channelId,
@@ -733,9 +735,9 @@ async function anAcceptedJob(
     probeSeconds: 10,
     adapter: 'fal',
   };
-  const held = await beginAttempt(db, given);
+  const held = await beginAttempt(db, attempt);
   if (!held) throw new Error('The attempt did not begin');
-  await saveOperation(db, held, operation);
+  await saveProviderRef(db, held, providerRef);
   if (outcome === null) return;
   const detail = 'the upstream does not know the job';
   await endAttempt(db, held, { outcome, errorClass: 'job_lost', status: 404, detail });

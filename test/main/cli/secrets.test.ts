@@ -5,7 +5,7 @@ import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { rowsOf, run } from '../../db/books.ts';
-import { commandLine, type Said } from '../../support/command-line.ts';
+import { commandLine, type CommandResult } from '../../support/command-line.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
 
 let home: TestHome;
@@ -22,18 +22,18 @@ const oldKey = `k1:${randomBytes(32).toString('base64')}`;
 const newKey = `k2:${randomBytes(32).toString('base64')}`;
 
 /** Runs a command with these master keys. */
-const tollgate = (masterKeys: string, ...args: string[]): Promise<Said> =>
+const tollgate = (masterKeys: string, ...args: string[]): Promise<CommandResult> =>
   commandLine(() => ({ ...settings, MASTER_KEYS: masterKeys })).tollgate(...args);
 
 const noted = (resealed: number, current: number, unreadable: unknown[] = []) => ({ resealed, current, unreadable });
 
 describe('tollgate secrets reseal', () => {
   it('encrypts credentials and callback secrets with the first master key, and a second run changes nothing', async () => {
-    const { said: project } = await tollgate(oldKey, 'projects', 'create', '--name', 'sealed');
+    const { printed: project } = await tollgate(oldKey, 'projects', 'create', '--name', 'sealed');
     const projectId = String(project['project_id']);
-    const { said: rotated } = await tollgate(oldKey, 'projects', 'secret', 'rotate', projectId);
+    const { printed: rotated } = await tollgate(oldKey, 'projects', 'secret', 'rotate', projectId);
     const channel = ['--adapter', 'fal', '--base-url', 'https://upstream.example', '--groups', 'images'];
-    const { said: added } = await tollgate(
+    const { printed: added } = await tollgate(
       oldKey,
       ...['channels', 'add', '--name', 'sealed', '--credential', 'fal-secret'],
       ...channel,
@@ -43,7 +43,7 @@ describe('tollgate secrets reseal', () => {
     const first = await tollgate(`${newKey},${oldKey}`, 'secrets', 'reseal');
     expect(first).toEqual({
       code: 0,
-      said: {
+      printed: {
         channel_credential: noted(1, 0),
         callback_secret: noted(1, 1),
         callback_secret_previous: noted(1, 0),
@@ -52,7 +52,7 @@ describe('tollgate secrets reseal', () => {
     const second = await tollgate(`${newKey},${oldKey}`, 'secrets', 'reseal');
     expect(second).toEqual({
       code: 0,
-      said: {
+      printed: {
         channel_credential: noted(0, 1),
         callback_secret: noted(0, 2),
         callback_secret_previous: noted(0, 1),
@@ -67,7 +67,7 @@ describe('tollgate secrets reseal', () => {
       { ...resealed, detail: { place: 'callback_secret_previous' } },
     ]);
 
-    const { said: shown } = await tollgate(newKey, 'projects', 'secret', 'show', projectId);
+    const { printed: shown } = await tollgate(newKey, 'projects', 'secret', 'show', projectId);
     expect(shown).toMatchObject({
       webhook_secret: rotated['webhook_secret'],
       previous_secret: project['webhook_secret'],
@@ -82,8 +82,8 @@ describe('tollgate secrets reseal', () => {
     const [row] = await rowsOf<{ id: string; credential: string }>(db, 'select id, credential from channel', []);
     const strange = String(row?.credential).replace('v2.k2.', 'v2.k0.');
     await run(db, 'update channel set credential = $1', [strange]);
-    const { code, said } = await tollgate(newKey, 'secrets', 'reseal');
-    expect({ code, said }).toMatchObject({ code: 1, said: { channel_credential: noted(0, 0, [row?.id]) } });
+    const { code, printed } = await tollgate(newKey, 'secrets', 'reseal');
+    expect({ code, printed }).toMatchObject({ code: 1, printed: { channel_credential: noted(0, 0, [row?.id]) } });
     expect(await rowsOf(db, 'select credential from channel', [])).toEqual([{ credential: strange }]);
   });
 });

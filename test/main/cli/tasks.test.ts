@@ -79,10 +79,10 @@ describe('GET /api/v1/tasks/{task_id}/attempts', () => {
 describe('tollgate tasks show', () => {
   it("shows each attempt with its channel, the provider's operation id and the cost", async () => {
     const task = await make('shown [[latency=0]] [[fail=transient on=sandbox-a]]');
-    const { said } = await tollgate('tasks', 'show', task.task_id);
+    const { printed } = await tollgate('tasks', 'show', task.task_id);
     const { attempts_detail: attempts } = z
       .object({ attempts_detail: z.array(z.looseObject({ channel: z.string() })) })
-      .parse(said);
+      .parse(printed);
     expect(attempts.at(-1)).toMatchObject({
       channel: expect.stringMatching(/^sandbox-[bc]$/),
       outcome: 'ok',
@@ -114,7 +114,7 @@ describe('a task that ends at its deadline while its job still runs', () => {
       await gateway.kill(name);
       const attempt = { n: 1, outcome: 'canceled', ended_at: task.completed_at };
       expect((await gateway.get(project.apiKey, attemptsPath(taskId))).body).toMatchObject({ data: [attempt] });
-      expect((await tollgate('tasks', 'show', taskId)).said).toMatchObject({
+      expect((await tollgate('tasks', 'show', taskId)).printed).toMatchObject({
         attempts_detail: [{ ...attempt, operation: { request_id: expect.any(String) }, cost_micro_usd: 20_000 }],
       });
       // A submit without an answer may have started a job that the provider bills.
@@ -133,7 +133,7 @@ describe('tollgate tasks resolve', () => {
   const unknown = async () =>
     z
       .object({ data: z.array(z.looseObject({ task_id: z.string() })) })
-      .parse((await tollgate('tasks', 'list', '--unknown')).said)
+      .parse((await tollgate('tasks', 'list', '--unknown')).printed)
       .data.map(({ task_id: id }) => id);
 
   it('records what became of an unknown outcome, removes the task from the list, and does not change the task', async () => {
@@ -153,7 +153,7 @@ describe('tollgate tasks resolve', () => {
       tollgate('tasks', 'resolve', id, '--outcome', outcome, '--reference', reference);
     expect(await resolve('bought', 'invoice 17')).toEqual({
       code: 0,
-      said: { task_id: id, outcome: 'bought', reference: 'invoice 17', changed: true },
+      printed: { task_id: id, outcome: 'bought', reference: 'invoice 17', changed: true },
     });
     expect(await unknown()).toEqual([]);
     expect(await books()).toEqual(before);
@@ -168,13 +168,13 @@ describe('tollgate tasks resolve', () => {
         after: { outcome: 'bought', reference: 'invoice 17' },
       },
     ]);
-    const { said } = await tollgate('tasks', 'show', id);
-    expect(said).toMatchObject({ resolution: { outcome: 'bought', reference: 'invoice 17' } });
+    const { printed } = await tollgate('tasks', 'show', id);
+    expect(printed).toMatchObject({ resolution: { outcome: 'bought', reference: 'invoice 17' } });
 
-    expect(await resolve('bought', 'invoice 17')).toMatchObject({ code: 0, said: { changed: false } });
+    expect(await resolve('bought', 'invoice 17')).toMatchObject({ code: 0, printed: { changed: false } });
     expect(await resolve('not_bought', 'invoice 17')).toMatchObject({
       code: 1,
-      said: {
+      printed: {
         error: { message: expect.stringContaining('is already resolved as bought, with the reference invoice 17') },
       },
     });
@@ -186,7 +186,7 @@ describe('tollgate tasks resolve', () => {
       tollgate('tasks', 'resolve', id, '--outcome', outcome, '--reference', 'r');
     expect(await resolve(task.task_id)).toMatchObject({
       code: 1,
-      said: { error: { message: expect.stringContaining('is known: succeeded') } },
+      printed: { error: { message: expect.stringContaining('is known: succeeded') } },
     });
     expect(await resolve('task_nobody')).toMatchObject({ code: 1 });
     expect((await resolve(task.task_id, 'maybe')).code).toBe(2);

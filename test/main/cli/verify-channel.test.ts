@@ -58,8 +58,8 @@ const Verified = z.looseObject({
   ),
 });
 async function verify(...args: string[]) {
-  const { code, said } = await tollgate('channels', 'verify', ...args);
-  return { code, said: Verified.parse(said) };
+  const { code, printed } = await tollgate('channels', 'verify', ...args);
+  return { code, printed: Verified.parse(printed) };
 }
 const audited = () => rowsOf<object>(db, `select * from audit_entry where action = 'channels.verify' order by id`);
 /** Calls that a provider would bill. */
@@ -80,14 +80,14 @@ const renamed = (model: string): CatalogEntry[] =>
 describe('tollgate channels verify', () => {
   it('checks the credential and each model for free, and makes no call that the provider bills', async () => {
     const before = await hits();
-    const { code, said } = await verify('sandbox-a-openai');
-    expect({ code, ok: said.ok, list: said.list.state, spent: said.spent_micro_usd }).toEqual({
+    const { code, printed } = await verify('sandbox-a-openai');
+    expect({ code, ok: printed.ok, list: printed.list.state, spent: printed.spent_micro_usd }).toEqual({
       code: 0,
       ok: true,
       list: 'complete',
       spent: 0,
     });
-    const one = said.data.find(({ model }) => model === 'gpt-5-mini');
+    const one = printed.data.find(({ model }) => model === 'gpt-5-mini');
     expect(one).toMatchObject({ upstream: ['gpt-5-mini'], listed: true, drawn: true, ok: true, live: null });
     expect(one?.verified?.on).toMatch(/^\d{4}-\d{2}-\d{2}$/);
     expect(await hits()).toBe(before);
@@ -96,16 +96,16 @@ describe('tollgate channels verify', () => {
   it.each(Object.keys(adapterFamilies))(
     'makes every mapping of the shipped catalog at the sandbox: %s',
     async (family) => {
-      const { code, said } = await verify(`sandbox-a-${family}`, '--live', '--max-cost', '100000000');
+      const { code, printed } = await verify(`sandbox-a-${family}`, '--live', '--max-cost', '100000000');
       const served = (await listModels(db)).filter(
         ({ model, private: hidden }) => hidden.upstream[family] && model.status === 'active' && hidden.public,
       );
-      expect(said.data.map(({ model }) => model)).toEqual(served.map(({ model }) => model.id));
-      const others = said.data.filter(({ live }) => live?.outcome !== 'ok');
+      expect(printed.data.map(({ model }) => model)).toEqual(served.map(({ model }) => model.id));
+      const others = printed.data.filter(({ live }) => live?.outcome !== 'ok');
       // Its only input is a clip of the operator.
       expect(others.filter(({ model }) => model !== 'runway-aleph')).toEqual([]);
       expect(code).toBe(0);
-      for (const { type, live } of said.data.filter((mapping) => mapping.live?.outcome === 'ok')) {
+      for (const { type, live } of printed.data.filter((mapping) => mapping.live?.outcome === 'ok')) {
         if (type === 'chat') expect(live).toMatchObject({ usage: { output: expect.any(Number) } });
         else expect(live).toMatchObject({ outputs: [{ width: expect.any(Number), bytes: expect.any(Number) }] });
         expect(live).toMatchObject({ took_ms: expect.any(Number), cost_micro_usd: expect.any(Number) });
@@ -115,18 +115,18 @@ describe('tollgate channels verify', () => {
 
   it('asks nothing that could cost more than --max-cost, and refuses --live without it', async () => {
     const before = await hits();
-    const { code, said } = await verify('sandbox-a-fal', '--live', '--max-cost', '0');
-    expect({ code, spent: said.spent_micro_usd }).toEqual({ code: 0, spent: 0 });
-    expect(new Set(said.data.map(({ live }) => live?.outcome))).toEqual(new Set(['not_asked']));
+    const { code, printed } = await verify('sandbox-a-fal', '--live', '--max-cost', '0');
+    expect({ code, spent: printed.spent_micro_usd }).toEqual({ code: 0, spent: 0 });
+    expect(new Set(printed.data.map(({ live }) => live?.outcome))).toEqual(new Set(['not_asked']));
     expect(await hits()).toBe(before);
     expect(await refused('channels', 'verify', 'sandbox-a-fal', '--live')).toContain('--max-cost');
   });
 
   it('says in the audit log who spends how much with --live, and says nothing of checks that are free', async () => {
-    const known = (await audited()).length;
+    const entriesBefore = (await audited()).length;
     await verify('sandbox-a-fal');
     await verify('sandbox-a-fal', '--live', '--max-cost', '7', '--actor', 'Ada');
-    expect((await audited()).slice(known)).toEqual([
+    expect((await audited()).slice(entriesBefore)).toEqual([
       expect.objectContaining({
         actor: 'Ada',
         before: null,
@@ -138,8 +138,8 @@ describe('tollgate channels verify', () => {
 
   it('exits 1 for a model that the list lacks, unless the list check of the channel is off', async () => {
     await useCatalog(renamed('gpt-misspelt'));
-    const { code, said } = await verify('sandbox-a-openai');
-    expect({ code, failed: said.data.filter(({ ok }) => !ok).map(({ model }) => model) }).toEqual({
+    const { code, printed } = await verify('sandbox-a-openai');
+    expect({ code, failed: printed.data.filter(({ ok }) => !ok).map(({ model }) => model) }).toEqual({
       code: 1,
       failed: ['gpt-5-mini'],
     });
@@ -151,14 +151,14 @@ describe('tollgate channels verify', () => {
 
   it('shows the words of a provider that refuses a call, and exits 1', async () => {
     await done('channels', 'set', 'sandbox-a-openai', '--base-url', `${sandbox.url}/sandbox-a/nothing`);
-    const { code, said } = await verify('sandbox-a-openai', '--live', '--max-cost', '100000000');
+    const { code, printed } = await verify('sandbox-a-openai', '--live', '--max-cost', '100000000');
     expect(code).toBe(1);
-    expect(said.data[0]?.live).toMatchObject({
+    expect(printed.data[0]?.live).toMatchObject({
       outcome: 'failed',
       reason: 'unknown_model',
       detail: expect.any(String),
     });
-    expect(said.spent_micro_usd).toBe(0);
+    expect(printed.spent_micro_usd).toBe(0);
     await done('channels', 'set', 'sandbox-a-openai', '--base-url', `${sandbox.url}/sandbox-a/openai`);
   });
 

@@ -101,7 +101,7 @@ describe("a provider's key in the environment", () => {
       const entry = entries.find(({ model }) => model.id === modelId);
       if (!entry) throw new Error(`There is no model ${modelId}`);
       const { groups, upstream } = entry.private;
-      const wanted = { modelId, groups, families: Object.keys(upstream), tried: new Set<string>(), nowMs };
+      const wanted = { modelId, groups, families: Object.keys(upstream), attemptedIds: new Set<string>(), nowMs };
       const serving = listServing(channels, wanted).map(({ name }) => name);
       expect(serving).toContainEqual(expect.stringMatching(/^sandbox-a/));
       return serving.filter((name) => name.startsWith('env-')).sort();
@@ -166,9 +166,9 @@ describe("a provider's key in the environment", () => {
       console_url: 'http://127.0.0.1:8080/console',
     };
     const providers = await start({ OPENAI_API_KEY: 'sk-openai' });
-    const said = banner(facts, { providers, home: '/tmp/x', notes: [] });
-    expect(said).toMatch(/provider +env-openai +\(from OPENAI_API_KEY; tried before the sandbox/);
-    expect(said).not.toContain('sk-openai');
+    const text = banner(facts, { providers, home: '/tmp/x', notes: [] });
+    expect(text).toMatch(/provider +env-openai +\(from OPENAI_API_KEY; tried before the sandbox/);
+    expect(text).not.toContain('sk-openai');
     expect(Object.values(withoutProviderKeys<Record<string, string | undefined>>({ ...keys, PORT: '1' }))).toEqual([
       ...Object.values(keys).map(() => undefined),
       '1',

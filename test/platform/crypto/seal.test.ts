@@ -21,8 +21,8 @@ describe('createSealer', () => {
   it('does not unseal a text that was copied to another row, column or table', () => {
     const sealer = createSealer([k1]);
     const sealed = sealer.seal('a credential', ROW);
-    for (const place of ['channels|credential|chn_2', 'channels|name|chn_1', 'projects|credential|chn_1'] as const) {
-      expect(() => sealer.open(sealed, place)).toThrow(SealError);
+    for (const context of ['channels|credential|chn_2', 'channels|name|chn_1', 'projects|credential|chn_1'] as const) {
+      expect(() => sealer.open(sealed, context)).toThrow(SealError);
     }
   });
 

@@ -15,14 +15,14 @@ function verifies(headers: Record<string, string>, publicKey: string): boolean {
   const x = Buffer.from(publicKey.replace(/^whpk_/, ''), 'base64').toString('base64url');
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
   const signed = Buffer.from(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`);
-  const given = (headers['webhook-signature'] ?? '').split(' ').filter((one) => one.startsWith('v1a,'));
-  return given.some((one) => verify(null, signed, key, Buffer.from(one.slice(4), 'base64')));
+  const signatures = (headers['webhook-signature'] ?? '').split(' ').filter((one) => one.startsWith('v1a,'));
+  return signatures.some((one) => verify(null, signed, key, Buffer.from(one.slice(4), 'base64')));
 }
 
 describe('the signatures of a callback', () => {
   const [current, former] = webhookKeys([newest, oldest]);
-  const given = { id: 'evt_1', timestamp: Math.floor(Date.now() / 1_000), body, secrets: [secret] };
-  const headers = webhookHeaders({ ...given, signingKey: current!.privateKey });
+  const input = { id: 'evt_1', timestamp: Math.floor(Date.now() / 1_000), body, secrets: [secret] };
+  const headers = webhookHeaders({ ...input, signingKey: current!.privateKey });
 
   it('verify with the secret in the standardwebhooks package and with the published Ed25519 key of the newest master key', () => {
     expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
@@ -35,7 +35,7 @@ describe('the signatures of a callback', () => {
     'verify in tollgate-js by the published keys %i seconds from now, if at most 300',
     async (seconds) => {
       const timestamp = Math.floor(Date.now() / 1_000) + seconds;
-      const signed = webhookHeaders({ ...given, timestamp, signingKey: former!.privateKey });
+      const signed = webhookHeaders({ ...input, timestamp, signingKey: former!.privateKey });
       const keys = [current!, former!].map(({ publicKey }) => ({ algorithm: 'ed25519', public_key: publicKey }));
       const verified = verifyWebhookByPublicKey(body, signed, keys);
       if (Math.abs(seconds) < 300) expect(await verified).toEqual(JSON.parse(body));

@@ -47,29 +47,29 @@ describe('the S3 driver', () => {
   it('stores only the object with its type in the bucket', async () => {
     await store.put(KEY, hello, options);
     expect(s3.objects.get(KEY)).toMatchObject({ bytes: hello, contentType: 'image/png' });
-    expect(s3.asked).toEqual([`PUT ${KEY}`]);
+    expect(s3.requests).toEqual([`PUT ${KEY}`]);
     expect(await filesBelow(directory)).toEqual([]);
   });
 
   it('sends one request for size and existence', async () => {
     await store.put(KEY, hello, options);
-    s3.asked.length = 0;
+    s3.requests.length = 0;
     expect(await store.stat(KEY)).toEqual({ bytes: hello.length });
-    expect(s3.asked).toEqual([`HEAD ${KEY}`]);
+    expect(s3.requests).toEqual([`HEAD ${KEY}`]);
   });
 
   it.each([
     ['another key', { s3AccessKeyId: 'AKIASOMEBODYELSE' }, 'InvalidAccessKeyId'],
     ['another secret', { s3SecretAccessKey: 'guessed' }, 'SignatureDoesNotMatch'],
   ])('fails with %s and does not retry', async (_what, wrong, code) => {
-    const stranger = await createFileStore({ ...s3.settings, ...wrong, localDir: directory });
-    await expect(stranger.put(KEY, hello, options)).rejects.toThrow();
+    const refusedStore = await createFileStore({ ...s3.settings, ...wrong, localDir: directory });
+    await expect(refusedStore.put(KEY, hello, options)).rejects.toThrow();
     await expectNothingKept();
-    expect(s3.asked).toHaveLength(1);
+    expect(s3.requests).toHaveLength(1);
     await store.put(KEY, hello, options);
-    await expect(stranger.open(KEY)).rejects.toMatchObject({ name: code });
-    await expect(stranger.exists(KEY)).rejects.toThrow();
-    await expect(stranger.delete(KEY)).rejects.toThrow();
+    await expect(refusedStore.open(KEY)).rejects.toMatchObject({ name: code });
+    await expect(refusedStore.exists(KEY)).rejects.toThrow();
+    await expect(refusedStore.delete(KEY)).rejects.toThrow();
     expect(await store.exists(KEY)).toBe(true);
   });
 
@@ -88,7 +88,7 @@ describe('the S3 driver', () => {
     s3.next(answer);
     await store.delete(KEY);
     expect(s3.objects.size).toBe(0);
-    expect(s3.asked.map((line) => line.split(' ')[0])).toEqual(
+    expect(s3.requests.map((line) => line.split(' ')[0])).toEqual(
       ['PUT', 'GET', 'HEAD', 'DELETE'].flatMap((method) => [method, method]),
     );
   });
@@ -97,7 +97,7 @@ describe('the S3 driver', () => {
     const printed = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
     s3.next(tooBusy, broken, tooBusy);
     await expect(store.put(KEY, inPieces(Buffer.alloc(500_000)), options)).rejects.toThrow();
-    expect(s3.asked).toHaveLength(3);
+    expect(s3.requests).toHaveLength(3);
     await expectNothingKept();
     // The log consists of JSON lines, so a library must not write to the console.
     expect(printed).not.toHaveBeenCalled();
@@ -134,7 +134,7 @@ describe('the S3 driver', () => {
     await eventually(() => Promise.resolve(request.destroyed), { what: 'the end of the upload' });
     expect(request.complete).toBe(false);
     await expectNothingKept();
-    expect(s3.asked).toHaveLength(1);
+    expect(s3.requests).toHaveLength(1);
   });
 
   it('fails a put immediately if its local copy cannot be read', async () => {
@@ -145,22 +145,22 @@ describe('the S3 driver', () => {
   });
 
   it('does not wait forever for a store that does not answer', async () => {
-    const place = s3Backend(s3.settings, { answerMs: 200, silenceMs: 200 });
+    const backend = s3Backend(s3.settings, { answerMs: 200, silenceMs: 200 });
     const spool = join(directory, 'spool');
     await writeFile(spool, hello);
     s3.next(...Array.from({ length: 9 }, () => silent));
-    await expect(place.open(KEY, undefined)).rejects.toThrow(/200 ms/);
-    await expect(place.disk.exists(KEY)).rejects.toThrow();
+    await expect(backend.open(KEY, undefined)).rejects.toThrow(/200 ms/);
+    await expect(backend.disk.exists(KEY)).rejects.toThrow();
     const about = { contentType: 'text/plain', bytes: hello.length };
-    await expect(place.publish(spool, KEY, about)).rejects.toThrow(/200 ms/);
+    await expect(backend.publish(spool, KEY, about)).rejects.toThrow(/200 ms/);
   });
 
   it('does not wait forever for the rest of a file', async () => {
     const stalled: S3Answer = (_request, response) =>
       void response.writeHead(200, { 'content-length': 100 }).write('and then nothing');
     s3.next(stalled, stalled, stalled);
-    const place = s3Backend(s3.settings, { answerMs: 10_000, silenceMs: 300 });
-    await expect(place.open(KEY, undefined).then(text)).rejects.toThrow(/300 ms of inactivity/);
+    const backend = s3Backend(s3.settings, { answerMs: 10_000, silenceMs: 300 });
+    await expect(backend.open(KEY, undefined).then(text)).rejects.toThrow(/300 ms of inactivity/);
   });
 
   it('closes the connection if the store refuses an upload before its end', async () => {

@@ -29,22 +29,22 @@ export interface BackendUnderTest {
 /** The contract of every driver. */
 export function describeFileStore(driver: string, openBackend: () => Promise<BackendUnderTest>): void {
   describe(`createFileStore, ${driver}`, () => {
-    let place: BackendUnderTest;
+    let backend: BackendUnderTest;
     let directory: string;
     let store: FileStore;
 
     beforeEach(async () => {
-      place = await openBackend();
+      backend = await openBackend();
       directory = await mkdtemp(join(tmpdir(), 'tollgate-files-'));
-      store = await createFileStore({ ...place.settings, localDir: directory });
+      store = await createFileStore({ ...backend.settings, localDir: directory });
     });
     afterEach(async () => {
-      await place.close();
+      await backend.close();
       await rm(directory, { recursive: true, force: true });
     });
 
     /** All files, including incomplete ones. */
-    const everyFile = async () => [...place.keys(), ...(await filesBelow(directory))];
+    const everyFile = async () => [...backend.keys(), ...(await filesBelow(directory))];
 
     it('stores a buffer or a stream and returns its size and hash', async () => {
       const bytes = randomBytes(300_000);
@@ -196,7 +196,7 @@ export function describeFileStore(driver: string, openBackend: () => Promise<Bac
       const [old, young] = [join(directory, 'tmp', 'tollgate-old'), join(directory, 'tmp', 'tollgate-young')];
       await Promise.all([writeFile(old, 'x'), writeFile(young, 'x')]);
       await utimes(old, 1, 1);
-      await createFileStore({ ...place.settings, localDir: directory });
+      await createFileStore({ ...backend.settings, localDir: directory });
       expect(await everyFile()).toEqual(['tollgate-young']);
     });
   });

@@ -34,13 +34,13 @@ describe('createImageDecoder', () => {
     const decode = decoder({ waitingMax: 7 });
     const picture = await png();
     const ended: string[] = [];
-    const asked = ['prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_2'].map(
+    const requests = ['prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_1', 'prj_2'].map(
       async (owner) => {
         const { kind } = await decode(picture, { owner });
         if (kind === 'ok') ended.push(owner);
       },
     );
-    await Promise.all(asked);
+    await Promise.all(requests);
     expect(ended.filter((owner) => owner === 'prj_1')).toHaveLength(7);
     expect(ended.indexOf('prj_2')).toBeLessThanOrEqual(2);
   });

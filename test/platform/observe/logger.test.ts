@@ -80,9 +80,9 @@ describe('createLogger', () => {
 
   it('does not change the logged object', () => {
     const { logger } = captured();
-    const given = { headers: { authorization: 'kept' } };
-    logger.info(given);
-    expect(given.headers.authorization).toBe('kept');
+    const value = { headers: { authorization: 'kept' } };
+    logger.info(value);
+    expect(value.headers.authorization).toBe('kept');
   });
 
   it('writes nothing below its level', () => {

@@ -15,8 +15,8 @@ const two = { pages: 2, textBytes: 10 };
 
 describe('the meter of PDFs', () => {
   it('measures each document of a request, and says which are none', async () => {
-    const given = [base64(pdf({ pages: 2 })), base64(Buffer.from('no document')), 'no*base64', '', base64(pdf())];
-    expect(await meter().measure('a', given)).toEqual([
+    const documents = [base64(pdf({ pages: 2 })), base64(Buffer.from('no document')), 'no*base64', '', base64(pdf())];
+    expect(await meter().measure('a', documents)).toEqual([
       two,
       'no_pdf',
       'no_base64',
@@ -52,15 +52,15 @@ describe('the meter of PDFs', () => {
 
   it('leaves what one project sends beyond its turn unmeasured, and takes turns with the others', async () => {
     const one = meter({ answerMs: 60_000 });
-    const given = [base64(pdf({ pages: 2 }))];
+    const documents = [base64(pdf({ pages: 2 }))];
     const ends: string[] = [];
     const measured = Array.from({ length: 30 }, () =>
-      one.measure('busy', given).then(([size]) => {
+      one.measure('busy', documents).then(([size]) => {
         ends.push('busy');
         return size;
       }),
     );
-    const other = one.measure('other', given).then((sizes) => {
+    const other = one.measure('other', documents).then((sizes) => {
       ends.push('other');
       return sizes;
     });
@@ -74,8 +74,8 @@ describe('the meter of PDFs', () => {
 
   it('answers what waits when it closes', async () => {
     const one = new PdfMeter();
-    const given = [base64(pdf({ pages: 2 }))];
-    const waiting = [one.measure('a', given), one.measure('a', given)];
+    const documents = [base64(pdf({ pages: 2 }))];
+    const waiting = [one.measure('a', documents), one.measure('a', documents)];
     await one.close();
     expect((await Promise.all(waiting)).flat()).toHaveLength(2);
   });

@@ -6,7 +6,7 @@ import { processCallbacks } from '../../../src/services/callbacks/process-callba
 import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { startRedelivery } from '../../../src/db/callbacks/deliveries.ts';
-import { eraseContents } from '../../../src/db/jobs/retention.ts';
+import { eraseContents } from '../../../src/db/scheduled-jobs/retention.ts';
 import type { Deps } from '../../../src/deps.ts';
 import { buildDeps, type Built } from '../../../src/main/build-deps.ts';
 import { createLogger } from '../../../src/platform/observe/logger.ts';

@@ -76,8 +76,8 @@ describe('a check of every enabled channel', () => {
     ['does not understand the free call', { status: 400 }, 1, []],
     ['fails once', { status: 500 }, 1, []],
     ['is overloaded once', { status: 503 }, 1, []],
-  ])('updates the state of a channel whose provider %s (%j)', async (_name, given, unhealthy, expected) => {
-    answer = given;
+  ])('updates the state of a channel whose provider %s (%j)', async (_name, reply, unhealthy, expected) => {
+    answer = reply;
     expect(await check()).toEqual({ checked: 1, unhealthy });
     expect(await states()).toEqual(expected);
   });

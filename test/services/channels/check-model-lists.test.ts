@@ -76,7 +76,7 @@ beforeEach(async () => {
 const isDrawn = async (): Promise<boolean> => {
   const { channels, nowMs } = await deps.channels.list();
   const groups = catalog.find(({ model }) => model.id === modelId)?.private.groups ?? [];
-  const wanted = { modelId, groups, families: ['openai'], tried: new Set<string>(), nowMs };
+  const wanted = { modelId, groups, families: ['openai'], attemptedIds: new Set<string>(), nowMs };
   return listServing(channels, wanted).length > 0;
 };
 const reasons = async () =>

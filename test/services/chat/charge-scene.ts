@@ -27,7 +27,7 @@ export interface Counts {
   interim?: WireUsage;
   final: WireUsage | null;
   /** What is billed when the final counts come; absent: as without any. */
-  told?: { input: number | 'likely'; output: number | 'likely'; isEstimated: boolean };
+  billed?: { input: number | 'likely'; output: number | 'likely'; isEstimated: boolean };
 }
 
 export const counts: Counts[] = [
@@ -36,23 +36,23 @@ export const counts: Counts[] = [
   {
     name: 'counts at its end',
     final: { input: 1_000, output: 700 },
-    told: { input: 1_000, output: 700, isEstimated: false },
+    billed: { input: 1_000, output: 700, isEstimated: false },
   },
   { name: 'absurd counts', final: { input: 400_000_000, output: 400_000_000 } },
   {
     name: 'a prompt of zero tokens',
     final: { input: 0, output: 700 },
-    told: { input: 'likely', output: 700, isEstimated: true },
+    billed: { input: 'likely', output: 700, isEstimated: true },
   },
   {
     name: 'zero tokens for its text',
     final: { input: 1_000, output: 0 },
-    told: { input: 1_000, output: 'likely', isEstimated: true },
+    billed: { input: 1_000, output: 'likely', isEstimated: true },
   },
   {
     name: 'fewer tokens than its text can have',
     final: { input: 1_000, output: 3 },
-    told: { input: 1_000, output: 3, isEstimated: false },
+    billed: { input: 1_000, output: 3, isEstimated: false },
   },
 ];
 /** The counts of a test about something else. */
@@ -106,11 +106,11 @@ export const sendChat = (
   { dialect, ...ask }: ChargedAsk,
   signal?: AbortSignal,
 ): Promise<Response> => {
-  const asked = { ...ask, prompt: 'Tell me about the gate.' };
-  return fetch(`${baseUrl}${dialects[dialect].path(asked)}`, {
+  const request = { ...ask, prompt: 'Tell me about the gate.' };
+  return fetch(`${baseUrl}${dialects[dialect].path(request)}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(dialects[dialect].body(asked)),
+    body: JSON.stringify(dialects[dialect].body(request)),
     ...(signal && { signal }),
   });
 };

@@ -77,13 +77,13 @@ export function describeCharges(scene: () => ChargeScene): void {
       for (const [dialect, counted] of casesOf(ending)) {
         it(`that ${ending.name} with ${counted.name} is charged ${chargeOf(ending, counted)}: ${dialect}`, async () => {
           const facts = await factsAfter(scene(), { dialect, wire, ending, counted });
-          const { interim, told } = counted;
+          const { interim, billed } = counted;
           const unread = {
             input: interim && wire.interim ? interim.input : ('likely' as const),
             output: ending.name === 'is overlong' ? maxTokens : ('likely' as const),
             isEstimated: true,
           };
-          await expectCharge(facts, wire.model, ending.hasEnd && told ? told : unread);
+          await expectCharge(facts, wire.model, ending.hasEnd && billed ? billed : unread);
         });
       }
     }
@@ -127,9 +127,9 @@ export function describeUnwritable(scene: () => ChargeScene): void {
   });
 }
 
-function chargeOf({ name, hasEnd }: Ending, { told, interim }: Counts): string {
+function chargeOf({ name, hasEnd }: Ending, { billed, interim }: Counts): string {
   if (name === 'is overlong') return 'its whole length';
-  if (hasEnd && told) return told.isEstimated ? 'the counts that can be true and an estimate' : 'the counts';
+  if (hasEnd && billed) return billed.isEstimated ? 'the counts that can be true and an estimate' : 'the counts';
   return interim ? 'an estimate, which is larger' : 'an estimate';
 }
 

@@ -173,12 +173,12 @@ describe.each(Object.keys(familyWires) as FamilyName[])(
         sockets.push(socket);
         sendLines(response, wire);
       });
-      const given = { model: wire.model, prompt: 'endless', isStream: true, maxTokens: 128_000 };
+      const chatRequest = { model: wire.model, prompt: 'endless', isStream: true, maxTokens: 128_000 };
       const answers = await Promise.all(
         dialectNames.map((name) => {
           // The routes under /api/v1 limit the length to 8,192 tokens.
-          const path = dialects[name].path(given).replace(/^\/api\/v1beta/, '/v1beta');
-          return ask(path, apiKey, dialects[name].body(given));
+          const path = dialects[name].path(chatRequest).replace(/^\/api\/v1beta/, '/v1beta');
+          return ask(path, apiKey, dialects[name].body(chatRequest));
         }),
       );
       expect(answers.map(({ statusCode }) => statusCode)).toEqual(dialectNames.map(() => 200));
@@ -208,10 +208,10 @@ describe.each(Object.keys(familyWires) as FamilyName[])(
         sockets.push(socket);
         sendLines(response, wire);
       });
-      const given = { model: wire.model, prompt: 'endless', isStream: true, maxTokens: 128_000 };
+      const chatRequest = { model: wire.model, prompt: 'endless', isStream: true, maxTokens: 128_000 };
       const client = dialects.messages;
       const answers = await Promise.all(
-        Array.from({ length: 2 }, () => ask(client.path(given), apiKey, client.body(given))),
+        Array.from({ length: 2 }, () => ask(client.path(chatRequest), apiKey, client.body(chatRequest))),
       );
       await untilNothingIsTaken(sockets, answers.length);
       for (const socket of sockets) socket.resetAndDestroy();

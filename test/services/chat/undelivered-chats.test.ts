@@ -16,16 +16,16 @@ const end = settledEnd({ requestId: 'req_1', channelId: 'chn_1' }, 7);
 describe('a chat whose settlement was never acknowledged', () => {
   it('is counted, and given back once the database answers', async () => {
     const metrics = createMetrics();
-    const tried: string[] = [];
+    const attempted: string[] = [];
     const giveBack = ({ requestId }: ChatSettlement): Promise<number> => {
-      tried.push(requestId);
-      return tried.length === 1 ? Promise.reject(new Error('no database')) : Promise.resolve(7);
+      attempted.push(requestId);
+      return attempted.length === 1 ? Promise.reject(new Error('no database')) : Promise.resolve(7);
     };
     const chatLedger = { giveBack } as Deps['chatLedger'];
     undelivered = createUndeliveredChats({ chatLedger, logger: pino({ level: 'silent' }), metrics });
     undelivered.giveBack(end);
     expect(metricValue(await metrics.page(), 'tollgate_chats_undelivered_total')).toBe(1);
-    await eventually(() => Promise.resolve(tried.length === 2));
-    expect(tried).toEqual(['req_1', 'req_1']);
+    await eventually(() => Promise.resolve(attempted.length === 2));
+    expect(attempted).toEqual(['req_1', 'req_1']);
   });
 });

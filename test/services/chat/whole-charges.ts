@@ -146,9 +146,9 @@ export function describeWholeCharges(scene: () => ChargeScene): void {
           const what = `fetched as ${transport}, that ${ending.name} with ${counted.name}: ${dialect}`;
           it(`${ending.charge === 'refunded' ? 'is free' : 'is charged once'}: ${what}`, async () => {
             const { maxTokens } = transports[transport];
-            const asked = { dialect, model: wire.model, isStream: false, maxTokens };
+            const request = { dialect, model: wire.model, isStream: false, maxTokens };
             const reply = (response: ServerResponse): void => ending.send[transport](response, wire, counted);
-            const { facts, status } = await (ending.leaves ? leave : stay)(scene(), asked, reply);
+            const { facts, status } = await (ending.leaves ? leave : stay)(scene(), request, reply);
             if (ending.charge === 'refunded') {
               expect(facts).toMatchObject({ state: 'refunded', settledAmount: null, deliveredTokens: null });
               expect(status).toBeGreaterThanOrEqual(500);
@@ -157,10 +157,10 @@ export function describeWholeCharges(scene: () => ChargeScene): void {
             expect(status).toBe(ending.leaves ? null : 200);
             const unread = { input: 'likely', output: 'likely', isEstimated: true } as const;
             const interim = transport === 'a stream' && wire.interim ? counted.interim : undefined;
-            const told = ending.charge === 'told' ? counted.told : undefined;
+            const billed = ending.charge === 'told' ? counted.billed : undefined;
             await expectCharge(facts, wire.model, {
-              ...(told ?? unread),
-              ...(!told && interim && { input: interim.input }),
+              ...(billed ?? unread),
+              ...(!billed && interim && { input: interim.input }),
               ...(ending.charge === 'whole length' && { output: maxTokens }),
             });
           });
@@ -186,22 +186,26 @@ interface Seen {
   status: number | null;
 }
 
-async function stay(scene: ChargeScene, asked: ChargedAsk, reply: (response: ServerResponse) => void): Promise<Seen> {
+async function stay(scene: ChargeScene, request: ChargedAsk, reply: (response: ServerResponse) => void): Promise<Seen> {
   scene.upstream.serve((_request, response) => reply(response));
-  const answer = await sendChat(scene, asked);
+  const answer = await sendChat(scene, request);
   await answer.arrayBuffer();
   return { facts: await endOf(scene, answer), status: answer.status };
 }
 
 /** The client leaves while the provider works on its answer. */
-async function leave(scene: ChargeScene, asked: ChargedAsk, reply: (response: ServerResponse) => void): Promise<Seen> {
+async function leave(
+  scene: ChargeScene,
+  request: ChargedAsk,
+  reply: (response: ServerResponse) => void,
+): Promise<Seen> {
   const leaving = new AbortController();
   const left = Promise.withResolvers<void>();
   scene.upstream.serve((_request, response) => {
     leaving.abort();
     void left.promise.then(() => reply(response));
   });
-  await expect(sendChat(scene, asked, leaving.signal)).rejects.toThrow();
+  await expect(sendChat(scene, request, leaving.signal)).rejects.toThrow();
   const requestId = await latestChat(scene);
   left.resolve();
   return { facts: await endOfChat(scene, requestId), status: null };

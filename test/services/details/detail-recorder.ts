@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createDetailRecorder, type DetailRow } from '../../../src/services/details/detail-recorder.ts';
-import { runMaintenance } from '../../../src/services/jobs/maintenance.ts';
+import { runMaintenance } from '../../../src/services/scheduled-jobs/maintenance.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { ensureDetailPartitions } from '../../../src/db/detail-rows.ts';
 import { createMetrics, type Metrics } from '../../../src/platform/observe/metrics.ts';
@@ -14,7 +14,7 @@ import { eventually } from '../../support/eventually.ts';
 import { metricValue } from '../../support/metric-value.ts';
 import type { Gateway, TestProject } from '../../support/gateway.ts';
 import { mediaRoutes } from '../../support/api-client.ts';
-import { openUpkeep } from '../jobs/upkeep.ts';
+import { openUpkeep } from '../scheduled-jobs/upkeep.ts';
 
 let gateway: Gateway;
 let project: TestProject;

@@ -35,24 +35,26 @@ describe('what is stored', () => {
   it('is bounded for each project by the bytes of its files', async () => {
     const [full, other] = [await openBook(db), await openBook(db)];
     await store(full.projectId, 600);
-    await expect(guardWith(plenty).assertRoom(full.projectId, 'upload')).resolves.toBeUndefined();
+    await expect(guardWith(plenty).assertCapacity(full.projectId, 'upload')).resolves.toBeUndefined();
     await store(full.projectId, 600);
     const guard = guardWith(plenty);
     for (const purpose of ['upload', 'result'] as const) {
-      await expect(guard.assertRoom(full.projectId, purpose)).rejects.toMatchObject({ code: 'storage_quota_exceeded' });
-      await expect(guard.assertRoom(other.projectId, purpose)).resolves.toBeUndefined();
+      await expect(guard.assertCapacity(full.projectId, purpose)).rejects.toMatchObject({
+        code: 'storage_quota_exceeded',
+      });
+      await expect(guard.assertCapacity(other.projectId, purpose)).resolves.toBeUndefined();
     }
     await db.query('', 'update file set deleted_at = clock_timestamp() where project_id = $1', [full.projectId]);
-    await expect(guardWith(plenty).assertRoom(full.projectId, 'upload')).resolves.toBeUndefined();
+    await expect(guardWith(plenty).assertCapacity(full.projectId, 'upload')).resolves.toBeUndefined();
   });
 
   it('leaves the last of the disk to results: uploads are refused before tasks', async () => {
     const { projectId } = await openBook(db);
     const overloaded = { code: 'overloaded' };
     const [low, empty] = [guardWith(900_000_000), guardWith(200_000_000)];
-    await expect(low.assertRoom(projectId, 'upload')).rejects.toMatchObject(overloaded);
-    await expect(low.assertRoom(projectId, 'result')).resolves.toBeUndefined();
-    await expect(empty.assertRoom(projectId, 'result')).rejects.toMatchObject(overloaded);
+    await expect(low.assertCapacity(projectId, 'upload')).rejects.toMatchObject(overloaded);
+    await expect(low.assertCapacity(projectId, 'result')).resolves.toBeUndefined();
+    await expect(empty.assertCapacity(projectId, 'result')).rejects.toMatchObject(overloaded);
   });
 });
 

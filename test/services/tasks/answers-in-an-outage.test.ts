@@ -65,7 +65,7 @@ const refused = {
   detail: 'no',
   status: 400,
 } as const;
-const accepts: Adapter['submitMedia'] = () => Promise.resolve({ kind: 'ok', value: { job: 'one' } });
+const accepts: Adapter['submitMedia'] = () => Promise.resolve({ kind: 'ok', value: { id: 'one' } });
 const answers: Adapter['submitMedia'] = () => Promise.resolve({ kind: 'done', outputs });
 const done: Adapter['pollMedia'] = () => Promise.resolve({ kind: 'done', outputs });
 
@@ -96,7 +96,7 @@ const writes: Write[] = [
     statement: 'save-operation',
     provider: {
       submitMedia: () => Promise.resolve({ kind: 'unknown', errorClass: 'interrupted', detail: 'reset' }),
-      findMedia: () => Promise.resolve({ kind: 'ok', value: { job: 'found' } }),
+      findMedia: () => Promise.resolve({ kind: 'ok', value: { id: 'found' } }),
       pollMedia: done,
     },
     report: { kind: 'ok' },

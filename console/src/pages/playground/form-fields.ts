@@ -10,10 +10,10 @@ export type Values = Record<string, string | number | boolean | string[] | undef
 /** The fields of a model: those that its catalog entry describes, and its lists of values that have no description. */
 export function fieldsOf({ parameters }: Model): Field[] {
   const described = parameters.fields ?? [];
-  const known = new Set(described.map(({ key }) => key));
+  const describedKeys = new Set(described.map(({ key }) => key));
   const others = listKeys.flatMap((key): Field[] => {
     const options = parameters[key];
-    if (known.has(key) || !isOptions(options)) return [];
+    if (describedKeys.has(key) || !isOptions(options)) return [];
     return [{ key, label: words(key), type: 'enum', options }];
   });
   return [...described, ...others];
@@ -45,8 +45,8 @@ export function initialValues(model: Model): Values {
 
 /** The body of a create, without what was left empty. */
 export function requestBody(model: Model, values: Values): Record<string, unknown> {
-  const given = Object.entries(values).filter(
+  const filled = Object.entries(values).filter(
     ([, value]) => value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0),
   );
-  return { model: model.id, ...Object.fromEntries(given) };
+  return { model: model.id, ...Object.fromEntries(filled) };
 }

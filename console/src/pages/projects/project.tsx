@@ -99,7 +99,7 @@ function ProjectActions({ projectId, name, status }: { projectId: string } & Pic
           enable: 'Its keys are accepted again.',
           disable: 'All of its keys are refused from now on. Its running tasks finish and are charged.',
         }}
-        run={(verb) => change('post', `/projects/{id}/${verb}`, { id: projectId })}
+        run={(switchAction) => change('post', `/projects/{id}/${switchAction}`, { id: projectId })}
       />
     </Group>
   );

@@ -74,10 +74,10 @@ export default function Usage({ projectId }: { projectId: string }) {
 
 /** One bar for each day, also for those without a request. */
 function lastDays(rows: UsageRow[]): { day: string; Credits: number }[] {
-  const known = new Map(rows.map(({ day, credits }) => [day, credits]));
+  const creditsByDay = new Map(rows.map(({ day, credits }) => [day, credits]));
   return Array.from({ length: days }, (_, back) => {
     const date = new Date(Date.now() - (days - 1 - back) * 86_400_000);
-    return { day: label.format(date), Credits: known.get(date.toISOString().slice(0, 10)) ?? 0 };
+    return { day: label.format(date), Credits: creditsByDay.get(date.toISOString().slice(0, 10)) ?? 0 };
   });
 }
 

@@ -111,11 +111,11 @@ function Summary({ task }: { task: TaskTimeline }) {
 /** The prompt and the results, which are read only when somebody asks, because that is recorded. */
 function Content({ task }: { task: TaskTimeline }) {
   const mayRead = useMay('operator');
-  const [asked, setAsked] = useState(false);
+  const [isRequested, setIsRequested] = useState(false);
   const content = useQuery({
     queryKey: ['task-content', task.task_id, task.status],
     queryFn: () => read('/tasks/{id}/content', { id: task.task_id }),
-    enabled: asked,
+    enabled: isRequested,
     staleTime: Infinity,
   });
   if (!mayRead) return null;
@@ -124,9 +124,9 @@ function Content({ task }: { task: TaskTimeline }) {
       <Title order={2} size="h4" id="content" mb="sm">
         Prompt and results
       </Title>
-      {!asked ? (
+      {!isRequested ? (
         <Group>
-          <Button variant="default" onClick={() => setAsked(true)}>
+          <Button variant="default" onClick={() => setIsRequested(true)}>
             Show them
           </Button>
           <Text size="sm" c="dimmed">

@@ -12,7 +12,7 @@ import {
   textOfParts,
   turnOf,
   type ChatAnswered,
-  type ChatAsked,
+  type ChatRequest,
   type Fields,
 } from '../chat.ts';
 import { cameWith, partsIn } from '../earlier-calls.ts';
@@ -35,7 +35,7 @@ export const anthropic: Family = async (call) => {
   if (!input) return invalid('The request body is not valid JSON');
   const complaint = complaintAbout(input, String(call.headers['anthropic-beta'] ?? ''));
   if (complaint) return invalid(complaint);
-  return answerChat(call, toAsked(input), {
+  return answerChat(call, toRequest(input), {
     refusals,
     stream: input.stream === true ? streamWords(`msg_sbx${hashOf(call.body)}`, input.model) : undefined,
     answer: ({ text, tools, finish, stop, usage, thoughts }) => ({
@@ -46,7 +46,12 @@ export const anthropic: Family = async (call) => {
       content: [
         ...(thoughts === '' ? [] : [{ type: 'thinking', thinking: thoughts, signature: signatureOf(thoughts) }]),
         ...(text === '' ? [] : [{ type: 'text', text }]),
-        ...tools.map(({ id, name, arguments: given }) => ({ type: 'tool_use', id, name, input: given })),
+        ...tools.map(({ id, name, arguments: callArguments }) => ({
+          type: 'tool_use',
+          id,
+          name,
+          input: callArguments,
+        })),
       ],
       ...stopOf(finish, stop),
       ...(usage && {
@@ -113,10 +118,10 @@ const streamWords =
         // Before the next block takes its number.
         const ending = closed();
         const called = tools.flatMap((tool) => {
-          const given = JSON.stringify(tool.arguments);
+          const argumentsJson = JSON.stringify(tool.arguments);
           return [
             opened({ type: 'tool_use', id: tool.id, name: tool.name, input: {} }),
-            ...[given.slice(0, 3), given.slice(3)].map((partial_json) =>
+            ...[argumentsJson.slice(0, 3), argumentsJson.slice(3)].map((partial_json) =>
               event('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json } }),
             ),
             event('content_block_stop', { index }),
@@ -134,7 +139,7 @@ const streamWords =
     };
   };
 
-const knownFields =
+const acceptedFields =
   'model messages max_tokens system temperature top_p top_k stop_sequences metadata tools tool_choice stream ' +
   'thinking output_config service_tier';
 
@@ -142,7 +147,7 @@ const knownFields =
 function complaintAbout(input: Fields, betas: string): string | null {
   const strange = strangeField(
     input,
-    betas.includes('context-management-') ? `${knownFields} context_management` : knownFields,
+    betas.includes('context-management-') ? `${acceptedFields} context_management` : acceptedFields,
   );
   if (strange !== undefined) return `${strange}: Extra inputs are not permitted`;
   if (typeof input.model !== 'string' || input.model === '') return 'model: Field required';
@@ -217,7 +222,7 @@ function complaintAboutThoughts(messages: Fields[], isBudgeted: boolean): string
   return isBudgeted && isResult && !hasThoughts ? 'messages: Expected `thinking` or `redacted_thinking`' : null;
 }
 
-function toAsked(input: Fields): ChatAsked {
+function toRequest(input: Fields): ChatRequest {
   const choice = objectOf(input.tool_choice);
   return {
     messages: [
@@ -253,7 +258,7 @@ function toAsked(input: Fields): ChatAsked {
 }
 
 /** Tool results arrive inside a user message. */
-function toMessages({ role, content }: Fields): ChatAsked['messages'] {
+function toMessages({ role, content }: Fields): ChatRequest['messages'] {
   if (role === 'system') return [{ role, text: textOfParts(content) }];
   const results = objectsOf(content).filter(({ type }) => type === 'tool_result');
   const texts = results.map((result) => textOfParts(result.content));

@@ -1,7 +1,7 @@
 import { objectOf, objectsOf, strangeField } from '../chat.ts';
 import { json, type Family, type FamilyCall, type Reply } from '../family.ts';
-import { fetchFile, fileUrls, findJob, secondsOf, stringOf, takeJob } from '../media-family.ts';
-import type { FoundJob } from '../media-jobs.ts';
+import { fetchFile, fileUrls, findProviderJob, secondsOf, stringOf, acceptProviderJob } from '../media-family.ts';
+import type { FoundProviderJob } from '../provider-jobs.ts';
 import { mediaSize } from '../media-size.ts';
 
 /**
@@ -18,7 +18,7 @@ export const dashscope: Family = async (call) => {
   }
   const [, id = '', cancel] = /^\/tasks\/([\w-]+)(\/cancel)?$/.exec(call.path) ?? [];
   if (id === '') return problem(404, 'InvalidURL', 'The URL does not exist.');
-  const found = findJob(call, cancel === undefined ? 'poll' : 'cancel', id);
+  const found = findProviderJob(call, cancel === undefined ? 'poll' : 'cancel', id);
   if (cancel === undefined) return json(200, toTask(call, id, found));
   if (found?.state !== 'queued') {
     return problem(
@@ -27,7 +27,7 @@ export const dashscope: Family = async (call) => {
       'Failed to cancel the task, please confirm if the task is in PENDING status.',
     );
   }
-  call.jobs.cancel(found);
+  call.providerJobs.cancel(found);
   return json(200, { request_id: 'sbx' });
 };
 
@@ -54,13 +54,13 @@ function create(call: FamilyCall): Reply {
   if (typeof duration !== 'number' || duration < 2 || duration > 30) return invalid('duration must be in [2, 30]');
   if (!/^(480|720|1080)P$/.test(stringOf(resolution))) return invalid('resolution must be 480P, 720P or 1080P');
   const size = mediaSize({ sizes: [resolution], aspectRatio: parameters.ratio }, 'video');
-  const asked = { type: 'video' as const, ...size, seconds: secondsOf(duration), outputs: 1 };
-  return takeJob(call, { prompt, asked, refusals }, ({ id }) =>
+  const request = { type: 'video' as const, ...size, seconds: secondsOf(duration), outputs: 1 };
+  return acceptProviderJob(call, { prompt, request, refusals }, ({ id }) =>
     json(200, { request_id: 'sbx', output: { task_id: id, task_status: 'PENDING' } }),
   );
 }
 
-const wordOf: Record<FoundJob['state'], string> = {
+const wordOf: Record<FoundProviderJob['state'], string> = {
   queued: 'PENDING',
   running: 'RUNNING',
   canceled: 'CANCELED',
@@ -68,20 +68,24 @@ const wordOf: Record<FoundJob['state'], string> = {
   withheld: 'FAILED',
   failed: 'FAILED',
 };
-const errors: Partial<Record<FoundJob['state'], { code: string; message: string }>> = {
+const errors: Partial<Record<FoundProviderJob['state'], { code: string; message: string }>> = {
   withheld: { code: 'DataInspectionFailed', message: 'Output data may contain inappropriate content.' },
   failed: { code: 'InternalError', message: 'An internal error has occurred.' },
 };
 
-function toTask(call: FamilyCall, id: string, found: FoundJob | null) {
+function toTask(call: FamilyCall, id: string, found: FoundProviderJob | null) {
   if (!found) return { request_id: 'sbx', output: { task_id: id, task_status: 'UNKNOWN' } };
-  const { job, state } = found;
+  const { providerJob, state } = found;
   const [url] = fileUrls(call, found);
   return {
     request_id: 'sbx',
     output: { task_id: id, task_status: wordOf[state], ...(url !== undefined && { video_url: url }), ...errors[state] },
     ...(url !== undefined && {
-      usage: { duration: job.seconds, output_video_duration: job.seconds, SR: Math.min(job.width, job.height) },
+      usage: {
+        duration: providerJob.seconds,
+        output_video_duration: providerJob.seconds,
+        SR: Math.min(providerJob.width, providerJob.height),
+      },
     }),
   };
 }

@@ -143,9 +143,12 @@ export function refusedField(path: string, input: Fields): string | undefined {
   const model = models.find((one) => one.path.test(endpoint));
   if (!model) return undefined;
   if (model.needs !== undefined && input[model.needs] === undefined) return model.needs;
-  const known = model.fields.split(' ');
+  const acceptedFields = model.fields.split(' ');
   return Object.entries(input).find(([name, value]) => {
     const values = model.values?.[name];
-    return !known.includes(name) || values?.test(typeof value === 'string' ? value : JSON.stringify(value)) === false;
+    return (
+      !acceptedFields.includes(name) ||
+      values?.test(typeof value === 'string' ? value : JSON.stringify(value)) === false
+    );
   })?.[0];
 }

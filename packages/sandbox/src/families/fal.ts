@@ -1,7 +1,7 @@
 import { objectOf, type Fields } from '../chat.ts';
 import { json, type Family, type FamilyCall, type Reply } from '../family.ts';
-import { askedOf, fetchFile, fileUrls, findJob, stringOf, takeJob } from '../media-family.ts';
-import type { FoundJob, MediaJob } from '../media-jobs.ts';
+import { requestOf, fetchFile, fileUrls, findProviderJob, stringOf, acceptProviderJob } from '../media-family.ts';
+import type { FoundProviderJob, ProviderJob } from '../provider-jobs.ts';
 import { refusedField } from './fal-models.ts';
 
 /**
@@ -18,7 +18,7 @@ export const fal: Family = async (call) => {
   const [, app = '', id = '', leaf = ''] = request;
   const isCancel = leaf === '/cancel';
   if (call.method !== (isCancel ? 'PUT' : 'GET')) return json(405, { detail: 'Method Not Allowed' });
-  const found = findJob(call, isCancel ? 'cancel' : 'poll', id);
+  const found = findProviderJob(call, isCancel ? 'cancel' : 'poll', id);
   const isMissing = !found || found.state === 'canceled';
   if (isCancel) return isMissing ? json(404, { status: 'NOT_FOUND' }) : cancel(call, found);
   if (isMissing) return json(404, { detail: 'Request not found' });
@@ -31,7 +31,7 @@ function submit(call: FamilyCall): Reply {
   if (!input || prompt === '') return modelError(422, 'missing', 'Field required');
   const refused = refusedField(call.path, input);
   if (refused !== undefined) return modelError(422, 'value_error', `${refused} is not valid`);
-  return takeJob(call, { prompt, asked: askedOf(call.path, input), refusals }, ({ id }) =>
+  return acceptProviderJob(call, { prompt, request: requestOf(call.path, input), refusals }, ({ id }) =>
     json(200, { status: 'IN_QUEUE', ...linksOf(call, appOf(call.path), id), queue_position: 0 }),
   );
 }
@@ -41,39 +41,39 @@ function linksOf({ baseUrl }: FamilyCall, app: string, id: string): Fields {
   return { request_id: id, response_url: url, status_url: `${url}/status`, cancel_url: `${url}/cancel` };
 }
 
-function status(call: FamilyCall, app: string, { id, job, state }: FoundJob): Reply {
+function status(call: FamilyCall, app: string, { id, providerJob, state }: FoundProviderJob): Reply {
   const links = linksOf(call, app, id);
   if (state === 'queued') return json(202, { status: 'IN_QUEUE', ...links, queue_position: 0 });
   if (state === 'running') return json(202, { status: 'IN_PROGRESS', ...links, logs: null });
   const failed = state === 'failed' && { error: 'Internal server error', error_type: 'internal_error' };
-  const metrics = { inference_time: job.latencyMs / 1_000 };
+  const metrics = { inference_time: providerJob.latencyMs / 1_000 };
   return json(200, { status: 'COMPLETED', ...links, logs: null, metrics, ...failed });
 }
 
-function result(call: FamilyCall, found: FoundJob): Reply {
-  const { job, state } = found;
+function result(call: FamilyCall, found: FoundProviderJob): Reply {
+  const { providerJob, state } = found;
   if (state === 'failed') return modelError(500, 'internal_server_error', 'Internal server error');
   if (state === 'withheld') return flagged;
   if (state === 'queued' || state === 'running') return json(400, { detail: 'Request is still in progress' });
-  const files = fileUrls(call, found).map((url) => toFile(url, job));
-  if (job.type === 'video') return json(200, files.length === 1 ? { video: files[0] } : { videos: files });
-  return json(200, { images: files, timings: {}, seed: job.seed, has_nsfw_concepts: files.map(() => false) });
+  const files = fileUrls(call, found).map((url) => toFile(url, providerJob));
+  if (providerJob.type === 'video') return json(200, files.length === 1 ? { video: files[0] } : { videos: files });
+  return json(200, { images: files, timings: {}, seed: providerJob.seed, has_nsfw_concepts: files.map(() => false) });
 }
 
-function cancel(call: FamilyCall, found: FoundJob): Reply {
+function cancel(call: FamilyCall, found: FoundProviderJob): Reply {
   // The queue asks the app to stop. Like many apps, this one runs to its end.
   if (found.state === 'running') return json(202, { status: 'CANCELLATION_REQUESTED' });
   if (found.state !== 'queued') return json(400, { status: 'ALREADY_COMPLETED' });
-  call.jobs.cancel(found);
+  call.providerJobs.cancel(found);
   return json(200, { status: 'OK' });
 }
 
-const toFile = (url: string, job: MediaJob) => ({
+const toFile = (url: string, providerJob: ProviderJob) => ({
   url,
-  content_type: job.type === 'video' ? 'video/mp4' : 'image/png',
-  width: job.width,
-  height: job.height,
-  ...(job.type === 'video' && { duration: job.seconds }),
+  content_type: providerJob.type === 'video' ? 'video/mp4' : 'image/png',
+  width: providerJob.width,
+  height: providerJob.height,
+  ...(providerJob.type === 'video' && { duration: providerJob.seconds }),
 });
 
 /** fal's status, result and cancel URLs contain the owner and the app only. */

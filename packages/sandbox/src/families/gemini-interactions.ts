@@ -1,7 +1,7 @@
 import { objectOf, objectsOf, strangeField } from '../chat.ts';
 import { json, type FamilyCall, type Refusals, type Reply } from '../family.ts';
-import { findJob, secondsOf, stringOf, takeJob } from '../media-family.ts';
-import type { FoundJob } from '../media-jobs.ts';
+import { findProviderJob, secondsOf, stringOf, acceptProviderJob } from '../media-family.ts';
+import type { FoundProviderJob } from '../provider-jobs.ts';
 import { mediaSize } from '../media-size.ts';
 
 /**
@@ -11,7 +11,7 @@ import { mediaSize } from '../media-size.ts';
 export function interactions(call: FamilyCall, refusals: Refusals): Reply {
   const [, id] = /^\/interactions(?:\/([\w-]+))?$/.exec(call.path) ?? [];
   if (id === undefined) return call.method === 'POST' ? create(call, refusals) : invalid('Invalid interaction name');
-  const found = call.method === 'GET' ? findJob(call, 'poll', id) : null;
+  const found = call.method === 'GET' ? findProviderJob(call, 'poll', id) : null;
   return found ? json(200, toInteraction(call, found)) : invalid('Invalid interaction name');
 }
 
@@ -36,11 +36,11 @@ function create(call: FamilyCall, refusals: Refusals): Reply {
     return invalid("Invalid value at 'response_format.duration'");
   }
   const size = mediaSize({ sizes: [resolution], aspectRatio: format.aspect_ratio }, 'video');
-  const asked = { type: 'video' as const, ...size, seconds: secondsOf(duration, 8), outputs: 1 };
-  return takeJob(call, { prompt, asked, refusals }, (found) => json(200, toInteraction(call, found)));
+  const request = { type: 'video' as const, ...size, seconds: secondsOf(duration, 8), outputs: 1 };
+  return acceptProviderJob(call, { prompt, request, refusals }, (found) => json(200, toInteraction(call, found)));
 }
 
-const wordOf: Record<FoundJob['state'], string> = {
+const wordOf: Record<FoundProviderJob['state'], string> = {
   queued: 'queued',
   running: 'in_progress',
   canceled: 'cancelled',
@@ -49,8 +49,8 @@ const wordOf: Record<FoundJob['state'], string> = {
   failed: 'failed',
 };
 
-function toInteraction(call: FamilyCall, { id, job, state }: FoundJob) {
-  const clips = Array.from({ length: state === 'done' ? job.outputs : 0 }, (_, index) => ({
+function toInteraction(call: FamilyCall, { id, providerJob, state }: FoundProviderJob) {
+  const clips = Array.from({ length: state === 'done' ? providerJob.outputs : 0 }, (_, index) => ({
     type: 'video',
     mime_type: 'video/mp4',
     uri: `${call.baseUrl}/files/${id}-${index}:download?alt=media`,
@@ -60,7 +60,7 @@ function toInteraction(call: FamilyCall, { id, job, state }: FoundJob) {
     object: 'interaction',
     model: 'sandbox-omni',
     status: wordOf[state],
-    created: new Date(job.createdAt).toISOString(),
+    created: new Date(providerJob.createdAt).toISOString(),
     ...(clips.length > 0 && { steps: [{ type: 'model_output', content: clips }] }),
     ...(state === 'withheld' && { errors: [{ code: 'SAFETY', message: 'The clip was blocked.' }] }),
     ...(state === 'failed' && { errors: [{ code: 'INTERNAL', message: 'An internal error has occurred.' }] }),

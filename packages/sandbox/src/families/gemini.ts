@@ -10,14 +10,22 @@ import {
   textOfParts,
   turnOf,
   type ChatAnswered,
-  type ChatAsked,
+  type ChatRequest,
   type Fields,
   type ToolCalled,
 } from '../chat.ts';
 import { cameWith, partsIn } from '../earlier-calls.ts';
 import { complaintAboutDocuments, geminiDocuments, tokensPerPage } from '../documents.ts';
 import type { StreamWords } from '../chat-stream.ts';
-import { countOf, fetchFile, findJob, makeSynchronously, secondsOf, stringOf, takeJob } from '../media-family.ts';
+import {
+  countOf,
+  fetchFile,
+  findProviderJob,
+  makeSynchronously,
+  secondsOf,
+  stringOf,
+  acceptProviderJob,
+} from '../media-family.ts';
 import { mediaSize } from '../media-size.ts';
 import { interactions } from './gemini-interactions.ts';
 
@@ -59,11 +67,11 @@ async function picture(call: FamilyCall, input: Fields): Promise<Reply> {
   const strange = strangeField(config, 'aspectRatio imageSize personGeneration');
   if (strange !== undefined) return problem(400, 'INVALID_ARGUMENT', unknownName(strange));
   const prompt = objectsOf(input.contents)
-    .map(({ parts: asked }) => textOfParts(asked))
+    .map(({ parts: contentParts }) => textOfParts(contentParts))
     .join('\n');
   const size = mediaSize({ sizes: [config.imageSize], aspectRatio: config.aspectRatio }, 'image');
-  const asked = { type: 'image' as const, ...size, seconds: 0, outputs: 1 };
-  return makeSynchronously(call, { prompt, asked, refusals }, (pictures) => ({
+  const request = { type: 'image' as const, ...size, seconds: 0, outputs: 1 };
+  return makeSynchronously(call, { prompt, request, refusals }, (pictures) => ({
     candidates: [
       {
         ...(pictures.length > 0 && {
@@ -101,14 +109,14 @@ function predict(call: FamilyCall, model: string): Reply {
   }
   const size = mediaSize({ sizes: [parameters.resolution], aspectRatio: parameters.aspectRatio }, 'video');
   const outputs = countOf(parameters.sampleCount);
-  const asked = { type: 'video' as const, ...size, seconds: secondsOf(seconds, 8), outputs };
-  return takeJob(call, { prompt, asked, refusals }, ({ id }) =>
+  const request = { type: 'video' as const, ...size, seconds: secondsOf(seconds, 8), outputs };
+  return acceptProviderJob(call, { prompt, request, refusals }, ({ id }) =>
     json(200, { name: `models/${model}/operations/${id}` }),
   );
 }
 
 function poll(call: FamilyCall, model: string, id: string): Reply {
-  const found = findJob(call, 'poll', id);
+  const found = findProviderJob(call, 'poll', id);
   if (!found) return notFound;
   const name = `models/${model}/operations/${id}`;
   if (found.state === 'queued' || found.state === 'running') return json(200, { name });
@@ -116,7 +124,7 @@ function poll(call: FamilyCall, model: string, id: string): Reply {
     const error = { code: 13, message: 'Video generation failed due to an internal server issue.' };
     return json(200, { name, done: true, error });
   }
-  const generatedSamples = Array.from({ length: found.job.outputs }, (_, index) => ({
+  const generatedSamples = Array.from({ length: found.providerJob.outputs }, (_, index) => ({
     video: { uri: `${call.baseUrl}/files/${id}-${index}:download?alt=media` },
   }));
   const made =
@@ -139,7 +147,7 @@ function chat(call: FamilyCall): Reply {
   const input = objectOf(call.body);
   const complaint = input ? complaintAbout(input) : 'Invalid JSON payload received.';
   if (!input || complaint !== null) return problem(400, 'INVALID_ARGUMENT', complaint ?? '');
-  return answerChat(call, toAsked(input), {
+  return answerChat(call, toRequest(input), {
     refusals,
     stream: action === 'streamGenerateContent' ? streamWords(model, `sbx${hashOf(call.body)}`) : undefined,
     answer: ({ text, tools, finish, usage, thoughts }) => ({
@@ -224,11 +232,11 @@ const streamWords =
     };
   };
 
-const knownFields = 'contents systemInstruction generationConfig tools toolConfig safetySettings cachedContent';
+const acceptedFields = 'contents systemInstruction generationConfig tools toolConfig safetySettings cachedContent';
 
 /** The request errors of the real API, so that tests notice a mistake of an adapter. */
 function complaintAbout(input: Fields): string | null {
-  const strange = strangeField(input, knownFields);
+  const strange = strangeField(input, acceptedFields);
   if (strange !== undefined) return unknownName(strange);
   const contents = objectsOf(input.contents);
   if (contents.length === 0) return 'contents is not specified';
@@ -246,7 +254,7 @@ const unknownName = (name: string): string =>
 
 const heardIn = (input: Fields) => objectsOf(input.contents).flatMap(({ parts }) => geminiDocuments(parts));
 
-function toAsked(input: Fields): ChatAsked {
+function toRequest(input: Fields): ChatRequest {
   const config = objectOf(input.generationConfig);
   const calling = objectOf(objectOf(input.toolConfig)?.functionCallingConfig);
   const allowed: unknown = Array.isArray(calling?.allowedFunctionNames) ? calling.allowedFunctionNames[0] : undefined;
@@ -280,7 +288,7 @@ function toAsked(input: Fields): ChatAsked {
 }
 
 /** Function results arrive inside user content. */
-function toMessages({ role, parts }: Fields): ChatAsked['messages'] {
+function toMessages({ role, parts }: Fields): ChatRequest['messages'] {
   const answers = objectsOf(objectsOf(parts).map(({ functionResponse }) => functionResponse));
   const results = answers.map(({ response }) => JSON.stringify(response));
   return turnOf(role === 'model' ? 'assistant' : 'user', textOfParts(parts), results);

@@ -1,7 +1,16 @@
 import { objectOf, strangeField, type Fields } from '../chat.ts';
 import { json, type Family, type FamilyCall, type Reply } from '../family.ts';
-import { countOf, fetchFile, fileUrls, findJob, idUnderKey, secondsOf, stringOf, takeJob } from '../media-family.ts';
-import type { FoundJob } from '../media-jobs.ts';
+import {
+  countOf,
+  fetchFile,
+  fileUrls,
+  findProviderJob,
+  idUnderKey,
+  secondsOf,
+  stringOf,
+  acceptProviderJob,
+} from '../media-family.ts';
+import type { FoundProviderJob } from '../provider-jobs.ts';
 import { mediaSize } from '../media-size.ts';
 
 /**
@@ -12,16 +21,16 @@ export const kling: Family = async (call) => {
   const file = await fetchFile(call);
   if (file) return file;
   if (!/^bearer \S/i.test(call.headers.authorization ?? '')) return authRefused;
-  const [, kind = '', asked] =
+  const [, kind = '', idOrKey] =
     /^\/(videos\/text2video|videos\/image2video|images\/generations)(?:\/([\w.-]+))?$/.exec(call.path) ?? [];
   if (kind === '') return notFound;
-  if (asked === undefined) return call.method === 'POST' ? create(call, kind) : good([]);
+  if (idOrKey === undefined) return call.method === 'POST' ? create(call, kind) : good([]);
   if (call.method !== 'GET') return notFound;
-  const found = findJob(call, 'poll', idUnderKey(call, asked) ?? asked);
+  const found = findProviderJob(call, 'poll', idUnderKey(call, idOrKey) ?? idOrKey);
   return found ? good(toTask(call, found)) : notFound;
 };
 
-const knownFields =
+const acceptedFields =
   'model_name prompt negative_prompt cfg_scale mode aspect_ratio duration image image_tail external_task_id ' +
   'callback_url n resolution sound camera_control image_reference';
 
@@ -29,7 +38,7 @@ function create(call: FamilyCall, kind: string): Reply {
   const body = objectOf(call.body);
   const prompt = stringOf(body?.prompt);
   if (!body || prompt === '') return problem(400, 1200, 'prompt can not be empty');
-  const strange = strangeField(body, knownFields);
+  const strange = strangeField(body, acceptedFields);
   if (strange !== undefined) return problem(400, 1201, `${strange} is invalid`);
   const isThird = stringOf(body.model_name).startsWith('kling-v3');
   const durations = isThird ? /^([3-9]|1[0-5])$/ : /^(5|10)$/;
@@ -48,13 +57,13 @@ function create(call: FamilyCall, kind: string): Reply {
   const lines = body.mode === '4k' ? '4k' : body.mode === 'pro' ? '1080p' : '720p';
   const sizes = type === 'image' ? [body.resolution] : [lines];
   const size = mediaSize({ sizes, aspectRatio: body.aspect_ratio }, type);
-  const asked = { type, ...size, seconds: secondsOf(body.duration), outputs: countOf(body.n) } as const;
-  return takeJob(call, { prompt, asked, refusals, idempotencyKey: key }, (found) =>
+  const request = { type, ...size, seconds: secondsOf(body.duration), outputs: countOf(body.n) } as const;
+  return acceptProviderJob(call, { prompt, request, refusals, idempotencyKey: key }, (found) =>
     good({ ...toTask(call, found), task_info: { external_task_id: key } }),
   );
 }
 
-const wordOf: Record<FoundJob['state'], string> = {
+const wordOf: Record<FoundProviderJob['state'], string> = {
   queued: 'submitted',
   running: 'processing',
   canceled: 'failed',
@@ -64,18 +73,18 @@ const wordOf: Record<FoundJob['state'], string> = {
 };
 const reasons: Partial<typeof wordOf> = { withheld: 'Failure to pass the risk control system', failed: 'Service busy' };
 
-function toTask(call: FamilyCall, found: FoundJob): Fields {
-  const { id, job, state } = found;
+function toTask(call: FamilyCall, found: FoundProviderJob): Fields {
+  const { id, providerJob, state } = found;
   const urls = fileUrls(call, found);
   const made =
-    job.type === 'video'
-      ? { videos: urls.map((url, index) => ({ id: `${id}-${index}`, url, duration: String(job.seconds) })) }
+    providerJob.type === 'video'
+      ? { videos: urls.map((url, index) => ({ id: `${id}-${index}`, url, duration: String(providerJob.seconds) })) }
       : { images: urls.map((url, index) => ({ index, url })) };
   return {
     task_id: id,
     task_status: wordOf[state],
     task_status_msg: reasons[state] ?? '',
-    created_at: job.createdAt,
+    created_at: providerJob.createdAt,
     updated_at: Date.now(),
     ...(urls.length > 0 && { task_result: made }),
   };

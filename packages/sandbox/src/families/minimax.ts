@@ -1,7 +1,7 @@
 import { objectOf, objectsOf, strangeField } from '../chat.ts';
 import { json, type Family, type FamilyCall, type Reply } from '../family.ts';
-import { fetchFile, fileUrls, findJob, secondsOf, stringOf, takeJob } from '../media-family.ts';
-import type { FoundJob } from '../media-jobs.ts';
+import { fetchFile, fileUrls, findProviderJob, secondsOf, stringOf, acceptProviderJob } from '../media-family.ts';
+import type { FoundProviderJob } from '../provider-jobs.ts';
 import { mediaSize } from '../media-size.ts';
 
 /**
@@ -16,12 +16,12 @@ export const minimax: Family = async (call) => {
   if (/^\/query\/video_generation(?:\?|$)/.test(call.path)) return json(200, { items: [], total: 0 });
   const [, query, id] = /^(\/query)?\/video_generation\/([\w-]+)$/.exec(call.path) ?? [];
   if (id === undefined || call.method !== (query === undefined ? 'DELETE' : 'GET')) return notFound;
-  const found = findJob(call, query === undefined ? 'cancel' : 'poll', id);
+  const found = findProviderJob(call, query === undefined ? 'cancel' : 'poll', id);
   if (!found) return unknownTask;
   if (query !== undefined) return json(200, { task: toTask(call, found) });
   if (found.state === 'running') return problem(400, 'bad_request_error', 'running task cannot be deleted (2013)');
   // For a finished task the real API deletes the record. The sandbox keeps none, so only queued tasks matter here.
-  call.jobs.cancel(found);
+  call.providerJobs.cancel(found);
   return json(200, { task_id: id, status: found.state === 'queued' ? 'cancelled' : 'deleted' });
 };
 
@@ -44,11 +44,11 @@ function create(call: FamilyCall): Reply {
   }
   if (content.length === 1 && (ratio === undefined || ratio === 'adaptive')) return invalid('ratio is needed');
   const size = mediaSize({ sizes: [lines], aspectRatio: ratio }, 'video');
-  const asked = { type: 'video' as const, ...size, seconds: secondsOf(duration), outputs: 1 };
-  return takeJob(call, { prompt, asked, refusals }, ({ id }) => json(200, { task_id: id }));
+  const request = { type: 'video' as const, ...size, seconds: secondsOf(duration), outputs: 1 };
+  return acceptProviderJob(call, { prompt, request, refusals }, ({ id }) => json(200, { task_id: id }));
 }
 
-const wordOf: Record<FoundJob['state'], string> = {
+const wordOf: Record<FoundProviderJob['state'], string> = {
   queued: 'queued',
   running: 'running',
   canceled: 'cancelled',
@@ -56,20 +56,24 @@ const wordOf: Record<FoundJob['state'], string> = {
   withheld: 'failed',
   failed: 'failed',
 };
-const errors: Partial<Record<FoundJob['state'], { code: string; message: string }>> = {
+const errors: Partial<Record<FoundProviderJob['state'], { code: string; message: string }>> = {
   withheld: { code: '1027', message: 'the generated video contains sensitive content' },
   failed: { code: '1000', message: 'internal error' },
 };
 
-function toTask(call: FamilyCall, found: FoundJob) {
-  const { id, job, state } = found;
+function toTask(call: FamilyCall, found: FoundProviderJob) {
+  const { id, providerJob, state } = found;
   const [url] = fileUrls(call, found);
   return {
     id,
     model: 'sandbox-video',
     status: wordOf[state],
-    created_at: Math.floor(job.createdAt / 1_000),
-    ...(url !== undefined && { content: { url }, duration: job.seconds, usage: { output_seconds: job.seconds } }),
+    created_at: Math.floor(providerJob.createdAt / 1_000),
+    ...(url !== undefined && {
+      content: { url },
+      duration: providerJob.seconds,
+      usage: { output_seconds: providerJob.seconds },
+    }),
     ...(errors[state] && { error: errors[state] }),
   };
 }

@@ -10,7 +10,7 @@ import {
   strangeField,
   textOfParts,
   type ChatAnswered,
-  type ChatAsked,
+  type ChatRequest,
   type Fields,
   type ToolCalled,
 } from '../chat.ts';
@@ -19,7 +19,7 @@ import { tooManyTools } from './chat-model-limits.ts';
 import { stringOf } from '../media-family.ts';
 
 /** What the real API accepts of the fields that the gateway may send. */
-const knownFields =
+const acceptedFields =
   'model input max_output_tokens temperature top_p user reasoning text tools tool_choice parallel_tool_calls store ' +
   'stream metadata prompt_cache_key service_tier include instructions safety_identifier ' +
   'truncation prompt_cache_retention prompt_cache_options';
@@ -32,7 +32,7 @@ export function answerResponses(
 ): Reply {
   const input = objectOf(call.body);
   if (!input) return problem(400, 'invalid_json', 'We could not parse the JSON body of your request.');
-  const strange = strangeField(input, knownFields);
+  const strange = strangeField(input, acceptedFields);
   if (strange !== undefined) return problem(400, 'unknown_parameter', `Unknown parameter: '${strange}'.`);
   if (objectsOf(input.input).length === 0) return problem(400, 'missing_required_parameter', "Missing 'input'.");
   const many = tooManyTools(stringOf(input.model), input.tools);
@@ -44,7 +44,7 @@ export function answerResponses(
     return problem(400, 'invalid_encrypted_content', 'The encrypted content could not be verified.');
   const complaint = complaintAboutDocuments(heardIn(input));
   if (complaint !== null) return problem(400, 'invalid_value', complaint);
-  return answerChat(call, toAsked(input), {
+  return answerChat(call, toRequest(input), {
     refusals,
     answer: (answered) => toResponse(call, input, answered),
     stream: input.stream === true ? streamWords(call, input) : undefined,
@@ -66,15 +66,15 @@ const isCustom = ({ name }: ToolCalled, { tools }: Fields): boolean =>
   objectsOf(tools).some((tool) => tool.type === 'custom' && tool.name === name);
 
 /** A custom tool is called with its text, which the script gives as `input`. */
-function toCall(tool: ToolCalled, asked: Fields, status: 'in_progress' | 'completed'): Fields {
-  const text = status === 'completed' ? textOfCall(tool, asked) : '';
+function toCall(tool: ToolCalled, input: Fields, status: 'in_progress' | 'completed'): Fields {
+  const text = status === 'completed' ? textOfCall(tool, input) : '';
   const named = { status, call_id: tool.id, name: tool.name };
-  return isCustom(tool, asked)
+  return isCustom(tool, input)
     ? { id: `ctc_${hashOf(tool.id)}`, type: 'custom_tool_call', ...named, input: text }
     : { id: `fc_${hashOf(tool.id)}`, type: 'function_call', ...named, arguments: text };
 }
-const textOfCall = (tool: ToolCalled, asked: Fields): string =>
-  isCustom(tool, asked) ? stringOf(tool.arguments.input) : JSON.stringify(tool.arguments);
+const textOfCall = (tool: ToolCalled, input: Fields): string =>
+  isCustom(tool, input) ? stringOf(tool.arguments.input) : JSON.stringify(tool.arguments);
 
 const toResponse = (
   call: FamilyCall,
@@ -118,13 +118,13 @@ const streamWords =
       return isThinking ? event('response.output_item.done', { output_index: 0, item }) : '';
     };
     const called = tools.flatMap((tool, index) => {
-      const place = { output_index: index + 2 };
+      const position = { output_index: index + 2 };
       const kind = isCustom(tool, input) ? 'custom_tool_call_input' : 'function_call_arguments';
       const text = textOfCall(tool, input);
       return [
-        event('response.output_item.added', { ...place, item: toCall(tool, input, 'in_progress') }),
-        ...[text.slice(0, 3), text.slice(3)].map((delta) => event(`response.${kind}.delta`, { ...place, delta })),
-        event('response.output_item.done', { ...place, item: toCall(tool, input, 'completed') }),
+        event('response.output_item.added', { ...position, item: toCall(tool, input, 'in_progress') }),
+        ...[text.slice(0, 3), text.slice(3)].map((delta) => event(`response.${kind}.delta`, { ...position, delta })),
+        event('response.output_item.done', { ...position, item: toCall(tool, input, 'completed') }),
       ];
     });
     const ending = answered.finish === 'length' ? 'response.incomplete' : 'response.completed';
@@ -166,7 +166,7 @@ function unansweredCall(items: Fields[]): string | undefined {
 const heardIn = (input: Fields) =>
   objectsOf(input.input).flatMap(({ content, output }) => [...openaiDocuments(content), ...openaiDocuments(output)]);
 
-function toAsked(input: Fields): ChatAsked {
+function toRequest(input: Fields): ChatRequest {
   const choice = objectOf(input.tool_choice);
   const format = objectOf(objectOf(input.text)?.format);
   return {
@@ -188,10 +188,10 @@ function toAsked(input: Fields): ChatAsked {
   };
 }
 
-function toMessages(item: Fields): ChatAsked['messages'] {
+function toMessages(item: Fields): ChatRequest['messages'] {
   const { role, content, output } = item;
   if (isResult(item)) return [{ role: 'tool', text: textOfParts(output) }];
   if (isCall(item)) return [{ role: 'assistant', text: '' }];
-  const known = role === 'assistant' || role === 'user' ? role : 'system';
-  return [{ role: known, text: textOfParts(content) }];
+  const supportedRole = role === 'assistant' || role === 'user' ? role : 'system';
+  return [{ role: supportedRole, text: textOfParts(content) }];
 }

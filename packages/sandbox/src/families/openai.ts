@@ -9,7 +9,7 @@ import {
   stringsOf,
   textOfParts,
   type ChatAnswered,
-  type ChatAsked,
+  type ChatRequest,
   type Fields,
   type ToolCalled,
 } from '../chat.ts';
@@ -20,16 +20,16 @@ import {
   fetchFile,
   fetchOutput,
   fieldsOf,
-  findJob,
+  findProviderJob,
   makeSynchronously,
   secondsOf,
   stringOf,
-  takeJob,
+  acceptProviderJob,
 } from '../media-family.ts';
 import { cameWith, partsIn } from '../earlier-calls.ts';
 import { refusedParameter, tooManyTools } from './chat-model-limits.ts';
 import { answerResponses } from './openai-responses.ts';
-import type { FoundJob } from '../media-jobs.ts';
+import type { FoundProviderJob } from '../provider-jobs.ts';
 import { mediaSize } from '../media-size.ts';
 
 /**
@@ -75,7 +75,7 @@ function chat(call: FamilyCall): Reply {
   if (objectsOf(input.messages).some(isPictureResult)) {
     return problem(400, 'invalid_value', 'Image URLs are only allowed for messages with role `user`.');
   }
-  return answerChat(call, toAsked(input), {
+  return answerChat(call, toRequest(input), {
     refusals,
     stream:
       input.stream === true
@@ -165,15 +165,15 @@ const streamWords =
     };
   };
 
-const toToolCall = ({ id, name, arguments: given }: ToolCalled) => ({
+const toToolCall = ({ id, name, arguments: callArguments }: ToolCalled) => ({
   id,
   type: 'function',
-  function: { name, arguments: JSON.stringify(given) },
+  function: { name, arguments: JSON.stringify(callArguments) },
 });
 
 const heardIn = (input: Fields) => objectsOf(input.messages).flatMap(({ content }) => openaiDocuments(content));
 
-function toAsked(input: Fields): ChatAsked {
+function toRequest(input: Fields): ChatRequest {
   const choice = input.tool_choice;
   const named = objectOf(objectOf(choice)?.function)?.name;
   const format = objectOf(input.response_format);
@@ -232,8 +232,8 @@ async function image(call: FamilyCall): Promise<Reply> {
   if (!body || prompt === '') return missing('prompt');
   if (isEdit && !body.files.includes('image[]')) return missing('image');
   const size = mediaSize({ sizes: [body.fields.size], aspectRatio: undefined }, 'image');
-  const asked = { type: 'image' as const, ...size, seconds: 0, outputs: countOf(Number(body.fields.n ?? 1)) };
-  return makeSynchronously(call, { prompt, asked, refusals: { ...refusals, no_output: moderated } }, (pictures) => ({
+  const request = { type: 'image' as const, ...size, seconds: 0, outputs: countOf(Number(body.fields.n ?? 1)) };
+  return makeSynchronously(call, { prompt, request, refusals: { ...refusals, no_output: moderated } }, (pictures) => ({
     created: Math.floor(Date.now() / 1_000),
     background: 'opaque',
     data: pictures.map((picture) => ({ b64_json: picture.toString('base64') })),
@@ -248,7 +248,7 @@ function videos(call: FamilyCall, id: string | undefined, isContent: boolean): R
   if (id === undefined) return call.method === 'POST' ? submitVideo(call) : notAllowed;
   if (call.method !== 'GET') return notAllowed;
   if (isContent) return fetchOutput(call, id, 0);
-  const found = findJob(call, 'poll', id);
+  const found = findProviderJob(call, 'poll', id);
   return found ? json(200, toVideo(found)) : problem(404, 'video_not_found', `Video with id '${id}' not found.`);
 }
 
@@ -263,11 +263,11 @@ function submitVideo(call: FamilyCall): Reply {
     return problem(400, 'invalid_value', "Invalid value. Supported values are: '4', '8', and '12'.");
   }
   const dimensions = mediaSize({ sizes: [size ?? '720x1280'], aspectRatio: undefined }, 'video');
-  const asked = { type: 'video' as const, ...dimensions, seconds: secondsOf(seconds, 4), outputs: 1 };
-  return takeJob(call, { prompt, asked, refusals }, (found) => json(200, { ...toVideo(found), prompt }));
+  const request = { type: 'video' as const, ...dimensions, seconds: secondsOf(seconds, 4), outputs: 1 };
+  return acceptProviderJob(call, { prompt, request, refusals }, (found) => json(200, { ...toVideo(found), prompt }));
 }
 
-const wordOf: Record<FoundJob['state'], string> = {
+const wordOf: Record<FoundProviderJob['state'], string> = {
   queued: 'queued',
   running: 'in_progress',
   canceled: 'queued',
@@ -275,30 +275,33 @@ const wordOf: Record<FoundJob['state'], string> = {
   withheld: 'failed',
   failed: 'failed',
 };
-const errors: Partial<Record<FoundJob['state'], { code: string; message: string }>> = {
+const errors: Partial<Record<FoundProviderJob['state'], { code: string; message: string }>> = {
   // This API cannot say "done, without output", so a withheld result is a moderation error.
   withheld: { code: 'moderation_blocked', message: 'Your request was blocked by our moderation system.' },
   failed: { code: 'video_generation_failed', message: 'The generation failed.' },
 };
 
-function toVideo({ id, job, state }: FoundJob): Fields {
+function toVideo({ id, providerJob, state }: FoundProviderJob): Fields {
   return {
     id,
     object: 'video',
     model: 'sandbox-video',
     status: wordOf[state],
     progress: state === 'queued' ? 0 : state === 'running' ? 50 : 100,
-    created_at: Math.floor(job.createdAt / 1_000),
-    completed_at: state === 'done' || state === 'withheld' ? Math.floor((job.createdAt + job.latencyMs) / 1_000) : null,
+    created_at: Math.floor(providerJob.createdAt / 1_000),
+    completed_at:
+      state === 'done' || state === 'withheld'
+        ? Math.floor((providerJob.createdAt + providerJob.latencyMs) / 1_000)
+        : null,
     expires_at: null,
-    seconds: String(job.seconds),
-    size: `${job.width}x${job.height}`,
+    seconds: String(providerJob.seconds),
+    size: `${providerJob.width}x${providerJob.height}`,
     remixed_from_video_id: null,
     error: errors[state] ?? null,
   };
 }
 
-const roleOf = (role: unknown): ChatAsked['messages'][number]['role'] =>
+const roleOf = (role: unknown): ChatRequest['messages'][number]['role'] =>
   role === 'assistant' || role === 'tool' || role === 'user' ? role : 'system';
 
 /** The whole list, as OpenAI returns it: it has no pages. */

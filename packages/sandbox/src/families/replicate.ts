@@ -1,7 +1,7 @@
 import { objectOf, type Fields } from '../chat.ts';
 import { json, type Family, type FamilyCall, type Reply } from '../family.ts';
-import { askedOf, fetchFile, fileUrls, findJob, stringOf, takeJob } from '../media-family.ts';
-import type { FoundJob } from '../media-jobs.ts';
+import { requestOf, fetchFile, fileUrls, findProviderJob, stringOf, acceptProviderJob } from '../media-family.ts';
+import type { FoundProviderJob } from '../provider-jobs.ts';
 
 /**
  * Replicate's predictions, as https://replicate.com/docs/reference/http and …/docs/topics/predictions describe them (read on
@@ -18,10 +18,10 @@ export const replicate: Family = async (call) => {
   if ((model !== undefined || call.path === '/predictions') && call.method === 'POST') return create(call, model);
   const [, id = '', leaf] = /^\/predictions\/([\w-]+)(\/cancel)?$/.exec(call.path) ?? [];
   if (id === '' || call.method !== (leaf === undefined ? 'GET' : 'POST')) return notFound;
-  const found = findJob(call, leaf === undefined ? 'poll' : 'cancel', id);
+  const found = findProviderJob(call, leaf === undefined ? 'poll' : 'cancel', id);
   if (!found) return notFound;
   // A running prediction is stopped, too. An ended one does not change.
-  if (leaf !== undefined) call.jobs.cancel(found);
+  if (leaf !== undefined) call.providerJobs.cancel(found);
   return json(200, toPrediction(call, id));
 };
 
@@ -33,15 +33,15 @@ function create(call: FamilyCall, named: string | undefined): Reply {
   if (!input || model === '' || prompt === '') {
     return problem(422, 'Input validation failed', '- input.prompt: prompt is required');
   }
-  return takeJob(call, { prompt, asked: askedOf(model, input), refusals }, (found) => {
+  return acceptProviderJob(call, { prompt, request: requestOf(model, input), refusals }, (found) => {
     const answer = (): Reply => json(201, toPrediction(call, found.id));
     const seconds = Number(/^wait(?:=(\d{1,2}))?$/.exec(stringOf(call.headers.prefer))?.[1] ?? 0);
-    const ms = Math.min(found.job.latencyMs + 5, seconds * 1_000);
+    const ms = Math.min(found.providerJob.latencyMs + 5, seconds * 1_000);
     return seconds === 0 ? answer() : { kind: 'later', ms, reply: answer };
   });
 }
 
-const wordOf: Record<FoundJob['state'], string> = {
+const wordOf: Record<FoundProviderJob['state'], string> = {
   queued: 'starting',
   running: 'processing',
   canceled: 'canceled',
@@ -57,26 +57,26 @@ const errors: Partial<typeof wordOf> = {
 
 /** The prediction as it is now. */
 function toPrediction(call: FamilyCall, id: string): Fields {
-  const found = call.jobs.find(id);
+  const found = call.providerJobs.find(id);
   if (!found) return {};
-  const { job, state, hasStarted } = found;
+  const { providerJob, state, hasStarted } = found;
   const url = `${call.baseUrl}/predictions/${id}`;
   const urls = fileUrls(call, found);
-  const at = (ms: number) => new Date(job.createdAt + ms).toISOString();
+  const at = (ms: number) => new Date(providerJob.createdAt + ms).toISOString();
   return {
     id,
     model: 'sandbox/model',
     version: 'hidden',
     input: {},
     logs: '',
-    output: state !== 'done' ? null : urls.length === 1 && job.type === 'video' ? urls[0] : urls,
+    output: state !== 'done' ? null : urls.length === 1 && providerJob.type === 'video' ? urls[0] : urls,
     error: errors[state] ?? null,
     status: wordOf[state],
     data_removed: false,
     source: 'api',
     created_at: at(0),
-    started_at: hasStarted ? at(job.latencyMs / 2) : null,
-    completed_at: ['done', 'withheld', 'failed'].includes(state) ? at(job.latencyMs) : null,
+    started_at: hasStarted ? at(providerJob.latencyMs / 2) : null,
+    completed_at: ['done', 'withheld', 'failed'].includes(state) ? at(providerJob.latencyMs) : null,
     urls: { get: url, cancel: `${url}/cancel` },
     metrics: {},
   };

@@ -1,7 +1,7 @@
 import { objectOf, objectsOf, strangeField, type Fields } from '../chat.ts';
 import { json, type Family, type FamilyCall, type Reply } from '../family.ts';
-import { fetchFile, fileUrls, findJob, secondsOf, stringOf, takeJob } from '../media-family.ts';
-import type { FoundJob } from '../media-jobs.ts';
+import { fetchFile, fileUrls, findProviderJob, secondsOf, stringOf, acceptProviderJob } from '../media-family.ts';
+import type { FoundProviderJob } from '../provider-jobs.ts';
 import { mediaSize } from '../media-size.ts';
 
 /** Runway's tasks, as the types of @runwayml/sdk 4.20.1 describe them (read on 2026-11-22): create, retrieve, cancel or delete. */
@@ -15,12 +15,12 @@ export const runway: Family = async (call) => {
   if (endpoint && call.method === 'POST') return create(call, endpoint);
   const [, id] = /^\/tasks\/([\w-]+)$/.exec(call.path) ?? [];
   if (id === undefined) return notFound;
-  const found = findJob(call, call.method === 'DELETE' ? 'cancel' : 'poll', id);
+  const found = findProviderJob(call, call.method === 'DELETE' ? 'cancel' : 'poll', id);
   if (!found) return notFound;
   if (call.method === 'GET') return json(200, toTask(call, found));
   if (call.method !== 'DELETE') return notFound;
   // For an ended task the real API deletes the record. The sandbox keeps none, so only open tasks matter here.
-  call.jobs.cancel(found);
+  call.providerJobs.cancel(found);
   return json(200, {});
 };
 
@@ -55,11 +55,13 @@ function create(call: FamilyCall, { type, fields, needs }: Endpoint): Reply {
     { sizes: [stringOf(body.ratio).replace(':', 'x')], aspectRatio: body.targetAspectRatio },
     type,
   );
-  const asked = { type, ...size, seconds: secondsOf(body.duration), outputs: 1 };
-  return takeJob(call, { prompt, asked, refusals }, ({ id }) => json(200, { id, estimatedCost: { credits: 60 } }));
+  const request = { type, ...size, seconds: secondsOf(body.duration), outputs: 1 };
+  return acceptProviderJob(call, { prompt, request, refusals }, ({ id }) =>
+    json(200, { id, estimatedCost: { credits: 60 } }),
+  );
 }
 
-const wordOf: Record<FoundJob['state'], string> = {
+const wordOf: Record<FoundProviderJob['state'], string> = {
   queued: 'PENDING',
   running: 'RUNNING',
   canceled: 'CANCELLED',
@@ -67,18 +69,18 @@ const wordOf: Record<FoundJob['state'], string> = {
   withheld: 'FAILED',
   failed: 'FAILED',
 };
-const failures: Partial<Record<FoundJob['state'], Fields>> = {
+const failures: Partial<Record<FoundProviderJob['state'], Fields>> = {
   running: { progress: 0.5 },
   withheld: { failure: 'The output was moderated.', failureCode: 'SAFETY.OUTPUT.VIDEO' },
   failed: { failure: 'An internal error occurred.', failureCode: 'INTERNAL.BAD_OUTPUT.CODE01' },
 };
 
-function toTask(call: FamilyCall, found: FoundJob): Fields {
-  const { id, job, state } = found;
+function toTask(call: FamilyCall, found: FoundProviderJob): Fields {
+  const { id, providerJob, state } = found;
   const output = fileUrls(call, found);
   return {
     id,
-    createdAt: new Date(job.createdAt).toISOString(),
+    createdAt: new Date(providerJob.createdAt).toISOString(),
     status: wordOf[state],
     ...failures[state],
     ...(output.length > 0 && { output, cost: { credits: 60 } }),

@@ -1,7 +1,7 @@
 import { objectOf, objectsOf, strangeField, type Fields } from '../chat.ts';
 import { json, type Family, type FamilyCall, type Reply } from '../family.ts';
-import { fetchFile, fileUrls, findJob, secondsOf, stringOf, takeJob } from '../media-family.ts';
-import type { FoundJob } from '../media-jobs.ts';
+import { fetchFile, fileUrls, findProviderJob, secondsOf, stringOf, acceptProviderJob } from '../media-family.ts';
+import type { FoundProviderJob } from '../provider-jobs.ts';
 import { mediaSize } from '../media-size.ts';
 
 /**
@@ -17,7 +17,7 @@ export const seedance: Family = async (call) => {
     if (!call.path.startsWith('/contents/generations/tasks')) return notFound;
     return call.method === 'POST' ? create(call) : json(200, { items: [], total: 0 });
   }
-  const found = findJob(call, call.method === 'DELETE' ? 'cancel' : 'poll', id);
+  const found = findProviderJob(call, call.method === 'DELETE' ? 'cancel' : 'poll', id);
   if (!found) return notFound;
   if (call.method === 'GET') return json(200, toTask(call, found));
   if (call.method !== 'DELETE') return notFound;
@@ -25,11 +25,11 @@ export const seedance: Family = async (call) => {
     return problem(400, 'InvalidAction.RunningTaskDeletion', 'The running task cannot be deleted.');
   }
   // For a finished task the real API erases the record. The sandbox keeps none, so only queued tasks matter here.
-  call.jobs.cancel(found);
+  call.providerJobs.cancel(found);
   return json(200, {});
 };
 
-const knownFields =
+const acceptedFields =
   'model content resolution ratio duration frames seed camera_fixed watermark generate_audio return_last_frame ' +
   'service_tier execution_expires_after callback_url draft';
 
@@ -38,7 +38,7 @@ function create(call: FamilyCall): Reply {
   const content = objectsOf(body?.content);
   const prompt = content.map(({ text }) => stringOf(text)).join('');
   if (!body || prompt === '') return problem(400, 'MissingParameter', 'The request is missing content.text');
-  const strange = strangeField(body, knownFields);
+  const strange = strangeField(body, acceptedFields);
   if (strange !== undefined) return problem(400, 'InvalidParameter', `The parameter ${strange} is not valid`);
   if (body.duration !== undefined && typeof body.duration !== 'number') {
     return problem(400, 'InvalidParameter', 'The parameter duration is not valid');
@@ -48,11 +48,11 @@ function create(call: FamilyCall): Reply {
     return problem(400, 'InvalidParameter', 'The parameter duration is not valid');
   }
   const size = mediaSize({ sizes: [body.resolution], aspectRatio: stringOf(body.ratio) }, 'video');
-  const asked = { type: 'video' as const, ...size, seconds: secondsOf(body.duration), outputs: 1 };
-  return takeJob(call, { prompt, asked, refusals }, ({ id }) => json(200, { id }));
+  const request = { type: 'video' as const, ...size, seconds: secondsOf(body.duration), outputs: 1 };
+  return acceptProviderJob(call, { prompt, request, refusals }, ({ id }) => json(200, { id }));
 }
 
-const wordOf: Record<FoundJob['state'], string> = {
+const wordOf: Record<FoundProviderJob['state'], string> = {
   queued: 'queued',
   running: 'running',
   canceled: 'cancelled',
@@ -60,7 +60,7 @@ const wordOf: Record<FoundJob['state'], string> = {
   withheld: 'failed',
   failed: 'failed',
 };
-const errors: Partial<Record<FoundJob['state'], { code: string; message: string }>> = {
+const errors: Partial<Record<FoundProviderJob['state'], { code: string; message: string }>> = {
   withheld: {
     code: 'OutputVideoSensitiveContentDetected',
     message: 'The output video may contain sensitive information.',
@@ -68,8 +68,8 @@ const errors: Partial<Record<FoundJob['state'], { code: string; message: string 
   failed: { code: 'InternalServiceError', message: 'The service encountered an unexpected internal error.' },
 };
 
-function toTask(call: FamilyCall, found: FoundJob): Fields {
-  const { id, job, state } = found;
+function toTask(call: FamilyCall, found: FoundProviderJob): Fields {
+  const { id, providerJob, state } = found;
   const [url] = fileUrls(call, found);
   return {
     id,
@@ -79,11 +79,11 @@ function toTask(call: FamilyCall, found: FoundJob): Fields {
     ...(url !== undefined && {
       content: { video_url: url },
       usage: { completion_tokens: 108_900, total_tokens: 108_900 },
-      resolution: `${Math.min(job.width, job.height)}p`,
-      duration: job.seconds,
+      resolution: `${Math.min(providerJob.width, providerJob.height)}p`,
+      duration: providerJob.seconds,
       framespersecond: 24,
     }),
-    created_at: Math.floor(job.createdAt / 1_000),
+    created_at: Math.floor(providerJob.createdAt / 1_000),
     updated_at: Math.floor(Date.now() / 1_000),
   };
 }

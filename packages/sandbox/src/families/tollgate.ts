@@ -1,7 +1,7 @@
 import { objectOf, type Fields } from '../chat.ts';
 import { json, listPage, type Family, type FamilyCall, type Reply } from '../family.ts';
-import { askedOf, fetchFile, fileUrls, findJob, stringOf, takeJob } from '../media-family.ts';
-import type { FoundJob } from '../media-jobs.ts';
+import { requestOf, fetchFile, fileUrls, findProviderJob, stringOf, acceptProviderJob } from '../media-family.ts';
+import type { FoundProviderJob } from '../provider-jobs.ts';
 
 /**
  * Tollgate's own task API, as another gateway offers it (docs/API.md): create with an idempotency key, poll, cancel, and the
@@ -19,11 +19,11 @@ export const tollgate: Family = async (call) => {
   if (kind !== undefined && call.method === 'POST') return create(call, kind === 'video' ? 'video' : 'image');
   const [, id = '', leaf] = /^\/api\/v1\/tasks\/([\w-]+)(\/cancel)?$/.exec(call.path) ?? [];
   if (id === '' || call.method !== (leaf === undefined ? 'GET' : 'POST')) return notFound;
-  const found = findJob(call, leaf === undefined ? 'poll' : 'cancel', id);
+  const found = findProviderJob(call, leaf === undefined ? 'poll' : 'cancel', id);
   if (!found) return notFound;
   if (leaf === undefined || found.state === 'canceled') return json(200, toTask(call, found));
   if (found.state !== 'queued') return problem(409, 'task_not_cancelable', 'The task can no longer be canceled.');
-  call.jobs.cancel(found);
+  call.providerJobs.cancel(found);
   return json(200, toTask(call, { ...found, state: 'canceled' }));
 };
 
@@ -33,11 +33,13 @@ function create(call: FamilyCall, type: 'image' | 'video'): Reply {
   if (!body || prompt === '' || stringOf(body.model) === '') {
     return problem(400, 'missing_parameter', 'model and prompt are required.');
   }
-  const asked = { ...askedOf(type === 'video' ? 'video' : '', body), type };
-  return takeJob(call, { prompt, asked, refusals, replays: true }, (found) => json(202, toTask(call, found)));
+  const request = { ...requestOf(type === 'video' ? 'video' : '', body), type };
+  return acceptProviderJob(call, { prompt, request, refusals, replays: true }, (found) =>
+    json(202, toTask(call, found)),
+  );
 }
 
-const wordOf: Record<FoundJob['state'], string> = {
+const wordOf: Record<FoundProviderJob['state'], string> = {
   queued: 'queued',
   running: 'processing',
   canceled: 'canceled',
@@ -46,26 +48,26 @@ const wordOf: Record<FoundJob['state'], string> = {
   failed: 'failed',
 };
 
-function toTask(call: FamilyCall, found: FoundJob): Fields {
-  const { id, job, state } = found;
+function toTask(call: FamilyCall, found: FoundProviderJob): Fields {
+  const { id, providerJob, state } = found;
   const urls = fileUrls(call, found);
-  const { width, height } = job;
+  const { width, height } = providerJob;
   const file =
-    job.type === 'video'
-      ? { mime_type: 'video/mp4', width, height, duration: job.seconds }
+    providerJob.type === 'video'
+      ? { mime_type: 'video/mp4', width, height, duration: providerJob.seconds }
       : { mime_type: 'image/png', width, height, duration: null };
   const isFailed = state === 'failed' || state === 'withheld';
   const code = state === 'withheld' ? 'content_policy_violation' : 'upstream_failed';
   return {
     task_id: id,
     object: 'task',
-    type: job.type,
+    type: providerJob.type,
     model: 'sandbox-model',
     status: wordOf[state],
     progress: null,
     output: state === 'done' ? urls.map((url) => ({ url, ...file })) : null,
     error: isFailed ? { code, message: 'The job failed.', retryable: state === 'failed' } : null,
-    created_at: Math.floor(job.createdAt / 1_000),
+    created_at: Math.floor(providerJob.createdAt / 1_000),
   };
 }
 

@@ -4,13 +4,13 @@ import {
   countOf,
   fetchFile,
   fileUrls,
-  findJob,
+  findProviderJob,
   makeSynchronously,
   secondsOf,
   stringOf,
-  takeJob,
+  acceptProviderJob,
 } from '../media-family.ts';
-import type { FoundJob } from '../media-jobs.ts';
+import type { FoundProviderJob } from '../provider-jobs.ts';
 import { mediaSize } from '../media-size.ts';
 import { openaiModels } from './openai.ts';
 
@@ -26,7 +26,7 @@ export const xai: Family = async (call) => {
   if (/^\/images\/(generations|edits)$/.test(call.path) && call.method === 'POST') return picture(call);
   if (call.path === '/videos/generations' && call.method === 'POST') return create(call);
   const [, id] = /^\/videos\/([\w-]+)$/.exec(call.path) ?? [];
-  const found = id === undefined || call.method !== 'GET' ? null : findJob(call, 'poll', id);
+  const found = id === undefined || call.method !== 'GET' ? null : findProviderJob(call, 'poll', id);
   return found ? json(200, toVideo(call, found)) : notFound;
 };
 
@@ -44,8 +44,8 @@ async function picture(call: FamilyCall): Promise<Reply> {
     return problem(400, 'Client specified an invalid argument', 'image is needed for an edit, and only there');
   }
   const size = mediaSize({ sizes: [body.resolution], aspectRatio: body.aspect_ratio }, 'image');
-  const asked = { type: 'image' as const, ...size, seconds: 0, outputs: countOf(body.n) };
-  return makeSynchronously(call, { prompt, asked, refusals }, (pictures) => ({
+  const request = { type: 'image' as const, ...size, seconds: 0, outputs: countOf(body.n) };
+  return makeSynchronously(call, { prompt, request, refusals }, (pictures) => ({
     data:
       pictures.length > 0
         ? pictures.map((bytes) => ({ b64_json: bytes.toString('base64'), respect_moderation: true }))
@@ -54,32 +54,32 @@ async function picture(call: FamilyCall): Promise<Reply> {
   }));
 }
 
-const knownFields = 'model prompt duration aspect_ratio resolution generate_audio image reference_images user';
+const acceptedFields = 'model prompt duration aspect_ratio resolution generate_audio image reference_images user';
 
 function create(call: FamilyCall): Reply {
   const body = objectOf(call.body);
   const prompt = stringOf(body?.prompt);
   if (!body || prompt === '') return problem(400, 'Client specified an invalid argument', 'prompt is missing');
-  const strange = strangeField(body, knownFields);
+  const strange = strangeField(body, acceptedFields);
   if (strange !== undefined) return unknownField(strange);
   const { duration = 8, resolution = '480p' } = body;
   if (typeof duration !== 'number' || duration < 1 || duration > 15) {
     return problem(400, 'Client specified an invalid argument', 'duration must be between 1 and 15 seconds');
   }
   const size = mediaSize({ sizes: [resolution], aspectRatio: body.aspect_ratio }, 'video');
-  const asked = { type: 'video' as const, ...size, seconds: secondsOf(duration), outputs: 1 };
-  return takeJob(call, { prompt, asked, refusals }, ({ id }) => json(200, { request_id: id }));
+  const request = { type: 'video' as const, ...size, seconds: secondsOf(duration), outputs: 1 };
+  return acceptProviderJob(call, { prompt, request, refusals }, ({ id }) => json(200, { request_id: id }));
 }
 
-function toVideo(call: FamilyCall, found: FoundJob) {
-  const { job, state } = found;
+function toVideo(call: FamilyCall, found: FoundProviderJob) {
+  const { providerJob, state } = found;
   const [url] = fileUrls(call, found);
   if (state === 'failed' || state === 'canceled') {
     return { status: 'failed', error: { code: 'internal_error', message: 'The generation failed.' } };
   }
   if (state === 'queued' || state === 'running') return { status: 'pending', progress: state === 'queued' ? 0 : 50 };
   const isClean = state !== 'withheld';
-  const video = { url: url ?? '', duration: job.seconds, respect_moderation: isClean };
+  const video = { url: url ?? '', duration: providerJob.seconds, respect_moderation: isClean };
   return { status: 'done', model: 'sandbox-video', video: isClean ? video : { ...video, url: null }, progress: 100 };
 }
 

@@ -96,17 +96,17 @@ export function createOpenTelemetry(
       };
       const first = tracer.startSpan(name, options, here);
       const linked = { ...options, links: [{ context: first.spanContext() }] };
-      const others = otherMembers(here).map((place) => tracer.startSpan(name, linked, place));
+      const others = otherMembers(here).map((memberContext) => tracer.startSpan(name, linked, memberContext));
       return spanOf([first, ...others], here.deleteValue(otherMembersKey));
     },
     note: (facts) => void trace.getActiveSpan()?.setAttributes(attributesOf(facts)),
     traceId: () => trace.getActiveSpan()?.spanContext().traceId,
     here: () => context.active(),
-    together(places, work) {
+    together(contexts, work) {
       const spans = new Map<OpenSpan, Context>();
-      for (const place of places as readonly Context[]) {
-        const span = trace.getSpan(place);
-        if (span?.isRecording()) spans.set(span, place);
+      for (const memberContext of contexts as readonly Context[]) {
+        const span = trace.getSpan(memberContext);
+        if (span?.isRecording()) spans.set(span, memberContext);
       }
       const [first = ROOT_CONTEXT, ...others] = spans.values();
       return context.with(others.length > 0 ? first.setValue(otherMembersKey, others) : first, work);

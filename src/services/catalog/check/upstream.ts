@@ -105,12 +105,12 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
   const isChat = entry.model.type === 'chat';
   const taken = isChat ? new Map<string, AcceptedParameter>() : acceptedParameters(entry);
   const further = Object.values(chatVendors).flatMap((vendors) => vendors[mapping.vendor ?? '']?.further ?? []);
-  const known = new Set(
+  const supported = new Set(
     isChat
       ? [...Object.keys(chatDescriptors), ...Object.keys(unsentMembers), ...vendorFields, ...further]
       : taken.keys(),
   );
-  if (entry.model.parameters.negative_prompt === true) known.add('negative_prompt');
+  if (entry.model.parameters.negative_prompt === true) supported.add('negative_prompt');
 
   const checkValues = (parameter: string, values: Record<string, unknown>, at: string): void => {
     const accepted = taken.get(parameter);
@@ -123,7 +123,7 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
   };
   for (const [parameter, rule] of Object.entries(mapping.parameters)) {
     const at = `${path}.parameters.${parameter}`;
-    if (!known.has(parameter) || (isChat && parameter === 'seed' && rule === null))
+    if (!supported.has(parameter) || (isChat && parameter === 'seed' && rule === null))
       problem(at, 'is not a tuning parameter of this model');
     else if (isChat) checkChatParameter(parameter, rule, at, findings);
     for (const { values = {} } of [rule ?? []].flat()) checkValues(parameter, values, at);
@@ -155,7 +155,7 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
   checkSends(entry, mapping, path, findings);
   // If two parameters had the same name, the provider would receive only one and the client would pay for both.
   const combined = combinedKeys(mapping);
-  const sent = [...known].flatMap((parameter) => {
+  const sent = [...supported].flatMap((parameter) => {
     const rule = mapping.parameters[parameter];
     if (rule === null || (rule === undefined && combined.has(parameter))) return [];
     return [rule ?? { name: parameter }].flat().map(({ name }) => name);

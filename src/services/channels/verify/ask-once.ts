@@ -1,4 +1,4 @@
-import type { Adapter, MediaRequest, Operation, Upstream } from '../../../adapters/channel.ts';
+import type { Adapter, MediaRequest, ProviderRef, Upstream } from '../../../adapters/channel.ts';
 import { noteMappingSuccess } from '../../../db/channels/channel-mappings.ts';
 import { noteChannelSuccess, type ChannelRow } from '../../../db/channels/channels.ts';
 import type { Deps } from '../../../deps.ts';
@@ -21,7 +21,7 @@ import { unsealCredential } from '../unseal-credential.ts';
 export type VerifyDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'adapters' | 'egress' | 'files' | 'logger'>;
 
 /** What one real call came to. */
-export interface Asked {
+export interface LiveCallResult {
   outcome: 'ok' | 'failed';
   /** The class of a failure, as on attempts. */
   reason: string | null;
@@ -36,7 +36,7 @@ export interface Asked {
   costMicroUsd: number;
 }
 
-type Came = Omit<Asked, 'tookMs'>;
+type Came = Omit<LiveCallResult, 'tookMs'>;
 type Ask = Exclude<CheapestRequest, { kind: 'none' }> & { shown: JsonObject };
 
 /** The cheapest request of a mapping, with the parameters that a report shows. */
@@ -47,7 +47,12 @@ export function askable({ entry, mapping }: ServedMapping): Ask | Extract<Cheape
 }
 
 /** Makes one real request and waits for its results, which are measured and deleted. Never rejects. */
-export async function askOnce(deps: VerifyDeps, channel: ChannelRow, served: ServedMapping, ask: Ask): Promise<Asked> {
+export async function askOnce(
+  deps: VerifyDeps,
+  channel: ChannelRow,
+  served: ServedMapping,
+  ask: Ask,
+): Promise<LiveCallResult> {
   const startedAt = performance.now();
   const came = await call(deps, channel, served, ask).catch((error: unknown): Came => {
     deps.logger.warn({ err: error, channel: channel.name, model: served.entry.model.id }, 'a model was not verified');
@@ -126,8 +131,8 @@ async function makeMedia(
   if (!Array.isArray(outputs)) return failed(outputs.reason, outputs.detail, cost);
   const headers = adapter.outputHeaders?.(upstream);
   const { kept } = fittingOutputs(outputs, type);
-  const given = { type, outputs: kept, baseUrl: upstream.baseUrl, remainingMs, signal, ...(headers && { headers }) };
-  return measure(deps, given, cost);
+  const input = { type, outputs: kept, baseUrl: upstream.baseUrl, remainingMs, signal, ...(headers && { headers }) };
+  return measure(deps, input, cost);
 }
 
 /** Polls an accepted job until it ends or `signal` fires. */
@@ -135,14 +140,14 @@ async function pollToEnd(
   { config }: VerifyDeps,
   adapter: Adapter,
   upstream: Upstream,
-  operation: Operation,
+  providerRef: ProviderRef,
   { signal, seconds }: { signal: AbortSignal; seconds: number },
 ): Promise<UpstreamOutput[] | { reason: string; detail: string }> {
   const { pollIntervalMinMs, pollIntervalMaxMs } = config.attempts;
   let waitMs = pollIntervalMinMs;
   while (!signal.aborted) {
     await pause(waitMs, signal);
-    const polled = await adapter.pollMedia?.(upstream, operation, { signal });
+    const polled = await adapter.pollMedia?.(upstream, providerRef, { signal });
     if (!polled) return { reason: 'job_lost', detail: noAdapter };
     if (polled.kind === 'done') return polled.outputs;
     if (polled.kind === 'failed') return { reason: 'job_failed', detail: polled.detail };

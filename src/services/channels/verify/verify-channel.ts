@@ -12,7 +12,7 @@ import { inLanes } from '../../../platform/in-lanes.ts';
 import { UnknownToOperator } from '../../operator-error.ts';
 import { listUpstreamModels } from '../list-upstream-models.ts';
 import { testChannel, type ChannelTest } from '../test-channel.ts';
-import { askOnce, askable, type Asked, type VerifyDeps } from './ask-once.ts';
+import { askOnce, askable, type LiveCallResult, type VerifyDeps } from './ask-once.ts';
 
 export interface VerifiedMapping {
   model: string;
@@ -30,7 +30,7 @@ export interface VerifiedMapping {
   ok: boolean;
 }
 
-export type LiveCheck = { request: JsonObject } & (Asked | { outcome: 'not_asked'; detail: string });
+export type LiveCheck = { request: JsonObject } & (LiveCallResult | { outcome: 'not_asked'; detail: string });
 
 export interface ChannelVerification {
   test: ChannelTest;
@@ -112,14 +112,14 @@ async function readList(deps: VerifyDeps, channel: ChannelRow) {
 /** Asks the cheapest mappings first, so that the budget verifies as many as it can. */
 async function askEach(
   deps: VerifyDeps,
-  given: {
+  input: {
     channel: ChannelRow;
     served: ServedMapping[];
     budget: { left: number };
     checks: Map<ServedMapping, LiveCheck>;
   },
 ): Promise<void> {
-  const { channel, served, budget, checks } = given;
+  const { channel, served, budget, checks } = input;
   const asks = served.map((one) => ({ one, ask: askable(one) }));
   asks.sort((a, b) => costOf(a.ask) - costOf(b.ask));
   await inLanes(asks, lanes, async ({ one, ask }) => {
@@ -134,10 +134,10 @@ async function askEach(
     }
     // Before the call, because calls run side by side.
     budget.left -= ask.costMax;
-    const asked = await askOnce(deps, channel, one, ask);
+    const result = await askOnce(deps, channel, one, ask);
     // A call that a provider refused was not billed.
-    budget.left += ask.costMax - Math.min(ask.costMax, asked.costMicroUsd);
-    checks.set(one, { request: ask.shown, ...asked });
+    budget.left += ask.costMax - Math.min(ask.costMax, result.costMicroUsd);
+    checks.set(one, { request: ask.shown, ...result });
   });
 }
 

@@ -8,8 +8,8 @@ import { releaseInputs } from './prepare-inputs.ts';
 import { AttemptInterrupted, leaveIfDraining, submitLeaseSeconds, waitUnlessShutdown, type AttemptRun } from './run.ts';
 import {
   reported,
-  type AcceptedJob,
-  type FinishedJob,
+  type AcceptedSubmit,
+  type FinishedProviderJob,
   type FreshAttempt,
   type ReportedAttempt,
   type UnansweredSubmit,
@@ -18,7 +18,7 @@ import {
 /** Inserts the attempt row, or takes over the existing one and continues where its earlier run stopped. */
 export async function begin(
   run: AttemptRun,
-): Promise<FreshAttempt | UnansweredSubmit | AcceptedJob | FinishedJob | ReportedAttempt> {
+): Promise<FreshAttempt | UnansweredSubmit | AcceptedSubmit | FinishedProviderJob | ReportedAttempt> {
   if (run.started) return { stage: 'fresh', ...run.started };
   leaveIfDraining(run.signals);
   const taken = await takeRow(run);
@@ -32,7 +32,7 @@ export async function begin(
   run.begunAt ??= begunAt;
   if (holder.outcome !== null) return reported(recordedReport(holder));
   if (holder.result) return { stage: 'finished', holder, results: holder.result };
-  if (holder.operation) return { stage: 'accepted', holder, operation: holder.operation, resumed: true };
+  if (holder.operation) return { stage: 'accepted', holder, providerRef: holder.operation, resumed: true };
   return holder.fresh ? { stage: 'fresh', holder, begunAt } : { stage: 'unanswered', holder };
 }
 

@@ -6,7 +6,7 @@ import { copyOutputs, outputsMax, planCopies } from './copy-outputs.ts';
 import { giveUp, leaveToNewHolder } from './leave.ts';
 import { patiently } from './patiently.ts';
 import { AttemptInterrupted, type AttemptRun } from './run.ts';
-import { decided, type CopiedResults, type Ending, type FinishedJob } from './stages.ts';
+import { decided, type CopiedResults, type Ending, type FinishedProviderJob } from './stages.ts';
 
 /**
  * Saves the addresses of the results and the rows of their files, then copies the results into our file store before the upstream's
@@ -14,10 +14,10 @@ import { decided, type CopiedResults, type Ending, type FinishedJob } from './st
  */
 export async function copyResults(
   run: AttemptRun,
-  { holder, results: told, synchronous }: FinishedJob,
+  { holder, results: reported, synchronous }: FinishedProviderJob,
 ): Promise<CopiedResults | Ending> {
   const { deps, task, channel, signals, remainingMs } = run;
-  const { kept: results, left } = fittingOutputs(told, task.type);
+  const { kept: results, left } = fittingOutputs(reported, task.type);
   if (left.length > 0) {
     const facts = { task_id: task.taskId, channel: channel.row.name, files: left.length };
     deps.logger.info(facts, 'files beside the results were left out');

@@ -44,21 +44,23 @@ export const hasMediaInputs = (input: JsonObject): boolean => mediaInputKeys.som
  */
 export async function holdInputs(deps: InputDeps, wanted: InputsWanted): Promise<HeldInputs | null> {
   const { inputMemory } = deps;
-  let places: Places;
+  let locations: InputLocations;
   try {
-    places = await placesOf(deps, wanted);
+    locations = await locationsOf(deps, wanted);
   } catch (error) {
     if (!(error instanceof InputUnavailable)) throw error;
     return wanted.signal.aborted ? null : failed(error.message);
   }
-  const bytes = [...places.values()].flat().reduce((sum, place) => sum + ('file' in place ? place.file.bytes : 0), 0);
+  const bytes = [...locations.values()]
+    .flat()
+    .reduce((sum, location) => sum + ('file' in location ? location.file.bytes : 0), 0);
   if (bytes > inputMemory.maxBytes) return failed('the inputs together are larger than the memory budget for inputs');
   const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(wanted.remainingMs())));
   const release =
     bytes === 0
       ? () => undefined
       : await inputMemory.take(bytes, { owner: wanted.projectId, signal: AbortSignal.any([wanted.signal, timeout]) });
-  return release && { read: () => readAll(deps, places), release };
+  return release && { read: () => readAll(deps, locations), release };
 }
 
 const failed = (detail: string): HeldInputs => ({
@@ -67,25 +69,30 @@ const failed = (detail: string): HeldInputs => ({
 });
 
 /** The location of an input: an address that the provider can reach, or a file in our file store. */
-type Place = MediaInput | { file: FileRow };
-type Places = Map<MediaInputKey, Place[]>;
+type InputLocation = MediaInput | { file: FileRow };
+type InputLocations = Map<MediaInputKey, InputLocation[]>;
 
-async function placesOf(deps: InputDeps, wanted: InputsWanted): Promise<Places> {
-  const places: Places = new Map();
+async function locationsOf(deps: InputDeps, wanted: InputsWanted): Promise<InputLocations> {
+  const locations: InputLocations = new Map();
   for (const param of mediaInputKeys) {
     const value: JsonValue | undefined = wanted.input[param];
-    const found: Place[] = [];
+    const found: InputLocation[] = [];
     for (const item of Array.isArray(value) ? value : [value]) {
-      if (typeof item === 'string') found.push(await placeOf(deps, wanted, param, item));
+      if (typeof item === 'string') found.push(await locationOf(deps, wanted, param, item));
     }
-    if (found.length > 0) places.set(param, found);
+    if (found.length > 0) locations.set(param, found);
   }
-  return places;
+  return locations;
 }
 
 const fetchTimeoutMs = 30_000;
 
-async function placeOf(deps: InputDeps, wanted: InputsWanted, param: MediaInputKey, value: string): Promise<Place> {
+async function locationOf(
+  deps: InputDeps,
+  wanted: InputsWanted,
+  param: MediaInputKey,
+  value: string,
+): Promise<InputLocation> {
   const { taskId, projectId, asBytes, signal } = wanted;
   if (!value.startsWith('file_')) {
     if (!asBytes) return { url: value };
@@ -116,9 +123,11 @@ function canBeFetched({ config, egress }: InputDeps): boolean {
   }
 }
 
-async function readAll(deps: InputDeps, places: Places): Promise<InputsReport> {
+async function readAll(deps: InputDeps, locations: InputLocations): Promise<InputsReport> {
   const read = (param: MediaInputKey): Promise<MediaInput[]> =>
-    Array.fromAsync(places.get(param) ?? [], (place) => ('file' in place ? dataUri(deps, place.file) : place));
+    Array.fromAsync(locations.get(param) ?? [], (location) =>
+      'file' in location ? dataUri(deps, location.file) : location,
+    );
   const [image] = await read('image');
   const referenceImages = await read('reference_images');
   const [videoUrl] = await read('video_url');

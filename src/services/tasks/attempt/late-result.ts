@@ -1,5 +1,5 @@
 import { isAnsweredSynchronously } from '../../../adapters/channel.ts';
-import { lastJobOf } from '../../../db/tasks/adopt-result.ts';
+import { lastProviderJobOf } from '../../../db/tasks/adopt-result.ts';
 import type { TaskView } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { fittingOutputs } from '../../../domain/tasks/fitting-outputs.ts';
@@ -16,18 +16,20 @@ const pollTimeoutMs = 30_000;
  * Throws `OperatorError` if there is no such job, or the provider does not give its result.
  */
 export async function lateResult(deps: LateDeps, task: Pick<TaskView, 'id' | 'type'>): Promise<UpstreamOutput> {
-  const job = await lastJobOf(deps.db, task.id);
-  if (!job || isAnsweredSynchronously(job.operation)) {
+  const providerJob = await lastProviderJobOf(deps.db, task.id);
+  if (!providerJob || isAnsweredSynchronously(providerJob.operation)) {
     throw new OperatorError(`No provider has a job of task ${task.id}. Give its result with --result.`);
   }
-  const row = await deps.channels.find(job.channelId);
+  const row = await deps.channels.find(providerJob.channelId);
   const adapter = row && deps.adapters[row.adapter];
   const credential = row && usableCredential(deps, row);
   if (!row || !adapter?.pollMedia || credential === null) {
     throw new OperatorError(`The channel of task ${task.id} cannot be called. Give the result with --result.`);
   }
   const upstream = { channelId: row.id, baseUrl: row.baseUrl, credential };
-  const polled = await adapter.pollMedia(upstream, job.operation, { signal: AbortSignal.timeout(pollTimeoutMs) });
+  const polled = await adapter.pollMedia(upstream, providerJob.operation, {
+    signal: AbortSignal.timeout(pollTimeoutMs),
+  });
   if (polled.kind !== 'done') {
     const why = polled.kind === 'pending' ? 'it has not ended' : polled.detail;
     throw new OperatorError(`The provider gives no result of the job of task ${task.id}: ${why}.`);

@@ -1,5 +1,5 @@
 import type { Config } from '../../../config/load-config.ts';
-import type { PollBounds } from '../../../db/tasks/parked-jobs.ts';
+import type { PollBounds } from '../../../db/tasks/parked-provider-jobs.ts';
 
 /** Whoever makes a video waits for minutes. A provider that is asked once a minute answers 20,000 jobs with 333 polls a second. */
 const mostSeconds = 60;

@@ -57,12 +57,12 @@ export async function buildRequest(
   const read = await held.read();
   // Another channel may accept the URL itself, or a later fetch may succeed.
   if (read.kind === 'failed') return { end: { ...notSent(read.detail), errorClass: 'rejected' } };
-  const given = task.input ?? {};
+  const input = task.input ?? {};
   inputs.request = {
     type: task.type,
-    model: upstreamModel(channel.mapping, given),
-    prompt: typeof given.prompt === 'string' ? given.prompt : '',
-    parameters: mapParameters(channel.mapping, given),
+    model: upstreamModel(channel.mapping, input),
+    prompt: typeof input.prompt === 'string' ? input.prompt : '',
+    parameters: mapParameters(channel.mapping, input),
     idempotencyKey: attemptId,
     ...(channel.mapping.inputs && { inputNames: channel.mapping.inputs }),
     ...read.inputs,

@@ -13,8 +13,8 @@ import type { AttemptHolder, CopiedResults, DecidedAttempt } from './stages.ts';
  * Writes the outcome of an attempt without results, once. If another run has taken the row over and recorded an outcome, that outcome
  * is reported.
  */
-export async function recordEnd(run: AttemptRun, { holder, end: given }: DecidedAttempt): Promise<AttemptReport> {
-  const end = await canceledIfRequested(run, given);
+export async function recordEnd(run: AttemptRun, { holder, end: decidedEnd }: DecidedAttempt): Promise<AttemptReport> {
+  const end = await canceledIfRequested(run, decidedEnd);
   const ours = await patiently(run, () => endAttempt(run.deps.db, holder, end));
   if (!ours) return reportOfOtherRun(run);
   logAttempt(run, holder, end);
@@ -49,7 +49,7 @@ function countAttempt({ deps, channel, begunAt }: AttemptRun, outcome: AttemptOu
 }
 
 function noteSale({ deps, task, channel }: AttemptRun): void {
-  deps.metrics.sold({
+  deps.metrics.saleMade({
     model: task.modelId,
     channel: channel.row.name,
     credits: task.snapshot.credits ?? 0,

@@ -6,8 +6,8 @@ import { keepWriting } from '../../keep-writing.ts';
 import { begin, recordedReport } from './begin.ts';
 import { copyResults } from './copy-results.ts';
 import { leaveEndedTask } from './leave.ts';
-import { lookUpSubmit } from './look-up-submit.ts';
-import { pollJob } from './poll-job.ts';
+import { findSubmit } from './find-submit.ts';
+import { pollProviderJob } from './poll-provider-job.ts';
 import { prepareInputs, releaseInputs } from './prepare-inputs.ts';
 import { recordEnd, recordResults } from './record-end.ts';
 import {
@@ -99,8 +99,8 @@ async function startOrRead(
 async function runStages(run: AttemptRun): Promise<AttemptReport> {
   const begun = await begin(run);
   const submitted = begun.stage === 'fresh' ? await submit(run, begun) : begun;
-  const found = submitted.stage === 'unanswered' ? await lookUpSubmit(run, submitted) : submitted;
-  const polled = found.stage === 'accepted' ? await pollJob(run, found) : found;
+  const found = submitted.stage === 'unanswered' ? await findSubmit(run, submitted) : submitted;
+  const polled = found.stage === 'accepted' ? await pollProviderJob(run, found) : found;
   const copied = polled.stage === 'finished' ? await copyResults(run, polled) : polled;
   if (copied.stage === 'copied') return recordResults(run, copied);
   return copied.stage === 'decided' ? recordEnd(run, copied) : copied.report;

@@ -1,7 +1,7 @@
 import type { AttemptEnd, AttemptMemory } from '../../../db/tasks/attempts.ts';
 import type { CopiedFile } from '../../../db/ledger/ledger.ts';
 import type { JsonObject } from '../../../domain/json.ts';
-import type { Operation } from '../../../adapters/channel.ts';
+import type { ProviderRef } from '../../../adapters/channel.ts';
 import type { Attempt, UpstreamOutput } from '../../../domain/channels/upstream.ts';
 import type { AttemptReport } from '../../../domain/tasks/workflow-contract.ts';
 
@@ -21,20 +21,20 @@ export interface UnansweredSubmit {
   stage: 'unanswered';
   holder: AttemptHolder;
   /** The result of this run's own submit; absent if an earlier run sent the submit. */
-  submitted?: Extract<Attempt<Operation>, { kind: 'unknown' }>;
+  submitted?: Extract<Attempt<ProviderRef>, { kind: 'unknown' }>;
 }
 
 /** The upstream accepted the job and the row has its reference. */
-export interface AcceptedJob {
+export interface AcceptedSubmit {
   stage: 'accepted';
   holder: AttemptHolder;
-  operation: JsonObject;
+  providerRef: JsonObject;
   /** An earlier run saved the reference. */
   resumed: boolean;
 }
 
 /** The job is done. Its results are at the upstream, or in memory as `data:` URIs. */
-export interface FinishedJob {
+export interface FinishedProviderJob {
   stage: 'finished';
   holder: AttemptHolder;
   results: UpstreamOutput[];

@@ -1,6 +1,6 @@
-import { answeredSynchronously, type Operation, type SubmitResult } from '../../../adapters/channel.ts';
+import { answeredSynchronously, type ProviderRef, type SubmitResult } from '../../../adapters/channel.ts';
 import { mediaFamilies } from '../../../adapters/registry.ts';
-import { renewSubmit, saveOperation } from '../../../db/tasks/attempts.ts';
+import { renewSubmit, saveProviderRef } from '../../../db/tasks/attempts.ts';
 import { mayCallAgain } from '../../../domain/channels/channel-health.ts';
 import { unsentInput } from '../../../domain/tasks/media-support.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
@@ -11,16 +11,16 @@ import { submitLeaseSeconds, submitSeconds, timeoutSignal, type AttemptRun } fro
 import {
   decided,
   reported,
-  type AcceptedJob,
+  type AcceptedSubmit,
   type AttemptHolder,
   type Ending,
-  type FinishedJob,
+  type FinishedProviderJob,
   type FreshAttempt,
   type ReportedAttempt,
   type UnansweredSubmit,
 } from './stages.ts';
 
-type Submitted = UnansweredSubmit | AcceptedJob | FinishedJob | Ending;
+type Submitted = UnansweredSubmit | AcceptedSubmit | FinishedProviderJob | Ending;
 
 /** A submit that starts this long after its row was written first checks that no other run has taken the row over. */
 const renewAfterMs = 1_000;
@@ -89,14 +89,14 @@ async function afterAnswer(
   run: AttemptRun,
   holder: AttemptHolder,
   attempt: Exclude<SubmitResult, { kind: 'unknown' }>,
-): Promise<AcceptedJob | FinishedJob | Ending> {
-  if (attempt.kind === 'ok') return acceptJob(run, holder, attempt.value);
+): Promise<AcceptedSubmit | FinishedProviderJob | Ending> {
+  if (attempt.kind === 'ok') return acceptProviderJob(run, holder, attempt.value);
   if (attempt.kind === 'done') {
-    const accepted = await acceptJob(run, holder, attempt.operation ?? answeredSynchronously);
+    const accepted = await acceptProviderJob(run, holder, attempt.providerRef ?? answeredSynchronously);
     if (accepted.stage !== 'accepted') return accepted;
     const finished = { stage: 'finished', holder, results: attempt.outputs } as const;
     // With a reference another worker can poll for the results.
-    return attempt.operation ? finished : { ...finished, synchronous: true };
+    return attempt.providerRef ? finished : { ...finished, synchronous: true };
   }
   return decided(holder, {
     outcome: attempt.kind,
@@ -115,11 +115,11 @@ const busyBounds = ({ deps: { config } }: AttemptRun) => ({
 });
 
 /** Saves the upstream's job reference before the first poll, as often as it takes: without it a bought job counts as lost. */
-export async function acceptJob(
+export async function acceptProviderJob(
   run: AttemptRun,
   holder: AttemptHolder,
-  operation: Operation,
-): Promise<AcceptedJob | ReportedAttempt> {
-  const ours = await patiently(run, () => saveOperation(run.deps.db, holder, operation));
-  return ours ? { stage: 'accepted', holder, operation, resumed: false } : leaveToNewHolder(run);
+  providerRef: ProviderRef,
+): Promise<AcceptedSubmit | ReportedAttempt> {
+  const ours = await patiently(run, () => saveProviderRef(run.deps.db, holder, providerRef));
+  return ours ? { stage: 'accepted', holder, providerRef, resumed: false } : leaveToNewHolder(run);
 }

@@ -59,7 +59,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
   const snapshot = { ...taskSnapshot(entry, input, mediaFamilies), credits };
   await assertSomeChannel(deps, entry, input, snapshot);
   await deps.admission.assertNotOverloaded(options.deadlineSeconds);
-  await deps.storage.assertRoom(request.key.projectId, 'result');
+  await deps.storage.assertCapacity(request.key.projectId, 'result');
 
   const taskId = newId('task');
   const stored = await storeInputs(deps, {
@@ -178,7 +178,7 @@ async function assertSomeChannel(
   const { channels, nowMs } = await deps.channels.list();
   const servingBy = (mappings: object) =>
     listServing(channels, {
-      ...{ modelId: model.id, groups, families: Object.keys(mappings), tried: new Set<string>(), nowMs },
+      ...{ modelId: model.id, groups, families: Object.keys(mappings), attemptedIds: new Set<string>(), nowMs },
     });
   if (servingBy(upstream).length > 0) return;
   const [other] = servingBy(hidden.upstream);

@@ -36,8 +36,8 @@ export class InputUnavailable extends Error {}
  */
 export async function fetchInput(deps: FetchInputDeps, wanted: WantedInput): Promise<FileRow> {
   const source = sha256Hex(wanted.url);
-  const known = await findSourced(deps.db, wanted.taskId, source);
-  if (known) return checkFile(wanted, known);
+  const existing = await findSourced(deps.db, wanted.taskId, source);
+  if (existing) return checkFile(wanted, existing);
   const id = newId('file');
   const draft = { id, storageKey: `inputs/${id}` };
   await draftFiles(deps.db, { ...fileFields(deps, wanted), drafts: [draft] });

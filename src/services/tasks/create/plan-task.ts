@@ -59,11 +59,11 @@ export async function drawAgain(deps: PlanDeps, taskId: string): Promise<Channel
   const { channels, nowMs } = await deps.channels.list();
   // A channel without a usable credential is skipped at each attempt, so the task must not wait for it.
   const usable = channels.filter((channel) => usableCredential(deps, channel) !== null);
-  const known = { channels: unavailableWhileBusy(soonIfUnreachable(usable, nowMs), retryAtMs), nowMs };
+  const listed = { channels: unavailableWhileBusy(soonIfUnreachable(usable, nowMs), retryAtMs), nowMs };
   const failed = routing.attempted.filter(({ outcome, retryPromised }) => outcome === 'transient' && !retryPromised);
   const reached = failed.filter(({ errorClass }) => errorClass !== 'connect');
   if (new Set(reached.map(({ channelId }) => channelId)).size >= ATTEMPTS_MAX) return { ...nothing, hasFailed: true };
-  const draw = drawFor(deps, { ...routing, attempted: counted }, known);
+  const draw = drawFor(deps, { ...routing, attempted: counted }, listed);
   return { ...draw, hasFailed: failed.length > 0 };
 }
 
@@ -76,8 +76,8 @@ function drawFor(
   { modelId, groups, families, attempted }: TaskRouting,
   { channels, nowMs }: Awaited<ReturnType<Deps['channels']['list']>>,
 ): ChannelDraw {
-  const tried = new Set(attempted.map(({ channelId }) => channelId));
-  const { order, availableAtMs } = drawOrder(channels, { modelId, groups, families, tried, nowMs }, deps.random);
+  const attemptedIds = new Set(attempted.map(({ channelId }) => channelId));
+  const { order, availableAtMs } = drawOrder(channels, { modelId, groups, families, attemptedIds, nowMs }, deps.random);
   const unfinished = attempted
     .filter(({ outcome }) => outcome !== 'transient')
     .map(({ channelId, name }) => ({ id: channelId, name }));

@@ -41,8 +41,8 @@ export async function startUnstartedTasks(
   const tasks = await claimUnstartedTasks(deps.db, max, claimSeconds);
   const { started, failed, isAway } = await startAll(deps, tasks);
   if (started.length > 0) await markStarted(deps.db, started);
-  const known = new Set([...started, ...failed]);
-  const unreached = tasks.map(({ taskId }) => taskId).filter((taskId) => !known.has(taskId));
+  const reached = new Set([...started, ...failed]);
+  const unreached = tasks.map(({ taskId }) => taskId).filter((taskId) => !reached.has(taskId));
   if (unreached.length > 0) await shortenClaims(deps.db, unreached, unreachedSeconds);
   return { claimed: tasks.length, started: started.length, isAway, startedIds: started };
 }

@@ -20,19 +20,19 @@ type StoreDeps = Pick<Deps, 'config' | 'db' | 'files' | 'logger' | 'urls'>;
  */
 export async function storeInputs(
   deps: StoreDeps,
-  given: { taskId: string; projectId: string; input: JsonObject; heldSeconds: number },
+  task: { taskId: string; projectId: string; input: JsonObject; heldSeconds: number },
 ): Promise<{ input: JsonObject; files: FileDraft[] }> {
   // Our own files are checked first, because a check costs only a lookup.
-  const held = await mapInputs(given.input, async (value, param) => {
+  const held = await mapInputs(task.input, async (value, param) => {
     const fileId = fileIdIn(deps, value);
-    if (fileId !== null) await holdOwnFile(deps.db, { ...given, fileId, param });
+    if (fileId !== null) await holdOwnFile(deps.db, { ...task, fileId, param });
     return fileId ?? value;
   });
   const files: FileDraft[] = [];
   try {
     const input = await mapInputs(held, async (value, param) => {
       if (!value.startsWith('data:')) return value;
-      const stored = await storeDataUri(deps, given, value, param);
+      const stored = await storeDataUri(deps, task, value, param);
       files.push(stored);
       return stored.id;
     });
@@ -64,9 +64,9 @@ async function mapInputs(
 
 async function holdOwnFile(
   db: Database,
-  given: { fileId: string; projectId: string; heldSeconds: number; param: MediaInputKey },
+  options: { fileId: string; projectId: string; heldSeconds: number; param: MediaInputKey },
 ): Promise<void> {
-  const { fileId, projectId, heldSeconds, param } = given;
+  const { fileId, projectId, heldSeconds, param } = options;
   const file = isId('file', fileId) ? await holdFile(db, { fileId, projectId, seconds: heldSeconds }) : null;
   if (!file) {
     const message = `${param}: there is no file ${quoted(fileId)} in the project of this key.`;

@@ -7,13 +7,13 @@ import {
   type LiveAttempt,
 } from '../../../db/tasks/cancels.ts';
 import { findTask, type TaskView } from '../../../db/tasks/tasks.ts';
-import { hastenPoll } from '../../../db/tasks/parked-jobs.ts';
+import { hastenPoll } from '../../../db/tasks/parked-provider-jobs.ts';
 import type { Deps } from '../../../deps.ts';
 import { GatewayError } from '../../../domain/errors.ts';
 import { isTerminal } from '../../../domain/tasks/task.ts';
 import { pause } from '../../../platform/pause.ts';
 import { finishTask } from './finish-task.ts';
-import { stopJob, stopSecondsMax } from './stop-job.ts';
+import { stopProviderJob, stopSecondsMax } from './stop-provider-job.ts';
 import { stopUpstream } from './stop-upstream.ts';
 
 export type CancelDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'logger' | 'channels' | 'adapters' | 'sealer'> & {
@@ -85,9 +85,13 @@ async function markToDecide({ config, db }: CancelDeps, taskId: string): Promise
 async function isStopped(deps: CancelDeps, taskId: string): Promise<boolean> {
   const live = await liveAttempt(deps, taskId, ({ operation, decided }) => operation !== null || decided);
   if (live === null) return true;
-  const { operation, decided } = live;
-  if (decided || operation === null) return false;
-  const answer = await stopJob(deps, { ...live, operation }, { running: 'spare', againAfterSeconds: claimSeconds });
+  const { operation: providerRef, decided } = live;
+  if (decided || providerRef === null) return false;
+  const answer = await stopProviderJob(
+    deps,
+    { ...live, operation: providerRef },
+    { running: 'spare', againAfterSeconds: claimSeconds },
+  );
   if (answer === 'stopped' || answer === 'not_stopped' || answer === 'unable') return answer === 'stopped';
   // A stop was sent and its result is unknown. The worker that polls the job records how the job ends.
   await hastenPoll(deps.db, live.attemptId);

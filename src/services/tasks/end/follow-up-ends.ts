@@ -1,7 +1,7 @@
 import { listStops, type TaskStop } from '../../../db/tasks/stops.ts';
 import type { Deps } from '../../../deps.ts';
 import { createLaneQueue, type LaneQueue } from '../../../platform/lane-queue.ts';
-import { stopOneJob } from './stop-upstream.ts';
+import { stopOneProviderJob } from './stop-upstream.ts';
 
 /** Cancels the workflows and stops the upstream jobs of tasks that a sweep has ended, in the background. */
 export interface EndFollowUp {
@@ -25,15 +25,18 @@ export function createEndFollowUp(
   deps: Pick<Deps, 'db' | 'logger' | 'workflows' | 'channels' | 'adapters' | 'sealer'>,
 ): EndFollowUp {
   const channels = new Map<string, LaneQueue<TaskStop>>();
-  const lookUps = new Set<Promise<void>>();
+  const listings = new Set<Promise<void>>();
   const warn = (taskId: string, message: string) => (error: unknown) =>
     deps.logger.warn({ err: error, task_id: taskId }, message);
 
-  const stopJob = ({ taskId, ...job }: TaskStop): Promise<void> =>
-    stopOneJob(deps, taskId, job).catch(warn(taskId, 'the upstream job of a stale task could not be stopped'));
-  const stopJobs = async (taskIds: readonly string[]): Promise<void> => {
+  const stopProviderJob = ({ taskId, ...providerJob }: TaskStop): Promise<void> =>
+    stopOneProviderJob(deps, taskId, providerJob).catch(
+      warn(taskId, 'the upstream job of a stale task could not be stopped'),
+    );
+  const stopProviderJobs = async (taskIds: readonly string[]): Promise<void> => {
     for (const stop of await listStops(deps.db, taskIds)) {
-      const stops = channels.get(stop.channelId) ?? createLaneQueue({ lanes: lanesPerChannel, waitingMax }, stopJob);
+      const stops =
+        channels.get(stop.channelId) ?? createLaneQueue({ lanes: lanesPerChannel, waitingMax }, stopProviderJob);
       channels.set(stop.channelId, stops);
       stops.add(stop);
     }
@@ -47,14 +50,14 @@ export function createEndFollowUp(
   return {
     add(taskIds) {
       if (taskIds.length === 0) return;
-      const lookUp = stopJobs(taskIds)
+      const listing = stopProviderJobs(taskIds)
         .catch(warn(taskIds[0] ?? '', 'the upstream jobs of stale tasks could not be listed'))
-        .finally(() => lookUps.delete(lookUp));
-      lookUps.add(lookUp);
+        .finally(() => listings.delete(listing));
+      listings.add(listing);
       for (const taskId of taskIds) workflows.add(taskId);
     },
     async close(patienceMs) {
-      await Promise.all(lookUps);
+      await Promise.all(listings);
       const timer = setTimeout(() => all().forEach((queue) => queue.leaveWaiting()), patienceMs);
       await Promise.all(all().map((queue) => queue.idle()));
       clearTimeout(timer);

@@ -52,10 +52,10 @@ export async function forceCancelTask(
   const { finished } = finish;
   if (finished) logEnd(deps.logger, input, finish);
   // The workflow of a task that had ended before may still be delivering the callback.
-  const workflowTold = finished && (await deps.workflows.cancel(taskId, cancelTimeoutMs));
+  const workflowNotified = finished && (await deps.workflows.cancel(taskId, cancelTimeoutMs));
   await stopUpstream(deps, taskId);
   const refunded = finished ? task.credits.refunded : 0;
-  return { taskId, status: task.status, ended: finished, refunded, workflowTold };
+  return { taskId, status: task.status, ended: finished, refunded, workflowTold: workflowNotified };
 }
 
 const stateOf = ({ status, credits }: TaskView) => ({ status, refunded: credits.refunded });

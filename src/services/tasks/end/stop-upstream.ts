@@ -1,20 +1,24 @@
-import { listStops, type AcceptedJob } from '../../../db/tasks/stops.ts';
+import { listStops, type StoppableProviderJob } from '../../../db/tasks/stops.ts';
 import type { Deps } from '../../../deps.ts';
-import { stopJob } from './stop-job.ts';
+import { stopProviderJob } from './stop-provider-job.ts';
 
 /**
  * Tells the upstream, once, to stop the jobs of a task that ended without success. Best effort: the task is already refunded,
  * whatever the upstream answers. Does nothing for any other task.
  */
 export async function stopUpstream(deps: StopDeps, taskId: string): Promise<void> {
-  for (const job of await listStops(deps.db, [taskId])) await stopOneJob(deps, taskId, job);
+  for (const providerJob of await listStops(deps.db, [taskId])) await stopOneProviderJob(deps, taskId, providerJob);
 }
 
 /** Stops one job of an ended task, once. */
-export async function stopOneJob(deps: StopDeps, taskId: string, job: AcceptedJob): Promise<void> {
-  const answer = await stopJob(deps, job, { running: 'stop', againAfterSeconds: null });
+export async function stopOneProviderJob(
+  deps: StopDeps,
+  taskId: string,
+  providerJob: StoppableProviderJob,
+): Promise<void> {
+  const answer = await stopProviderJob(deps, providerJob, { running: 'stop', againAfterSeconds: null });
   if (answer === 'unable' || answer === 'claimed') return;
-  deps.logger.info({ task_id: taskId, attempt_id: job.attemptId, answer }, 'asked the upstream to stop a job');
+  deps.logger.info({ task_id: taskId, attempt_id: providerJob.attemptId, answer }, 'asked the upstream to stop a job');
 }
 
 type StopDeps = Pick<Deps, 'db' | 'channels' | 'adapters' | 'sealer' | 'logger'>;

@@ -1,4 +1,4 @@
-import type { AskedTask, TaskAnswer } from '../../../caches/task-answers.ts';
+import type { RequestedTask, TaskAnswer } from '../../../caches/task-answers.ts';
 import { findTask, type TaskView } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { GatewayError } from '../../../domain/errors.ts';
@@ -19,16 +19,16 @@ export interface TaskForm {
  */
 export async function answerTaskRead(
   { taskReader, taskAnswers }: Pick<Deps, 'taskReader' | 'taskAnswers'>,
-  asked: AskedTask,
+  request: RequestedTask,
   { name, present }: TaskForm,
 ): Promise<TaskAnswer> {
-  const known = taskAnswers.find(asked, name);
-  if (known) return known;
+  const cached = taskAnswers.find(request, name);
+  if (cached) return cached;
   const keep = taskAnswers.reading();
-  const task = ownTask(isId('task', asked.taskId) ? await taskReader.find(asked.taskId) : null, asked);
+  const task = ownTask(isId('task', request.taskId) ? await taskReader.find(request.taskId) : null, request);
   const body = Buffer.from(JSON.stringify(present(task)));
   const answer = { body, etag: etagOf(body) };
-  if (isFinal(task)) keep(asked, name, answer);
+  if (isFinal(task)) keep(request, name, answer);
   return answer;
 }
 
@@ -36,11 +36,11 @@ export async function answerTaskRead(
 const isFinal = ({ status, callback }: TaskView): boolean => isTerminal(status) && callback?.state !== 'pending';
 
 /** A project's own admitted task. Throws the same `task_not_found` for another project's task and for an unknown id. */
-export async function showTaskOf({ db }: Pick<Deps, 'db'>, asked: AskedTask): Promise<TaskView> {
-  return ownTask(isId('task', asked.taskId) ? await findTask(db, asked.taskId) : null, asked);
+export async function showTaskOf({ db }: Pick<Deps, 'db'>, request: RequestedTask): Promise<TaskView> {
+  return ownTask(isId('task', request.taskId) ? await findTask(db, request.taskId) : null, request);
 }
 
-function ownTask(task: TaskView | null, { projectId }: AskedTask): TaskView {
+function ownTask(task: TaskView | null, { projectId }: RequestedTask): TaskView {
   if (!task || task.projectId !== projectId || task.admission !== 'reserved' || task.isDeleted)
     throw new GatewayError('task_not_found');
   return task;

@@ -282,7 +282,7 @@ describe('the copy of a result', () => {
     serve = (_request, response) => response.end(png);
     let puts = 0;
     const failure = () => (++puts <= 2 ? Promise.reject(new Error('the bucket is unavailable')) : undefined);
-    const failing: FileStore = { ...files, put: (...given) => failure() ?? files.put(...given) };
+    const failing: FileStore = { ...files, put: (...args) => failure() ?? files.put(...args) };
     expect(await copyAs(await accepted(), newId('att'), { url: url(), files: failing })).toMatchObject({
       kind: 'copied',
     });
@@ -336,8 +336,8 @@ describe('two runs of one attempt', () => {
     };
     const dying: FileStore = {
       ...files,
-      async put(...given) {
-        await files.put(...given);
+      async put(...args) {
+        await files.put(...args);
         isDead = true;
         throw new Error('retried by the copy');
       },
@@ -385,7 +385,7 @@ async function accepted(): Promise<Accepted> {
 async function copyAs(
   { taskId, projectId }: Accepted,
   fence: string,
-  given: {
+  options: {
     url: string | string[];
     type?: TaskType;
     forMs?: number | (() => number);
@@ -393,21 +393,21 @@ async function copyAs(
     files?: FileStore;
   },
 ): Promise<CopyReport> {
-  const { forMs = 20_000 } = given;
+  const { forMs = 20_000 } = options;
   const begunAt = performance.now();
   // The default of production: only the channel's own origin is trusted.
-  const egress = createEgress({ allowCidrs: given.allowCidrs ?? [], callbackPorts: [] });
+  const egress = createEgress({ allowCidrs: options.allowCidrs ?? [], callbackPorts: [] });
   const copies = planCopies(
     { attemptId: `att_${taskId}`, fence },
-    [given.url].flat().map((url) => ({ url })),
+    [options.url].flat().map((url) => ({ url })),
   );
   const fields = { projectId, taskId, purpose: 'output', keptSeconds: 60 } as const;
   await draftFiles(db, { ...fields, drafts: copies.map(({ draft }) => draft) });
   const report = await copyOutputs(
-    { config, db, files: given.files ?? files, egress, logger: pino({ level: 'silent' }) },
+    { config, db, files: options.files ?? files, egress, logger: pino({ level: 'silent' }) },
     {
       taskId,
-      type: given.type ?? 'image',
+      type: options.type ?? 'image',
       copies,
       channelBaseUrl: `${channel.url}/some/path`,
       channelHeaders: { 'x-goog-api-key': 'the-key' },

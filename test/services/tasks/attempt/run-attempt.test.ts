@@ -244,7 +244,7 @@ describe('an accepted job whose attempt another worker has taken over', () => {
     accepts = false;
     expect(report).toBeInstanceOf(AttemptInterrupted);
     expect(await rowsOf(db, 'select operation, outcome from attempt where request_id = $1', [task.taskId])).toEqual([
-      { operation: { job: 'one' }, outcome: null },
+      { operation: { id: 'one' }, outcome: null },
     ]);
   });
 });
@@ -310,7 +310,7 @@ const adapter: Adapter = {
     submits += 1;
     sent.push({ upstream, request });
     await duringSubmit();
-    if (accepts) return { kind: 'ok', value: { job: 'one' } };
+    if (accepts) return { kind: 'ok', value: { id: 'one' } };
     return { kind: 'transient', errorClass: 'provider_error', detail: 'busy', status: 503 };
   },
   findMedia: () => Promise.resolve({ kind: 'ok', value: null }),
@@ -318,11 +318,11 @@ const adapter: Adapter = {
 };
 
 async function prepared(
-  given?: string | JsonObject,
+  imageOrInput?: string | JsonObject,
   inputs: Partial<Config['inputs']> = {},
 ): Promise<{ taskId: string; channelId: string; deps: AttemptDeps }> {
   const channelId = await aChannel();
-  const input = typeof given === 'object' ? given : { image: given ?? clientUrl('a.png') };
+  const input = typeof imageOrInput === 'object' ? imageOrInput : { image: imageOrInput ?? clientUrl('a.png') };
   const { taskId } = await admitted(
     ledger,
     newTask(book, 1, {

@@ -252,10 +252,10 @@ const newChannels = () =>
 const adapter: Adapter = {
   submitMedia() {
     submits += 1;
-    return Promise.resolve({ kind: 'ok', value: { job: submits } });
+    return Promise.resolve({ kind: 'ok', value: { id: submits } });
   },
   pollMedia: () => Promise.resolve(poll()),
-  cancelMedia(_upstream, _operation, { running }) {
+  cancelMedia(_upstream, _providerRef, { running }) {
     stops.push(running);
     return stop(running);
   },

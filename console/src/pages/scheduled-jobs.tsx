@@ -1,0 +1,125 @@
+import { Button, Card, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { change } from '../api/admin.ts';
+import { useMay } from '../api/session.ts';
+import type { JobRun } from '../api/admin-types.ts';
+import { useList } from '../api/use-list.ts';
+import { ActionDialog } from '../ui/action-dialog.tsx';
+import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
+import { number, seconds, words } from '../ui/format.ts';
+import { Empty, Loaded, Page } from '../ui/page.tsx';
+import { Status, When } from '../ui/values.tsx';
+
+/** The scheduled jobs, in the words of the runbook. */
+const scheduledJobs = [
+  { name: 'process-pending-callbacks', about: 'Sends callbacks that are due.' },
+  { name: 'check-stale-media-tasks', about: 'Ends tasks that have passed their deadline and refunds them.' },
+  { name: 'check-api-channels', about: 'Asks the providers whether they answer and which models they list.' },
+  { name: 'scheduled-maintenance', about: 'Deletes what has expired and builds the summaries. Runs every night.' },
+] as const;
+
+/** The scheduled jobs and their runs. */
+export default function ScheduledJobs() {
+  const runs = useList('/jobs');
+  const mayRun = useMay('operator');
+  const [selected, setSelected] = useState<JobRun['name'] | null>(null);
+  return (
+    <Page title="Jobs" about="Jobs run by themselves. Run one by hand after you have repaired something.">
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        {scheduledJobs.map(({ name, about }) => (
+          <Card withBorder key={name} component="article" aria-label={name}>
+            <Stack gap="xs" h="100%">
+              <Text fw={600} className="breakable">
+                {name}
+              </Text>
+              <Text size="sm" c="dimmed">
+                {about}
+              </Text>
+              {mayRun && (
+                <Group mt="auto">
+                  <Button size="xs" variant="default" onClick={() => setSelected(name)} aria-label={`Run now: ${name}`}>
+                    Run now
+                  </Button>
+                </Group>
+              )}
+            </Stack>
+          </Card>
+        ))}
+      </SimpleGrid>
+      <Loaded of={runs}>
+        {(rows) => (
+          <DataTable
+            label="Runs"
+            rows={rows}
+            columns={columns}
+            rowId={(row) => row.run_id}
+            more={runs.more}
+            empty={<Empty title="No job has run yet">The first runs start within a minute.</Empty>}
+          />
+        )}
+      </Loaded>
+      <ActionDialog
+        opened={selected !== null}
+        onClose={() => setSelected(null)}
+        title={`Run ${selected ?? ''}`}
+        about="The job runs now, unless a run of it is under way. It may take some seconds."
+        act="Run now"
+        run={() => change('post', '/jobs/{name}/run', { name: selected ?? scheduledJobs[0].name })}
+        done={(result) =>
+          !('ran' in result)
+            ? 'It runs. The list shows its end.'
+            : result.ran
+              ? `The run has ${result.state}.`
+              : 'It is already running.'
+        }
+      />
+    </Page>
+  );
+}
+
+const columns: Columns<JobRun> = [
+  {
+    accessorKey: 'name',
+    header: 'Job',
+    cell: ({ row: { original } }) => <span className="nowrap">{original.name}</span>,
+  },
+  { accessorKey: 'state', header: 'State', cell: ({ row: { original } }) => <Status of={original.state} /> },
+  { accessorKey: 'trigger', header: 'Started by', cell: ({ row: { original } }) => words(original.trigger) },
+  { accessorKey: 'started_at', header: 'Started', cell: ({ row: { original } }) => <When at={original.started_at} /> },
+  {
+    id: 'took',
+    header: 'Took',
+    accessorFn: ({ started_at: from, ended_at: to }) => (from === null || to === null ? null : to - from),
+    cell: ({ getValue }) => {
+      const span = getValue<number | null>();
+      return <span className="nowrap">{span === null ? 'Not ended' : seconds(span)}</span>;
+    },
+    ...numeric,
+  },
+  {
+    id: 'summary',
+    header: 'What it did',
+    enableSorting: false,
+    cell: ({ row: { original } }) => <RunSummary run={original} />,
+  },
+];
+
+function RunSummary({ run: { summary, ended_at: endedAt } }: { run: JobRun }) {
+  if (endedAt === null) return <>Not ended</>;
+  const counts = countsOf(summary ?? {});
+  return (
+    <details className="detail">
+      <summary>{counts.length === 0 ? 'Nothing was due' : counts.join(', ')}</summary>
+      <pre>{JSON.stringify(summary, null, 2)}</pre>
+    </details>
+  );
+}
+
+/** What a run counted. The length of a list counts; times and ids are in the detail only. */
+function countsOf(summary: Record<string, unknown>): string[] {
+  return Object.entries(summary).flatMap(([name, value]) => {
+    const count = Array.isArray(value) ? value.length : value;
+    if (typeof count !== 'number' || count === 0 || ['ms', 'checkpoint_id'].includes(name)) return [];
+    return [`${words(name)}: ${number(count)}`];
+  });
+}

@@ -1,0 +1,154 @@
+import {
+  scheduledJobNames,
+  type ScheduledJobName,
+  type ScheduledJobState,
+  type ScheduledJobSummary,
+  type ScheduledJobTrigger,
+} from '../../domain/tasks/scheduled-job.ts';
+import type { Page, PageRequest } from '../../domain/page.ts';
+import { newestPosition, readTimePosition } from '../../domain/time-position.ts';
+import type { Database, Statements } from '../database.ts';
+import { operatorPageText, pageOfRows, type Positioned } from '../time-order.ts';
+import { timeOfPosition } from '../time-position-sql.ts';
+import { unixSeconds } from '../unix-seconds.ts';
+
+/** A run of a job, or a requested run. Times are unix seconds. */
+export interface ScheduledJobRun {
+  runId: string;
+  name: string;
+  trigger: ScheduledJobTrigger;
+  state: ScheduledJobState;
+  requestedAt: number;
+  startedAt: number | null;
+  endedAt: number | null;
+  summary: ScheduledJobSummary | null;
+}
+
+/**
+ * Takes the lock of a job for `leaseSeconds`, or with `request` only announces a run. The process that begins the job takes the
+ * announced run over. Returns the id of the run that has the lock, which may be an announced run or that of another process.
+ */
+export async function beginScheduledJob(
+  database: Statements,
+  input: {
+    name: ScheduledJobName;
+    runId: string;
+    trigger: ScheduledJobTrigger;
+    leaseSeconds: number;
+    request: boolean;
+  },
+) {
+  const { name, runId, trigger, leaseSeconds, request } = input;
+  const values = [name, runId, trigger, leaseSeconds, request];
+  type Begun = { verdict: 'requested' | 'running' | 'already_running'; runId: string };
+  const [begun] = await database.call<Begun>('begin_job', values);
+  if (!begun) throw new Error('begin_job returned no row');
+  return begun;
+}
+
+/** Extends the lock of a run; false if the lock was lost. */
+export async function extendScheduledJobLease(
+  database: Database,
+  runId: string,
+  leaseSeconds: number,
+): Promise<boolean> {
+  return database.returnsRow(
+    'extend-job-lease',
+    `update job_run set lease_until = clock_timestamp() + make_interval(secs => $2)
+     where id = $1 and state = 'running' returning id`,
+    [runId, leaseSeconds],
+  );
+}
+
+/** Ends a run and releases its lock; false if the run already counted as lost. */
+export async function endScheduledJob(
+  database: Database,
+  input: { runId: string; state: 'succeeded' | 'failed'; summary: ScheduledJobSummary },
+): Promise<boolean> {
+  return database.returnsRow(
+    'end-job',
+    `update job_run set state = $2, summary = $3, ended_at = clock_timestamp()
+     where id = $1 and state = 'running' returning id`,
+    [input.runId, input.state, JSON.stringify(input.summary)],
+  );
+}
+
+/** The current state of a run; null for an unknown id. */
+export async function findScheduledJobRun(database: Database, runId: string): Promise<ScheduledJobRun | null> {
+  return database.first<ScheduledJobRun>('find-job-run', `select ${runColumns} from job_run where id = $1`, [runId]);
+}
+
+/** The latest runs of a job, newest first. */
+export async function listScheduledJobRuns(
+  database: Database,
+  name: ScheduledJobName,
+  limit: number,
+): Promise<ScheduledJobRun[]> {
+  return database.query<ScheduledJobRun>(
+    'list-job-runs',
+    `select ${runColumns} from job_run where name = $1 order by requested_at desc, id desc limit $2`,
+    [name, limit],
+  );
+}
+
+/** One page of the runs of all jobs, or of one, by the time of their request (`timePosition`). An index has those of each job in this order. */
+export async function listAllScheduledJobRuns(
+  database: Database,
+  { name }: { name?: ScheduledJobName | undefined },
+  { limit, after }: PageRequest,
+): Promise<Page<ScheduledJobRun>> {
+  const before = after === null ? newestPosition : readTimePosition(after);
+  const rows = await database.query<ScheduledJobRun & Positioned>(
+    'list-all-job-runs',
+    operatorPageText(
+      `select ${runColumns}, (extract(epoch from run.requested_at) * 1000000)::bigint::text || '.' || id as position
+     from unnest($1::text[]) asked (of_name) cross join lateral (
+       select * from job_run where name = of_name and (requested_at, id) < (${timeOfPosition('$2')}, $3::text)
+       order by requested_at desc, id desc limit $4) run
+     order by run.requested_at desc, run.id desc limit $4`,
+    ),
+    [name === undefined ? scheduledJobNames : [name], before.microseconds, before.id, limit + 1],
+  );
+  return pageOfRows(rows, limit);
+}
+
+/**
+ * The jobs that have not begun for three of their intervals, and the jobs with an announced run that no process has begun. For a
+ * job that has never run, the wait starts with the calling process, which has run for `upSeconds`.
+ */
+export async function listOverdueScheduledJobs(
+  database: Database,
+  input: { intervals: readonly { name: ScheduledJobName; everySeconds: number }[]; upSeconds: number },
+): Promise<ScheduledJobName[]> {
+  const rows = await database.query<{ name: ScheduledJobName }>(
+    'list-overdue-jobs',
+    `select j.name from unnest($1::text[], $2::float8[]) as j (name, every)
+     left join lateral (
+       select r.state, r.lease_until, extract(epoch from clock_timestamp() - r.requested_at)::float8 as age
+       from job_run r where r.name = j.name order by r.requested_at desc limit 1) latest on true
+     where case
+       when latest.state is null then $3 > 3 * j.every
+       when latest.state = 'requested' then latest.age > least(${requestTakenUpSeconds}, 3 * j.every)
+       when latest.state = 'running' then latest.age > 3 * j.every and latest.lease_until <= clock_timestamp()
+       else latest.age > 3 * j.every end`,
+    [input.intervals.map(({ name }) => name), input.intervals.map(({ everySeconds }) => everySeconds), input.upSeconds],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Deletes at most `limit` runs that ended more than `days` ago, and returns how many. */
+export async function purgeScheduledJobRuns(database: Database, days: number, limit: number): Promise<number> {
+  const rows = await database.query(
+    'purge-job-runs',
+    `delete from job_run where id in (
+       select id from job_run where ended_at < clock_timestamp() - make_interval(days => $1) limit $2) returning id`,
+    [days, limit],
+  );
+  return rows.length;
+}
+
+/** If no process has begun an announced run within this time, the process that should begin it is not running. */
+const requestTakenUpSeconds = 10;
+
+const times = ['requested_at', 'started_at', 'ended_at'].map((column) => `${unixSeconds(column)} as ${column}`);
+const runColumns = `id as run_id, name, trigger, state, ${times.join(', ')}, summary`;
