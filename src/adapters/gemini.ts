@@ -166,8 +166,13 @@ function toThinking({ gemini, extra, traits, maxTokens, thinking }: UpstreamChat
 
 /** Gemini 3 always thinks, and `MINIMAL` is its least. */
 const levels = {
-  ...{ none: 'MINIMAL', minimal: 'MINIMAL', low: 'LOW', medium: 'MEDIUM' },
-  ...{ high: 'HIGH', xhigh: 'HIGH', max: 'HIGH' },
+  none: 'MINIMAL',
+  minimal: 'MINIMAL',
+  low: 'LOW',
+  medium: 'MEDIUM',
+  high: 'HIGH',
+  xhigh: 'HIGH',
+  max: 'HIGH',
 } satisfies Record<Effort, string>;
 /** The least budget of Gemini 2.5 Flash-Lite. The other models take less. */
 const budgetMin = 512;

@@ -233,7 +233,10 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
     query: geminiQuery,
   } as const;
   const count = {
-    ...({ ...postParts, ...chat, dialect: 'gemini', query: geminiQuery } as const),
+    ...postParts,
+    ...chat,
+    dialect: 'gemini' as const,
+    query: geminiQuery,
     handler: countGeminiTokens(deps),
   };
   const models = { ...get, ...anyScope, dialect: 'gemini' } as const;
@@ -244,7 +247,11 @@ function geminiRoutes(deps: RouteDeps, answerPictures: AnswerPictures): Route[] 
       actions,
     );
   const predict = (keyScope: string, readingFor = readingOf) => ({
-    ...({ ...postJson, ...media, dialect: 'gemini', query: geminiQuery, isCreate: true } as const),
+    ...postJson,
+    ...media,
+    dialect: 'gemini' as const,
+    query: geminiQuery,
+    isCreate: true as const,
     handler: predictPictures(answerPictures, keyScope, readingFor),
   });
   const parts = { body: postParts.body, skipsQuery: true } as const;

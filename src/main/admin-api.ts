@@ -33,7 +33,11 @@ export function createAdminApi(deps: Deps, traces?: StatementTraces) {
         db ??= openDatabase({ ...options, ...(traces && { traces }) });
         const own = { ...deps, db, answerWithinSeconds };
         const opened: ActionDeps = {
-          ...{ catalogSettings: own, database: own, secrets: own, upstreams: own, worker: own },
+          catalogSettings: own,
+          database: own,
+          secrets: own,
+          upstreams: own,
+          worker: own,
           listener: { listen: () => Promise.reject(new Error('the listener runs on the machine of its user')) },
         };
         const oidc = oidcClient(deps.config);

@@ -26,8 +26,12 @@ chatAdapterSuite({
         reasoning: 'Two phases: first ask, then do.',
         finishReason: 'stop',
         usage: {
-          ...{ inputTokens: 2_150, outputTokens: 120, cachedTokens: 2_000, reasoningTokens: 80 },
-          ...{ cacheWriteTokens: 100, cacheWrite1hTokens: 0 },
+          inputTokens: 2_150,
+          outputTokens: 120,
+          cachedTokens: 2_000,
+          reasoningTokens: 80,
+          cacheWriteTokens: 100,
+          cacheWrite1hTokens: 0,
         },
       },
     },
@@ -59,7 +63,10 @@ chatAdapterSuite({
       body: {
         content: text,
         usage: {
-          ...{ input_tokens: 5, output_tokens: 5, cache_creation_input_tokens: 90, cache_read_input_tokens: 0 },
+          input_tokens: 5,
+          output_tokens: 5,
+          cache_creation_input_tokens: 90,
+          cache_read_input_tokens: 0,
           cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 70 },
         },
       },
@@ -206,12 +213,18 @@ describe('a chat for Anthropic', () => {
   afterAll(() => wire.close());
 
   const asking = (more: Partial<UpstreamChat>): UpstreamChat => ({
-    ...{ model: 'claude', messages: [{ role: 'user', content: 'Hi' }], tools: [], maxTokens: 4_096, extra: {} },
+    model: 'claude',
+    messages: [{ role: 'user', content: 'Hi' }],
+    tools: [],
+    maxTokens: 4_096,
+    extra: {},
     ...more,
   });
   const sent = async (more: Partial<UpstreamChat>) => (await wire.chat(asking(more))).body;
   const plain = {
-    ...{ model: 'claude', max_tokens: 4_096, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] },
+    model: 'claude',
+    max_tokens: 4_096,
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
   } satisfies Sent;
   const effort = (reasoning_effort: string, thinking: 'adaptive' | 'budget'): Partial<UpstreamChat> => ({
     extra: { reasoning_effort },
@@ -229,7 +242,9 @@ describe('a chat for Anthropic', () => {
 
   const fromUser = (text: string) => ({ role: 'user' as const, content: text });
   const answered = (content: ChatMessage['content'], toolCalls: ToolCall[] = []) => ({
-    ...{ role: 'assistant' as const, content, toolCalls },
+    role: 'assistant' as const,
+    content,
+    toolCalls,
   });
   const call = { id: 'c1', name: 'f', arguments: '{}' };
   const used = { type: 'tool_use', id: 'c1', name: 'f', input: {} };
@@ -306,7 +321,8 @@ describe('a chat for Anthropic', () => {
   });
 
   const instructed = (content: string, vendor?: JsonObject): ChatMessage => ({
-    ...{ role: 'system', content },
+    role: 'system',
+    content,
     ...(vendor && { vendor }),
   });
   const turn = (role: string, ...texts: string[]) => ({ role, content: block(...texts) });
@@ -453,7 +469,8 @@ describe('a chat for Anthropic', () => {
       { role: 'tool', toolCallId: 'c1', content: [{ type: 'text', text: 'a fox', cacheControl }] },
     ];
     expect(await sent({ messages, tools: [{ name: 'look', cacheControl }] })).toEqual({
-      ...{ model: 'claude', max_tokens: 4_096 },
+      model: 'claude',
+      max_tokens: 4_096,
       system: [{ type: 'text', text: 'A long book.', cache_control: hour }],
       messages: [
         {
@@ -467,7 +484,9 @@ describe('a chat for Anthropic', () => {
           role: 'user',
           content: [
             {
-              ...{ type: 'tool_result', tool_use_id: 'c1', cache_control: cacheControl },
+              type: 'tool_result',
+              tool_use_id: 'c1',
+              cache_control: cacheControl,
               content: [{ type: 'text', text: 'a fox' }],
             },
           ],

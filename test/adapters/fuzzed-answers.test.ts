@@ -30,7 +30,11 @@ const adapters = createAdapters(caller);
 const upstream = { channelId: 'c', baseUrl: 'https://provider.test', credential: 'a:b' };
 const options = { signal: new AbortController().signal };
 const request = (type: 'image' | 'video', model: string): MediaRequest => ({
-  ...{ type, model, prompt: 'a fox', parameters: {}, idempotencyKey: 'att_1' },
+  type,
+  model,
+  prompt: 'a fox',
+  parameters: {},
+  idempotencyKey: 'att_1',
 });
 
 /** A reference of a job of each family, and what it makes. Gemini has two kinds of jobs. */

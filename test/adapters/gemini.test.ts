@@ -246,7 +246,11 @@ describe('the Gemini chat adapter on the wire', () => {
   });
 
   const asking = (more: Partial<UpstreamChat>): UpstreamChat => ({
-    ...{ model: 'm', messages: [{ role: 'user', content: 'Hi' }], tools: [], maxTokens: 4_096, extra: {} },
+    model: 'm',
+    messages: [{ role: 'user', content: 'Hi' }],
+    tools: [],
+    maxTokens: 4_096,
+    extra: {},
     ...more,
   });
   const sent = async (more: Partial<UpstreamChat>) => (await wire.chat(asking(more))).body;

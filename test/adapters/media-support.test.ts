@@ -67,7 +67,11 @@ async function bodyOf(
 ): Promise<string> {
   const has = (key: MediaInputKey) => inputs.includes(key);
   const request: MediaRequest = {
-    ...{ type, model: 'owner/name', prompt: 'a fox', parameters, idempotencyKey: 'att_1' },
+    type,
+    model: 'owner/name',
+    prompt: 'a fox',
+    parameters,
+    idempotencyKey: 'att_1',
     ...(has('image') && { image: dataUri('image', 0) }),
     ...(has('reference_images') && {
       referenceImages: Array.from({ length: references }, (_, index) => dataUri('reference_images', index)),
@@ -107,23 +111,31 @@ function entryOf(
 ): CatalogEntry {
   return {
     model: {
-      ...{ id: 'm', object: 'model', type, owned_by: 'acme', display_name: 'M', group: 'M', capability: type },
-      ...{ description: null, status: 'active' },
+      id: 'm',
+      object: 'model',
+      type,
+      owned_by: 'acme',
+      display_name: 'M',
+      group: 'M',
+      capability: type,
+      description: null,
+      status: 'active',
       pricing: {
-        ...{ unit: 'request', credits_per_request: 1, min_credits_per_request: 1 },
-        ...{ credits_per_1k_input_tokens: 0, credits_per_1k_output_tokens: 0 },
+        unit: 'request',
+        credits_per_request: 1,
+        min_credits_per_request: 1,
+        credits_per_1k_input_tokens: 0,
+        credits_per_1k_output_tokens: 0,
       },
       parameters: { prompt: true, ...Object.fromEntries(inputs.map((key) => [key, true])) },
     },
     private: {
-      ...{
-        public: true,
-        groups: ['default'],
-        variant_field: null,
-        image_tokens: 1_600,
-        context_tokens: null,
-        aliases: {},
-      },
+      public: true,
+      groups: ['default'],
+      variant_field: null,
+      image_tokens: 1_600,
+      context_tokens: null,
+      aliases: {},
       reference_images_max: inputs.includes('reference_images') ? references : 0,
       upstream,
     },

@@ -315,7 +315,9 @@ describe('the OpenAI chat adapter on the wire', () => {
   const conversation: UpstreamChat['messages'] = [
     { role: 'user', content: 'What is it?' },
     {
-      ...{ role: 'assistant', content: null, reasoning: 'I must look.' },
+      role: 'assistant',
+      content: null,
+      reasoning: 'I must look.',
       toolCalls: [{ id: 'c1', name: 'look', arguments: '{}' }],
     },
     { role: 'tool', toolCallId: 'c1', content: 'a fox' },
@@ -397,7 +399,10 @@ describe('the Responses API of the OpenAI adapter', () => {
       },
       tools: [
         {
-          ...{ type: 'function', name: 'look', description: 'Looks closer.', strict: false },
+          type: 'function',
+          name: 'look',
+          description: 'Looks closer.',
+          strict: false,
           parameters: { type: 'object', properties: { zoom: { type: 'number' } } },
         },
         { type: 'function', name: 'rest', parameters: { type: 'object', properties: {} }, strict: false },
@@ -435,18 +440,28 @@ describe('the Responses API of the OpenAI adapter', () => {
     return wire.adapter.chat?.(wire.upstream, responsesRequest, wire.options());
   };
   const usage = {
-    ...{ input_tokens: 30, input_tokens_details: { cached_tokens: 10, cache_write_tokens: 5 } },
-    ...{ output_tokens: 20, output_tokens_details: { reasoning_tokens: 8 }, total_tokens: 50 },
+    input_tokens: 30,
+    input_tokens_details: { cached_tokens: 10, cache_write_tokens: 5 },
+    output_tokens: 20,
+    output_tokens_details: { reasoning_tokens: 8 },
+    total_tokens: 50,
   };
   const counted = {
-    ...{ inputTokens: 30, outputTokens: 20, cachedTokens: 10, cacheWriteTokens: 5, reasoningTokens: 8 },
+    inputTokens: 30,
+    outputTokens: 20,
+    cachedTokens: 10,
+    cacheWriteTokens: 5,
+    reasoningTokens: 8,
   };
 
   it('answers with text, thoughts and calls', async () => {
     expect(await answer(saved('response'))).toEqual({
       kind: 'ok',
       value: {
-        ...{ content: 'It is a fox.', reasoning: 'Red fur.\n\nPointed ears.', refusal: null, usage: counted },
+        content: 'It is a fox.',
+        reasoning: 'Red fur.\n\nPointed ears.',
+        refusal: null,
+        usage: counted,
         toolCalls: [{ id: 'call_9', name: 'look', arguments: '{"zoom":3}' }],
         finishReason: 'tool_calls',
       },
@@ -545,7 +560,10 @@ describe('the Responses API of the sandbox', () => {
           ...(system === null ? [] : [{ role: 'system' as const, content: system }]),
           { role: 'user', content: 'where?' },
         ],
-        ...{ tools: [], maxTokens: 200, extra: {}, traits: { vendor } },
+        tools: [],
+        maxTokens: 200,
+        extra: {},
+        traits: { vendor },
         responseFormat: { type: 'json_schema', name: 'place', schema },
       };
       const attempt = await createOpenai(caller).chat?.(upstream, request, {});
@@ -563,7 +581,9 @@ describe('what a mapping leaves out for its vendor', () => {
     const request: UpstreamChat = {
       ...fullRequest,
       messages: [{ role: 'user', content: 'hello', name: 'ann' }],
-      ...{ seed: 5, topK: 3, user: 'ann' },
+      seed: 5,
+      topK: 3,
+      user: 'ann',
       extra: { prompt_cache_key: 'a', metadata: { a: 'b' }, frequency_penalty: 0.5 },
     };
     const replies = await createReplyServer();

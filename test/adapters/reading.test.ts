@@ -113,8 +113,17 @@ describe('an id of dots alone', () => {
 
 describe('the words of failures', () => {
   const tables: Record<string, WordTable> = {
-    ...{ dashscopeWords, falWords, geminiWords, klingWords, minimaxWords, openaiWords },
-    ...{ replicateWords, runwayWords, seedanceWords, tollgateWords, xaiWords },
+    dashscopeWords,
+    falWords,
+    geminiWords,
+    klingWords,
+    minimaxWords,
+    openaiWords,
+    replicateWords,
+    runwayWords,
+    seedanceWords,
+    tollgateWords,
+    xaiWords,
   };
 
   it.each(Object.entries(tables))(

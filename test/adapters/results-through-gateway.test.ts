@@ -43,8 +43,14 @@ beforeAll(async () => {
   await ensureChannel(
     { db: gateway.database, sealer: createSealer(testConfig(gateway.env).secrets.masterKeys) },
     {
-      ...{ name: 'scripted', adapter: 'runway', baseUrl, credential: 'k', groups },
-      ...{ priority: 1, weight: 1, actor: 'test' },
+      name: 'scripted',
+      adapter: 'runway',
+      baseUrl,
+      credential: 'k',
+      groups,
+      priority: 1,
+      weight: 1,
+      actor: 'test',
     },
   );
 });

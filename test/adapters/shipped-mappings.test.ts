@@ -38,8 +38,15 @@ describe('a mapping of the shipped catalog', () => {
 
   const chats = entries.filter(({ model }) => model.type === 'chat' && model.status === 'active');
   const fullRequest: ChatRequest = {
-    ...{ model: 'm', messages: [{ role: 'user', content: 'Hi' }], tools: [], maxTokens: 1_024, extra: {} },
-    ...{ temperature: 0.7, topP: 0.9, topK: 40, stop: ['END'] },
+    model: 'm',
+    messages: [{ role: 'user', content: 'Hi' }],
+    tools: [],
+    maxTokens: 1_024,
+    extra: {},
+    temperature: 0.7,
+    topP: 0.9,
+    topK: 40,
+    stop: ['END'],
   };
   it.each(
     chats.flatMap(({ model, private: { upstream } }) =>

@@ -31,7 +31,9 @@ export async function startDev(): Promise<Dev> {
   }
   const dev = DevFile.parse(JSON.parse(readFileSync(file, 'utf8')));
   return {
-    ...{ baseUrl: dev.base_url, apiKey: dev.api_key, sandboxUrl: dev.sandbox_url },
+    baseUrl: dev.base_url,
+    apiKey: dev.api_key,
+    sandboxUrl: dev.sandbox_url,
     async stop() {
       child.kill('SIGTERM');
       await ended;

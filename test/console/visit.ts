@@ -67,7 +67,13 @@ export async function startVisit(browser: Browser, baseUrl: string): Promise<Vis
   const dialog = page.getByRole('dialog');
   const button = (name: string | RegExp): Locator => page.getByRole('button', { name, exact: true }).first();
   return {
-    ...{ page, dialog, button, problems, complaints, changes, answers },
+    page,
+    dialog,
+    button,
+    problems,
+    complaints,
+    changes,
+    answers,
     scriptBytes: () => scriptBytes,
     async open(path) {
       await page.goto(`${baseUrl}/console${path}`);

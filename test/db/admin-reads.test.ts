@@ -73,7 +73,11 @@ const openOn = (deps: Awaited<ReturnType<typeof buildDeps>>['deps'] & { db: Data
   const own = { ...deps, answerWithinSeconds: 1 };
   const listener = { listen: () => Promise.reject(new Error('not here')) };
   const opened: ActionDeps = {
-    ...{ catalogSettings: own, database: own, secrets: own, upstreams: own, worker: own },
+    catalogSettings: own,
+    database: own,
+    secrets: own,
+    upstreams: own,
+    worker: own,
     listener,
   };
   return (need) => Promise.resolve(opened[need]);

@@ -120,7 +120,9 @@ describe('a gateway of this release over the upgraded database', () => {
     const { submitting, open, ...others } = secrets.runningTasks;
     for (const taskId of Object.values(others))
       expect(await gateway.poll(secrets.apiKey, taskId)).toMatchObject({
-        ...{ status: 'succeeded', error: null, credits: { charged: 4 } },
+        status: 'succeeded',
+        error: null,
+        credits: { charged: 4 },
       });
     // Its submit was sent by a process of the earlier release that has ended, and Replicate cannot be asked about it.
     const lost = await gateway.poll(secrets.apiKey, submitting);

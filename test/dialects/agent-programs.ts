@@ -73,7 +73,9 @@ const messagesTurns = (turns: readonly AgentTurn[], isError: boolean): JsonObjec
         : block,
     );
     const answers = results.map(({ callId, text }) => ({
-      ...{ type: 'tool_result', tool_use_id: callId, content: text },
+      type: 'tool_result',
+      tool_use_id: callId,
+      content: text,
       ...(isError && { is_error: false }),
       ...(isLast && ephemeral),
     }));
@@ -160,29 +162,40 @@ const answeredItems = (turns: readonly AgentTurn[], withIds: boolean): JsonObjec
       return withIds ? { ...bare, id: id ?? null, status: status ?? null } : bare;
     }),
     ...results.map(({ callId, text }, index) => ({
-      ...{ type: 'function_call_output', call_id: callId, output: text },
+      type: 'function_call_output',
+      call_id: callId,
+      output: text,
       ...(withIds && { id: `fco_${index}` }),
     })),
   ]);
 
 const responsesTool = (name: string, parameters: JsonObject): JsonObject => ({
-  ...{ type: 'function', name, description: `Use ${name}.` },
-  ...{ strict: false, parameters },
+  type: 'function',
+  name,
+  description: `Use ${name}.`,
+  strict: false,
+  parameters,
 });
 const codexTools = [
   responsesTool(shell.name, shellSchema),
   {
-    ...{ type: 'namespace', name: 'agents', description: 'Further agents.' },
+    type: 'namespace',
+    name: 'agents',
+    description: 'Further agents.',
     tools: [responsesTool('spawn', schema('task'))],
   },
   { type: 'web_search', external_web_access: true },
 ];
 const grammar = { type: 'grammar', syntax: 'lark', definition: 'start: /.+/' };
 const laterTools = {
-  ...{ type: 'additional_tools', id: 'at_1', role: 'developer' },
+  type: 'additional_tools',
+  id: 'at_1',
+  role: 'developer',
   tools: [
     {
-      ...{ type: 'namespace', name: 'functions', description: '' },
+      type: 'namespace',
+      name: 'functions',
+      description: '',
       tools: [
         { type: 'custom', name: 'exec', description: 'Runs code.', format: grammar },
         responsesTool('wait', schema('id')),
@@ -292,7 +305,9 @@ const geminiCli: AgentProgram = {
       },
     ],
     generationConfig: {
-      ...{ temperature: 1, topP: 0.95, topK: 64 },
+      temperature: 1,
+      topP: 0.95,
+      topK: 64,
       thinkingConfig: { includeThoughts: true, thinkingLevel: 'HIGH' },
     },
   }),
@@ -307,9 +322,12 @@ const geminiRouter: AgentProgram = {
   body: ({ prompt }) => ({
     contents: [{ role: 'user', parts: [{ text: prompt }] }],
     generationConfig: {
-      ...{ temperature: 0, topP: 1, topK: 64 },
+      temperature: 0,
+      topP: 1,
+      topK: 64,
       thinkingConfig: { includeThoughts: false, thinkingLevel: 'LOW' },
-      ...{ responseMimeType: 'application/json', responseJsonSchema: schema('reasoning', 'model_choice') },
+      responseMimeType: 'application/json',
+      responseJsonSchema: schema('reasoning', 'model_choice'),
     },
   }),
 };

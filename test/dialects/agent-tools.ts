@@ -63,11 +63,15 @@ function describeCodexTools(scene: () => SdkScene): void {
   const schema = { type: 'object', properties: { path: { type: 'string' } } };
   const tools = [
     {
-      ...{ type: 'namespace', name: 'files', description: 'Files.' },
+      type: 'namespace',
+      name: 'files',
+      description: 'Files.',
       tools: [{ type: 'function', name: 'read', parameters: schema }],
     },
     {
-      ...{ type: 'custom', name: 'apply_patch', description: 'Edits.' },
+      type: 'custom',
+      name: 'apply_patch',
+      description: 'Edits.',
       format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' },
     },
     { type: 'web_search', external_web_access: false },

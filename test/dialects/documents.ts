@@ -292,7 +292,8 @@ const fileForms: Record<DialectName, FileForms> = {
   },
   messages: {
     placed: (model, prompt, part) => ({
-      ...{ model, max_tokens: 100 },
+      model,
+      max_tokens: 100,
       messages: [{ role: 'user', content: [asking(prompt), part] }],
     }),
     forms: {

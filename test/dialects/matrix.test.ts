@@ -55,7 +55,8 @@ const onePixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M
 
 const PDF_PAGES = 3;
 const report = {
-  ...{ type: 'application/pdf' as const, name: 'report.pdf' },
+  type: 'application/pdf' as const,
+  name: 'report.pdf',
   base64: pdf({ pages: PDF_PAGES, form: 'compressed objects' }).toString('base64'),
 };
 const { entries } = await loadCatalog('catalog');

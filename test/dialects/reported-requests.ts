@@ -22,7 +22,8 @@ interface Reported {
 }
 
 const chatTool = (name: string, parameters: JsonObject = object) => ({
-  ...{ type: 'function', function: { name, parameters } },
+  type: 'function',
+  function: { name, parameters },
 });
 const chatCall = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } };
 const saying = (...messages: [role: string, content: JsonValue, more?: JsonObject][]): JsonObject => ({
@@ -112,7 +113,8 @@ const reported: Record<DialectName, Reported[]> = {
       more: {
         input: [
           {
-            ...{ type: 'additional_tools', role: 'developer' },
+            type: 'additional_tools',
+            role: 'developer',
             tools: [
               {
                 type: 'namespace',
@@ -126,7 +128,8 @@ const reported: Record<DialectName, Reported[]> = {
         ],
         reasoning: { context: 'all_turns' },
       },
-      ...{ ignored: 'reasoning.context', own: 'OpenAI Responses' },
+      ignored: 'reasoning.context',
+      own: 'OpenAI Responses',
     },
     {
       what: 'the phase of an earlier message',
@@ -155,7 +158,8 @@ const reported: Record<DialectName, Reported[]> = {
         input: [
           { role: 'user', content: 'a' },
           {
-            ...{ type: 'message', role: 'assistant' },
+            type: 'message',
+            role: 'assistant',
             content: [
               { type: 'output_text', text: 'b', annotations: [{ type: 'url_citation', url: 'https://a.test' }] },
             ],
@@ -188,7 +192,8 @@ const reported: Record<DialectName, Reported[]> = {
     {
       what: 'an edit of the context',
       more: { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } },
-      ...{ ignored: 'context_management', own: 'Anthropic' },
+      ignored: 'context_management',
+      own: 'Anthropic',
     },
     {
       what: 'a binding of thoughts',
@@ -196,7 +201,8 @@ const reported: Record<DialectName, Reported[]> = {
         max_tokens: 2_000,
         thinking: { type: 'adaptive', display: 'omitted', block_binding: { prefix_mismatch_behavior: 'drop_block' } },
       },
-      ...{ ignored: 'thinking.block_binding', own: 'Anthropic' },
+      ignored: 'thinking.block_binding',
+      own: 'Anthropic',
     },
     {
       what: 'the effort of a turn in a message of the system without text',
@@ -206,7 +212,8 @@ const reported: Record<DialectName, Reported[]> = {
         ['user', 'c'],
         ['system', null, { output_config: { effort: 'low' } }],
       ),
-      ...{ ignored: 'messages.3.output_config', own: 'Anthropic' },
+      ignored: 'messages.3.output_config',
+      own: 'Anthropic',
     },
     {
       what: 'instructions between the turns',
@@ -220,7 +227,8 @@ const reported: Record<DialectName, Reported[]> = {
           { name: 'b', input_schema: object, cache_control: { type: 'ephemeral', scope: 'global' } },
         ],
       },
-      ...{ ignored: 'tools.0.defer_loading, tools.0.input_examples', own: 'Anthropic' },
+      ignored: 'tools.0.defer_loading, tools.0.input_examples',
+      own: 'Anthropic',
     },
     {
       what: 'the earlier name of a format',
@@ -245,7 +253,8 @@ const reported: Record<DialectName, Reported[]> = {
           'user',
           [
             {
-              ...{ type: 'tool_result', tool_use_id: 't1' },
+              type: 'tool_result',
+              tool_use_id: 't1',
               content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } }],
             },
           ],

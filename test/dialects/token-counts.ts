@@ -19,21 +19,31 @@ const inputTokens = (answer: JsonObject): number => countAt(answer, 'input_token
 /** The ways to ask how many tokens a request has. */
 const ways: Record<string, Count> = {
   'POST /v1/messages/count_tokens': {
-    ...{ dialect: 'messages', path: () => '/v1/messages/count_tokens', tokens: inputTokens },
+    dialect: 'messages',
+    path: () => '/v1/messages/count_tokens',
+    tokens: inputTokens,
     body: ({ max_tokens: _, ...chat }) => chat,
   },
   'POST /v1/responses/input_tokens': {
-    ...{ dialect: 'responses', path: () => '/v1/responses/input_tokens', tokens: inputTokens },
+    dialect: 'responses',
+    path: () => '/v1/responses/input_tokens',
+    tokens: inputTokens,
   },
   'POST /v1beta/models/{model}:countTokens': {
-    ...{ dialect: 'Gemini', path: (model) => `/v1beta/models/${model}:countTokens`, tokens: totalTokens },
+    dialect: 'Gemini',
+    path: (model) => `/v1beta/models/${model}:countTokens`,
+    tokens: totalTokens,
   },
   'POST /v1/models/{model}:countTokens': {
-    ...{ dialect: 'Gemini', path: (model) => `/v1/models/${model}:countTokens`, tokens: totalTokens },
+    dialect: 'Gemini',
+    path: (model) => `/v1/models/${model}:countTokens`,
+    tokens: totalTokens,
     body: ({ contents, ...more }) => ({ contents: contents ?? [], ...more }),
   },
   'POST /v1beta/models/{model}:countTokens with a whole request': {
-    ...{ dialect: 'Gemini', path: (model) => `/v1beta/models/${model}:countTokens`, tokens: totalTokens },
+    dialect: 'Gemini',
+    path: (model) => `/v1beta/models/${model}:countTokens`,
+    tokens: totalTokens,
     body: (chat) => ({ generateContentRequest: { model: 'models/any', ...chat } }),
   },
 };

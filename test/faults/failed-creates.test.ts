@@ -85,7 +85,8 @@ describe('a create without an Idempotency-Key whose reservation was committed wi
     const [task] = await tasksOf(project);
     expect(text).toContain(task?.id);
     expect(await gateway.poll(project.apiKey, task?.id ?? '')).toMatchObject({
-      ...{ status: 'canceled', credits: { charged: 0 } },
+      status: 'canceled',
+      credits: { charged: 0 },
     });
     expect(await accountOf(gateway.database, project.projectId)).toEqual({ balance: credits, reserved: 0 });
   });
@@ -134,7 +135,8 @@ describe('a create without an Idempotency-Key', () => {
     const answer = await fetch(`${cut.baseUrl}/mcp`, {
       method: 'POST',
       headers: {
-        ...{ authorization: `Bearer ${project.apiKey}`, 'content-type': 'application/json' },
+        authorization: `Bearer ${project.apiKey}`,
+        'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),

@@ -132,7 +132,11 @@ describe('a route for programs', () => {
     ] as const;
     frame = await startFrame({
       routes: cases.map(([settings], index) => ({
-        ...{ ...shared, method: 'POST', path: `/programs/${index}`, auth: 'api_key', scopes: ['media'] },
+        ...shared,
+        method: 'POST',
+        path: `/programs/${index}`,
+        auth: 'api_key',
+        scopes: ['media'],
         beforeAuth: [demandAllowedOrigin({ ...settings, corsOrigins: [...settings.corsOrigins] })],
       })),
     });

@@ -19,16 +19,14 @@ beforeEach(async () => {
     ctx.body = { object: 'list', data: [] };
   };
   const list: Route = {
-    ...{
-      method: 'GET',
-      path: '/list',
-      auth: 'api_key',
-      scopes,
-      dialect: 'openai',
-      body: 'none',
-      isList: true,
-      handler,
-    },
+    method: 'GET',
+    path: '/list',
+    auth: 'api_key',
+    scopes,
+    dialect: 'openai',
+    body: 'none',
+    isList: true,
+    handler,
   };
   const plain: Route = { ...list, path: '/plain', handler: (ctx) => Promise.resolve(void (ctx.body = {})) };
   delete plain.isList;

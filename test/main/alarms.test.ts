@@ -191,7 +191,10 @@ describe('the alarms of two processes', () => {
     const { data } = z.object({ data: z.array(z.looseObject({})) }).parse(await done('alarms', 'list'));
     expect(data).toContainEqual(
       expect.objectContaining({
-        ...{ name: 'account', subject: 'channel-1', state: 'fired', count: 2 },
+        name: 'account',
+        subject: 'channel-1',
+        state: 'fired',
+        count: 2,
         silence: expect.objectContaining({ reason: 'the invoice is paid', created_by: expect.stringMatching(/./) }),
       }),
     );

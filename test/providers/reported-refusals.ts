@@ -140,7 +140,9 @@ export function describeReportedRefusals(scene: () => ProviderScene): void {
       const ask = { model: familyWires[family].model, prompt: 'spec', isStream };
       const { status, json } = await send(scene(), chat, ask, { path: '/api/v1/chat/completions' });
       expect({ status, message: textAt(json, 'error', 'message'), ...chat.error(json) }).toEqual({
-        ...{ status: 400, code: 'invalid_value', param: '' },
+        status: 400,
+        code: 'invalid_value',
+        param: '',
         message: 'A field has a value that is not accepted.',
       });
     });

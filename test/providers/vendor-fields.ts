@@ -22,36 +22,53 @@ const inDialect: Record<DialectName, { fields: Partial<Record<ClientField, strin
   },
   responses: {
     fields: {
-      ...{ temperature: 'temperature', top_p: 'top_p', user: 'user', parallel_tool_calls: 'parallel_tool_calls' },
-      ...{ reasoning_effort: 'reasoning.effort', metadata: 'metadata', prompt_cache_key: 'prompt_cache_key' },
+      temperature: 'temperature',
+      top_p: 'top_p',
+      user: 'user',
+      parallel_tool_calls: 'parallel_tool_calls',
+      reasoning_effort: 'reasoning.effort',
+      metadata: 'metadata',
+      prompt_cache_key: 'prompt_cache_key',
     },
     body: {
-      ...{ temperature: 0.4, top_p: 0.9, user: 'customer-17', parallel_tool_calls: false },
-      ...{ reasoning: { effort: 'high' }, metadata: { a: 'b' }, prompt_cache_key: 'k' },
+      temperature: 0.4,
+      top_p: 0.9,
+      user: 'customer-17',
+      parallel_tool_calls: false,
+      reasoning: { effort: 'high' },
+      metadata: { a: 'b' },
+      prompt_cache_key: 'k',
     },
   },
   messages: {
     fields: { temperature: 'temperature', top_p: 'top_p', top_k: 'top_k', stop: 'stop_sequences', user: 'metadata' },
     body: {
-      ...{ temperature: 0.4, top_p: 0.9, top_k: 40, stop_sequences: ['END'] },
+      temperature: 0.4,
+      top_p: 0.9,
+      top_k: 40,
+      stop_sequences: ['END'],
       metadata: { user_id: 'customer-17' },
     },
   },
   Gemini: {
     fields: {
-      ...{
-        temperature: 'generationConfig.temperature',
-        top_p: 'generationConfig.topP',
-        top_k: 'generationConfig.topK',
-      },
-      ...{ seed: 'generationConfig.seed', stop: 'generationConfig.stopSequences' },
+      temperature: 'generationConfig.temperature',
+      top_p: 'generationConfig.topP',
+      top_k: 'generationConfig.topK',
+      seed: 'generationConfig.seed',
+      stop: 'generationConfig.stopSequences',
       presence_penalty: 'generationConfig.presencePenalty',
       frequency_penalty: 'generationConfig.frequencyPenalty',
     },
     body: {
       generationConfig: {
-        ...{ temperature: 0.4, topP: 0.9, topK: 40, seed: 5, stopSequences: ['END'] },
-        ...{ presencePenalty: 0.25, frequencyPenalty: 0.5 },
+        temperature: 0.4,
+        topP: 0.9,
+        topK: 40,
+        seed: 5,
+        stopSequences: ['END'],
+        presencePenalty: 0.25,
+        frequencyPenalty: 0.5,
       },
     },
   },
@@ -128,15 +145,15 @@ export function describeVendorFields(scene: () => ProviderScene): void {
   describe('a JSON schema', () => {
     const format = { type: 'json_schema', json_schema: { name: 'city', schema: citySchema, strict: true } };
     const held: Record<VendorName, 'schema' | 'object' | 'none'> = {
-      ...{
-        openai: 'schema',
-        xai: 'schema',
-        qwen: 'schema',
-        moonshot: 'schema',
-        mistral: 'schema',
-        openrouter: 'schema',
-      },
-      ...{ deepseek: 'object', zai: 'object', minimax: 'none' },
+      openai: 'schema',
+      xai: 'schema',
+      qwen: 'schema',
+      moonshot: 'schema',
+      mistral: 'schema',
+      openrouter: 'schema',
+      deepseek: 'object',
+      zai: 'object',
+      minimax: 'none',
     };
 
     it.each(vendorNames)(

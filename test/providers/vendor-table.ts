@@ -59,7 +59,9 @@ export const vendors = {
       ...all(named, ['top_k', 'temperature', 'top_p', 'stop', 'frequency_penalty', 'presence_penalty']),
     },
     length: 'max_completion_tokens',
-    ...{ streamOptions: true, names: true, strict: true },
+    streamOptions: true,
+    names: true,
+    strict: true,
   },
   xai: {
     model: 'grok-4.7',
@@ -69,7 +71,9 @@ export const vendors = {
       ...all(named, ['top_k', 'stop', 'frequency_penalty', 'presence_penalty']),
     },
     length: 'max_completion_tokens',
-    ...{ streamOptions: true, names: false, strict: false },
+    streamOptions: true,
+    names: false,
+    strict: false,
   },
   deepseek: {
     model: 'deepseek-v4-flash',
@@ -80,7 +84,9 @@ export const vendors = {
       ...all(named, ['top_k', 'seed', 'parallel_tool_calls']),
     },
     length: 'max_tokens',
-    ...{ streamOptions: true, names: true, strict: false },
+    streamOptions: true,
+    names: true,
+    strict: false,
   },
   qwen: {
     model: 'qwen3.8-flash',
@@ -91,7 +97,9 @@ export const vendors = {
       ...all(named, ['frequency_penalty']),
     },
     length: 'max_tokens',
-    ...{ streamOptions: true, names: false, strict: true },
+    streamOptions: true,
+    names: false,
+    strict: true,
   },
   moonshot: {
     model: 'kimi-k3.1-pro',
@@ -103,7 +111,9 @@ export const vendors = {
       ...all(named, ['parallel_tool_calls']),
     },
     length: 'max_completion_tokens',
-    ...{ streamOptions: true, names: true, strict: true },
+    streamOptions: true,
+    names: true,
+    strict: true,
   },
   zai: {
     model: 'glm-5.3',
@@ -114,7 +124,9 @@ export const vendors = {
       ...all(named, ['top_k', 'frequency_penalty', 'presence_penalty', 'parallel_tool_calls']),
     },
     length: 'max_tokens',
-    ...{ streamOptions: false, names: false, strict: false },
+    streamOptions: false,
+    names: false,
+    strict: false,
   },
   minimax: {
     model: 'minimax-m3',
@@ -125,7 +137,9 @@ export const vendors = {
       ...all(named, ['reasoning_effort']),
     },
     length: 'max_completion_tokens',
-    ...{ streamOptions: true, names: true, strict: false },
+    streamOptions: true,
+    names: true,
+    strict: false,
   },
   mistral: {
     model: 'mistral-large-4',
@@ -137,7 +151,9 @@ export const vendors = {
       ...all(named, ['top_k']),
     },
     length: 'max_tokens',
-    ...{ streamOptions: false, names: false, strict: true },
+    streamOptions: false,
+    names: false,
+    strict: true,
   },
   openrouter: {
     model: 'deepseek-v3.2',
@@ -147,7 +163,9 @@ export const vendors = {
       ...same(['reasoning_effort', 'parallel_tool_calls', 'prompt_cache_key', 'metadata', 'min_p']),
     },
     length: 'max_tokens',
-    ...{ streamOptions: true, names: true, strict: true },
+    streamOptions: true,
+    names: true,
+    strict: true,
   },
 } satisfies Record<string, Vendor>;
 export type VendorName = keyof typeof vendors;

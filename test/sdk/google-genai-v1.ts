@@ -78,7 +78,8 @@ export const describeGoogleGenaiV1 = (started: () => Gateway): void => {
       [{ vertexai: true }, { apiVersion: 'v1beta' }],
     ])('generates pictures by generateImages: %j %j', async (mode, version) => {
       const { models } = new GoogleGenAI({
-        ...{ apiKey: project.apiKey, ...mode },
+        apiKey: project.apiKey,
+        ...mode,
         httpOptions: { baseUrl: gateway.baseUrl, timeout: 20_000, ...version },
       });
       const generate = (config: GenerateImagesConfig = {}) =>

@@ -106,7 +106,9 @@ export const describeMcp = (started: () => Gateway): void =>
 
     it('receives a video as a task, and reads the task when it has ended', async () => {
       const made = await call('generate_video', {
-        ...{ model: cheapVideo, prompt: 'a boat [[latency=1500]]', wait_seconds: 0 },
+        model: cheapVideo,
+        prompt: 'a boat [[latency=1500]]',
+        wait_seconds: 0,
       });
       const { task_id: taskId } = made.structuredContent;
       expect(made.content.at(-1)?.text).toContain(`Call get_task with its task_id`);
@@ -119,13 +121,15 @@ export const describeMcp = (started: () => Gateway): void =>
       const before = await accountOf(gateway.database, project.projectId);
       const boat = { model: dearVideo, prompt: 'a boat' };
       expect(await refusalOf('generate_video', boat)).toMatchObject({
-        ...{ code: 'max_credits_exceeded', message: 'This request costs 600 credits, and max_credits is 100.' },
+        code: 'max_credits_exceeded',
+        message: 'This request costs 600 credits, and max_credits is 100.',
       });
       const fox = { model: picture, prompt: 'a fox', max_credits: 3 };
       expect(await refusalOf('generate_image', fox)).toMatchObject({ code: 'max_credits_exceeded' });
       const hidden = { model: dearVideo, prompt: 'a boat', parameters: { max_credits: 1_000 } };
       expect(await refusalOf('generate_video', hidden)).toMatchObject({
-        ...{ code: 'invalid_value', param: 'parameters.max_credits' },
+        code: 'invalid_value',
+        param: 'parameters.max_credits',
       });
       expect(await accountOf(gateway.database, project.projectId)).toEqual(before);
     });
@@ -159,10 +163,8 @@ export const describeMcp = (started: () => Gateway): void =>
       const { apiKey: key } = await gateway.key(project.projectId, { scopes: ['chat'] });
       for (const tool of ['quote', 'generate_image'])
         expect(await refusalOf(tool, { model: picture, prompt: 'a fox' }, { key })).toMatchObject({
-          ...{
-            code: 'scope_not_allowed',
-            message: 'This request needs a key with the scope media. This key has chat.',
-          },
+          code: 'scope_not_allowed',
+          message: 'This request needs a key with the scope media. This key has chat.',
         });
       expect((await call('list_models', {}, { key })).isError).toBe(false);
       const made = await call('generate_image', { model: picture, prompt: 'mine', wait_seconds: 50 });
@@ -178,11 +180,9 @@ export const describeMcp = (started: () => Gateway): void =>
         const answer = await post(listTools, { origin, authorization: 'Bearer sk-nobody', host: 'evil.example' });
         expect(answer.status).toBe(403);
         expect(await answer.json()).toMatchObject({
-          ...{
-            jsonrpc: '2.0',
-            id: null,
-            error: { code: -32_600, data: { code: 'origin_not_allowed', param: 'Origin' } },
-          },
+          jsonrpc: '2.0',
+          id: null,
+          error: { code: -32_600, data: { code: 'origin_not_allowed', param: 'Origin' } },
         });
       }
       expect((await post(listTools, { origin: gateway.baseUrl })).status).toBe(200);
@@ -190,7 +190,9 @@ export const describeMcp = (started: () => Gateway): void =>
 
     it('is refused in the words of the protocol what is no message of it', async () => {
       expect(await (await post('{')).json()).toMatchObject({
-        ...{ jsonrpc: '2.0', id: null, error: { code: -32_700, data: { code: 'invalid_json' } } },
+        jsonrpc: '2.0',
+        id: null,
+        error: { code: -32_700, data: { code: 'invalid_json' } },
       });
       const batch = await post(`[${listTools}]`);
       expect([batch.status, await batch.json()]).toMatchObject([400, { error: { code: -32_700 } }]);

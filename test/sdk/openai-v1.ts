@@ -205,15 +205,21 @@ export const describeOpenaiV1 = (started: () => Gateway): void =>
           await expect(generate(more)).rejects.toMatchObject({ status: 400, param });
         }
         const masked = client.images.edit({
-          ...{ model: picture, prompt: 'x', image: await png('a.png'), mask: await png('m.png') },
+          model: picture,
+          prompt: 'x',
+          image: await png('a.png'),
+          mask: await png('m.png'),
         });
         await expect(masked).rejects.toMatchObject({ status: 400, code: 'unsupported_parameter', param: 'mask' });
         const text = await toFile(Buffer.from('no picture'), 'a.png', { type: 'image/png' });
         await expect(client.images.edit({ model: picture, prompt: 'x', image: text })).rejects.toMatchObject({
-          ...{ status: 400, code: 'invalid_image', param: 'image' },
+          status: 400,
+          code: 'invalid_image',
+          param: 'image',
         });
         await expect(generate({ prompt: '[[fail=refused]]' })).rejects.toMatchObject({
-          ...{ status: 400, code: 'content_policy_violation' },
+          status: 400,
+          code: 'content_policy_violation',
         });
       });
 
@@ -255,8 +261,16 @@ export const describeOpenaiV1 = (started: () => Gateway): void =>
         const before = await accountOf(gateway.database, project.projectId);
         const made = await client.videos.create({ ...asking, input_reference: await png('first.png') });
         expect(made).toMatchObject({
-          ...{ object: 'video', model: clip, status: 'queued', progress: 0, seconds: '8', size: '1280x720' },
-          ...{ prompt: 'a boat', error: null, completed_at: null, remixed_from_video_id: null },
+          object: 'video',
+          model: clip,
+          status: 'queued',
+          progress: 0,
+          seconds: '8',
+          size: '1280x720',
+          prompt: 'a boat',
+          error: null,
+          completed_at: null,
+          remixed_from_video_id: null,
         });
         const done = await finished(made.id);
         expect(done).toMatchObject({ id: made.id, status: 'completed', progress: 100, error: null });
@@ -283,7 +297,8 @@ export const describeOpenaiV1 = (started: () => Gateway): void =>
       it('of a failed task have the error of the task and no content', async () => {
         const made = await client.videos.create({ ...asking, prompt: '[[fail=refused]]' });
         expect(await finished(made.id)).toMatchObject({
-          ...{ status: 'failed', error: { code: 'content_policy_violation', message: expect.any(String) } },
+          status: 'failed',
+          error: { code: 'content_policy_violation', message: expect.any(String) },
         });
         await expect(client.videos.downloadContent(made.id)).rejects.toMatchObject({ code: 'file_not_found' });
       });
@@ -328,18 +343,19 @@ export const describeOpenaiV1 = (started: () => Gateway): void =>
       const inPython = lack === null ? it : it.skip;
       inPython('reads models and makes pictures and a video', async () => {
         const seen = await runPython('media.py', {
-          ...{
-            base_url: `${gateway.baseUrl}/v1`,
-            api_key: project.apiKey,
-            chat: 'gpt-5-mini',
-            image: picture,
-            video: clip,
-          },
+          base_url: `${gateway.baseUrl}/v1`,
+          api_key: project.apiKey,
+          chat: 'gpt-5-mini',
+          image: picture,
+          video: clip,
           png: onePixel.slice(onePixel.indexOf(',') + 1),
         });
         expect(seen).toMatchObject({
-          ...{ chat: 1, models: expect.arrayContaining([picture, clip]), model: 'model' },
-          ...{ made: expect.stringMatching(/^[\w+/]+=*$/), edited: expect.stringMatching(/^[\w+/]+=*$/) },
+          chat: 1,
+          models: expect.arrayContaining([picture, clip]),
+          model: 'model',
+          made: expect.stringMatching(/^[\w+/]+=*$/),
+          edited: expect.stringMatching(/^[\w+/]+=*$/),
           video: { object: 'video', status: 'completed', progress: 100, seconds: expect.any(String) },
           bytes: Buffer.from('ftyp').toString('base64'),
           refused: { status: 400, param: 'n', code: 'unsupported_parameter' },

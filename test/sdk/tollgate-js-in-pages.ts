@@ -48,8 +48,11 @@ export const describeTollgateJsInPages = (scene: () => Scene): void =>
         return { first: events[0], last: events.at(-2), isSame: events.at(-1), status: task.status, width: picture.naturalWidth };
       `);
       expect(seen).toEqual({
-        ...{ first: 'task.updated', last: 'task.succeeded', isSame: true },
-        ...{ status: 'succeeded', width: expect.any(Number) },
+        first: 'task.updated',
+        last: 'task.succeeded',
+        isSame: true,
+        status: 'succeeded',
+        width: expect.any(Number),
       });
     });
 
@@ -59,7 +62,10 @@ export const describeTollgateJsInPages = (scene: () => Scene): void =>
         return { isRefusal: error instanceof TollgateError, ...error };
       `);
       expect(seen).toMatchObject({
-        ...{ isRefusal: true, status: 400, code: 'invalid_value', field: 'img_size' },
+        isRefusal: true,
+        status: 400,
+        code: 'invalid_value',
+        field: 'img_size',
         requestId: expect.stringMatching(/^req_/),
       });
     });

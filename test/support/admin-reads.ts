@@ -65,7 +65,9 @@ export function adminReads(sealedProject: string): AdminRead[] {
     );
     const others = inputs.filter(([input]) => !(input in base));
     const read = (words: string, values: Record<string, string>): AdminRead => ({
-      ...{ name: words === '' ? name : `${name}, ${words}`, action, route },
+      name: words === '' ? name : `${name}, ${words}`,
+      action,
+      route,
       values: { ...base, ...values },
     });
     const single = others.flatMap(([input, schema]) =>

@@ -50,7 +50,10 @@ export async function startOidcIssuer(): Promise<OidcIssuer> {
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const issuer: OidcIssuer = {
-    ...{ url, subject: 'ada-1', faults: {}, issued: [] },
+    url,
+    subject: 'ada-1',
+    faults: {},
+    issued: [],
     async close() {
       server.closeAllConnections();
       server.close();

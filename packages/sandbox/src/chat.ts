@@ -91,8 +91,10 @@ export function answerChat(call: FamilyCall, request: ChatRequest, { answer, str
     thoughtTokens > 0 && thoughtTokens === request.maxTokens
       ? ({ text: '', tools: [], finish: 'length' } as const)
       : write(request, prompt, {
-          ...{ tools, isEmpty: fail === 'no_output' },
-          ...{ tokens: behaviour.tokens, thoughtTokens },
+          tools,
+          isEmpty: fail === 'no_output',
+          tokens: behaviour.tokens,
+          thoughtTokens,
         });
   const usage = behaviour.usage ?? usageOf(request, written, thoughtTokens, behaviour.tokens);
   const parts = { cached: behaviour.cached ?? 0, thoughts: thoughtTokens };

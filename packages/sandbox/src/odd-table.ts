@@ -63,17 +63,26 @@ export const oddForms: readonly OddForm[] = [
     change: result((url) => url),
   },
   {
-    ...{ form: 'result_object', families: all, ends: 'succeeded' as const, hasOwnAddress: true as const },
+    form: 'result_object',
+    families: all,
+    ends: 'succeeded' as const,
+    hasOwnAddress: true as const,
     about: 'the result is an object with its address',
     change: result((url) => (url.startsWith('http') ? { url } : { b64_json: url })),
   },
   {
-    ...{ form: 'result_list', families: all, ends: 'succeeded' as const, hasOwnAddress: true as const },
+    form: 'result_list',
+    families: all,
+    ends: 'succeeded' as const,
+    hasOwnAddress: true as const,
     about: 'the result is a list of one',
     change: result((url) => [url.startsWith('http') ? { url } : { b64_json: url }]),
   },
   {
-    ...{ form: 'result_beside', families: all, ends: 'succeeded' as const, hasOwnAddress: true as const },
+    form: 'result_beside',
+    families: all,
+    ends: 'succeeded' as const,
+    hasOwnAddress: true as const,
     about: 'a thumbnail and a file of another type stand beside the result',
     change: result((url, extension) =>
       extension === 'mp4'
@@ -84,14 +93,19 @@ export const oddForms: readonly OddForm[] = [
     ),
   },
   {
-    ...{ form: 'result_watermark', families: ['kling'], ends: 'succeeded' as const },
+    form: 'result_watermark',
+    families: ['kling'],
+    ends: 'succeeded' as const,
     about: 'the address of the result is empty, and a copy with a watermark stands beside it',
     change: result((url, extension) => ({
       [extension === 'mp4' ? 'videos' : 'images']: [{ id: 'sbx', url: '', watermark_url: url }],
     })),
   },
   {
-    ...{ form: 'details', families: all, ends: 'succeeded' as const, hasOwnAddress: true as const },
+    form: 'details',
+    families: all,
+    ends: 'succeeded' as const,
+    hasOwnAddress: true as const,
     about: 'sizes, durations and flags have the wrong types',
     change(json, call) {
       const changed = result((url) => [
@@ -112,12 +126,16 @@ export const oddForms: readonly OddForm[] = [
     },
   },
   {
-    ...{ form: 'no_files', families: all, ends: 'upstream_failed' as const },
+    form: 'no_files',
+    families: all,
+    ends: 'upstream_failed' as const,
     about: 'the job is finished and has no files',
     change: result(() => []),
   },
   {
-    ...{ form: 'unreadable', families: without('openai'), ends: 'upstream_invalid_response' as const },
+    form: 'unreadable',
+    families: without('openai'),
+    ends: 'upstream_invalid_response' as const,
     about: 'the job is finished and its result cannot be read',
     change: (json, call) => (base64In(json) === undefined ? result(() => 7)(json, call) : { json }),
   },
@@ -129,38 +147,46 @@ export const oddForms: readonly OddForm[] = [
     change: state(swapped),
   },
   {
-    ...{ form: 'state_word', families: all, ends: 'succeeded' as const },
+    form: 'state_word',
+    families: all,
+    ends: 'succeeded' as const,
     about: 'the last word of the state is that of another family',
     change: state((word) =>
       /^(?:succe\w*|completed|done)$/i.test(word) ? 'Success' : /^fail/i.test(word) ? 'ERROR' : word,
     ),
   },
   {
-    ...{ form: 'state_unknown', families: all, ends: 'succeeded' as const },
+    form: 'state_unknown',
+    families: all,
+    ends: 'succeeded' as const,
     about: 'the first two polls name a state that nobody knows',
     change: state((word, { count }) => (count <= 2 ? 'resting' : word)),
   },
   {
-    ...{ form: 'error_200', families: all, ends: 'next_channel' as const },
+    form: 'error_200',
+    families: all,
+    ends: 'next_channel' as const,
     about: 'an error, such as that of fail=transient, has the status 200',
     change: (json, { kind, status }) => ({ json, status: kind === 'submit' && status >= 400 ? 200 : status }),
   },
   {
-    ...{ form: 'account_200', families: all, ends: 'next_channel' as const },
+    form: 'account_200',
+    families: all,
+    ends: 'next_channel' as const,
     about: 'the answer to the submit is 200 and says that the account is empty',
     change: (json, { family, kind }) => ({ json: kind === 'submit' ? (emptyAccounts[family] ?? json) : json }),
   },
   {
-    ...{ form: 'failed_prose', families: all, ends: 'upstream_failed' as const },
+    form: 'failed_prose',
+    families: all,
+    ends: 'upstream_failed' as const,
     about: 'with fail=late_fail: the reason names the safety checker, which is no policy',
     change: prose('CUDA out of memory while loading the safety checker'),
   },
   {
-    ...{
-      form: 'progress_back',
-      families: all.filter((family) => progressUnit(family) !== undefined),
-      ends: 'succeeded' as const,
-    },
+    form: 'progress_back',
+    families: all.filter((family) => progressUnit(family) !== undefined),
+    ends: 'succeeded' as const,
     about: 'the progress falls from 80 to 15',
     change(json, { family, kind, count }) {
       if (kind === 'poll') setAt(json, 'progress', (count === 1 ? 80 : 15) * (progressUnit(family) ?? 1));

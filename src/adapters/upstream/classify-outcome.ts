@@ -24,7 +24,8 @@ export class FailedAnswer {
 
 /** Nothing was made, and the same request may succeed on the next channel. */
 const failedAttempt = ({ reason }: FailedAnswer, status: number) => ({
-  ...({ kind: 'transient', errorClass: 'job_failed' } as const),
+  kind: 'transient' as const,
+  errorClass: 'job_failed' as const,
   detail: brief(`HTTP ${status}, no answer: ${plainWord(reason)}`),
   status,
 });

@@ -46,7 +46,12 @@ const list = action({
   needs: 'database',
   async run({ db }, { sort, ...page }) {
     const toLine = ({ tokenId: token_id, name, role, state, prefix, last4, ...row }: AdminTokenRow) => ({
-      ...{ token_id, name, role, state, token: `${prefix}…${last4}`, created_by: row.createdBy },
+      token_id,
+      name,
+      role,
+      state,
+      token: `${prefix}…${last4}`,
+      created_by: row.createdBy,
       created_at: time(row.createdAt),
       expires_at: time(row.expiresAt),
       last_used_at: time(row.lastUsedAt),

@@ -76,7 +76,12 @@ const silences = action({
   needs: 'database',
   async run({ db }) {
     const toLine = ({ silenceId: silence_id, name, subject, reason, createdBy: created_by, until }: Silence) => ({
-      ...{ silence_id, name, subject, until: time(until), created_by, reason },
+      silence_id,
+      name,
+      subject,
+      until: time(until),
+      created_by,
+      reason,
     });
     return listReport(wholeList(await listSilences(db)), toLine, {
       list: 'silences',

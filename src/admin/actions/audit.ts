@@ -26,7 +26,11 @@ const list = action({
     return listReport(
       await listAudit(db, { subject, actor, action }, page),
       ({ id, at, actor: by, action: what, subject: about, ...entry }) => ({
-        ...{ id, at: time(at), actor: by, action: what, subject: about },
+        id,
+        at: time(at),
+        actor: by,
+        action: what,
+        subject: about,
         change: shortened(changeText(entry)),
         detail: shortened(JSON.stringify(entry.detail)),
       }),

@@ -23,7 +23,9 @@ export const history = action({
     const lines = points
       .filter(({ attempts }) => attempts > 0)
       .map(({ at, p50Ms, p95Ms, attempts, ...ends }) => ({
-        ...{ at: time(at), attempts, ...ends },
+        at: time(at),
+        attempts,
+        ...ends,
         p50_ms: p50Ms && Math.round(p50Ms),
         p95_ms: p95Ms && Math.round(p95Ms),
       }));

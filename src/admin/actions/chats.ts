@@ -36,7 +36,12 @@ const list = action({
   needs: 'database',
   async run({ db }, { project, key, model, channel, outcome, reason, createdAfter, createdBefore, ...page }) {
     const filter = {
-      ...{ projectId: project, keyId: key, modelId: model, channel, outcome, reason },
+      projectId: project,
+      keyId: key,
+      modelId: model,
+      channel,
+      outcome,
+      reason,
       createdFrom: unixSecondsOf(createdAfter),
       createdBefore: unixSecondsOf(createdBefore),
     };
@@ -89,7 +94,9 @@ const show = action({
       expires_at: time(chat.expiresAt),
     });
     const entries = ledger.map(({ at, kind, credits, reason, reference }) => ({
-      ...{ at: time(at), kind, credits },
+      at: time(at),
+      kind,
+      credits,
       reason: reason ?? reference,
     }));
     return {

@@ -57,7 +57,12 @@ const list = action({
   needs: 'database',
   async run({ db }, { sort, ...page }) {
     const toLine = ({ operatorId: operator_id, name, role, issuer, subject, ...row }: OperatorRow) => ({
-      ...{ operator_id, name, role, issuer, subject, created_by: row.createdBy },
+      operator_id,
+      name,
+      role,
+      issuer,
+      subject,
+      created_by: row.createdBy,
       created_at: time(row.createdAt),
       last_used_at: time(row.lastUsedAt),
     });

@@ -40,7 +40,10 @@ const toLine = (
   { requests, succeeded, failed, credits, costMicroUsd, marginMicroUsd, ...times }: Earned,
 ) => ({
   day,
-  ...{ requests, succeeded, failed, credits },
+  requests,
+  succeeded,
+  failed,
+  credits,
   cost_usd: usd(costMicroUsd),
   margin_usd: usd(marginMicroUsd),
   p50_ms: rounded(times.p50Ms),

@@ -24,7 +24,10 @@ const list = action({
   needs: 'database',
   async run({ db }, { name, ...page }) {
     const toLine = ({ runId: run_id, name, trigger, state, summary, ...at }: ScheduledJobRun) => ({
-      ...{ run_id, job: name, trigger, state },
+      run_id,
+      job: name,
+      trigger,
+      state,
       requested_at: time(at.requestedAt),
       ended_at: time(at.endedAt),
       summary,

@@ -49,7 +49,12 @@ const list = action({
   needs: 'database',
   async run({ db }, { project, status, type, model, key, unknown: unknownOnly, createdAfter, createdBefore, ...page }) {
     const filter = {
-      ...{ projectId: project, status, type, modelId: model, keyId: key, unknownOnly },
+      projectId: project,
+      status,
+      type,
+      modelId: model,
+      keyId: key,
+      unknownOnly,
       createdFrom: unixSecondsOf(createdAfter),
       createdBefore: unixSecondsOf(createdBefore),
     };

@@ -152,7 +152,9 @@ export const updateChannel = (
     const after = recordOf(row);
     const changed = changesOf(settings, before, after);
     await recordAudit(inside, {
-      ...{ actor, action: 'channels.set', subject: channelId },
+      actor,
+      action: 'channels.set',
+      subject: channelId,
       before: { ...changed.before, ...(credential !== undefined && { credential: 'the earlier one' }) },
       after: { ...changed.after, ...(credential !== undefined && { credential: 'a new one' }) },
     });
@@ -188,7 +190,9 @@ export const switchChannel = (
     const row = await em.findOne(Channel, named);
     if (row && changed > 0) {
       await recordAudit(inside, {
-        ...{ actor, action: enabled ? 'channels.enable' : 'channels.disable', subject: row.id },
+        actor,
+        action: enabled ? 'channels.enable' : 'channels.disable',
+        subject: row.id,
         before: { enabled: !enabled },
         after: { enabled },
         detail: { name: row.name },

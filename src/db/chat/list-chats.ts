@@ -127,8 +127,16 @@ function statementOf(
 
 /** A letter for each condition, and one for the outcome, whose condition is in the text, because PostgreSQL cuts names of statements at 63 characters. */
 const letters: Readonly<Record<keyof ChatFilter | keyof Parts, string>> = {
-  ...{ projectId: 'p', keyId: 'k', modelId: 'm', channel: 'c', outcome: 'o', reason: 'r' },
-  ...{ createdFrom: 'f', createdBefore: 'b', running: 'R', ended: 'E' },
+  projectId: 'p',
+  keyId: 'k',
+  modelId: 'm',
+  channel: 'c',
+  outcome: 'o',
+  reason: 'r',
+  createdFrom: 'f',
+  createdBefore: 'b',
+  running: 'R',
+  ended: 'E',
 };
 
 const shapeOf = (conditions: ChatFilter & Parts): string =>

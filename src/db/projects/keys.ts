@@ -134,7 +134,9 @@ export const markKeyRevoked = (
     if (!key?.revokedAt) return null;
     if (marked > 0) {
       await recordAudit(inside, {
-        ...{ actor, action: 'keys.revoke', subject: keyId },
+        actor,
+        action: 'keys.revoke',
+        subject: keyId,
         before: { revokedAt: null },
         after: { revokedAt: key.revokedAt },
         detail: { projectId: key.projectId },
@@ -170,7 +172,9 @@ export const updateKeyLimits = (
     em.assign(key, changes);
     const after = limitsOf(key);
     await recordAudit(inside, {
-      ...{ actor, action: 'keys.set', subject: keyId },
+      actor,
+      action: 'keys.set',
+      subject: keyId,
       ...changesOf(changes, before, after),
     });
     return { before, after };

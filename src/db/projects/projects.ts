@@ -65,7 +65,9 @@ export const switchProject = (
     const changed = await em.nativeUpdate(Project, { id: projectId, status: before }, { status: after });
     if (changed === 0) return (await em.count(Project, { id: projectId })) > 0 ? false : null;
     await recordAudit(inside, {
-      ...{ actor, action: enabled ? 'projects.enable' : 'projects.disable', subject: projectId },
+      actor,
+      action: enabled ? 'projects.enable' : 'projects.disable',
+      subject: projectId,
       before: { status: before },
       after: { status: after },
     });

@@ -29,8 +29,13 @@ export async function adoptFile(
   }: { taskId: string; file: CopiedFile | null; keptSeconds: number; charge: boolean },
 ): Promise<Adoption> {
   const columns = file && {
-    ...{ id: file.id, mime_type: file.mimeType, bytes: file.bytes, sha256: file.sha256 },
-    ...{ width: file.width, height: file.height, duration: file.duration },
+    id: file.id,
+    mime_type: file.mimeType,
+    bytes: file.bytes,
+    sha256: file.sha256,
+    width: file.width,
+    height: file.height,
+    duration: file.duration,
   };
   const args = [taskId, columns && JSON.stringify(columns), keptSeconds, charge, adoptionReason];
   const [row] = await inside.call<Adoption>('adopt_result', args);

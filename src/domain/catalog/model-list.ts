@@ -8,7 +8,16 @@ export const isOffered = ({ model, private: { public: isPublic } }: CatalogEntry
 export function publicModel({ model }: CatalogEntry): Model {
   const { id, object, type, owned_by, display_name, group, capability, description, status, pricing } = model;
   return {
-    ...{ id, object, type, owned_by, display_name, group, capability, description, status, pricing },
+    id,
+    object,
+    type,
+    owned_by,
+    display_name,
+    group,
+    capability,
+    description,
+    status,
+    pricing,
     parameters: model.parameters,
     ...(model.catalogVisible === undefined ? {} : { catalogVisible: model.catalogVisible }),
   };

@@ -26,7 +26,10 @@ export function actionRoute(action: Action, route: ActionRoute, deps: ActionRout
   const fields = bodyFields(action, route);
   const isRead = method === 'GET';
   return {
-    ...{ auth: 'admin', role, method, dialect: 'openai' },
+    auth: 'admin',
+    role,
+    method,
+    dialect: 'openai',
     path: `${adminPrefix}${path}`,
     body: isRead ? 'none' : 'json_if_any',
     query: isRead ? [...fields.keys()] : [],

@@ -182,8 +182,10 @@ const block_binding = anyJson.optional();
 const ThinkingConfig = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('adaptive'), display, block_binding }),
   z.strictObject({
-    ...{ type: z.literal('enabled'), budget_tokens: z.int().min(1_024).max(1_000_000) },
-    ...{ display, block_binding },
+    type: z.literal('enabled'),
+    budget_tokens: z.int().min(1_024).max(1_000_000),
+    display,
+    block_binding,
   }),
   z.strictObject({ type: z.literal('disabled') }),
 ]);

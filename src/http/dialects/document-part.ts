@@ -26,7 +26,9 @@ export interface ClientFile extends DocumentWords {
  */
 export function toFilePart({ at, data, url, mediaType, name, detail, ...words }: ClientFile): ChatPart {
   const pdf = (address: string): PdfPart => ({
-    ...{ type: 'document', url: address, at },
+    type: 'document',
+    url: address,
+    at,
     ...nonNullFields({ name, detail }),
     ...words,
   });

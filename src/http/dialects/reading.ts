@@ -75,7 +75,9 @@ export class VendorFieldCollector {
   toVendor(api: VendorApi, betas: readonly string[] = []): VendorFields | undefined {
     if (!this.#isUsed && betas.length === 0) return undefined;
     return {
-      ...{ api, fields: this.#fields, paths: this.#paths },
+      api,
+      fields: this.#fields,
+      paths: this.#paths,
       ...(this.#shared && { shared: this.#shared }),
       ...(betas.length > 0 && { betas }),
     };

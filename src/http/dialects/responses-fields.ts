@@ -65,7 +65,9 @@ const InputMessage = z.discriminatedUnion('role', [
 ]);
 const FunctionCall = z.strictObject({
   type: z.literal('function_call'),
-  ...{ id, status, caller },
+  id,
+  status,
+  caller,
   call_id: callId,
   name: FunctionName,
   namespace: FunctionName.nullish(),
@@ -73,7 +75,9 @@ const FunctionCall = z.strictObject({
 });
 const CustomToolCall = z.strictObject({
   type: z.literal('custom_tool_call'),
-  ...{ id, status, caller },
+  id,
+  status,
+  caller,
   call_id: callId,
   name: FunctionName,
   namespace: FunctionName.nullish(),
@@ -81,19 +85,24 @@ const CustomToolCall = z.strictObject({
 });
 const CustomToolCallOutput = z.strictObject({
   type: z.literal('custom_tool_call_output'),
-  ...{ id, status, caller },
+  id,
+  status,
+  caller,
   call_id: callId,
   output: contentOf(inputPart),
 });
 const FunctionCallOutput = z.strictObject({
   type: z.literal('function_call_output'),
-  ...{ id, status, caller },
+  id,
+  status,
+  caller,
   call_id: callId,
   output: contentOf(inputPart),
 });
 const Reasoning = z.strictObject({
   type: z.literal('reasoning'),
-  ...{ id, status },
+  id,
+  status,
   summary: listOf(z.strictObject({ type: z.literal('summary_text'), text: z.string() }), { max: v1ItemsMax }),
   content: listOf(z.strictObject({ type: z.literal('reasoning_text'), text: z.string() }), {
     max: v1ItemsMax,

@@ -45,6 +45,8 @@ async function answerScalar(ctx: AppContext): Promise<void> {
 }
 
 const scalarOf = (body: Buffer, coding?: 'gzip'): Representation => ({
-  ...{ body, etag: etagOf(body), type: script },
+  body,
+  etag: etagOf(body),
+  type: script,
   ...(coding && { coding }),
 });

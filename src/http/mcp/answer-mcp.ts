@@ -18,7 +18,8 @@ export async function answerMcp(deps: McpDeps, ctx: AppContext): Promise<void> {
   let trouble: Error | undefined;
   const handler = createMcpHandler(server, {
     // The answer is complete when it is sent, and nothing changes that a client could subscribe to.
-    ...{ keepAliveMs: 0, maxSubscriptions: 0 },
+    keepAliveMs: 0,
+    maxSubscriptions: 0,
     onerror: (error) => (trouble = error),
   });
   const request = new Request(new URL(ctx.path, 'http://localhost'), { method: 'POST', headers: headersOf(ctx) });

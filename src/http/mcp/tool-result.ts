@@ -19,7 +19,10 @@ export function taskResult(task: z.output<typeof Task>): CallToolResult {
   const { task_id: id, status, output } = task;
   const next = `The task ${id} is ${status}. Call get_task with its task_id to wait for the result.`;
   const links = (output ?? []).map(({ url, mime_type: mimeType }, index) => ({
-    ...{ type: 'resource_link' as const, uri: url, name: `${id}-${index + 1}`, mimeType },
+    type: 'resource_link' as const,
+    uri: url,
+    name: `${id}-${index + 1}`,
+    mimeType,
   }));
   return {
     content: [textOf(task), ...(isTerminal(status) ? links : [{ type: 'text' as const, text: next }])],

@@ -13,7 +13,11 @@ import { tags, type Catalog, type TaskLimits } from './operation.ts';
  */
 export function openapiDocument(routes: readonly DescribedRoute[], catalog: Catalog, limits: TaskLimits): JsonObject {
   const { paths, schemas, responses } = describeRoutes(routes.filter(isClientRoute), {
-    ...{ operations, catalog, limits, accessText: scopesText, errors: errorBodies },
+    operations,
+    catalog,
+    limits,
+    accessText: scopesText,
+    errors: errorBodies,
     security: securityOf,
   });
   return {

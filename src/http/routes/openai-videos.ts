@@ -24,7 +24,11 @@ export const createVideoObject =
     const body = ctx.request.body ?? {};
     const request = readOpenaiVideo(body, readingOf(ctx));
     const task = await createTask(deps, ctx, {
-      ...{ dialect: 'openai', type: 'video', route, idempotencyKey, body },
+      dialect: 'openai',
+      type: 'video',
+      route,
+      idempotencyKey,
+      body,
       coreBody: (entry) => toCoreOpenaiVideo(request, entry),
     }).catch((error: unknown) => {
       throw inVideoWords(request, error);

@@ -38,7 +38,9 @@ export async function beginSession(deps: AccessDeps, inside: Statements, access:
   const { principalId } = access;
   const expiresAt = await insertAdminSession(inside, { digest, principalId, seconds: sessionSeconds });
   await recordAudit(inside, {
-    ...{ actor: actorOf(access), action: 'admin_sessions.begin', subject: principalId },
+    actor: actorOf(access),
+    action: 'admin_sessions.begin',
+    subject: principalId,
     before: null,
     after: { expiresAt },
   });
@@ -51,7 +53,9 @@ export const endSession = (deps: AccessDeps, session: string, access: AdminAcces
     const ended = await deleteAdminSession(inside, digestsOf(deps, session));
     if (!ended) return false;
     await recordAudit(inside, {
-      ...{ actor: actorOf(access), action: 'admin_sessions.end', subject: access.principalId },
+      actor: actorOf(access),
+      action: 'admin_sessions.end',
+      subject: access.principalId,
       before: ended,
       after: null,
     });

@@ -44,7 +44,9 @@ export async function issuePlaygroundKey(
     });
     const action = key.before ? 'keys.rotate' : 'keys.create';
     await recordAudit(inside, {
-      ...{ actor: actorOf(access), action, subject: key.keyId },
+      actor: actorOf(access),
+      action,
+      subject: key.keyId,
       before: key.before,
       after: { budgetDaily, expiresAt },
       detail: { projectId, playground: true },

@@ -17,7 +17,9 @@ export async function revokeAdminToken(
     if (marked?.changed) {
       await endPlaygroundKeys(inside, { principalId: tokenId, actor });
       await recordAudit(inside, {
-        ...{ actor, action: 'admin_tokens.revoke', subject: tokenId },
+        actor,
+        action: 'admin_tokens.revoke',
+        subject: tokenId,
         before: { revokedAt: null },
         after: { revokedAt: marked.revokedAt },
       });

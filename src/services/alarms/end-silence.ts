@@ -13,7 +13,9 @@ export async function endSilence(
     const ended = await endSilenceRow(inside, silenceId);
     if (ended.before && ended.after) {
       await recordAudit(inside, {
-        ...{ actor, action: 'alarms.unsilence', subject: silenceId },
+        actor,
+        action: 'alarms.unsilence',
+        subject: silenceId,
         before: { until: ended.before.until },
         after: { until: ended.after.until },
         detail: { name: ended.before.name, subject: ended.before.subject },

@@ -39,7 +39,13 @@ export async function listAlarms({ db }: Pick<Deps, 'db'>): Promise<ListedAlarm[
     ...fired
       .filter((alarm) => !firingKeys.has(keyOf(alarm)))
       .map(({ name, subject, message, firstAt, lastAt, count }) => ({
-        ...{ name, subject, state: 'fired' as const, message, since: firstAt, lastAt, count },
+        name,
+        subject,
+        state: 'fired' as const,
+        message,
+        since: firstAt,
+        lastAt,
+        count,
       })),
   ].map((alarm) => ({ ...alarm, silence: silenceOf(silences, alarm) }));
 }

@@ -16,7 +16,11 @@ export async function applyCatalog(
     if (replaced.added.length + replaced.changed.length + replaced.removed.length > 0) {
       const { before, after, membersOmitted } = catalogChanges(earlier, entries);
       await recordAudit(inside, {
-        ...{ actor, action: 'catalog.apply', subject: 'catalog', before, after },
+        actor,
+        action: 'catalog.apply',
+        subject: 'catalog',
+        before,
+        after,
         detail: { ...replaced, ...(membersOmitted > 0 && { membersOmitted }) },
       });
     }

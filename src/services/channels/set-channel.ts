@@ -15,7 +15,9 @@ export async function setChannel(
   if (Object.keys(changes).length === 0) throw new OperatorError('Nothing to change: name at least one setting.');
   const { credential } = changes;
   const updated = await updateChannel(db, {
-    ...{ channel, changes, actor },
+    channel,
+    changes,
+    actor,
     seal: (settings, channelId) => sealer.seal(settings, credentialContext(channelId)),
     forgetHealth: credential !== undefined || 'baseUrl' in changes || 'adapter' in changes,
   });

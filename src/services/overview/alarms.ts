@@ -75,7 +75,9 @@ function channelAlarm(
   const why = reason === null ? '' : ` (${reason.replaceAll('_', ' ')})`;
   const since = Math.min(...those.map((one) => one.since ?? Infinity));
   return {
-    ...{ kind: 'channel', name, subject: channel },
+    kind: 'channel',
+    name,
+    subject: channel,
     message: `${channel} ${is} for ${models}${why}`,
     remedy,
     since: Number.isFinite(since) ? since : null,
@@ -87,7 +89,9 @@ const channelsMissing = (channels: readonly ChannelState[]): Alarm[] =>
     ? []
     : [
         {
-          ...{ kind: 'channel', name: 'no_channel', subject: '' },
+          kind: 'channel',
+          name: 'no_channel',
+          subject: '',
           message: 'No channel is enabled',
           remedy: 'Every request is refused. Enable a channel, or add one with `tollgate channels add`.',
           since: null,
@@ -98,7 +102,9 @@ const temporalMissing = ({ isTemporalAway }: Backlog): Alarm[] =>
   isTemporalAway
     ? [
         {
-          ...{ kind: 'temporal', name: temporalAway.name, subject: '' },
+          kind: 'temporal',
+          name: temporalAway.name,
+          subject: '',
           message: 'Temporal is away',
           remedy:
             'Tasks are accepted and wait, chats work. Restore Temporal: the workers then start everything that waits.',
@@ -112,7 +118,9 @@ const unknownOutcomes = ({ unknownOutcomes: count }: Backlog): Alarm[] =>
     ? []
     : [
         {
-          ...{ kind: 'unknown_outcome', name: 'outcome_unknown', subject: '' },
+          kind: 'unknown_outcome',
+          name: 'outcome_unknown',
+          subject: '',
           message: `${counted(count, 'task has', 'tasks have')} an unknown outcome`,
           remedy:
             "The provider's answer was lost, and it may have billed the job. Look it up there and record the outcome.",
@@ -125,7 +133,9 @@ const lateCallbacks = ({ lateCallbacks: count }: Backlog): Alarm[] =>
     ? []
     : [
         {
-          ...{ kind: 'callbacks', name: 'late_callbacks', subject: '' },
+          kind: 'callbacks',
+          name: 'late_callbacks',
+          subject: '',
           message: `${counted(count, 'callback is', 'callbacks are')} more than five minutes late`,
           remedy: 'Check that a worker runs and that Temporal answers. Then run the job process-pending-callbacks.',
           since: null,
@@ -134,7 +144,9 @@ const lateCallbacks = ({ lateCallbacks: count }: Backlog): Alarm[] =>
 
 const failedScheduledJobs = ({ failedScheduledJobs: runs }: Backlog): Alarm[] =>
   runs.map(({ name, state, endedAt }) => ({
-    ...{ kind: 'job', name: 'job_failed', subject: name },
+    kind: 'job',
+    name: 'job_failed',
+    subject: name,
     message: `The last run of ${name} ${state === 'lost' ? 'was interrupted' : 'failed'}`,
     remedy: 'Read its summary and the log of the worker, repair the cause, and run the job again.',
     since: endedAt,

@@ -20,7 +20,9 @@ export async function addCredits(
     if (result?.verdict === 'added') {
       const after = { balance: result.balance ?? 0 };
       await recordAudit(inside, {
-        ...{ actor, action: 'credits.add', subject: projectId },
+        actor,
+        action: 'credits.add',
+        subject: projectId,
         before: { balance: after.balance - amount },
         after,
         detail: { amount, reference },

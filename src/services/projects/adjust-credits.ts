@@ -18,7 +18,9 @@ export async function adjustCredits(
       const { given: returned, projectId } = result;
       const after = { balance: result.balance ?? 0, givenInAll: result.givenInAll ?? 0 };
       await recordAudit(inside, {
-        ...{ actor, action: 'credits.adjust', subject: requestId },
+        actor,
+        action: 'credits.adjust',
+        subject: requestId,
         before: { balance: after.balance - returned, givenInAll: after.givenInAll - returned },
         after,
         detail: { projectId, amount: returned, reason },

@@ -62,7 +62,9 @@ export async function rotateProjectSecret(
     if (!replaced) return false;
     const { previousUntilBefore, previousUntil } = replaced;
     await recordAudit(inside, {
-      ...{ actor, action: 'projects.secret.rotate', subject: projectId },
+      actor,
+      action: 'projects.secret.rotate',
+      subject: projectId,
       before: { secret: 'the earlier one', previousUntil: previousUntilBefore },
       after: { secret: 'a new one', previousUntil },
       ...(force && { detail: { forced: true } }),

@@ -38,7 +38,9 @@ async function resealKind(deps: ResealDeps, kind: SealedColumn, actor: string) {
       const resealed = count.resealed - before;
       if (resealed > 0) {
         await recordAudit(inside, {
-          ...{ actor, action: 'secrets.reseal', subject: 'secrets' },
+          actor,
+          action: 'secrets.reseal',
+          subject: 'secrets',
           before: { sealedWithOlderKeys: resealed },
           after: { sealedWithOlderKeys: 0 },
           detail: { place: kind },

@@ -35,7 +35,9 @@ export async function rotateKey(
     if (typeof result === 'string') return result;
     const { projectId, previousUntil, previous } = result;
     await recordAudit(inside, {
-      ...{ actor, action: 'keys.rotate', subject: keyId },
+      actor,
+      action: 'keys.rotate',
+      subject: keyId,
       before: { secret: previous && displayed(previous), previousUntil: null },
       after: { secret: displayed(secret), previousUntil },
       detail: { projectId, ...(now && { now }) },

@@ -6,8 +6,11 @@ import { openaiToolRules, withTakenTools, type ToolRules } from '../../../src/ad
 import type { ChatMessage, ChatReply, UpstreamChat } from '../../../src/domain/chat/chat.ts';
 
 const anthropic: ToolRules = {
-  ...{ nameRefused: /[^\w-]/g, nameMax: 64, idRefused: /[^\w-]/g },
-  ...{ hasUniqueIds: true, hasPlainSchemas: true },
+  nameRefused: /[^\w-]/g,
+  nameMax: 64,
+  idRefused: /[^\w-]/g,
+  hasUniqueIds: true,
+  hasPlainSchemas: true,
 };
 const upstreamChat = (more: Partial<UpstreamChat>): UpstreamChat => ({
   model: 'm',

@@ -96,7 +96,11 @@ async function beginOne(n: number): Promise<(typeof expected)[number]> {
 const expectedChat = (n: number, { outcome, channel }: { outcome: ChatView['outcome']; channel: string }) => ({
   requestId: admissionOf(n).requestId,
   facts: {
-    ...{ projectId: bookOf(n).projectId, keyId: bookOf(n).keyId, modelId: modelOf(n), channel, outcome },
+    projectId: bookOf(n).projectId,
+    keyId: bookOf(n).keyId,
+    modelId: modelOf(n),
+    channel,
+    outcome,
     reason: outcome === 'refunded' ? ('upstream_failed' as const) : ('client_left' as const),
   },
 });
@@ -200,12 +204,23 @@ describe('listChats', () => {
     const of = (id: string): ChatView | undefined => items.find((chat) => chat.requestId === id);
     expect(of(requestId)).toMatchObject({
       channels: ['chn_first-name', 'chn_second-name'],
-      ...{ creditsHeld: 4, creditsCharged: 3, creditsGivenBack: 2, costMicroUsd: 5 },
-      ...{ inputTokens: 1, outputTokens: 1, usageEstimated: false, reason: null, tookMs: apart * 1_000 },
+      creditsHeld: 4,
+      creditsCharged: 3,
+      creditsGivenBack: 2,
+      costMicroUsd: 5,
+      inputTokens: 1,
+      outputTokens: 1,
+      usageEstimated: false,
+      reason: null,
+      tookMs: apart * 1_000,
     });
     expect(of(admissionOf(1).requestId)).toMatchObject({ channels: ['chn_first-name'], costMicroUsd: 5 });
     expect(of('req_running_1')).toMatchObject({
-      ...{ outcome: 'running', channels: ['chn_first-name'], endedAt: null, tookMs: null, creditsCharged: 0 },
+      outcome: 'running',
+      channels: ['chn_first-name'],
+      endedAt: null,
+      tookMs: null,
+      creditsCharged: 0,
       expiresAt: expect.any(Number),
     });
   });

@@ -25,10 +25,15 @@ export async function fillChats(
   const idempotency = boundTo(request);
   const message = { role: 'assistant', content: 'hello', refusal: null };
   const answer = {
-    ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1_790_000_000, model: 'dump-chat-1' },
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1_790_000_000,
+    model: 'dump-chat-1',
     choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
     usage: {
-      ...{ prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+      prompt_tokens: 1,
+      completion_tokens: 1,
+      total_tokens: 2,
       prompt_tokens_details: { cached_tokens: 0 },
       completion_tokens_details: { reasoning_tokens: 0 },
     },

@@ -45,7 +45,11 @@ async function fillCatalog(deps: Deps, { projectId }: Book): Promise<Record<'rep
     const about = { baseUrl: 'http://127.0.0.1:9', groups: ['dump'], priority: 1, weight: 1, enabled: true };
     const name = `dumped-${adapter}`;
     const { channelId } = await addChannel(deps, {
-      ...{ name, adapter, credential: channelCredential, listCheck: true, actor },
+      name,
+      adapter,
+      credential: channelCredential,
+      listCheck: true,
+      actor,
       ...about,
     });
     return { channelId, channelName: name };

@@ -125,8 +125,14 @@ async function begin(
   { taskId, channelId }: { taskId: string; channelId: string },
 ): Promise<AttemptMemory> {
   const held = await beginAttempt(db, {
-    ...{ attemptId: newId('att'), taskId, channelId, adapter: 'replicate', fence: 'fence' },
-    ...{ submitSeconds: 0, costMicroUsd: 20_000, probeSeconds: 60 },
+    attemptId: newId('att'),
+    taskId,
+    channelId,
+    adapter: 'replicate',
+    fence: 'fence',
+    submitSeconds: 0,
+    costMicroUsd: 20_000,
+    probeSeconds: 60,
   });
   if (!held) throw new Error('The attempt was not begun.');
   return held;

@@ -240,8 +240,11 @@ describe('beginning an attempt', () => {
       expect(await query<{ fresh: boolean }>('', beginning, values)).toEqual([{ fresh: true }]);
       expect(await setChannelEnabled({ db }, { channel: channelId, enabled: false, actor: 'test' })).toBeTruthy();
       const changing = updateChannel(db, {
-        ...{ channel: channelId, changes: { adapter: 'kling' }, actor: 'test' },
-        ...{ seal: (credential) => credential, forgetHealth: true },
+        channel: channelId,
+        changes: { adapter: 'kling' },
+        actor: 'test',
+        seal: (credential) => credential,
+        forgetHealth: true,
       });
       await waitsForLock('%for update%');
       return { changing };

@@ -15,21 +15,21 @@ function aModel(
   ]);
   return {
     model: {
-      ...{
-        id: 'm',
-        object: 'model',
-        owned_by: 'acme',
-        display_name: 'M',
-        group: 'M',
-        capability: 'x',
-        description: null,
-      },
+      id: 'm',
+      object: 'model',
+      owned_by: 'acme',
+      display_name: 'M',
+      group: 'M',
+      capability: 'x',
+      description: null,
       type: isChat ? 'chat' : 'video',
       status: 'active',
       pricing: {
         unit: isChat ? 'tokens' : 'request',
-        ...{ credits_per_request: 5, min_credits_per_request: 2 },
-        ...{ credits_per_1k_input_tokens: isChat ? 2 : 0, credits_per_1k_output_tokens: isChat ? 8 : 0 },
+        credits_per_request: 5,
+        min_credits_per_request: 2,
+        credits_per_1k_input_tokens: isChat ? 2 : 0,
+        credits_per_1k_output_tokens: isChat ? 8 : 0,
       },
       parameters: isChat
         ? { messages: true }
@@ -45,8 +45,13 @@ function aModel(
           },
     },
     private: {
-      ...{ public: true, groups: ['g'], variant_field: null, reference_images_max: 0, image_tokens: 0 },
-      ...{ context_tokens: isChat ? 200_000 : null, aliases: {} },
+      public: true,
+      groups: ['g'],
+      variant_field: null,
+      reference_images_max: 0,
+      image_tokens: 0,
+      context_tokens: isChat ? 200_000 : null,
+      aliases: {},
       upstream: Object.fromEntries(mappings),
     },
   };

@@ -282,8 +282,12 @@ describe('the parameters for a provider', () => {
 
   it('are renamed and translated tuning parameters, without the prompt and media inputs', () => {
     const input = resolve('aurora-image-1', {
-      ...{ prompt: 'a fox', img_size: '4k', aspect_ratio: '16:9', negative_prompt: 'blur' },
-      ...{ image: 'file_1', reference_images: ['file_2'] },
+      prompt: 'a fox',
+      img_size: '4k',
+      aspect_ratio: '16:9',
+      negative_prompt: 'blur',
+      image: 'file_1',
+      reference_images: ['file_2'],
     });
     expect(mapParameters(falOf('aurora-image-1'), input)).toEqual({
       negative_prompt: 'blur',
@@ -297,7 +301,10 @@ describe('the parameters for a provider', () => {
   it('omit a value or a parameter that is mapped to null, and select the model of the variant', () => {
     const veo = resolve('veo-3.1', { prompt: 'a fox', variant: 'quality', duration: 8 });
     expect(mapParameters(falOf('veo-3.1'), veo)).toEqual({
-      ...{ aspect_ratio: '16:9', duration: '8s', resolution: '1080p', generate_audio: true },
+      aspect_ratio: '16:9',
+      duration: '8s',
+      resolution: '1080p',
+      generate_audio: true,
     });
     expect(upstreamModel(falOf('veo-3.1'), veo)).toBe('fal-ai/veo3.1');
     expect(upstreamModel(falOf('veo-3.1'), { prompt: 'a fox', veo31_variant: 'toString' })).toBe('fal-ai/veo3.1/fast');
@@ -330,13 +337,19 @@ describe('the parameters for a provider', () => {
     };
     const input = { prompt: 'a fox', duration: 5, img_size: '1k', aspect_ratio: '1:1', resolution: '720p' };
     expect(mapParameters(mapping, input)).toEqual({
-      ...{ seconds: 5, frames: 120, size: '1024x1024', quality: 'low', watermark: false },
+      seconds: 5,
+      frames: 120,
+      size: '1024x1024',
+      quality: 'low',
+      watermark: false,
     });
     expect(mapParameters(mapping, { ...input, aspect_ratio: '4:3', image: 'file_1' })).toMatchObject({
-      ...{ size: 'auto', mode: 'edit' },
+      size: 'auto',
+      mode: 'edit',
     });
     expect(mapParameters(mapping, { ...input, negative_prompt: 'blur' })).toMatchObject({
-      ...{ negative_prompt: 'blur', guidance: 'strict' },
+      negative_prompt: 'blur',
+      guidance: 'strict',
     });
   });
 

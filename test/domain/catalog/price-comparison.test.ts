@@ -4,16 +4,14 @@ import { parseCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { comparePrices, type PriceList } from '../../../src/domain/catalog/price-comparison.ts';
 
 const about = (id: string, type: string) => ({
-  ...{
-    id,
-    type,
-    owned_by: 'acme',
-    display_name: id,
-    group: 'G',
-    capability: type,
-    description: null,
-    status: 'active',
-  },
+  id,
+  type,
+  owned_by: 'acme',
+  display_name: id,
+  group: 'G',
+  capability: type,
+  description: null,
+  status: 'active',
 });
 const chat = (mapping: object) => ({
   ...about('talk', 'chat'),
@@ -87,7 +85,9 @@ describe('the comparison with a price list', () => {
     expect(
       compare(clip({ cost: { per_request: 40_000 } }), { 'fal-ai/clip': { output_cost_per_image: 0.04 } }),
     ).toEqual({
-      ...{ key: 'fal-ai/clip', status: 'equal', differing: [] },
+      key: 'fal-ai/clip',
+      status: 'equal',
+      differing: [],
     });
     const untimed = { ...clip({ cost: { per_request: 40_000 } }), parameters: { prompt: true } };
     expect(compare(untimed, bySecond)).toMatchObject({ status: 'not_comparable' });

@@ -102,7 +102,12 @@ describe('the cost of a media job', () => {
 describe('the cost of a chat', () => {
   const rate = fc.nat(1_000_000_000);
   const rates = fc.record({
-    ...{ input: rate, output: rate, cached_input: rate, cache_write: rate, cache_write_1h: rate, reasoning: rate },
+    input: rate,
+    output: rate,
+    cached_input: rate,
+    cache_write: rate,
+    cache_write_1h: rate,
+    reasoning: rate,
   });
   const count = fc.nat(1_000_000_000);
   const tokens = fc.record({

@@ -9,7 +9,11 @@ const { max_output_tokens: _, ...hidden } = entry.private;
 const unlimited = { ...entry, private: hidden };
 const writing = (max_output_tokens: number) => ({ ...entry, private: { ...entry.private, max_output_tokens } });
 const asking = (maxTokens: number, more: Partial<ChatRequest> = {}): ChatRequest => ({
-  ...{ model: 'm', messages: [{ role: 'user', content: 'Hi' }], tools: [], maxTokens, extra: {} },
+  model: 'm',
+  messages: [{ role: 'user', content: 'Hi' }],
+  tools: [],
+  maxTokens,
+  extra: {},
   ...more,
 });
 

@@ -117,7 +117,8 @@ describe('a family without support', () => {
     expect(familiesTaking(upstream, supports, tools(5))).toEqual(['many']);
     expect(() => familiesTaking(upstream, supports, tools(6))).toThrow(
       expect.objectContaining({
-        ...{ code: 'unsupported_parameter', param: 'tools' },
+        code: 'unsupported_parameter',
+        param: 'tools',
         message: 'tools: this model takes at most 3 tools, and this request offers 6.',
       }),
     );

@@ -13,12 +13,18 @@ import { tokensPerPage } from '../../../packages/sandbox/src/documents.ts';
 
 const at = 'messages.0.content.0';
 const part = (more: Partial<PdfPart> = {}): PdfPart => ({
-  ...{ type: 'document', at, url: 'data:application/pdf;base64,JVBERi0=' },
+  type: 'document',
+  at,
+  url: 'data:application/pdf;base64,JVBERi0=',
   ...more,
 });
 const byUrl = part({ url: 'https://example.com/a.pdf' });
 const asking = (...content: ChatPart[]): ChatRequest => ({
-  ...{ model: 'm', messages: [{ role: 'user', content }], tools: [], maxTokens: 16, extra: {} },
+  model: 'm',
+  messages: [{ role: 'user', content }],
+  tools: [],
+  maxTokens: 16,
+  extra: {},
 });
 const tokens: DocumentTokens = { page: 4_600, likelyPage: 2_000, context: 200_000 };
 const of = (...documents: PdfPart[]) => tokensOfDocuments(documents, tokens);
@@ -70,7 +76,9 @@ describe('the shipped catalog', () => {
     }
     expect(documentTokensOf([{}], 1_000)).toBeUndefined();
     expect(documentTokensOf([{}, ...taking.map(({ documents }) => ({ documents }))], 1_000)).toEqual({
-      ...{ page: 6_000, likelyPage: 2_500, context: 1_000 },
+      page: 6_000,
+      likelyPage: 2_500,
+      context: 1_000,
     });
   });
 });
@@ -91,7 +99,9 @@ describe('a document', () => {
   it('is refused by its path if no family of the model takes it, with the models that do', () => {
     expect(() => check([none], part(), ['a', 'b'])).toThrow(
       expect.objectContaining({
-        ...{ code: 'unsupported_parameter', param: at, isInClientWords: true },
+        code: 'unsupported_parameter',
+        param: at,
+        isInClientWords: true,
         message: `${at}: the model m does not take PDF documents. Send its text, or use a model that takes them: a, b.`,
       }),
     );

@@ -3,7 +3,10 @@ import type { ChatReply, ChatRequest } from '../../../src/domain/chat/chat.ts';
 import { thinkingBudget, thinksFirst, thoughtOnly } from '../../../src/domain/chat/reasoning.ts';
 
 const reply = (more: Partial<ChatReply>): ChatReply => ({
-  ...{ content: null, refusal: null, toolCalls: [], finishReason: 'stop' },
+  content: null,
+  refusal: null,
+  toolCalls: [],
+  finishReason: 'stop',
   usage: { inputTokens: 5, outputTokens: 100, reasoningTokens: 100 },
   ...more,
 });

@@ -454,7 +454,9 @@ describe('a picture in the result of a tool', () => {
           parts: [
             {
               function_response: {
-                ...{ id: 'c1', name: 'look', response: { seen: 1 } },
+                id: 'c1',
+                name: 'look',
+                response: { seen: 1 },
                 parts: [{ inline_data: { mime_type: 'image/png', data, display_name: 'a.png' } }],
               },
             },
@@ -467,7 +469,8 @@ describe('a picture in the result of a tool', () => {
   it.each(Object.entries(bodies))('%s: is read beside its text', (dialect, body) => {
     const request = readBy(dialect)(body);
     expect(request.messages.at(-1)).toMatchObject({
-      ...{ role: 'tool', toolCallId: 'c1' },
+      role: 'tool',
+      toolCallId: 'c1',
       content: [
         { type: 'text', text: '{"seen":1}' },
         { type: 'image', url },

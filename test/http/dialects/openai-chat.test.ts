@@ -44,8 +44,18 @@ describe('an OpenAI chat request', () => {
 
   it('accepts a value that changes nothing, and does not pass it on', () => {
     const harmless = {
-      ...{ store: false, service_tier: 'auto', frequency_penalty: 0, presence_penalty: 0, logit_bias: {} },
-      ...{ stream: false, n: 1, best_of: 1, logprobs: false, top_logprobs: 0, modalities: ['text'], prediction: null },
+      store: false,
+      service_tier: 'auto',
+      frequency_penalty: 0,
+      presence_penalty: 0,
+      logit_bias: {},
+      stream: false,
+      n: 1,
+      best_of: 1,
+      logprobs: false,
+      top_logprobs: 0,
+      modalities: ['text'],
+      prediction: null,
     };
     expect(read(harmless)).toEqual(read());
     expect(read({ service_tier: 'default' }).extra).toEqual({});
@@ -84,7 +94,9 @@ describe('an OpenAI chat request', () => {
   it('keeps the thoughts of an earlier answer', () => {
     const messages = [...hello, { role: 'assistant', content: 'a', reasoning_content: 'First.' }];
     expect(read({ messages }).messages[1]).toEqual({
-      ...{ role: 'assistant', content: 'a', toolCalls: [] },
+      role: 'assistant',
+      content: 'a',
+      toolCalls: [],
       reasoning: 'First.',
     });
   });

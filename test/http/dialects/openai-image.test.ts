@@ -25,14 +25,26 @@ describe('a request for pictures', () => {
   it('becomes the parameters of the catalog entry', () => {
     expect(resolve({ size: '1792x1024' })).toEqual({ prompt: 'a fox', img_size: '1k', aspect_ratio: '16:9' });
     expect(resolve({ img_size: '4k', negative_prompt: 'text' })).toEqual({
-      ...{ prompt: 'a fox', img_size: '4k', aspect_ratio: '1:1', negative_prompt: 'text' },
+      prompt: 'a fox',
+      img_size: '4k',
+      aspect_ratio: '1:1',
+      negative_prompt: 'text',
     });
   });
 
   it('may have values that change nothing', () => {
     const harmless = {
-      ...{ n: 1, size: 'auto', quality: 'auto', background: 'auto', moderation: 'auto', stream: false },
-      ...{ partial_images: 0, output_compression: 100, style: null, user: 'u1', safety_identifier: 'u2' },
+      n: 1,
+      size: 'auto',
+      quality: 'auto',
+      background: 'auto',
+      moderation: 'auto',
+      stream: false,
+      partial_images: 0,
+      output_compression: 100,
+      style: null,
+      user: 'u1',
+      safety_identifier: 'u2',
     };
     expect(resolve(harmless)).toEqual(resolve({}));
   });
@@ -118,7 +130,8 @@ describe('an edit of pictures', () => {
     expect(edit({ image: [png, `${png}B`] })).toMatchObject({ image: png, reference_images: [`${png}B`] });
     expect(edit({ model: 'nano-banana-2', image: [png] })).toMatchObject({ reference_images: [png] });
     expect(edit({ images: [{ image_url: png }, { file_id: 'file_1' }] })).toMatchObject({
-      ...{ image: png, reference_images: ['file_1'] },
+      image: png,
+      reference_images: ['file_1'],
     });
   });
 

@@ -213,7 +213,10 @@ describe('a response', () => {
   it('has every value that the schema of Open Responses requires, whether the request named it or not', () => {
     const tools = [{ type: 'function', name: 'look' }];
     expect(write({}, { tools })).toMatchObject({
-      ...{ temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 },
+      temperature: 1,
+      top_p: 1,
+      presence_penalty: 0,
+      frequency_penalty: 0,
       tools: [{ type: 'function', name: 'look', description: null, parameters: null, strict: null }],
     });
     const request = { temperature: 0.2, top_p: 0.5, presence_penalty: 1, frequency_penalty: -1 };

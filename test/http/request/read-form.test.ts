@@ -6,8 +6,12 @@ beforeAll(async () => {
   frame = await startFrame({
     routes: [
       {
-        ...{ method: 'POST', path: '/echo', auth: 'api_key', scopes: ['media'] },
-        ...{ dialect: 'openai', body: 'json_or_form' },
+        method: 'POST',
+        path: '/echo',
+        auth: 'api_key',
+        scopes: ['media'],
+        dialect: 'openai',
+        body: 'json_or_form',
         handler: (ctx) => {
           ctx.body = { echo: ctx.request.body };
           return Promise.resolve();
@@ -59,17 +63,19 @@ describe('a form on a route that takes JSON too', () => {
     );
     const uri = 'data:image/png;base64,cG5n';
     expect((await send(form)).json.echo).toEqual({
-      ...{
-        model: 'm',
-        prompt: '42',
-        n: 2,
-        guidance: -1.5,
-        stream: false,
-        size: '1024x1024',
-        seconds: '8',
-        version: '007',
-      },
-      ...{ image: [uri, uri], mask: uri, input_reference: { file_id: 'file_1' }, tag: ['a', 'b'], only: ['x'] },
+      model: 'm',
+      prompt: '42',
+      n: 2,
+      guidance: -1.5,
+      stream: false,
+      size: '1024x1024',
+      seconds: '8',
+      version: '007',
+      image: [uri, uri],
+      mask: uri,
+      input_reference: { file_id: 'file_1' },
+      tag: ['a', 'b'],
+      only: ['x'],
     });
     expect((await send('{"n":2}', 'application/json')).json.echo).toEqual({ n: 2 });
   });

@@ -208,7 +208,8 @@ describe('instructions between the turns of messages', () => {
   const between = (system: JsonObject) =>
     readMessages(
       {
-        ...{ model: 'm', max_tokens: 10 },
+        model: 'm',
+        max_tokens: 10,
         messages: [
           { role: 'user', content: 'hi' },
           { role: 'system', ...system },

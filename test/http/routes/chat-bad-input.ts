@@ -68,8 +68,12 @@ export const describeChatBadInput = (started: () => Gateway): void =>
         [
           'the fields that are passed through by default',
           {
-            ...{ verbosity: 'low', reasoning_effort: 'low', metadata: { team: 'a' }, prompt_cache_key: 'k' },
-            ...{ tools: [tool], parallel_tool_calls: false },
+            verbosity: 'low',
+            reasoning_effort: 'low',
+            metadata: { team: 'a' },
+            prompt_cache_key: 'k',
+            tools: [tool],
+            parallel_tool_calls: false,
           },
         ],
         ['store false and service_tier auto', { store: false, service_tier: 'auto', frequency_penalty: 0 }],

@@ -475,7 +475,8 @@ describe('an image on the Gemini route', () => {
     });
     const [taskId = ''] = /task_\w+/.exec(late.text) ?? [];
     expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({
-      ...{ status: 'succeeded', credits: { charged: 4 } },
+      status: 'succeeded',
+      credits: { charged: 4 },
     });
   });
 

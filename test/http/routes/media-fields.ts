@@ -21,13 +21,16 @@ const routes: Record<string, MediaRoute> = {
     body: { ...picture, async: true },
     nested: null,
     refused: {
-      ...{ n: 2, quality: 'low', background: 'transparent', output_format: 'webp', stream: true, partial_images: 2 },
-      ...{
-        mask: 'data:image/png;base64,AAAA',
-        negative_prompts: null,
-        duration: 5,
-        first_image: 'https://a.example/a.png',
-      },
+      n: 2,
+      quality: 'low',
+      background: 'transparent',
+      output_format: 'webp',
+      stream: true,
+      partial_images: 2,
+      mask: 'data:image/png;base64,AAAA',
+      negative_prompts: null,
+      duration: 5,
+      first_image: 'https://a.example/a.png',
     },
   },
   'POST /v1/images/edits': {

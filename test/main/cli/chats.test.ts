@@ -29,8 +29,11 @@ beforeAll(async () => {
   await chats.end({ ...settledEnd(whole, 4), inputTokens: 120, outputTokens: 30, costMicroUsd: 77 });
   refunded = await admit(5);
   const attempt = {
-    ...{ attemptId: refundFacts(refunded).attempt?.attemptId ?? '', outcome: 'transient' as const },
-    ...{ errorClass: 'rate_limit', status: 429, detail: 'HTTP 429 rate_limit_exceeded' },
+    attemptId: refundFacts(refunded).attempt?.attemptId ?? '',
+    outcome: 'transient' as const,
+    errorClass: 'rate_limit',
+    status: 429,
+    detail: 'HTTP 429 rate_limit_exceeded',
   };
   await chats.refundChat('upstream_rate_limited', { ...refundFacts(refunded), attempt });
   running = await admit(3);
@@ -50,22 +53,29 @@ describe('tollgate chats show', () => {
     const { requestId } = refunded;
     const shown = await done('chats', 'show', requestId);
     expect(shown).toMatchObject({
-      ...{ request_id: requestId, project_id: project.projectId, key_id: project.keyId, model: 'model-a' },
-      ...{
-        outcome: 'refunded',
-        reason: 'upstream_rate_limited',
-        input_tokens: null,
-        output_tokens: null,
-        channels: ['channel-a'],
-      },
+      request_id: requestId,
+      project_id: project.projectId,
+      key_id: project.keyId,
+      model: 'model-a',
+      outcome: 'refunded',
+      reason: 'upstream_rate_limited',
+      input_tokens: null,
+      output_tokens: null,
+      channels: ['channel-a'],
       explanation:
         'The last channel that was called was over the rate limit of its provider. The hold of 5 credits was given back, and nothing was charged.',
       credits: { reserved: 5, charged: 0, refunded: 5 },
       created_at: expect.any(Number),
-      ...{ cost_micro_usd: 0, took_ms: expect.any(Number), expires_at: null },
+      cost_micro_usd: 0,
+      took_ms: expect.any(Number),
+      expires_at: null,
       attempts_detail: [
         {
-          ...{ n: 1, channel: 'channel-a', outcome: 'transient', error_class: 'rate_limit', status: 429 },
+          n: 1,
+          channel: 'channel-a',
+          outcome: 'transient',
+          error_class: 'rate_limit',
+          status: 429,
           detail: 'HTTP 429 rate_limit_exceeded',
         },
       ],
@@ -80,9 +90,13 @@ describe('tollgate chats show', () => {
     const { requestId } = whole;
     await adjustCredits(home, { requestId, amount: 1, reason: 'sorry', actor: 'test' });
     expect(await done('chats', 'show', requestId)).toMatchObject({
-      ...{ outcome: 'succeeded', reason: null, cost_micro_usd: 77 },
+      outcome: 'succeeded',
+      reason: null,
+      cost_micro_usd: 77,
       explanation: 'The chat ended with an answer. 4 credits of 10 held were charged. 1 credit was given back later.',
-      ...{ input_tokens: 120, output_tokens: 30, usage_estimated: false },
+      input_tokens: 120,
+      output_tokens: 30,
+      usage_estimated: false,
       credits: { reserved: 10, charged: 4, refunded: 1 },
       attempts_detail: [{ n: 1, channel: 'chn_a', outcome: 'ok', cost_micro_usd: 77, detail: null }],
       ledger: [{ kind: 'adjust', reference: 'sorry', reason: null }, { kind: 'settle' }],
@@ -96,7 +110,11 @@ describe('tollgate chats show', () => {
 
   it('shows a chat that runs with the end of its hold', async () => {
     expect(await done('chats', 'show', running.requestId)).toMatchObject({
-      ...{ outcome: 'running', reason: null, ended_at: null, took_ms: null, expires_at: expect.any(Number) },
+      outcome: 'running',
+      reason: null,
+      ended_at: null,
+      took_ms: null,
+      expires_at: expect.any(Number),
       attempts_detail: [{ n: 1, channel: 'channel-a', outcome: null, ended_at: null }],
       ledger: [],
     });

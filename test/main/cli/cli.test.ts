@@ -385,10 +385,16 @@ describe('tollgate catalog', () => {
       ok: z.boolean(),
       data: z.array(
         z.strictObject({
-          ...{ model: z.string(), family: z.string(), key: z.string().nullable(), status: z.string() },
+          model: z.string(),
+          family: z.string(),
+          key: z.string().nullable(),
+          status: z.string(),
           prices: z.array(
             z.strictObject({
-              ...{ item: z.string(), cost_micro_usd: z.number(), listed_micro_usd: z.number(), differs: z.boolean() },
+              item: z.string(),
+              cost_micro_usd: z.number(),
+              listed_micro_usd: z.number(),
+              differs: z.boolean(),
             }),
           ),
         }),

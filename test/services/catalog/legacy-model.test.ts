@@ -8,8 +8,17 @@ import type { CatalogEntry } from '../../../src/domain/catalog/catalog.ts';
 import { namesOf } from '../../../src/domain/catalog/model-names.ts';
 
 const model = (id: string, more: object, hidden: object) => ({
-  ...{ id, type: 'image', owned_by: 'acme', display_name: id, group: 'Pic', capability: 'image', description: null },
-  ...{ status: 'active', pricing: { credits_per_request: 4 }, parameters: { prompt: true }, ...more },
+  id,
+  type: 'image',
+  owned_by: 'acme',
+  display_name: id,
+  group: 'Pic',
+  capability: 'image',
+  description: null,
+  status: 'active',
+  pricing: { credits_per_request: 4 },
+  parameters: { prompt: true },
+  ...more,
   private: { groups: ['images'], upstream: { fal: { model: 'pic', cost: { per_request: 1 } } }, ...hidden },
 });
 const { entries } = parseCatalog(

@@ -18,11 +18,21 @@ type Tree = { [key: string]: Tree } & Record<string, unknown>;
 
 /** A valid image model, of which each test changes one member. */
 const image = (): Record<string, unknown> => ({
-  ...{ id: 'pic-1', object: 'model', type: 'image', owned_by: 'acme', display_name: 'Pic', group: 'Pic' },
-  ...{ capability: 'image', description: null, status: 'active' },
+  id: 'pic-1',
+  object: 'model',
+  type: 'image',
+  owned_by: 'acme',
+  display_name: 'Pic',
+  group: 'Pic',
+  capability: 'image',
+  description: null,
+  status: 'active',
   pricing: {
-    ...{ unit: 'request', credits_per_request: 4, min_credits_per_request: 4 },
-    ...{ credits_per_1k_input_tokens: 0, credits_per_1k_output_tokens: 0 },
+    unit: 'request',
+    credits_per_request: 4,
+    min_credits_per_request: 4,
+    credits_per_1k_input_tokens: 0,
+    credits_per_1k_output_tokens: 0,
   },
   parameters: {
     prompt: true,
@@ -42,7 +52,8 @@ const image = (): Record<string, unknown> => ({
     aliases: { 'pic-old': { img_size: '2k' } },
     upstream: {
       fal: {
-        ...{ model: 'fal-ai/pic', cost: { per_request: 1 } },
+        model: 'fal-ai/pic',
+        cost: { per_request: 1 },
         parameters: { img_size: { name: 'size', values: { '1k': 1024 } } },
       },
     },
@@ -50,13 +61,21 @@ const image = (): Record<string, unknown> => ({
 });
 const chat = (): Record<string, unknown> => ({
   ...image(),
-  ...{ id: 'chat-1', type: 'chat', capability: 'chat' },
+  id: 'chat-1',
+  type: 'chat',
+  capability: 'chat',
   pricing: {
-    ...{ unit: 'tokens', credits_per_request: 1, min_credits_per_request: 1 },
-    ...{ credits_per_1k_input_tokens: 1, credits_per_1k_output_tokens: 2 },
+    unit: 'tokens',
+    credits_per_request: 1,
+    min_credits_per_request: 1,
+    credits_per_1k_input_tokens: 1,
+    credits_per_1k_output_tokens: 2,
   },
   parameters: {
-    ...{ messages: true, stream: false, temperature: true, max_tokens: true },
+    messages: true,
+    stream: false,
+    temperature: true,
+    max_tokens: true,
     fields: [
       { key: 'temperature', label: 'T', type: 'number', min: 0, max: 2, step: 0.1, default: 0.7 },
       { key: 'max_tokens', label: 'M', type: 'number', min: 16, max: 8192, step: 16, default: 1024 },
@@ -263,7 +282,8 @@ describe('a catalog file', () => {
     [
       'private.upstream.fal',
       {
-        ...{ model: 'm', cost: { per_request: 1 } },
+        model: 'm',
+        cost: { per_request: 1 },
         sends: [{ when: { img_size: '1k' }, fields: { size: 1024 } }],
       },
       /has no rule that sends img_size for img_size "2k"/,
@@ -271,7 +291,8 @@ describe('a catalog file', () => {
     [
       'private.upstream.fal',
       {
-        ...{ model: 'm', cost: { per_request: 1 } },
+        model: 'm',
+        cost: { per_request: 1 },
         sends: [{ when: { img_size: ['1k', '2k'] }, fields: { acme_variant: 'x' } }],
       },
       /lists "acme_variant" twice/,
@@ -572,7 +593,8 @@ describe('a catalog file', () => {
       // The variant has no default, so a request may come without one.
       expect(costs(rules)).toEqual(['pic-1 private.upstream.fal.cost has no rule for img_size "2k" and for 1 more']);
       const narrowed = withMember(image(), 'private.upstream.replicate', {
-        ...{ model: 'acme/pic', only: { img_size: ['2k'] } },
+        model: 'acme/pic',
+        only: { img_size: ['2k'] },
         cost: [{ when: { img_size: '2k' }, per_request: 2 }],
       });
       expect(problemsOf(() => parse(narrowed))).toEqual([]);

@@ -72,8 +72,14 @@ describe('the history of a channel', () => {
     const { points, bucketSeconds } = await readChannelHistory({ db }, { channel: 'chn_3', hours: 3 });
     expect([bucketSeconds, points.length]).toEqual([60, 180]);
     expect(points[0]).toEqual({
-      ...{ at: expect.any(Number), attempts: 0, ok: 0, refused: 0, transient: 0, unknown: 0 },
-      ...{ p50Ms: null, p95Ms: null },
+      at: expect.any(Number),
+      attempts: 0,
+      ok: 0,
+      refused: 0,
+      transient: 0,
+      unknown: 0,
+      p50Ms: null,
+      p95Ms: null,
     });
     expect(Math.abs((points.at(-1)?.at ?? 0) + 30 - Date.now() / 1_000)).toBeLessThan(60);
   });
@@ -81,7 +87,10 @@ describe('the history of a channel', () => {
   it('is printed by the command line, which refuses an unknown channel and more than 30 days', async () => {
     const { done, refused, tollgate } = commandLine(() => home.settings);
     expect(await done('channels', 'history', 'channel-2')).toMatchObject({
-      ...{ channel_id: 'chn_2', name: 'channel-2', hours: 24, bucket_seconds: 3_600 },
+      channel_id: 'chn_2',
+      name: 'channel-2',
+      hours: 24,
+      bucket_seconds: 3_600,
       data: expect.arrayContaining([expect.objectContaining({ attempts: 1, unknown: 1, p50_ms: null })]),
     });
     expect(await refused('channels', 'history', 'nobody')).toContain('no channel nobody');

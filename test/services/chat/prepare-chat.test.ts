@@ -19,7 +19,11 @@ const entryOf = (family: string, more: Partial<UpstreamMapping>): CatalogEntry =
   return { ...entry, private: { ...entry.private, upstream: { [family]: { ...mapping, ...more } } } };
 };
 const asking = (more: Partial<ChatRequest> = {}): ChatRequest => ({
-  ...{ model: 'm', messages: [{ role: 'user', content: 'Hi' }], tools: [], maxTokens: 1_024, extra: {} },
+  model: 'm',
+  messages: [{ role: 'user', content: 'Hi' }],
+  tools: [],
+  maxTokens: 1_024,
+  extra: {},
   ...more,
 });
 const prepare = (entry: CatalogEntry, request: ChatRequest) =>

@@ -28,8 +28,14 @@ beforeAll(async () => {
     await ensureChannel(
       { db: gateway.database, sealer },
       {
-        ...{ name: `slow-${adapter}`, adapter, baseUrl: upstream.url, credential: 'x', groups: ['chat'] },
-        ...{ priority: 0, weight: 1, actor: 'test' },
+        name: `slow-${adapter}`,
+        adapter,
+        baseUrl: upstream.url,
+        credential: 'x',
+        groups: ['chat'],
+        priority: 0,
+        weight: 1,
+        actor: 'test',
       },
     );
   }

@@ -105,7 +105,9 @@ describe('the Schedules', () => {
     await schedule('check-api-channels').pause('being repaired');
     // As after a change of the configured interval. The next check of a worker repairs it.
     await schedule('check-api-channels').update(({ action, policies, state }) => ({
-      ...{ action, policies, state },
+      action,
+      policies,
+      state,
       spec: { intervals: [{ every: '5 hours' }] },
     }));
     const { state } = await eventually(async () => {

@@ -99,7 +99,13 @@ const streamWords =
       open:
         event('message_start', {
           message: {
-            ...{ id, type: 'message', role: 'assistant', model, content: [], stop_reason: null, stop_sequence: null },
+            id,
+            type: 'message',
+            role: 'assistant',
+            model,
+            content: [],
+            stop_reason: null,
+            stop_sequence: null,
             ...(counts && { usage: { ...counts, output_tokens: 1 } }),
           },
         }) + event('ping', {}),

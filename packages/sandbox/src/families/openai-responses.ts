@@ -57,7 +57,9 @@ const isChanged = ({ type, summary, encrypted_content: content }: Fields) =>
   type === 'reasoning' && content !== undefined && content !== encrypted(textOfParts(summary));
 
 const toReasoning = (thoughts: string, { include }: Fields): Fields => ({
-  ...{ id: 'rs_sbx', type: 'reasoning', summary: [{ type: 'summary_text', text: thoughts }] },
+  id: 'rs_sbx',
+  type: 'reasoning',
+  summary: [{ type: 'summary_text', text: thoughts }],
   ...(Array.isArray(include) &&
     include.includes('reasoning.encrypted_content') && { encrypted_content: encrypted(thoughts) }),
 });
@@ -145,7 +147,10 @@ const streamWords =
   };
 
 const toMessage = (text: string) => ({
-  ...{ id: 'msg_sbx', type: 'message', role: 'assistant', status: 'completed' },
+  id: 'msg_sbx',
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
   content: [{ type: 'output_text', text, annotations: [] }],
 });
 

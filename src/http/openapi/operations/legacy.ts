@@ -15,7 +15,9 @@ export const legacyOperations: Record<string, Operation> = {
       'application/json': {
         schema: bodySchema(Create, named),
         ...exampleWith(firstOf(catalog, 'image'), 'A picture', (model) => ({
-          ...{ model, type: 'image', prompt: 'A red fox in the snow' },
+          model,
+          type: 'image',
+          prompt: 'A red fox in the snow',
         })),
       },
     }),

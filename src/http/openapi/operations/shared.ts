@@ -39,7 +39,10 @@ export const pageParameters: readonly Parameter[] = [
 
 /** The model in a path, with the first model of a type as its example. */
 export const modelInPath = (description: string, type: Model['type'] = 'chat'): Parameter => ({
-  ...{ name: 'model', in: 'path', description, schema: z.string() },
+  name: 'model',
+  in: 'path',
+  description,
+  schema: z.string(),
   example: (catalog) => firstOf(catalog, type)?.model.id,
 });
 

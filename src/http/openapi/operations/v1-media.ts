@@ -24,7 +24,10 @@ import {
 } from './shared.ts';
 
 const query = (name: string, description: string, schema: z.ZodType): Parameter => ({
-  ...{ name, in: 'query', description, schema },
+  name,
+  in: 'query',
+  description,
+  schema,
 });
 const count = z.int().min(1).max(1_000);
 
@@ -99,7 +102,9 @@ export const v1MediaOperations: Record<string, Operation> = {
     body: (catalog, named) => {
       const schema = tolerantBodySchema(EditRequest, named);
       const example = exampleWith(firstOf(catalog, 'image', ['image']), 'An edit', (model) => ({
-        ...{ model, prompt: 'The same at night', image: examplePicture },
+        model,
+        prompt: 'The same at night',
+        image: examplePicture,
       }));
       return {
         'application/json': { schema, ...example },
@@ -115,7 +120,8 @@ export const v1MediaOperations: Record<string, Operation> = {
     body: (catalog, named) => {
       const schema = tolerantBodySchema(VideoRequest, named);
       const example = exampleWith(firstOf(catalog, 'video'), 'A clip', (model) => ({
-        ...{ model, prompt: 'A paper boat on a river' },
+        model,
+        prompt: 'A paper boat on a river',
       }));
       return {
         'application/json': { schema, ...example },

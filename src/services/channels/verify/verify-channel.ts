@@ -65,7 +65,9 @@ export async function verifyChannel(
   const checks = new Map<ServedMapping, LiveCheck>();
   if (live) {
     await recordAudit(deps.db, {
-      ...{ actor: live.actor, action: 'channels.verify', subject: channel.id },
+      actor: live.actor,
+      action: 'channels.verify',
+      subject: channel.id,
       before: null,
       after: { maxCostMicroUsd: live.maxCost },
       detail: { name: channel.name },

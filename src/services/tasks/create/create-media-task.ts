@@ -178,7 +178,11 @@ async function assertSomeChannel(
   const { channels, nowMs } = await deps.channels.list();
   const servingBy = (mappings: object) =>
     listServing(channels, {
-      ...{ modelId: model.id, groups, families: Object.keys(mappings), attemptedIds: new Set<string>(), nowMs },
+      modelId: model.id,
+      groups,
+      families: Object.keys(mappings),
+      attemptedIds: new Set<string>(),
+      nowMs,
     });
   if (servingBy(upstream).length > 0) return;
   const [other] = servingBy(hidden.upstream);

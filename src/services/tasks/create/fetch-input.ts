@@ -48,7 +48,12 @@ export async function fetchInput(deps: FetchInputDeps, wanted: WantedInput): Pro
     const file = await recordFile(deps.db, {
       ...draft,
       ...fileFields(deps, wanted),
-      ...{ mimeType, bytes, sha256, width, height, duration },
+      mimeType,
+      bytes,
+      sha256,
+      width,
+      height,
+      duration,
     });
     if (await nameSource(deps.db, id, source)) return file;
   } catch (error) {

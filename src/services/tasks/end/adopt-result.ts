@@ -63,12 +63,17 @@ async function storeResult(deps: AdoptDeps, task: TaskView, result: UpstreamOutp
   const id = newId('file');
   const draft = { id, storageKey: `outputs/adopted-${id}` };
   await draftFiles(deps.db, {
-    ...{ projectId: task.projectId, taskId: task.id, purpose: 'output', drafts: [draft] },
+    projectId: task.projectId,
+    taskId: task.id,
+    purpose: 'output',
+    drafts: [draft],
     keptSeconds: deps.config.retention.contentSeconds,
   });
   const endsAt = performance.now() + patienceMs;
   const report = await copyOutputs(deps, {
-    ...{ taskId: task.id, type: task.type, copies: [{ result, draft }] },
+    taskId: task.id,
+    type: task.type,
+    copies: [{ result, draft }],
     ...(await ownOrigin(deps, task.id)),
     remainingMs: () => endsAt - performance.now(),
     signal: AbortSignal.timeout(patienceMs),
@@ -104,7 +109,9 @@ async function adopt(
     if (verdict === 'adopted' || charged > 0) {
       const inAll = adoption.chargedInAll ?? 0;
       await recordAudit(inside, {
-        ...{ actor, action: 'tasks.adopt', subject: before.id },
+        actor,
+        action: 'tasks.adopt',
+        subject: before.id,
         before: { files: verdict === 'adopted' ? [] : filesOf(output), charged: inAll - charged },
         after: { files: filesOf(output), charged: inAll },
         detail: { projectId },

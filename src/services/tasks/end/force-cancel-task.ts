@@ -40,7 +40,9 @@ export async function forceCancelTask(
       if (!finish || !before || !after) throw new Error(`the task ${taskId} was deleted while it was canceled`);
       if (finish.finished) {
         await recordAudit(inside, {
-          ...{ actor, action: 'tasks.cancel', subject: taskId },
+          actor,
+          action: 'tasks.cancel',
+          subject: taskId,
           before: stateOf(before),
           after: stateOf(after),
           detail: { projectId: after.projectId },

@@ -23,7 +23,9 @@ export async function resolveTask(
     const result = await insertResolution(inside, taskId, { outcome, reference });
     if (result?.changed) {
       await recordAudit(inside, {
-        ...{ actor, action: 'tasks.resolve', subject: taskId },
+        actor,
+        action: 'tasks.resolve',
+        subject: taskId,
         before: { outcome: 'unknown', reference: null },
         after: { outcome, reference },
       });
