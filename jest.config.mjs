@@ -1,10 +1,14 @@
 import { availableParallelism } from 'node:os';
 
 export default {
-  // Node loads the modules of a test file and strips the types; `tsc` checks them apart (`npm run check`).
-  testRunner: '<rootDir>/test/support/native-runner.mjs',
-  testEnvironment: '<rootDir>/test/support/native-environment.mjs',
-  transform: {},
+  extensionsToTreatAsEsm: ['.ts'],
+  // It removes the types; `tsc` checks them apart (`npm run check`).
+  transform: {
+    '\\.ts$': [
+      '@swc/jest',
+      { swcrc: false, jsc: { target: 'es2024', parser: { syntax: 'typescript' } }, module: { type: 'es6' } },
+    ],
+  },
   // Without it Jest maps node_modules too, which takes seconds in a fresh clone.
   roots: ['<rootDir>/src', '<rootDir>/packages', '<rootDir>/test'],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
@@ -12,6 +16,7 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '\\.load\\.test\\.ts$'],
   // No test is meant to take this long: a limit is for what hangs, also where the machine is slow.
   testTimeout: 300_000,
+  setupFiles: ['<rootDir>/test/support/errors-of-node.ts'],
   setupFilesAfterEnv: ['<rootDir>/test/support/check-answers.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
