@@ -12,7 +12,7 @@ import type { Tokenizer } from '../platform/tokens/token-counter.ts';
 export interface SilenceLimits {
   /** From the call to the first byte of the answer's body. */
   firstByteMs: number;
-  /** Between two pieces of the body. The time in which nobody reads does not count. */
+  /** Between two pieces of the body. The time in which the client does not read does not count. */
   idleMs: number;
   /** From the headers to the end of an answer that is not streamed. */
   wholeMs: number;

@@ -227,7 +227,7 @@ function toPart(part: ChatPart): JsonObject {
   return { fileData: { fileUri: part.url, mimeType } };
 }
 
-/** Gemini wants a type with a URL, and nobody has fetched the image. By the name of the file; the usual type for other names. */
+/** Gemini wants a type with a URL, and the image is not fetched. By the name of the file; the usual type for other names. */
 function imageTypeOf(url: string): string {
   const extension = /\.(png|webp|heic|heif|jpe?g)$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? 'jpeg';
   return `image/${extension === 'jpg' ? 'jpeg' : extension}`;

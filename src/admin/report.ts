@@ -14,7 +14,7 @@ export interface Report<Document extends object = object> {
   nextCursor?: string | null;
 }
 
-/** One page of a list. The admin API adds its place in the list to the document. */
+/** One page of a list. The admin API adds its cursor to the document. */
 export interface ListReport<Row> extends Report<{ data: Row[] }> {
   nextCursor: string | null;
 }

@@ -66,7 +66,7 @@ export function createTaskAnswers(isCurrent: () => boolean): TaskAnswers {
   };
 }
 
-/** Whether an id was asked about before, as far as it is remembered: each place remembers the last id that fell on it. */
+/** Whether an id was asked about before, as far as it is remembered: each slot remembers the last id that fell on it. */
 function createRecentIds(slots = 65_536): (id: string) => boolean {
   const last = new Uint32Array(slots);
   return (id) => {

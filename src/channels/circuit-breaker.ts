@@ -104,7 +104,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Notes that a project's call begins, so that nobody takes another project for the only one. Never rejects: `note` repeats it. */
+  /** Notes that a project's call begins, so that another project is not taken for the only one. Never rejects: `note` repeats it. */
   async begin(channel: ChannelRow, call: NotedCall): Promise<void> {
     await this.#use(channel, call, 'neutral').catch(() => undefined);
   }

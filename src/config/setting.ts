@@ -19,7 +19,7 @@ export function setting<Schema extends z.ZodType>(name: string, schema: Schema):
 export const fixedNames = z.registry<{ name: string }>();
 
 /**
- * Declares a number that nobody has to tune: it is in `Config`, but the environment does not set it. Up to 0.2.0 it was the setting
+ * Declares a number that needs no tuning: it is in `Config`, but the environment does not set it. Up to 0.2.0 it was the setting
  * `name`, which a start ignores with a warning. Add `.describe` as for a setting.
  */
 export function fixed(name: string, value: number) {

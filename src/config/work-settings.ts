@@ -88,7 +88,7 @@ export const workSettings = {
       'The longest pause while an activity polls, each 1.3 times the one before; also the shortest once a job is parked. Milliseconds.',
     ),
     pollInlineSeconds: fixed('POLL_INLINE_SECONDS', 10).describe(
-      'A job that runs longer than this is parked: it takes no place of a worker, and it is polled after each tenth of its age, at most 60 seconds.',
+      'A job that runs longer than this is parked: it takes no slot of a worker, and it is polled after each tenth of its age, at most 60 seconds.',
     ),
     missingProviderJobLostSeconds: fixed('POLL_MISSING_LOST_SECONDS', 300).describe(
       'A job that a provider answers with 404 for this long counts as lost.',

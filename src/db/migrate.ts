@@ -10,7 +10,7 @@ const migrationLock = 7_105_001;
 export interface MigrateOptions {
   /** The role of API servers, workers and operators, if it is not the one that migrates. It gets its privileges again. */
   runtimeRole?: string | null;
-  /** The days of API details that nobody but the owner can drop. Absent: as many as before. */
+  /** The days of API details that only the owner can drop. Absent: as many as before. */
   detailDays?: number;
 }
 

@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { Database } from './database.ts';
 
 /**
- * What the runtime role may do with each table and view. Nobody but the owner truncates, alters or refers to one, and nobody rewrites the
+ * What the runtime role may do with each table and view. Only the owner truncates, alters or refers to one, and no role rewrites the
  * ledger or the audit log. A new table needs a row here: until then no process can use it under that role.
  */
 export const runtimePrivileges: Readonly<Record<string, string>> = {

@@ -81,7 +81,7 @@ export function createApp(
   app.use(demandHost);
   app.use(allowOrigins(config.http.corsOrigins, crossing(table)));
   if (probes) app.use(health(deps.isReady, () => stopping));
-  // After the probes, of which nobody needs a trace.
+  // After the probes, which need no trace.
   if (deps.tracing) app.use(traceRequests(deps.tracing));
   if (later) app.use(answerLater(deps, later));
   app.use(table.serve);
@@ -116,7 +116,7 @@ function answerOf(table: RouteTable): AppMiddleware {
   return (ctx, next) => table.serve(ctx, () => refuse(ctx, next));
 }
 
-/** The routes behind what each of them demands of a request: its key, its query, its body and a place among the requests in flight. */
+/** The routes behind what each of them demands of a request: its key, its query, its body and a slot among the requests in flight. */
 function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Route[]): RouteTable {
   const { config } = deps;
   const failures = createFailureThrottle({ max: config.http.authFailuresPerMinuteMax });
@@ -147,7 +147,7 @@ function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Rout
     ...(route.beforeBody ?? []),
     ...bodies[route.body],
     ...(isClientRoute(route) ? [] : [demandPlainTexts(route)]),
-    // Before it takes a place among the requests in flight.
+    // Before it takes a slot among the requests in flight.
     ...(route.isList ? [listTurn] : []),
     ...(route.auth === 'signed' ? [] : [inFlight]),
     route.handler,
@@ -160,7 +160,7 @@ function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Rout
  */
 const BODIES_AWAITED_MAX = 1_500;
 
-/** `open` counts a request from its authentication on, `inFlight` once its body has arrived, so that no slow body holds a place. */
+/** `open` counts a request from its authentication on, `inFlight` once its body has arrived, so that no slow body holds a slot. */
 function requestSlots(inFlightMax: number): { open: AppMiddleware; inFlight: AppMiddleware } {
   const message = 'The server is handling too many requests at the same time. Try again in a few seconds.';
   const limit = (total: number): AppMiddleware => holdSlot(createFairBudget({ total, message, retryAfterSeconds: 1 }));

@@ -60,7 +60,7 @@ function showWork(gauge: MakeGauge, work: WorkInHand): void {
   const held = gauge('credits_held', 'Credits that are held.', 'kind');
   held.set({ kind: 'chat' }, work.chatCreditsHeld);
   held.set({ kind: 'media' }, work.mediaCreditsHeld);
-  gauge('parked_jobs', 'Jobs at providers that are polled and hold no place of a worker.').set(work.parkedJobs);
+  gauge('parked_jobs', 'Jobs at providers that are polled and hold no slot of a worker.').set(work.parkedJobs);
   gauge('deliveries_pending', 'Callbacks that are not delivered yet.').set(work.pendingDeliveries);
   const age = gauge('queue_age_seconds', 'How long the oldest entry has waited beyond its time.', 'queue');
   age.set({ queue: 'undecided_tasks' }, work.undecidedTaskAge);

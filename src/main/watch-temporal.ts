@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { alarmOf, temporalAway } from '../domain/operators/alarm.ts';
 
-/** A restart of Temporal takes this long, and concerns nobody. */
+/** A restart of Temporal takes this long; it needs no alarm. */
 const patienceMs = 15_000;
 const everyMs = 5_000;
 const answerWithinMs = 4_000;

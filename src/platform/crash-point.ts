@@ -1,6 +1,6 @@
 /**
- * The places at which a test can make the process kill itself, to prove what happens after a crash there. Each is between two
- * steps with visible effects. Inside an SQL function there is no such place (docs/DECISIONS.md, record 47).
+ * The points at which a test can make the process kill itself, to prove what happens after a crash there. Each is between two
+ * steps with visible effects. Inside an SQL function there is no such point (docs/DECISIONS.md, record 47).
  */
 export const crashPoints = [
   'after_commit_before_start',

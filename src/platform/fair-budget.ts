@@ -27,7 +27,7 @@ interface FairBudgetOptions {
 }
 
 /**
- * A limit on what all requests of this process hold together, such as bytes or places. An amount is refused when it does not fit, or
+ * A limit on what all requests of this process hold together, such as bytes or slots. An amount is refused when it does not fit, or
  * when its owner would hold more than a quarter of `total` while less than a quarter is free. So one owner may use most of an
  * idle budget, and an owner below a quarter is refused only when the budget is full.
  */

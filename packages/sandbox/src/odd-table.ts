@@ -159,7 +159,7 @@ export const oddForms: readonly OddForm[] = [
     form: 'state_unknown',
     families: all,
     ends: 'succeeded' as const,
-    about: 'the first two polls name a state that nobody knows',
+    about: 'the first two polls name an unknown state',
     change: state((word, { count }) => (count <= 2 ? 'resting' : word)),
   },
   {

@@ -22,6 +22,6 @@ export const firstFieldsIn = (value: unknown): EventFields | null =>
 export const textIn = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
-/** The value as a place in a list. */
+/** The value as an index. */
 export const indexIn = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

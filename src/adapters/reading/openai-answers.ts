@@ -83,7 +83,7 @@ function videoOf(json: unknown): Fields {
 /** Answers as `{id, status, progress, error: {code}}`. The clip is at `/content`, or at an address that the status gives. */
 export const openaiAnswers: MediaAnswers = { ...answers, error: openaiErrorReader(openaiWords) };
 
-/** The outputs of an images reply, as data URIs or URLs. Null for an answer without a place for images. */
+/** The outputs of an images reply, as data URIs or URLs. Null for an answer without a list of images. */
 export function readOpenaiImages(json: unknown): UpstreamOutput[] | null {
   const root = fieldsOf(json);
   const parts = [root['data'], root['images'], root['image'], root['output'], root['url'], root['b64_json']];
@@ -106,7 +106,7 @@ const wrapped = (part: unknown): unknown =>
       ? { b64_json: part }
       : part;
 
-/** A place for an image with nothing in it. */
+/** An entry for an image with nothing in it. */
 const isHollow = (part: unknown): boolean =>
   part === null ||
   part === '' ||

@@ -3,7 +3,7 @@ import { textOf } from './fields.ts';
 /** How a job stands. `lost`: the provider does not know it. */
 export type ProviderJobState = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'lost';
 
-/** The state that an answer names. `unnamed`: it has no word for it. `unknown`: a word that nobody knows. */
+/** The state that an answer names. `unnamed`: it has no word for it. `unknown`: a word that the table lacks. */
 export interface NamedState {
   state: ProviderJobState | 'unnamed' | 'unknown';
   /** The word in lower case if it is a plain word, otherwise an empty text. */

@@ -170,7 +170,7 @@ const noFacts = {
 
 /** What a batch asks of one account or key. */
 interface BatchDemand {
-  /** Its place in the batch, from 1 as in SQL. */
+  /** Its index in the batch, from 1 as in SQL. */
   at: number;
   credits: number;
   chats: number;

@@ -34,7 +34,7 @@ export interface ChatView {
   /** Null while it runs. */
   endedAt: number | null;
   tookMs: number | null;
-  /** While it runs: when its hold is refunded if nobody ends it. */
+  /** While it runs: when its hold is refunded if it is not ended before. */
   expiresAt: number | null;
 }
 

@@ -21,7 +21,7 @@ export interface FileRow {
 const columns = `id, project_id, task_id, purpose, storage_key, mime_type, bytes, sha256, width, height, duration,
   ${unixSeconds('created_at')} as created_at, ${unixSeconds('expires_at')} as expires_at`;
 
-/** The id of a file and the place of its bytes, before the bytes exist. */
+/** The id of a file and the key of its bytes, before the bytes exist. */
 export interface FileDraft {
   id: string;
   storageKey: string;

@@ -5,13 +5,13 @@ export interface RateBatch {
   sender: number;
   batch: number;
   again: boolean;
-  /** The place of each request among the counted requests of its key, from 1; null if it is not counted. */
+  /** The position of each request among the counted requests of its key, from 1; null if it is not counted. */
   positions: (number | null)[];
 }
 
 /**
  * Numbers the batches of one sender, which must send them one after another. A batch that is sent again after a lost connection keeps
- * its number and the places of its requests, so that the database recognises it and counts it once.
+ * its number and the positions of its requests, so that the database recognises it and counts it once.
  */
 export class RateBatches<Request extends object> {
   readonly #keyOf: (request: Request) => string | null;

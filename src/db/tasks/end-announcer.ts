@@ -2,7 +2,7 @@ import type { Database } from '../database.ts';
 import { GroupCommit } from '../group-commit.ts';
 
 export interface EndAnnouncer {
-  /** Tells all processes that this task has ended. Never throws: whoever waits for the task also reads it. */
+  /** Tells all processes that this task has ended. Never throws: a request that waits for the task also reads it. */
   announce(taskId: string): void;
   flush(): Promise<void>;
 }

@@ -76,7 +76,7 @@ export interface ClaimedPoll {
   traceParent: string | null;
 }
 
-/** Claims due polls, at most `places` of each channel. The projects of a channel take turns. */
+/** Claims due polls, at most `slots` of each channel. The projects of a channel take turns. */
 export const claimPolls = (
   database: Database,
   channels: readonly { channelId: string; slots: number }[],

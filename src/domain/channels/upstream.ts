@@ -95,7 +95,7 @@ export type PollResult =
   /** 404. Ignored in the first minute; `unknown` after five minutes. */
   | { kind: 'missing'; detail: string }
   /**
-   * The poll failed (5xx, timeout, malformed answer): keep polling. `unknownWord`: the provider's word for the state, which nobody knows;
+   * The poll failed (5xx, timeout, malformed answer): keep polling. `unknownWord`: the provider's word for the state, which the table lacks;
    * empty if it is no plain word. `finishedShape`: the provider calls the job finished, but its result
    * cannot be read. The keys and types of that answer, without values. After a few of these the job is given up.
    */

@@ -30,7 +30,7 @@ export class AnswerLimit {
     return this.#isOver;
   }
 
-  /** What the answer may have of this piece. The piece that is too long is left out, and the answer ends as cut in its place. */
+  /** What the answer may have of this piece. The piece that is too long is left out, and the answer ends as cut there. */
   keep(piece: ChatDelta): ChatDelta[] {
     if (this.#isOver) return [];
     this.#remaining -= sizeOf(piece);

@@ -132,7 +132,7 @@ export interface PdfSize {
   textBytes: number;
 }
 
-/** Asks Anthropic to cache the prompt up to this place. Other families cache by themselves and are not sent it. */
+/** Asks Anthropic to cache the prompt up to this point. Other families cache by themselves and are not sent it. */
 export type CacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h'; scope?: string };
 
 export interface ToolCall {

@@ -1,7 +1,7 @@
 /**
  * Further fields of a chat request: everything of OpenAI's request that the gateway does not read itself. A field may cost money
  * (`service_tier`, `web_search_options`), keep content with the provider (`store`), call another model (`models`, `fallbacks`) or
- * reach into a self-hosted server (`chat_template`), and nobody knows them all. So only listed fields are sent (`pass_through`).
+ * reach into a self-hosted server (`chat_template`), and no list has them all. So only listed fields are sent (`pass_through`).
  */
 
 /** What is passed through where the catalog lists nothing: fields that cost nothing beyond the tokens of the answer. */

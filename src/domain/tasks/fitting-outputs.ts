@@ -2,7 +2,7 @@ import type { TaskType } from './task.ts';
 import type { FileKind, UpstreamOutput } from '../channels/upstream.ts';
 
 /**
- * The results of a task among the files that an answer told, in order: those of its type, and those whose type nobody says, because
+ * The results of a task among the files that an answer told, in order: those of its type, and those whose type is not said, because
  * their bytes will. If no file can be of its type all are kept, so that the copy says what is wrong. `left` are the others, such as a
  * thumbnail beside a clip.
  */

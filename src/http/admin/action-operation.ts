@@ -88,6 +88,6 @@ const answered = (description: string, schema: AnswerSchema, isRead: boolean): A
   ...(!isRead && { sometimes: { 'Idempotent-Replayed': '`true` for a repetition of an earlier request.' } }),
 });
 
-/** What `--json` prints: the answer without the place of a page in its list. */
+/** What `--json` prints: the answer without the cursor of a page. */
 const documentOf = (schema: AnswerSchema): z.ZodType =>
   schema instanceof z.ZodObject && 'next_cursor' in schema.shape ? schema.pick({ data: true }) : schema;

@@ -68,5 +68,5 @@ export const withoutHarmless = <Value>(
     }),
   );
 
-/** Anthropic's mark for its prompt cache, in the place where LiteLLM and OpenRouter accept it too. */
+/** Anthropic's mark for its prompt cache, where LiteLLM and OpenRouter accept it too. */
 export const cache_control = z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() }).nullish();

@@ -14,7 +14,7 @@ function wordInTools(words: DialectWords, param: string): string | undefined {
 }
 
 /**
- * Renames the field of a refusal by the shared checks to the dialect's name of it. A place inside `messages` becomes the whole field,
+ * Renames the field of a refusal by the shared checks to the dialect's name of it. A path inside `messages` becomes the whole field,
  * because a dialect may divide its messages otherwise. Other errors pass unchanged: refusals of a reader use the dialect's names.
  */
 export function inWords(words: DialectWords, error: unknown): unknown {

@@ -37,7 +37,7 @@ interface Namespace {
 export type ResponseTool =
   z.output<typeof FunctionTool> | z.output<typeof CustomTool> | z.output<typeof ProviderTool> | Namespace;
 
-/** A tool by its type. Types that nobody knows are those of tools that a provider runs: vendors add them often. */
+/** A tool by its type. Unknown types are those of tools that a provider runs: vendors add them often. */
 export const Tool = chosenBy(
   (value): z.ZodType<ResponseTool> => {
     const type = typeIn(value);

@@ -11,7 +11,7 @@ import { gzip } from 'node:zlib';
 export async function scalarScript(): Promise<Buffer> {
   const module = await readFile(fileURLToPath(import.meta.resolve('@scalar/fastify-api-reference')), 'utf8');
   const literal = /^var standalone_default = ("(?:[^"\\\n]|\\.)*");$/m.exec(module)?.[1];
-  if (literal === undefined) throw new Error('@scalar/fastify-api-reference has no script in the expected place');
+  if (literal === undefined) throw new Error('@scalar/fastify-api-reference has no script where it is expected');
   // The literal is JavaScript, not JSON. Evaluated by itself it can do nothing but become a string.
   const text: unknown = runInNewContext(literal);
   return promisify(gzip)(String(text));

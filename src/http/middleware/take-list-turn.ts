@@ -5,7 +5,7 @@ import { readerOf } from './hold-answers.ts';
 
 /** Lists that are read and written for one owner at the same time. One that takes long leaves the other lane to short ones. */
 const LISTS_PER_OWNER = 2;
-/** As long as a request waits for a connection of the database. Where those before it wait for one too, more waiting helps nobody. */
+/** As long as a request waits for a connection of the database. Where those before it wait for one too, more waiting does not help. */
 const TURN_WAIT_MS = 3_000;
 /** The longest pause after a list. One that took longer waited itself. */
 const PAUSE_MAX_MS = 250;

@@ -7,13 +7,13 @@ import { leaveSlots } from '../middleware/hold-slot.ts';
 export interface Waiting {
   /** Fires when the client has left, or when the server stops. */
   signal: AbortSignal;
-  /** Gives the place back. */
+  /** Gives the slot back. */
   leave(): void;
 }
 
 export interface TaskWaits {
   /**
-   * A place for a request that waits, instead of its place among the requests in flight. Null if too many wait, or the server stops: then the
+   * A slot for a request that waits, instead of its slot among the requests in flight. Null if too many wait, or the server stops: then the
    * request is answered at once, with the task as it is.
    */
   enter(ctx: AppContext): Waiting | null;
@@ -29,7 +29,7 @@ export function createTaskWaits({ total }: { total: number }): TaskWaits {
     enter(ctx) {
       const slot = slots.open(ownerOf(ctx));
       if (stopping.signal.aborted || !slot.mayTake(1)) return null;
-      // Waits last for minutes. They must not take the places of short requests.
+      // Waits last for minutes. They must not take the slots of short requests.
       leaveSlots(ctx);
       return { signal: AbortSignal.any([whenGone(ctx), stopping.signal]), leave: () => slot.release() };
     },

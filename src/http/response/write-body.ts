@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { AppContext } from '../context.ts';
 import { writeJson } from './write-json.ts';
 
-/** From this size on, an answer counts as large. Smaller ones find their place in the kernel's buffer of the connection. */
+/** From this size on, an answer counts as large. Smaller ones fit into the kernel's buffer of the connection. */
 export const LARGE_BYTES = 16_384;
 
 /**

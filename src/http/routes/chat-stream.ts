@@ -55,7 +55,7 @@ async function sendLive(
 ): Promise<void> {
   const slot = deps.streamSlots.open(keyOf(ctx).projectId);
   slot.take(1);
-  // Streams last for minutes. They must not take the places of short requests.
+  // Streams last for minutes. They must not take the slots of short requests.
   leaveSlots(ctx);
   // What is left to do for a client that has left holds its credits, and must not keep others out.
   events.gone.addEventListener('abort', () => slot.release(), { once: true });

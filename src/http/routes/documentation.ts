@@ -31,7 +31,7 @@ interface DocumentationDeps {
 export function documentationRoutes(deps: DocumentationDeps, described: readonly DescribedRoute[]): Route[] {
   const open = { method: 'GET', auth: 'none', dialect: 'openai', body: 'none' } as const;
   const routes: Route[] = [
-    // Whoever shares the base URL may add parameters to it.
+    // Clients may add parameters to it.
     { ...open, path: '/', anyQuery: true, handler: showHome(deps) },
     { ...open, path: '/api/v1/openapi.json', handler: showDocument(deps, () => [...described, ...routes]) },
     { ...open, path: '/llms.txt', handler: showGuide(deps) },

@@ -18,7 +18,7 @@ const DOWNLOADS_MAX = 500;
 
 /** Sends stored files. All routes that send files share one, so that its bounds are those of the process. */
 export interface Downloads {
-  /** Waits for its turn and takes a place for the project. The place is held until the answer has ended. */
+  /** Waits for its turn and takes a slot for the project. The slot is held until the answer has ended. */
   enter(ctx: AppContext, projectId: string): Promise<void>;
   /** Answers with the whole file or one range of it (RFC 9110 §14). The headers keep browsers from running it as a page. */
   send(ctx: AppContext, file: SignedFile, about: { id: string; expires: number; projectId: string }): Promise<void>;
@@ -57,7 +57,7 @@ export function showFile(
   downloads: Downloads = createDownloads(),
 ): AppMiddleware {
   return async (ctx) => {
-    // A URL has any number of readers. Kept alive, their connections would take the places of other clients.
+    // A URL has any number of readers. Kept alive, their connections would take the slots of other clients.
     ctx.set('connection', 'close');
     const id = ctx.params['id'] ?? '';
     const query = new URLSearchParams(ctx.querystring);

@@ -57,7 +57,7 @@ export function createPictureAnswers(deps: PictureDeps): AnswerPictures {
     retryAfterSeconds: 5,
   });
   return async (ctx, request) => {
-    // A waiting request occupies an in-flight place for minutes. Waiting requests must not take all places.
+    // A waiting request occupies an in-flight slot for minutes. Waiting requests must not take all slots.
     const { projectId } = keyOf(ctx);
     const idempotencyKey = readIdempotencyKey(ctx);
     if (request.isAsync) return startPictures(deps, ctx, { ...request, idempotencyKey });

@@ -28,7 +28,7 @@ export function createPacer(): (source: Readable, owner: string) => Readable {
         done(error);
       },
     });
-    // Each end destroys the other one. The errors are handled by whoever reads `paced`.
+    // Each end destroys the other one. The errors are handled by the reader of `paced`.
     pipeline(source, paced, () => undefined);
     return paced;
   };

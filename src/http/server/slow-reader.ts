@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** The slowest reader of a file or a picture. A reader below it would hold its place and its buffers for hours. */
+/** The slowest reader of a file or a picture. A reader below it would hold its slot and its buffers for hours. */
 const BYTES_PER_SECOND_MIN = 1_000;
 /**
  * Long, because the kernel takes bytes in lumps: it reports progress only when a third of its send buffer is free again. A video

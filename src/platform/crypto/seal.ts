@@ -7,7 +7,7 @@ export interface MasterKey {
   secret: Buffer;
 }
 
-/** The place of a sealed value. It can be unsealed with this place only. */
+/** The context of a sealed value. It can be unsealed in this context only. */
 export type SealContext = `${string}|${string}|${string}`;
 
 export interface Sealer {
@@ -26,7 +26,7 @@ export class SealError extends Error {
 
 /**
  * AES-256-GCM for secrets at rest. Each value has a key and an IV of its own, derived from a random salt: one key with random IVs may
- * seal 2³² values at most (NIST SP 800-38D §8.3), which a thousand stored chats a second reach in 50 days. The place of the value is
+ * seal 2³² values at most (NIST SP 800-38D §8.3), which a thousand stored chats a second reach in 50 days. The context of the value is
  * the associated data, so that a ciphertext copied to another row cannot be unsealed. Throws for an empty ring.
  */
 export function createSealer(masterKeys: readonly MasterKey[]): Sealer {

@@ -18,7 +18,7 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
 
 /**
  * JSON lines on stderr. Credentials, prompts and callback URLs are redacted by field name at any depth, because log lines are
- * shipped to systems that must not hold them. Of PostgreSQL errors only code and place are written, because their text can quote
+ * shipped to systems that must not hold them. Of PostgreSQL errors only code and position are written, because their text can quote
  * rows and statements. Log ids, codes and times, never a query string. `onAlarm` is told of each line with `alarm: true`.
  * `mixin` adds fields to each line.
  */

@@ -41,7 +41,7 @@ export interface SpanStart {
 export interface BatchTraces {
   /** Where a member is when it joins a batch, for `together`. */
   here(): unknown;
-  /** Runs the call of a batch. A span that begins in it begins in each of these places. */
+  /** Runs the call of a batch. A span that begins in it begins in each of these spans. */
   together<T>(spans: readonly unknown[], work: () => Promise<T>): Promise<T>;
 }
 

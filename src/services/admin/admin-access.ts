@@ -10,7 +10,7 @@ import type { Deps } from '../../deps.ts';
 import { actorOf, type AdminAccess } from '../../domain/operators/admin-access.ts';
 import { adminTokenPrefix, digestApiKey, generateSessionSecret } from '../../platform/crypto/api-key.ts';
 
-/** A session lasts for half a day, so that nobody signs in twice in working hours. */
+/** A session lasts for half a day, so that an operator signs in once in working hours. */
 export const sessionSeconds = 43_200;
 
 export type AccessDeps = Pick<Deps, 'db' | 'config'>;

@@ -13,7 +13,7 @@ const secondCallAfterMs = 1_000;
 
 /**
  * Checks each enabled channel that is not tripped with its adapter's free call, and notes what the answer says about all of its models
- * (spec §4.8 check-api-channels): so a channel that nobody has used is out of the draw before a client's request fails on it. `checked` counts
+ * (spec §4.8 check-api-channels): so an unused channel is out of the draw before a client's request fails on it. `checked` counts
  * the channels with an answer or a failure, `unhealthy` those whose free call failed. `probeChannels` asks the tripped ones.
  */
 export async function checkChannels(deps: CheckDeps): Promise<{ checked: number; unhealthy: number }> {

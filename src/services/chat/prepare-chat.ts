@@ -100,7 +100,7 @@ export interface ChatInput {
   /** Seals a body for storage; null if it is too large. */
   sealAnswer: (body: string, answer: Pick<ChatAnswered, 'leftOut'>) => string | null;
   onRate: (rate: RateState) => void;
-  /** Fires when nobody reads a streamed answer any more. */
+  /** Fires when the client of a streamed answer is gone. */
   gone?: AbortSignal;
   /** Why `gone` has fired. */
   whyGone?: () => 'client_left' | 'gateway_stopped';

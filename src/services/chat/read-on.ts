@@ -17,7 +17,7 @@ interface ReadOnLimits {
   charactersMax: number;
 }
 
-/** Nobody waits for these counts, and the credits of the client are held until they come. */
+/** No client waits for these counts, and the credits of the client are held until they come. */
 const READ_ON_MAX_SECONDS = 60;
 /** The counts of a client that leaves at the end of its answer come within these. */
 const SHORT_SECONDS = 10;

@@ -19,13 +19,13 @@ export interface ChatReader {
   begins?(leftOut: readonly string[]): void;
   /** Takes the next pieces of content. */
   take: TakePieces;
-  /** Fires when nobody reads any more. */
+  /** Fires when the client is gone. */
   gone: AbortSignal;
 }
 
 export interface StreamedChat {
   answered: ChatAnswered;
-  /** The error with which the answer ends, if it broke off. What there is of it was charged. */
+  /** The error with which the answer ends, if it broke off. The delivered part was charged. */
   broken: GatewayError | null;
 }
 

@@ -1,4 +1,4 @@
-/** One problem of a catalog. `path` is its place in the model's entry, such as `pricing.unit`. */
+/** One problem of a catalog. `path` is where it stands in the model's entry, such as `pricing.unit`. */
 export interface CatalogProblem {
   /** The file with the model, if the catalog was read from files. */
   file?: string | undefined;

@@ -25,7 +25,7 @@ export function alarmUnknownWord(
   if (polled.kind !== 'unclear' || polled.unknownWord === undefined || alarmed.get(attemptId)) return;
   alarmed.set(attemptId, true);
   const facts = { task_id: taskId, channel, word: polled.unknownWord };
-  logger.error({ ...alarmOf('unknown_state'), ...facts }, 'a provider names a state of its job that nobody knows');
+  logger.error({ ...alarmOf('unknown_state'), ...facts }, 'a provider names an unknown state of its job');
 }
 
 /** Raises an alarm about a finished job that is given up, with the shape of its answer: keys and types, no values. */

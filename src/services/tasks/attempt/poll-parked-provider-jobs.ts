@@ -33,9 +33,9 @@ const perChannelMax = 256;
 const perWorkerMax = 1_024;
 /** Of each channel, also above that. */
 const perChannelLeast = 4;
-/** A poll is late by this much at most while there are free places. */
+/** A poll is late by this much at most while there are free slots. */
 const idleMs = 200;
-/** After a claim that filled half of the free places of a channel, more jobs are due. */
+/** After a claim that filled half of the free slots of a channel, more jobs are due. */
 const backlogMs = 25;
 /** A poll ends this long before its lease, so that no two workers poll a job at once. */
 const leaseMarginMs = 200;
@@ -43,7 +43,7 @@ const lateAfterMs = 1_000;
 
 /**
  * Polls parked jobs for this worker. A poll that finds the job running writes nothing but a changed progress. If the job has ended
- * or is lost, its workflow is told to collect it. Whoever ends a task with a parked job leaves the end of its attempt to the poller.
+ * or is lost, its workflow is told to collect it. The end of a task with a parked job leaves the end of its attempt to the poller.
  */
 export function createProviderJobPoller(deps: PollerDeps): ProviderJobPoller {
   const { config, db, logger, metrics, tracer } = deps;
@@ -142,7 +142,7 @@ async function pollableChannels(deps: PollerDeps): Promise<Map<string, PollableC
   return pollable;
 }
 
-/** How many more polls of each channel may start: all together fewer than are free. Channels without a free place are left out. */
+/** How many more polls of each channel may start: all together fewer than are free. Channels without a free slot are left out. */
 export function freeSlots(
   channelIds: readonly string[],
   taken: ReadonlyMap<string, number>,
@@ -185,10 +185,10 @@ async function isOver(
   return isMissing && (providerJob.missingMs ?? 0) > config.attempts.missingProviderJobLostSeconds * 1000;
 }
 
-/** Short, because nobody waits for it. */
+/** Short, because no client waits for it. */
 const lastPollMs = 5_000;
 
-/** Ends the attempt of a task that ended while its job was parked, and stops the job, if nobody has done that yet. */
+/** Ends the attempt of a task that ended while its job was parked, and stops the job, if that is not done yet. */
 async function endUnwanted(
   deps: PollerDeps,
   providerJob: ClaimedPoll,

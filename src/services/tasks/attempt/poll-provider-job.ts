@@ -22,7 +22,7 @@ import {
 
 /**
  * Polls the accepted job until it ends, the task is canceled or the task's deadline passes. Parks a job that runs for longer than
- * `pollInlineSeconds`, because most videos take minutes and would hold the places of all other tasks.
+ * `pollInlineSeconds`, because most videos take minutes and would hold the slots of all other tasks.
  */
 export async function pollProviderJob(
   run: AttemptRun,
