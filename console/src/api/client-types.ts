@@ -154,6 +154,19 @@ export interface components {
         credits_per_1k_input_tokens: number;
         credits_per_1k_output_tokens: number;
         min_credits_per_request: number;
+        credits_per_1k_cached_input_tokens?: number;
+        credits_per_1k_cache_write_tokens?: number;
+        credits_per_1k_cache_write_1h_tokens?: number;
+        credits_per_1k_reasoning_tokens?: number;
+        long_input?: {
+          above_tokens: number;
+          credits_per_1k_input_tokens?: number;
+          credits_per_1k_output_tokens?: number;
+          credits_per_1k_cached_input_tokens?: number;
+          credits_per_1k_cache_write_tokens?: number;
+          credits_per_1k_cache_write_1h_tokens?: number;
+          credits_per_1k_reasoning_tokens?: number;
+        };
       };
       parameters: {
         prompt?: boolean;
@@ -177,6 +190,10 @@ export interface components {
             /** @enum {string} */
             key: 'img_size' | 'duration';
             value: string | number;
+            all?: {
+              key: string;
+              value: string | number | boolean;
+            }[];
           };
           credits: number;
         }[];

@@ -1,5 +1,7 @@
 import type { JsonObject, JsonValue } from '../json.ts';
+import type { ParameterValue } from './parameter-value.ts';
 import type { RequestCondition } from './request-condition.ts';
+import type { LongInputPrices, TokenPrices } from './token-prices.ts';
 import type { UpstreamCost } from './upstream-cost.ts';
 
 /** A public catalog entry, exactly in the shape of the specification (§2.1–2.3). */
@@ -18,16 +20,23 @@ export interface Model {
   catalogVisible?: boolean;
 }
 
-export interface Pricing {
+/** The prices of a model: the five members of the specification (§2.2), and for a chat model those of further classes of tokens. */
+export interface Pricing extends TokenPrices {
   unit: 'request' | 'tokens';
   credits_per_request: number;
-  credits_per_1k_input_tokens: number;
-  credits_per_1k_output_tokens: number;
   min_credits_per_request: number;
+  /** The prices of requests with a long input. They count for all tokens of such a request. */
+  long_input?: LongInputPrices;
 }
 
+/** The price of the media requests that meet all of its conditions. Of the rules that match, one with the most conditions decides. */
 export interface PricingRule {
-  match: { key: 'img_size' | 'duration'; value: string | number };
+  match: {
+    key: 'img_size' | 'duration';
+    value: string | number;
+    /** Further conditions: parameters with a value, and inputs with true (given) or false (not given). */
+    all?: { key: string; value: ParameterValue }[];
+  };
   credits: number;
 }
 

@@ -2,8 +2,9 @@ import type { CatalogEntry, UpstreamMapping } from './catalog.ts';
 import type { JsonObject } from '../json.ts';
 import { isOffered } from './model-list.ts';
 import { offeredCombinations } from '../tasks/offered-combinations.ts';
-import { mediaCredits } from '../ledger/pricing.ts';
-import { costRules, mediaCost, tokenRates } from './upstream-cost.ts';
+import { conditionsOf, mediaCredits } from '../ledger/pricing.ts';
+import { classPrices, tokenClasses, type TieredPrices, type TokenClass } from './token-prices.ts';
+import { costRules, everyRate, mediaCost, ratesFor, tokenRates, type TokenRates } from './upstream-cost.ts';
 
 /** What the operator earns with one request at one family, or with 1,000 tokens of a chat. Amounts are in micro-USD. */
 export interface Margin {
@@ -57,7 +58,7 @@ const units = ['request', '1,000 input tokens', '1,000 output tokens'] as const;
 export function pricedKeys({ model }: CatalogEntry, { cost }: Pick<UpstreamMapping, 'cost'>): string[] {
   const rules = costRules(cost);
   return [
-    ...(model.parameters.pricingRules ?? []).map(({ match }) => match.key),
+    ...(model.parameters.pricingRules ?? []).flatMap(({ match }) => conditionsOf(match).map(({ key }) => key)),
     ...rules.flatMap(({ when, per_second: perSecond, per_image: perImage }) => [
       ...Object.keys(when ?? {}),
       ...(perSecond === undefined ? [] : ['duration']),
@@ -81,24 +82,38 @@ function mediaMargins(entry: CatalogEntry, family: string, mapping: UpstreamMapp
 }
 
 function chatMargins(entry: CatalogEntry, family: string, mapping: UpstreamMapping, creditValue: number): Margin[] {
-  const { credits_per_1k_input_tokens: inputCredits, credits_per_1k_output_tokens: outputCredits } =
-    entry.model.pricing;
+  const { pricing } = entry.model;
   const context = entry.private.context_tokens ?? Infinity;
-  return tokenRates(mapping.cost)
-    .filter(({ above_input_tokens: above = 0 }) => above < context)
-    .flatMap(({ above_input_tokens: above, ...rates }) =>
-      Object.entries(rates).map(([tokens, rate]) => {
+  const tiers = new Set([
+    ...tokenRates(mapping.cost).map(({ above_input_tokens: above }) => above),
+    ...(pricing.long_input ? [pricing.long_input.above_tokens] : []),
+  ]);
+  return [...tiers]
+    .filter((above = 0) => above < context)
+    .flatMap((above) => {
+      const inputTokens = above === undefined ? 0 : above + 1;
+      const rates = ratesFor(mapping.cost, inputTokens);
+      if (rates === undefined) return [];
+      const prices = classPrices(pricing, inputTokens);
+      return classesOf(pricing, rates).map((tokens) => {
         const isOutput = tokens === 'output' || tokens === 'reasoning';
         return marginOf({
           unit: isOutput ? '1,000 output tokens' : '1,000 input tokens',
           family,
           asked: { tokens, ...(above !== undefined && { above_input_tokens: above }) },
-          ...priceOf(isOutput ? outputCredits : inputCredits, creditValue),
-          cost: Math.ceil(rate / 1_000),
+          ...priceOf(prices[`credits_per_1k_${tokens}_tokens`], creditValue),
+          cost: Math.ceil(everyRate(rates)[tokens] / 1_000),
         });
-      }),
-    );
+      });
+    });
 }
+
+/** The classes of tokens with a price or a cost of their own. */
+const classesOf = (pricing: TieredPrices, rates: TokenRates): TokenClass[] =>
+  tokenClasses.filter((tokens) => {
+    const member = `credits_per_1k_${tokens}_tokens` as const;
+    return rates[tokens] !== undefined || pricing[member] !== undefined || pricing.long_input?.[member] !== undefined;
+  });
 
 const minimumOf = ({ model: { pricing } }: CatalogEntry, creditValue: number): Margin => ({
   ...marginOf({

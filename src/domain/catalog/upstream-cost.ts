@@ -56,6 +56,12 @@ export const tokenRates = (cost: UpstreamCost): readonly TokenRates[] => (Array.
 export const ratesFor = (cost: UpstreamCost, inputTokens: number): TokenRates | undefined =>
   tokenRates(cost).findLast(({ above_input_tokens: above = -1 }) => inputTokens > above);
 
+/** The price of each class, in micro-USD per million tokens: that of its plain class where it has none of its own. */
+export function everyRate(rates: TokenRates): Required<Omit<TokenRates, 'above_input_tokens'>> {
+  const { input, output, cached_input = input, cache_write = input, cache_write_1h = cache_write } = rates;
+  return { input, cached_input, cache_write, cache_write_1h, output, reasoning: rates.reasoning ?? output };
+}
+
 /** The tokens of one answer as the provider bills them. Every count is a safe integer of at least 0. */
 export interface BilledTokens {
   /** The whole input, with the cached part and the part that was written to the cache. */
@@ -81,16 +87,16 @@ export function chatCost(cost: UpstreamCost, tokens: BilledTokens): number {
   const written = Math.min(tokens.cacheWrite, tokens.input - cached);
   const kept = Math.min(tokens.cacheWrite1h, written);
   const reasoning = Math.min(tokens.reasoning, tokens.output);
-  const writeRate = rates.cache_write ?? rates.input;
+  const rate = everyRate(rates);
   const parts: [tokens: number, rate: number][] = [
-    [tokens.input - cached - written, rates.input],
-    [cached, rates.cached_input ?? rates.input],
-    [written - kept, writeRate],
-    [kept, rates.cache_write_1h ?? writeRate],
-    [tokens.output - reasoning, rates.output],
-    [reasoning, rates.reasoning ?? rates.output],
+    [tokens.input - cached - written, rate.input],
+    [cached, rate.cached_input],
+    [written - kept, rate.cache_write],
+    [kept, rate.cache_write_1h],
+    [tokens.output - reasoning, rate.output],
+    [reasoning, rate.reasoning],
   ];
-  const millionths = parts.reduce((sum, [count, rate]) => sum + BigInt(count) * BigInt(rate), 0n);
+  const millionths = parts.reduce((sum, [count, each]) => sum + BigInt(count) * BigInt(each), 0n);
   return exact((millionths + 999_999n) / 1_000_000n);
 }
 

@@ -1,4 +1,6 @@
-import type { Model, Pricing } from '../catalog/catalog.ts';
+import type { Model, Pricing, PricingRule } from '../catalog/catalog.ts';
+import type { ParameterValue } from '../catalog/parameter-value.ts';
+import { meets } from '../catalog/request-condition.ts';
 import type { JsonObject } from '../json.ts';
 
 /**
@@ -9,10 +11,30 @@ import type { JsonObject } from '../json.ts';
 export function mediaCredits(model: Model, input: JsonObject): number {
   const rules = model.parameters.pricingRules ?? [];
   if (rules.length === 0) return asPrice(model.id, model.pricing.credits_per_request);
-  const rule = rules.find(({ match }) => Object.hasOwn(input, match.key) && input[match.key] === match.value);
+  const rule = decidingRule(rules, input);
   if (rule === undefined) throw new Error(`No pricing rule of ${model.id} matches the resolved parameters.`);
   return asPrice(model.id, rule.credits);
 }
+
+/**
+ * The rule that prices a request: of those whose conditions it meets, one with the most conditions. Of several with equally many, the dearest, so
+ * that the order of the rules does not matter and none is sold below its cost.
+ */
+export function decidingRule(rules: readonly PricingRule[], input: JsonObject): PricingRule | undefined {
+  const [decisive] = rules
+    .filter(({ match }) => conditionsOf(match).every(({ key, value }) => meets({ [key]: value }, input)))
+    .sort(
+      (one, other) => conditionsOf(other.match).length - conditionsOf(one.match).length || other.credits - one.credits,
+    );
+  return decisive;
+}
+
+/** Every condition of a rule, the first one included. */
+export const conditionsOf = ({
+  key,
+  value,
+  all = [],
+}: PricingRule['match']): { key: string; value: ParameterValue }[] => [{ key, value }, ...all];
 
 export interface TokenUsage {
   /** Tokens. */

@@ -1,4 +1,4 @@
-import type { CatalogEntry, Model } from '../../domain/catalog/catalog.ts';
+import type { CatalogEntry, Model, PricingRule } from '../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { inputRule } from '../../domain/tasks/media-input.ts';
 import {
@@ -127,6 +127,10 @@ const kindNames = { image: 'A picture', video: 'A video', audio: 'A sound file' 
 function prices({ pricing, parameters }: Model): string {
   const [first, ...rules] = parameters.pricingRules ?? [];
   if (first === undefined) return `${pricing.credits_per_request} credits.`;
-  const others = rules.map(({ match, credits }) => `${credits} with ${match.value}`);
-  return `${[`${first.credits} credits with ${first.match.key} ${first.match.value}`, ...others].join(', ')}.`;
+  const others = rules.map(({ match, credits }) => `${credits} with ${match.value}${further(match)}`);
+  const { key, value } = first.match;
+  return `${[`${first.credits} credits with ${key} ${value}${further(first.match)}`, ...others].join(', ')}.`;
 }
+
+const further = ({ all = [] }: PricingRule['match']): string =>
+  all.map(({ key, value }) => ` and ${key} ${value}`).join('');

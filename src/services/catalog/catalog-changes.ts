@@ -32,9 +32,12 @@ export function catalogChanges(
 function summaryOf(entry: CatalogEntry | undefined): JsonValue {
   if (!entry) return null;
   const { type, status, pricing } = entry.model;
-  return { type, status, pricing: { ...pricing } };
+  return plainJson({ type, status, pricing });
 }
 
-/** As the database stores it. The text makes it plain JSON, without members that are undefined. */
+/** As the database stores it. */
 const documentOf = ({ entry, n }: { entry: CatalogEntry; n: number }): JsonObject =>
-  JSON.parse(JSON.stringify({ ...entry.model, private: entry.private, position: n + 1 })) as JsonObject;
+  plainJson({ ...entry.model, private: entry.private, position: n + 1 });
+
+/** The text makes it plain JSON, without members that are undefined. */
+const plainJson = (value: object): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;

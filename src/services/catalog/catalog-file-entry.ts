@@ -1,15 +1,12 @@
 import { z } from 'zod';
 import { Cost, ReadCost } from './catalog-file-cost.ts';
+import { FilePricing, FilePricingRules } from './catalog-file-pricing.ts';
 
 /** The longest list of values, and the most values of a descriptor whose values each need a price. */
 export const valuesMax = 1_000;
-/** Far above any real price, and small enough that a token count times a rate is an exact integer. */
-const priceMax = 1_000_000_000;
 
 const name = z.string().min(1).max(200);
 const key = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be lower case letters, digits and _');
-const price = z.int().min(1).max(priceMax);
-const rate = z.int().min(0).max(priceMax);
 export const strings = z.array(name).min(1).max(valuesMax);
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 const flag = z.boolean().optional();
@@ -48,15 +45,7 @@ export const ModelParameters = z.looseObject({
   aspect_ratio: strings.optional(),
   duration: z.array(z.int().min(1)).min(1).max(valuesMax).optional(),
   resolution: strings.optional(),
-  pricingRules: z
-    .array(
-      z.strictObject({
-        match: z.strictObject({ key: z.enum(['img_size', 'duration']), value: z.union([name, z.int()]) }),
-        credits: price,
-      }),
-    )
-    .max(valuesMax)
-    .optional(),
+  pricingRules: FilePricingRules.max(valuesMax).optional(),
   fields: z.array(Descriptor).max(100).optional(),
   examples: z
     .array(z.strictObject({ label: name, values: z.record(z.string(), z.json()) }))
@@ -166,13 +155,7 @@ export const CatalogFileEntry = z.strictObject({
   capability: z.string().min(1).max(1_000),
   description: z.string().max(10_000).nullable(),
   status: name,
-  pricing: z.strictObject({
-    unit: z.enum(['request', 'tokens']),
-    credits_per_request: price,
-    credits_per_1k_input_tokens: rate,
-    credits_per_1k_output_tokens: rate,
-    min_credits_per_request: price,
-  }),
+  pricing: FilePricing,
   parameters: ModelParameters,
   catalogVisible: z.boolean().optional(),
   private: Private,

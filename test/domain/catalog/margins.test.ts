@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CatalogEntry, UpstreamMapping } from '../../../src/domain/catalog/catalog.ts';
+import type { CatalogEntry, Pricing, UpstreamMapping } from '../../../src/domain/catalog/catalog.ts';
 import { modelMargins } from '../../../src/domain/catalog/margins.ts';
 import type { UpstreamCost } from '../../../src/domain/catalog/upstream-cost.ts';
 
@@ -110,5 +110,49 @@ describe('the margins of a model', () => {
       ['minimum', 'request', undefined, 0],
     ]);
     expect(losses).toMatchObject([{ family: 'openai', unit: '1,000 output tokens', margin: -10_000 }]);
+  });
+
+  it('of a chat compare the price of each class and tier with the cost of that class and tier', () => {
+    const base = aModel(
+      {
+        openai: {
+          cost: {
+            per_million: [
+              { input: 1_000, cached_input: 100, output: 5_000 },
+              { above_input_tokens: 100_000, input: 2_000, cached_input: 1_000, output: 5_000 },
+            ],
+          },
+        },
+      },
+      true,
+    );
+    const priced = (more: Partial<Pricing>) =>
+      modelMargins(
+        {
+          ...base,
+          model: {
+            ...base.model,
+            pricing: {
+              ...base.model.pricing,
+              credits_per_1k_input_tokens: 2,
+              credits_per_1k_cached_input_tokens: 1,
+              credits_per_1k_output_tokens: 9,
+              ...more,
+            },
+          },
+        },
+        1,
+      ).losses.map(({ asked, margin }) => ({ ...asked, margin }));
+    expect(priced({})).toEqual([]);
+    expect(priced({ credits_per_1k_cached_input_tokens: 0 })).toMatchObject([{ tokens: 'cached_input', margin: -1 }]);
+    expect(priced({ credits_per_1k_cache_write_tokens: 0 })).toMatchObject([{ tokens: 'cache_write', margin: -2 }]);
+    expect(priced({ long_input: { above_tokens: 100_000, credits_per_1k_input_tokens: 1 } })).toEqual([
+      { tokens: 'input', above_input_tokens: 100_000, margin: -1 },
+    ]);
+    // A tier of the price that begins within one of the cost.
+    expect(priced({ long_input: { above_tokens: 150_000, credits_per_1k_input_tokens: 1 } })).toEqual([
+      { tokens: 'input', above_input_tokens: 150_000, margin: -1 },
+    ]);
+    expect(priced({ credits_per_1k_reasoning_tokens: 1 })).toMatchObject([{ tokens: 'reasoning', margin: -4 }]);
   });
 });

@@ -4,6 +4,7 @@ import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import type { CatalogEntry } from '../../../src/domain/catalog/catalog.ts';
 import { acceptedParameters, listValues, resolveMediaRequest } from '../../../src/domain/catalog/parameters.ts';
 import { chatCredits, mediaCredits } from '../../../src/domain/ledger/pricing.ts';
+import type { JsonObject } from '../../../src/domain/json.ts';
 import { spec } from '../../spec/spec.ts';
 
 let media: CatalogEntry[] = [];
@@ -41,6 +42,37 @@ describe('the price of a media request', () => {
       expect(() => mediaCredits({ ...model, pricing, parameters: { prompt: true } }, { prompt: 'a' })).toThrow(
         'Bad price',
       );
+    }
+  });
+
+  it('is decided by a matching rule with the most conditions, of equal ones by the dearest, in any order', () => {
+    const { model } = entryOf('aurora-image-1');
+    const when = (credits: number, ...all: [key: string, value: string | boolean][]) => ({
+      match: {
+        key: 'duration' as const,
+        value: 8,
+        ...(all.length > 0 && { all: all.map(([key, value]) => ({ key, value })) }),
+      },
+      credits,
+    });
+    const rules = [
+      when(400),
+      when(200, ['generate_audio', false]),
+      when(300, ['resolution', '720p']),
+      when(100, ['generate_audio', false], ['resolution', '720p']),
+      when(250, ['generate_audio', false], ['image', true]),
+    ];
+    const clip = { prompt: 'a fox', duration: 8 };
+    for (const pricingRules of [rules, rules.toReversed()]) {
+      const price = (input: JsonObject) =>
+        mediaCredits({ ...model, parameters: { pricingRules } }, { ...clip, ...input });
+      expect(price({ generate_audio: true, resolution: '1080p' })).toBe(400);
+      expect(price({ generate_audio: false, resolution: '1080p' })).toBe(200);
+      expect(price({ generate_audio: true, resolution: '720p' })).toBe(300);
+      expect(price({ generate_audio: false, resolution: '720p' })).toBe(100);
+      expect(price({ generate_audio: false, resolution: '720p', image: 'file_1' })).toBe(250);
+      expect(price({})).toBe(400);
+      expect(() => price({ duration: 9 })).toThrow('No pricing rule');
     }
   });
 

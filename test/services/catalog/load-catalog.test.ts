@@ -456,6 +456,66 @@ describe('a catalog file', () => {
     ]);
   });
 
+  it('has prices of further classes of tokens and of long inputs for chat models alone', () => {
+    const classes = ['cached_input', 'cache_write', 'cache_write_1h', 'reasoning'].map(
+      (tokens) => `credits_per_1k_${tokens}_tokens`,
+    );
+    const plain = ['credits_per_1k_input_tokens', 'credits_per_1k_output_tokens'];
+    const problems = (path: string, value: unknown, of = chat) =>
+      problemsOf(() => parse(withMember(of(), path, value))).join('\n');
+    const long = { above_tokens: 200_000, ...Object.fromEntries([...plain, ...classes].map((member) => [member, 7])) };
+    const whole = withMember(chat(), 'pricing.long_input', long);
+    for (const member of classes) withMember(whole, `pricing.${member}`, 0);
+    const [entry] = parse(whole).entries;
+    expect(entry?.model.pricing).toEqual(whole.pricing);
+    for (const member of [...plain, ...classes]) {
+      for (const bad of [-1, 0.5, 2 ** 53, 1_000_000_001, '3', null]) {
+        expect(problems(`pricing.${member}`, bad)).toMatch(new RegExp(`chat-1 pricing\\.${member} `));
+        const inTier = { above_tokens: 9, [member]: bad };
+        expect(problems('pricing.long_input', inTier)).toMatch(new RegExp(`chat-1 pricing\\.long_input\\.${member} `));
+      }
+    }
+    for (const member of plain)
+      expect(problems('pricing.long_input', { above_tokens: 9, [member]: 0 })).toMatch(/must be at least 1/);
+    for (const above of [0, -1, 0.5, undefined])
+      expect(problems('pricing.long_input', { above_tokens: above })).toMatch(/pricing\.long_input\.above_tokens /);
+    expect(problems('pricing.long_input', { above_tokens: 9, surprise: 1 })).toMatch(/pricing\.long_input .*surprise/);
+    expect(problems('pricing.credits_per_1k_video_tokens', 1)).toMatch(/pricing .*credits_per_1k_video_tokens/);
+    for (const member of classes) expect(problems(`pricing.${member}`, 1, image)).toMatch(/belongs to chat models/);
+    expect(problems('pricing.long_input', { above_tokens: 9 }, image)).toMatch(/long_input belongs to chat models/);
+  });
+
+  it('may price an image or a clip by further conditions, if every accepted combination has a price', () => {
+    const with_ = (all: unknown, value: string, credits: number) => ({
+      match: { key: 'img_size', value, all },
+      credits,
+    });
+    const problems = (...rules: unknown[]) =>
+      problemsOf(() => parse(withMember(image(), 'parameters.pricingRules', rules))).join('\n');
+    const [small, large] = [rule('img_size', '1k', 4), rule('img_size', '2k', 9)];
+    const pro = [{ key: 'acme_variant', value: 'pro' }];
+    const lite = [{ key: 'acme_variant', value: 'lite' }];
+    expect(problems(small, large, with_(lite, '2k', 6))).toBe('');
+    expect(problems(small, with_(lite, '2k', 6), with_(pro, '2k', 9))).toMatch(/must have a rule for img_size "2k"$/);
+    expect(problems(small, large, with_(lite, '2k', 3))).toMatch(/must equal the lowest rule, 3/);
+    expect(problems(small, large, large, with_(lite, '2k', 6))).toMatch(/exactly one rule for img_size "2k", not 2/);
+    expect(problems(small, large, with_([...lite, ...pro], '2k', 6))).toMatch(/lists "acme_variant" twice/);
+    expect(problems(small, large, with_([{ key: 'img_size', value: '1k' }], '2k', 6))).toMatch(
+      /lists "img_size" twice/,
+    );
+    expect(problems(small, large, with_([{ key: 'style', value: 'x' }], '2k', 6))).toMatch(/is not a tuning parameter/);
+    expect(problems(small, large, with_([{ key: 'acme_variant', value: 'max' }], '2k', 6))).toMatch(/does not accept/);
+    expect(problems(small, large, with_([], '2k', 6))).toMatch(/match\.all/);
+    const dearer = withMember(image(), 'parameters.pricingRules', [small, large, with_(pro, '2k', 12)]);
+    expect(parse(dearer).warnings).toEqual([
+      'pic-1 parameters.pricingRules: img_size "2k", acme_variant "pro" costs 12 credits, more than the 9 of img_size alone',
+    ]);
+    const field = { key: 'acme_variant', label: 'V', type: 'enum', options: ['lite', 'pro'], default: 'lite' };
+    const covered = withMember(image(), 'parameters.fields', [sizeField, field]);
+    withMember(covered, 'parameters.pricingRules', [small, with_(lite, '2k', 6), with_(pro, '2k', 9)]);
+    expect(problemsOf(() => parse(covered))).toEqual([]);
+  });
+
   it('is refused with all its problems, each with its model and path', () => {
     const problems = problemsOf(() =>
       parse(withMember(image(), 'pricing.unit', 'tokens'), withMember(chat(), 'parameters.messages', false), {

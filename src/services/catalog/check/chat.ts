@@ -25,6 +25,8 @@ export function checkChat({ model, private: hidden }: CatalogEntry, { problem }:
   if (pricing.unit !== 'tokens') problem('pricing.unit', 'must be tokens for chat models');
   for (const member of ['credits_per_1k_input_tokens', 'credits_per_1k_output_tokens'] as const) {
     if (pricing[member] < 1) problem(`pricing.${member}`, 'must be at least 1 for chat models');
+    if ((pricing.long_input?.[member] ?? 1) < 1)
+      problem(`pricing.long_input.${member}`, 'must be at least 1 for chat models');
   }
   for (const flagKey of ['messages', 'temperature', 'max_tokens'] as const) {
     if (parameters[flagKey] !== true) problem(`parameters.${flagKey}`, 'must be true for chat models');
