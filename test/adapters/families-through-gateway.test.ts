@@ -17,6 +17,8 @@ import { accountOf } from '../support/rows.ts';
 let gateway: Gateway;
 /** Serves a picture at /picture.png and nothing else. */
 let pictures: Server;
+/** Enough for every shipped model, whatever its price. */
+const startingCredits = 1_000_000_000;
 let picturesUrl = '';
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-families-'));
 
@@ -44,7 +46,7 @@ beforeAll(async () => {
     'test-groups',
     `update channel set groups = case when adapter = 'fal' then array['inner'] else array_remove(array_remove(groups, 'inner'), 'chain') end`,
   );
-  const { apiKey } = await gateway.project();
+  const { apiKey } = await gateway.project({ credits: startingCredits });
   const config = testConfig(gateway.env);
   await ensureChannel(
     { db: gateway.database, sealer: createSealer(config.secrets.masterKeys) },
@@ -68,7 +70,7 @@ afterAll(async () => {
 afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
 const run = async (type: 'image' | 'video', body: { model: string; prompt: string; [parameter: string]: unknown }) => {
-  const { apiKey, projectId } = await gateway.project();
+  const { apiKey, projectId } = await gateway.project({ credits: startingCredits });
   const taskId = await gateway.accept(apiKey, mediaRoutes[type], body);
   const task = await gateway.poll(apiKey, taskId);
   return { task, taskId, account: await accountOf(gateway.database, projectId) };
@@ -128,7 +130,7 @@ describe('a job of each family', () => {
       `update model set entry = jsonb_set(entry, '{parameters,reference_images}', 'true'),
          private = jsonb_set(private, '{reference_images_max}', '3') where id = 'kling-3'`,
     );
-    const { apiKey } = await gateway.project();
+    const { apiKey } = await gateway.project({ credits: startingCredits });
     const mark = randomUUID();
     const url = 'data:image/png;base64,iVBORw0KGgo=';
     const body = { model: 'kling-3', prompt: mark, reference_images: [url, url] };
@@ -148,7 +150,7 @@ describe('a synchronous picture', () => {
   it('fails with content_policy_violation and is refunded if the provider withholds it', async () => {
     const { task, account } = await run('image', { model: 'nano-banana-pro', prompt: 'held back [[fail=no_output]]' });
     expect(task).toMatchObject({ status: 'failed', error: { code: 'content_policy_violation' } });
-    expect(account).toEqual({ balance: 1_000, reserved: 0 });
+    expect(account).toEqual({ balance: startingCredits, reserved: 0 });
   });
 
   it('is bought from the next channel if the first reports a failure', async () => {
@@ -158,7 +160,7 @@ describe('a synchronous picture', () => {
   });
 
   it('is not bought again if its worker dies after the submit', async () => {
-    const { apiKey, projectId } = await gateway.project();
+    const { apiKey, projectId } = await gateway.project({ credits: startingCredits });
     const taskId = await gateway.accept(apiKey, mediaRoutes.image, {
       model: 'nano-banana-pro',
       prompt: 'lost on the way [[fail=hang]]',
@@ -178,7 +180,7 @@ describe('a synchronous picture', () => {
     });
     expect(await attemptsOf(taskId)).toMatchObject([{ outcome: 'unknown', errorClass: 'job_lost' }]);
     expect(await gateway.hits('lost on the way', 'submit')).toHaveLength(1);
-    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 1_000, reserved: 0 });
+    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: startingCredits, reserved: 0 });
   });
 });
 
@@ -194,7 +196,7 @@ describe('an input', () => {
     const { task, account } = await run('video', { model: 'reel-1', prompt, image: `${picturesUrl}/gone.png` });
     expect(task).toMatchObject({ status: 'failed', error: { code: 'upstream_failed' } });
     expect(await gateway.hits(prompt)).toEqual([]);
-    expect(account).toEqual({ balance: 1_000, reserved: 0 });
+    expect(account).toEqual({ balance: startingCredits, reserved: 0 });
   });
 });
 
@@ -211,7 +213,7 @@ describe('a submit whose answer is lost', () => {
     const { task, account } = await run('video', { model: 'kling-2.5-turbo', prompt: 'not told [[fail=reset]]' });
     expect(task).toMatchObject({ status: 'failed', error: { code: 'upstream_outcome_unknown' } });
     expect(await gateway.hits('not told', 'submit')).toHaveLength(1);
-    expect(account).toEqual({ balance: 1_000, reserved: 0 });
+    expect(account).toEqual({ balance: startingCredits, reserved: 0 });
   });
 });
 
@@ -231,13 +233,13 @@ describe('a gateway behind a gateway', () => {
   });
 
   it('cancels the job at the last provider of the chain', async () => {
-    const { apiKey, projectId } = await gateway.project();
+    const { apiKey, projectId } = await gateway.project({ credits: startingCredits });
     const taskId = await gateway.accept(apiKey, mediaRoutes.image, chained('taken back [[latency=60000]]'));
     await eventually(async () => (await gateway.hits('taken back', 'poll')).length > 0);
     const answer = await gateway.create(apiKey, `/api/v1/tasks/${taskId}/cancel`, {});
     expect(answer).toMatchObject({ status: 200, body: { status: 'canceled' } });
     expect(await gateway.hits('taken back', 'cancel')).toHaveLength(1);
-    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: 1_000, reserved: 0 });
+    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: startingCredits, reserved: 0 });
   });
 });
 

@@ -59,7 +59,7 @@ const report = {
   name: 'report.pdf',
   base64: pdf({ pages: PDF_PAGES, form: 'compressed objects' }).toString('base64'),
 };
-const { entries } = await loadCatalog('catalog');
+const { entries } = await loadCatalog('test/support/catalog');
 
 interface Answered {
   status: number;

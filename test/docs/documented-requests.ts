@@ -8,7 +8,7 @@ import type { Gateway, TestProject } from '../support/gateway.ts';
 let gateway: Gateway;
 let project: TestProject;
 
-/** Tests of the requests that the documents show. The gateway must have the shipped catalog. */
+/** Tests of the requests that the documents show. The gateway must have the models of the shipped catalog. */
 export const describeDocumentedRequests = (started: () => Gateway): void =>
   describe('the requests that the documents show', () => {
     beforeAll(async () => {

@@ -234,7 +234,7 @@ async function taskRow(
 
 /** The path of a copy of the shipped catalog with one changed price and without one model. */
 async function changedCatalog(): Promise<string> {
-  const { entries } = await loadCatalog(join(projectFolder, 'catalog'));
+  const { entries } = await loadCatalog(join(projectFolder, 'test/support/catalog'));
   const models = entries
     .filter(({ model }) => model.id !== 'ideogram-v3')
     .map(({ model, private: hidden }) => ({

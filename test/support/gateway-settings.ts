@@ -1,6 +1,9 @@
 /** The settings of the gateway in tests, which wait for sweeps and heartbeats and so need shorter intervals than production. */
 export const quickSettings = {
   LOG_LEVEL: 'info',
+  // Prices that stay as they are, at a credit of one cent. The shipped ones follow the providers' costs.
+  CATALOG_FILE: 'test/support/catalog',
+  CREDIT_VALUE_MICRO_USD: '10000',
   // Long enough for a busy machine. Tests of a database that does not answer set shorter timeouts.
   DATABASE_STATEMENT_TIMEOUT_MS: '15000',
   DATABASE_CONNECT_TIMEOUT_MS: '15000',

@@ -158,7 +158,7 @@ describe('the hold of a chat', () => {
   });
 
   it("is refused only if its likely input exceeds the model's context", async () => {
-    const entry = (await loadCatalog('catalog')).entries.find(({ model }) => model.id === 'deepseek-v3.2');
+    const entry = (await loadCatalog('test/support/catalog')).entries.find(({ model }) => model.id === 'deepseek-v3.2');
     if (!entry) throw new Error('no deepseek-v3.2');
     const words = (count: number) =>
       chatHold(asking({ messages: [{ role: 'user', content: 'word '.repeat(count) }] }), imageTokens);

@@ -363,17 +363,18 @@ describe('tollgate catalog', () => {
         }),
       ),
     });
-    const env = { TOLLGATE_HOME: home };
-    const { data } = await json(Checked, ['catalog', 'check', shipped], { env });
-    const { entries } = await loadCatalog(shipped);
+    const frozen = join(projectFolder, 'test/support/catalog');
+    const env = { TOLLGATE_HOME: home, CREDIT_VALUE_MICRO_USD: '10000' };
+    const { data } = await json(Checked, ['catalog', 'check', frozen], { env });
+    const { entries } = await loadCatalog(frozen);
     expect(data.map(({ model }) => model)).toEqual(entries.map(({ model }) => model.id));
     expect(data.filter(({ margins, losses }) => margins.length < 2 || losses.length > 0)).toEqual([]);
 
     const poor = { ...env, CREDIT_VALUE_MICRO_USD: '100' };
-    const loss = await json(Checked, ['catalog', 'check', shipped], { code: 1, env: poor });
+    const loss = await json(Checked, ['catalog', 'check', frozen], { code: 1, env: poor });
     expect(loss).toMatchObject({ ok: false, credit_value_micro_usd: 100 });
     expect(loss.data.some(({ losses }) => losses.length > 0)).toBe(true);
-    const output = await spawned(['catalog', 'check', shipped], poor);
+    const output = await spawned(['catalog', 'check', frozen], poor);
     expect(output.stdout).toMatch(
       /^MODEL +REQUEST +FAMILY[^]*\nloss: \S+ at \S+, .*: costs \d+\.\d+ USD and is sold for/,
     );

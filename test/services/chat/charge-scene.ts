@@ -86,7 +86,7 @@ function expectLikely(tokens: number | null, about: number): void {
   expect(tokens).toBeLessThanOrEqual(about * 1.6);
 }
 
-const entries = loadCatalog('catalog').then((catalog) => catalog.entries);
+const entries = loadCatalog('test/support/catalog').then((catalog) => catalog.entries);
 
 async function pricingOf(modelId: string) {
   const entry = (await entries).find(({ model }) => model.id === modelId);

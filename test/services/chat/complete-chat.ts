@@ -105,7 +105,7 @@ export const describeCompleteChat = (started: () => Gateway): void =>
       });
 
       it('costs the operator less for cached input, and for an empty answer what the provider charges', async () => {
-        const { entries } = await loadCatalog('catalog');
+        const { entries } = await loadCatalog('test/support/catalog');
         const mapping = entries.find(({ model }) => model.id === heldModel.model)?.private.upstream['openai'];
         if (!mapping) throw new Error('the catalog has no such mapping');
         const usage = { prompt_tokens: 2_000, completion_tokens: 50, prompt_tokens_details: { cached_tokens: 1_900 } };

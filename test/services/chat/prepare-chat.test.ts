@@ -11,7 +11,7 @@ const adapters = createAdapters({
   stream: () => Promise.reject(new Error('nothing is called')),
   close: () => Promise.resolve(),
 });
-const { entries } = await loadCatalog('catalog');
+const { entries } = await loadCatalog('test/support/catalog');
 const entryOf = (family: string, more: Partial<UpstreamMapping>): CatalogEntry => {
   const entry = entries.find(({ model, private: hidden }) => model.type === 'chat' && hidden.upstream[family]);
   const mapping = entry?.private.upstream[family];
