@@ -1,5 +1,6 @@
 import type { DeliveryState } from '../../domain/callbacks/delivery-state.ts';
 import type { Database, Statements } from '../database.ts';
+import { recordAudit } from '../operators/audit.ts';
 
 export interface DeliveryClaim {
   claimed: boolean;
@@ -154,17 +155,30 @@ export interface RedeliveryLimits {
   perProjectMax: number | null;
 }
 
+interface NewRedelivery {
+  taskId: string;
+  deliveryId: string;
+  eventId: string;
+  limits: RedeliveryLimits;
+  /** The operator who asks for it, if one does. */
+  actor?: string | undefined;
+}
+
 /** Starts a new delivery under these ids, and ends one that still waits. Any verdict but `started` is the reason why it did not. */
 export const startRedelivery = (
-  database: Statements,
-  {
-    taskId,
-    deliveryId,
-    eventId,
-    limits,
-  }: { taskId: string; deliveryId: string; eventId: string; limits: RedeliveryLimits },
+  database: Database,
+  { taskId, deliveryId, eventId, limits, actor }: NewRedelivery,
 ): Promise<'started' | 'no_callback' | 'erased' | 'not_ended' | 'too_soon' | 'too_many'> =>
-  database.value('redeliver', [taskId, deliveryId, eventId, limits.cooldownSeconds, limits.perProjectMax]);
+  database.transaction('begin', async (_query, inside) => {
+    const before = await findLastDelivery(inside, taskId);
+    const values = [taskId, deliveryId, eventId, limits.cooldownSeconds, limits.perProjectMax];
+    const verdict = await inside.value<Awaited<ReturnType<typeof startRedelivery>>>('redeliver', values);
+    if (verdict === 'started' && actor !== undefined) {
+      const after = { deliveryId, state: 'pending', attempts: 0 };
+      await recordAudit(inside, { actor, action: 'tasks.redeliver', subject: taskId, before, after });
+    }
+    return verdict;
+  });
 
 /** The last delivery of a task, or null. */
 export const findLastDelivery = (

@@ -1,19 +1,47 @@
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
-import type { Query, Statements } from '../database.ts';
+import { catalogChanges } from '../../domain/catalog/catalog-changes.ts';
+import type { Database, Query, Statements } from '../database.ts';
+import { recordAudit } from '../operators/audit.ts';
 
 /** The applied catalog in its own order. It was checked before it was written. */
 export async function listModels(database: Statements): Promise<CatalogEntry[]> {
   return database.query<CatalogEntry>('list-models', 'select entry as model, private from model order by position');
 }
 
+/** The ids of the models that an applied catalog added, changed and removed. */
+export interface ReplacedModels {
+  added: string[];
+  changed: string[];
+  removed: string[];
+}
+
+/** Makes the catalog exactly these entries. */
+export const replaceCatalog = (
+  database: Database,
+  { entries, actor }: { entries: CatalogEntry[]; actor: string },
+): Promise<ReplacedModels> =>
+  database.transaction('begin', async (query, inside) => {
+    const earlier = await listModels(inside);
+    const replaced = await replaceModels(query, entries);
+    if (replaced.added.length + replaced.changed.length + replaced.removed.length > 0) {
+      const { before, after, membersOmitted } = catalogChanges(earlier, entries);
+      await recordAudit(inside, {
+        actor,
+        action: 'catalog.apply',
+        subject: 'catalog',
+        before,
+        after,
+        detail: { ...replaced, ...(membersOmitted > 0 && { membersOmitted }) },
+      });
+    }
+    return replaced;
+  });
+
 /**
  * Makes the catalog exactly these entries, in the transaction of `query`. A success at a channel under a provider's name that an entry no
  * longer has says nothing about the new name, so it is forgotten. Returns what changed.
  */
-export async function replaceModels(
-  query: Query,
-  entries: CatalogEntry[],
-): Promise<{ added: string[]; changed: string[]; removed: string[] }> {
+export async function replaceModels(query: Query, entries: CatalogEntry[]): Promise<ReplacedModels> {
   const rows = await query<{ id: string; change: 'added' | 'changed' | 'removed' }>(
     'replace-models',
     `with given as (

@@ -1,6 +1,9 @@
-import type { AdminAccess } from '../../domain/operators/admin-access.ts';
+import { actorOf, type AdminAccess, type OidcIdentity } from '../../domain/operators/admin-access.ts';
 import type { Database, Statements } from '../database.ts';
 import { unixSeconds } from '../unix-seconds.ts';
+import { recordAudit } from './audit.ts';
+import { consumeOidcState } from './oidc-sign-ins.ts';
+import { findOperator } from './operators.ts';
 
 /** The live token with one of these digests, or null. Notes at most once a minute that the token was used. */
 export async function findByAdminToken(database: Database, digests: readonly Buffer[]): Promise<AdminAccess | null> {
@@ -49,14 +52,38 @@ const toAccess = ({ issuer, subject, ...row }: AccessRow): AdminAccess => ({
   identity: issuer === null || subject === null ? null : { issuer, subject },
 });
 
+interface NewSession {
+  digest: Buffer;
+  seconds: number;
+}
+
+/** Begins a session of a token or an operator. Returns its end in unix seconds, which is never after that of the token. */
+export const beginAdminSession = (database: Database, access: AdminAccess, session: NewSession): Promise<number> =>
+  database.transaction('begin', (_query, inside) => insertSession(inside, access, session));
+
 /**
- * Begins a session of a token or an operator and forgets those that have expired. Returns its end in unix seconds, which is never after
- * that of the token.
+ * Begins a session of the operator with this identity, once for each sign-in. `unknown`: no owner entered the identity. `used`: the
+ * sign-in has begun a session before.
  */
-export async function insertAdminSession(
+export const beginOidcSession = (
+  database: Database,
+  identity: OidcIdentity,
+  { stateSha256, stateSeconds, ...session }: NewSession & { stateSha256: string; stateSeconds: number },
+): Promise<{ access: AdminAccess; expiresAt: number } | 'unknown' | 'used'> =>
+  database.transaction('begin', async (_query, inside) => {
+    const access = await findOperator(inside, identity);
+    if (!access) return 'unknown';
+    if (!(await consumeOidcState(inside, { stateSha256, seconds: stateSeconds }))) return 'used';
+    return { access, expiresAt: await insertSession(inside, access, session) };
+  });
+
+/** Also forgets the sessions that have expired. */
+async function insertSession(
   inside: Statements,
-  { digest, principalId, seconds }: { digest: Buffer; principalId: string; seconds: number },
+  access: AdminAccess,
+  { digest, seconds }: NewSession,
 ): Promise<number> {
+  const { principalId } = access;
   await inside.query('purge-admin-sessions', 'delete from admin_session where expires_at <= clock_timestamp()');
   const row = await inside.first<{ expiresAt: number }>(
     'add-admin-session',
@@ -67,16 +94,35 @@ export async function insertAdminSession(
     [digest, principalId, seconds],
   );
   if (!row) throw new Error(`no session of ${principalId} was begun`);
+  await recordAudit(inside, {
+    actor: actorOf(access),
+    action: 'admin_sessions.begin',
+    subject: principalId,
+    before: null,
+    after: row,
+  });
   return row.expiresAt;
 }
 
-/** Ends the session with one of these digests. Returns when it would have ended, in unix seconds; null if there is none. */
+/** Ends the session with one of these digests; false if there is none. */
 export const deleteAdminSession = (
-  inside: Statements,
+  database: Database,
+  access: AdminAccess,
   digests: readonly Buffer[],
-): Promise<{ expiresAt: number } | null> =>
-  inside.first(
-    'end-admin-session',
-    `delete from admin_session where digest = any ($1) returning ${unixSeconds('expires_at')} as expires_at`,
-    [digests],
-  );
+): Promise<boolean> =>
+  database.transaction('begin', async (_query, inside) => {
+    const before = await inside.first<{ expiresAt: number }>(
+      'end-admin-session',
+      `delete from admin_session where digest = any ($1) returning ${unixSeconds('expires_at')} as expires_at`,
+      [digests],
+    );
+    if (!before) return false;
+    await recordAudit(inside, {
+      actor: actorOf(access),
+      action: 'admin_sessions.end',
+      subject: access.principalId,
+      before,
+      after: null,
+    });
+    return true;
+  });

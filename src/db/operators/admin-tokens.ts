@@ -1,9 +1,11 @@
 import type { Page, PageRequest } from '../../domain/page.ts';
 import type { Role } from '../../domain/operators/role.ts';
-import type { Statements } from '../database.ts';
+import type { Database, Statements } from '../database.ts';
+import { revokePlaygroundKeys } from '../projects/playground-keys.ts';
 import { byTime, operatorPageText, pageOfRows, type ListOrder, type Positioned } from '../time-order.ts';
 import { positionOf } from '../time-position-sql.ts';
 import { unixSeconds } from '../unix-seconds.ts';
+import { recordAudit } from './audit.ts';
 
 export const adminTokenStates = ['active', 'expired', 'revoked'] as const;
 
@@ -36,17 +38,24 @@ export interface NewAdminToken {
   expiresAt: Date | null;
 }
 
-export async function insertAdminToken(inside: Statements, token: NewAdminToken): Promise<void> {
-  await inside.query(
-    'add-admin-token',
-    `insert into admin_token (id, name, role, digest, pepper_id, prefix, last4, created_by, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [
-      ...[token.tokenId, token.name, token.role, token.digest, token.pepperId, token.prefix, token.last4],
-      ...[token.createdBy, token.expiresAt],
-    ],
-  );
-}
+export const insertAdminToken = (database: Database, token: NewAdminToken): Promise<void> =>
+  database.transaction('begin', async (query, inside) => {
+    const { tokenId, name, role, createdBy, expiresAt } = token;
+    await query(
+      'add-admin-token',
+      `insert into admin_token (id, name, role, digest, pepper_id, prefix, last4, created_by, expires_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      [tokenId, name, role, token.digest, token.pepperId, token.prefix, token.last4, createdBy, expiresAt],
+    );
+    const after = { name, role, expiresAt };
+    await recordAudit(inside, {
+      actor: createdBy,
+      action: 'admin_tokens.create',
+      subject: tokenId,
+      before: null,
+      after,
+    });
+  });
 
 /** One page of the tokens, by the time of their creation (`timePosition`). */
 export async function listAdminTokens(
@@ -69,24 +78,37 @@ export async function listAdminTokens(
 const stateOfToken = `case when revoked_at is not null then 'revoked' when expires_at <= clock_timestamp() then 'expired'
   else 'active' end`;
 
-/** Revokes a token once and ends its sessions; null if there is no such token. */
-export async function markAdminTokenRevoked(
-  inside: Statements,
-  tokenId: string,
-): Promise<{ revokedAt: number; changed: boolean } | null> {
-  const changed = await inside.returnsRow(
-    'revoke-admin-token',
-    `update admin_token set revoked_at = clock_timestamp() where id = $1 and revoked_at is null returning id`,
-    [tokenId],
-  );
-  await inside.query('end-sessions-of-admin-token', 'delete from admin_session where token_id = $1', [tokenId]);
-  const row = await inside.first<{ revokedAt: number }>(
-    'admin-token-revoked-at',
-    `select ${unixSeconds('revoked_at')} as revoked_at from admin_token where id = $1`,
-    [tokenId],
-  );
-  return row && { revokedAt: row.revokedAt, changed };
-}
+/** Revokes a token once, and ends its sessions and its playground keys; null if there is no such token. */
+export const markAdminTokenRevoked = (
+  database: Database,
+  { tokenId, actor }: { tokenId: string; actor: string },
+): Promise<{ revokedAt: number; changed: boolean } | null> =>
+  database.transaction('begin', async (query, inside) => {
+    const changed = await inside.returnsRow(
+      'revoke-admin-token',
+      `update admin_token set revoked_at = clock_timestamp() where id = $1 and revoked_at is null returning id`,
+      [tokenId],
+    );
+    await query('end-sessions-of-admin-token', 'delete from admin_session where token_id = $1', [tokenId]);
+    const row = await inside.first<{ revokedAt: number }>(
+      'admin-token-revoked-at',
+      `select ${unixSeconds('revoked_at')} as revoked_at from admin_token where id = $1`,
+      [tokenId],
+    );
+    if (!row) return null;
+    const { revokedAt } = row;
+    if (changed) {
+      await revokePlaygroundKeys(inside, { principalId: tokenId, actor });
+      await recordAudit(inside, {
+        actor,
+        action: 'admin_tokens.revoke',
+        subject: tokenId,
+        before: { revokedAt: null },
+        after: { revokedAt },
+      });
+    }
+    return { revokedAt, changed };
+  });
 
 /** The ids of the tokens of this name that are not revoked. */
 export async function liveAdminTokensNamed(database: Statements, name: string): Promise<string[]> {

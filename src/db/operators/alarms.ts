@@ -1,6 +1,7 @@
 import type { AlarmKind, Silence } from '../../domain/operators/alarm.ts';
 import { toMembers, type Database, type Statements } from '../database.ts';
 import { unixSeconds } from '../unix-seconds.ts';
+import { recordAudit } from './audit.ts';
 
 /** An alarm and how often it fired. Times are unix seconds. */
 export interface FiredAlarm extends AlarmKind {
@@ -51,37 +52,52 @@ export const listSilences = (database: Statements): Promise<Silence[]> =>
   );
 
 /** Begins a silence of `seconds`. */
-export async function insertSilence(
-  inside: Statements,
+export const insertSilence = (
+  database: Database,
   input: Pick<Silence, 'silenceId' | 'name' | 'subject' | 'reason' | 'createdBy'> & { seconds: number },
-): Promise<Silence> {
-  const silence = await inside.first<Silence>(
-    'add-silence',
-    `insert into alarm_silence (id, name, subject, reason, created_by, until)
-     values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(secs => $6)) returning ${silenceColumns}`,
-    [input.silenceId, input.name, input.subject, input.reason, input.createdBy, input.seconds],
-  );
-  if (!silence) throw new Error('a silence was not written');
-  return silence;
-}
+): Promise<Silence> =>
+  database.transaction('begin', async (_query, inside) => {
+    const { silenceId, name, subject, reason, createdBy, seconds } = input;
+    const silence = await inside.first<Silence>(
+      'add-silence',
+      `insert into alarm_silence (id, name, subject, reason, created_by, until)
+       values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(secs => $6)) returning ${silenceColumns}`,
+      [silenceId, name, subject, reason, createdBy, seconds],
+    );
+    if (!silence) throw new Error('a silence was not written');
+    const after = { name, subject, until: silence.until, reason };
+    await recordAudit(inside, { actor: createdBy, action: 'alarms.silence', subject: silenceId, before: null, after });
+    return silence;
+  });
 
 /** Ends a silence now. `before` is the silence as it was, and null if there is none; `after` is null if it had ended before. */
-export async function endSilence(
-  inside: Statements,
-  silenceId: string,
-): Promise<{ before: Silence | null; after: Silence | null }> {
-  const before = await inside.first<Silence>(
-    'lock-silence',
-    `select ${silenceColumns} from alarm_silence where id = $1 for update`,
-    [silenceId],
-  );
-  const after = await inside.first<Silence>(
-    'end-silence',
-    `update alarm_silence set until = clock_timestamp() where id = $1 and until > clock_timestamp() returning ${silenceColumns}`,
-    [silenceId],
-  );
-  return { before, after };
-}
+export const markSilenceEnded = (
+  database: Database,
+  { silenceId, actor }: { silenceId: string; actor: string },
+): Promise<{ before: Silence | null; after: Silence | null }> =>
+  database.transaction('begin', async (_query, inside) => {
+    const before = await inside.first<Silence>(
+      'lock-silence',
+      `select ${silenceColumns} from alarm_silence where id = $1 for update`,
+      [silenceId],
+    );
+    const after = await inside.first<Silence>(
+      'end-silence',
+      `update alarm_silence set until = clock_timestamp() where id = $1 and until > clock_timestamp() returning ${silenceColumns}`,
+      [silenceId],
+    );
+    if (before && after) {
+      await recordAudit(inside, {
+        actor,
+        action: 'alarms.unsilence',
+        subject: silenceId,
+        before: { until: before.until },
+        after: { until: after.until },
+        detail: { name: before.name, subject: before.subject },
+      });
+    }
+    return { before, after };
+  });
 
 /** Deletes alarms that have not fired for `days`, and silences that ended before that. Returns how many rows were deleted, at most `limit` of each. */
 export async function purgeAlarms(database: Database, days: number, limit: number): Promise<number> {

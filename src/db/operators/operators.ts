@@ -1,10 +1,12 @@
 import type { AdminAccess, OidcIdentity } from '../../domain/operators/admin-access.ts';
 import type { Page, PageRequest } from '../../domain/page.ts';
 import type { Role } from '../../domain/operators/role.ts';
-import type { Statements } from '../database.ts';
+import type { Database, Statements } from '../database.ts';
+import { revokePlaygroundKeys } from '../projects/playground-keys.ts';
 import { byTime, operatorPageText, pageOfRows, type ListOrder, type Positioned } from '../time-order.ts';
 import { positionOf } from '../time-position-sql.ts';
 import { unixSeconds } from '../unix-seconds.ts';
+import { recordAudit } from './audit.ts';
 
 export interface OperatorRow extends OidcIdentity {
   operatorId: string;
@@ -19,13 +21,23 @@ export interface OperatorRow extends OidcIdentity {
 export type NewOperator = Pick<OperatorRow, 'operatorId' | 'issuer' | 'subject' | 'name' | 'role' | 'createdBy'>;
 
 /** Enters a person; false if the pair of issuer and subject is entered already. */
-export const insertOperator = (inside: Statements, operator: NewOperator): Promise<boolean> =>
-  inside.returnsRow(
-    'add-operator',
-    `insert into admin_operator (id, issuer, subject, name, role, created_by) values ($1, $2, $3, $4, $5, $6)
-     on conflict (issuer, subject) do nothing returning id`,
-    [operator.operatorId, operator.issuer, operator.subject, operator.name, operator.role, operator.createdBy],
-  );
+export const insertOperator = (
+  database: Database,
+  { operatorId, createdBy, ...person }: NewOperator,
+): Promise<boolean> =>
+  database.transaction('begin', async (_query, inside) => {
+    const { issuer, subject, name, role } = person;
+    const isNew = await inside.returnsRow(
+      'add-operator',
+      `insert into admin_operator (id, issuer, subject, name, role, created_by) values ($1, $2, $3, $4, $5, $6)
+       on conflict (issuer, subject) do nothing returning id`,
+      [operatorId, issuer, subject, name, role, createdBy],
+    );
+    if (!isNew) return false;
+    const change = { before: null, after: { issuer, subject, name, role } };
+    await recordAudit(inside, { actor: createdBy, action: 'operators.add', subject: operatorId, ...change });
+    return true;
+  });
 
 /** What the person may do who signs in by OIDC with this pair; null if no owner entered the pair. */
 export async function findOperator(inside: Statements, identity: OidcIdentity): Promise<AdminAccess | null> {
@@ -54,11 +66,20 @@ export async function listOperators(
   return pageOfRows(rows, limit);
 }
 
-/** Deletes an operator with its sessions; null if there is none with this id. */
+/** Deletes an operator with its sessions, and revokes its playground keys; null if there is none with this id. */
 export const deleteOperator = (
-  inside: Statements,
-  operatorId: string,
-): Promise<Pick<OperatorRow, 'issuer' | 'subject' | 'name' | 'role'> | null> =>
-  inside.first('remove-operator', 'delete from admin_operator where id = $1 returning issuer, subject, name, role', [
-    operatorId,
-  ]);
+  database: Database,
+  { operatorId, actor }: { operatorId: string; actor: string },
+): Promise<OidcIdentity | null> =>
+  database.transaction('begin', async (_query, inside) => {
+    const removed = await inside.first<Pick<OperatorRow, 'issuer' | 'subject' | 'name' | 'role'>>(
+      'remove-operator',
+      'delete from admin_operator where id = $1 returning issuer, subject, name, role',
+      [operatorId],
+    );
+    if (!removed) return null;
+    await revokePlaygroundKeys(inside, { principalId: operatorId, actor });
+    await recordAudit(inside, { actor, action: 'operators.remove', subject: operatorId, before: removed, after: null });
+    const { issuer, subject } = removed;
+    return { issuer, subject };
+  });

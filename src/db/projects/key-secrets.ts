@@ -1,5 +1,6 @@
-import type { Query } from '../database.ts';
-import { isOfPlayground } from './playground-keys.ts';
+import type { Database, Query } from '../database.ts';
+import { recordAudit } from '../operators/audit.ts';
+import { isOfPlayground } from './is-of-playground.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
 export interface NewKeySecret {
@@ -18,11 +19,40 @@ export interface AddedSecret {
   previousUntil: number;
 }
 
+export type SecretRefusal = 'unknown' | 'revoked' | 'playground' | 'too_often';
+
 /**
- * Adds a secret to a key, unless it has got `perDayMax` of them in 24 hours. A key of the playground gets one only from the playground itself. Its older secrets expire after the overlap. Concurrent rotations of a
+ * Adds a secret to a key, and ends the older ones after the overlap. Returns when they end, in unix seconds, or why the key gets no
+ * secret: `too_often` is beyond `perDayMax` of them in 24 hours.
+ */
+export const addKeySecret = (
+  database: Database,
+  input: { keyId: string; secret: NewKeySecret; overlapSeconds: number; perDayMax?: number | undefined; actor: string },
+): Promise<number | SecretRefusal> =>
+  database.transaction('begin', async (query, inside) => {
+    const { keyId, secret, overlapSeconds, actor } = input;
+    const added = await insertKeySecret(query, input);
+    if (typeof added === 'string') return added;
+    const { projectId, previousUntil, previous } = added;
+    await recordAudit(inside, {
+      actor,
+      action: 'keys.rotate',
+      subject: keyId,
+      before: { secret: previous && displayed(previous), previousUntil: null },
+      after: { secret: displayed(secret), previousUntil },
+      detail: { projectId, ...(overlapSeconds === 0 && { now: true }) },
+    });
+    return previousUntil;
+  });
+
+/** A secret as lists show it. */
+const displayed = ({ prefix, last4 }: Pick<NewKeySecret, 'prefix' | 'last4'>): string => `${prefix}…${last4}`;
+
+/**
+ * Adds a secret to a key, in the transaction of `query`, unless it has got `perDayMax` of them in 24 hours. A key of the playground gets one only from the playground itself. Its older secrets expire after the overlap. Concurrent rotations of a
  * key run one after the other.
  */
-export async function addKeySecret(
+export async function insertKeySecret(
   query: Query,
   input: {
     keyId: string;
@@ -31,7 +61,7 @@ export async function addKeySecret(
     perDayMax?: number | undefined;
     forPlayground?: boolean;
   },
-): Promise<AddedSecret | 'unknown' | 'revoked' | 'playground' | 'too_often'> {
+): Promise<AddedSecret | SecretRefusal> {
   const { keyId, secret, overlapSeconds, perDayMax = Infinity, forPlayground = false } = input;
   const [key] = await query<{ projectId: string; revoked: boolean; ofPlayground: boolean; previousUntil: number }>(
     'operator-lock-key',

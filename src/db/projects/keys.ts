@@ -7,8 +7,8 @@ import { ApiKeySecret } from '../entities/api-key-secret.ts';
 import { Project } from '../entities/project.ts';
 import { changesOf, recordAudit } from '../operators/audit.ts';
 import { byTime, operatorPageText, pageOfRows, type ListOrder, type Positioned } from '../time-order.ts';
+import { isOfPlayground } from './is-of-playground.ts';
 import type { NewKeySecret } from './key-secrets.ts';
-import { isOfPlayground } from './playground-keys.ts';
 import { positionOf } from '../time-position-sql.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 

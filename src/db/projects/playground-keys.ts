@@ -1,5 +1,7 @@
 import { playgroundScopes } from '../../domain/projects/scope.ts';
-import type { Statements } from '../database.ts';
+import type { Database, Statements } from '../database.ts';
+import { recordAudit } from '../operators/audit.ts';
+import { insertKeySecret, type NewKeySecret } from './key-secrets.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
 export interface WantedPlaygroundKey {
@@ -12,15 +14,34 @@ export interface WantedPlaygroundKey {
   expiresAt: Date;
 }
 
-/** Whether the key `k` is one of the playground: no operator and no client changes its limits or its secret. */
-export const isOfPlayground = '(select exists (select from playground_key p where p.key_id = k.id))';
+/** Gives a principal its playground key of a project with a new secret, which ends the earlier one. Returns its id; null for an unknown project. */
+export const issueKeyOfPlayground = (
+  database: Database,
+  { secret, actor, ...wanted }: WantedPlaygroundKey & { secret: NewKeySecret; actor: string },
+): Promise<string | null> =>
+  database.transaction('begin', async (query, inside) => {
+    const key = await takePlaygroundKey(inside, wanted);
+    if (!key) return null;
+    const { keyId, before } = key;
+    await insertKeySecret(query, { keyId, secret, overlapSeconds: 0, forPlayground: true });
+    const { projectId, budgetDaily, expiresAt } = wanted;
+    await recordAudit(inside, {
+      actor,
+      action: before ? 'keys.rotate' : 'keys.create',
+      subject: keyId,
+      before,
+      after: { budgetDaily, expiresAt },
+      detail: { projectId, playground: true },
+    });
+    return keyId;
+  });
 
 /**
  * The key of a principal for the playground of a project, with a new daily budget and a new end. `before` has the earlier ones. Adds a key if there
- * is none or it was revoked, and `before` is null; null for an unknown project. The caller gives it a secret in the same transaction. Calls at the same time for a project run one
+ * is none or it was revoked, and `before` is null; null for an unknown project. Calls at the same time for a project run one
  * after the other, by the lock that a change of limits takes anyway.
  */
-export async function takePlaygroundKey(
+async function takePlaygroundKey(
   inside: Statements,
   { projectId, principalId, newKey, budgetDaily, expiresAt }: WantedPlaygroundKey,
 ): Promise<{ keyId: string; before: { budgetDaily: number | null; expiresAt: Date | null } | null } | null> {
@@ -49,21 +70,25 @@ export async function takePlaygroundKey(
   return added && { ...added, before: null };
 }
 
-/** Revokes the playground keys of a principal, and returns those that were not revoked before. */
+/** Revokes the playground keys of an admin token or an operator, in the transaction that ends its sessions. */
 export async function revokePlaygroundKeys(
   inside: Statements,
-  principalId: string,
-): Promise<{ keyId: string; projectId: string; revokedAt: number }[]> {
+  { principalId, actor }: { principalId: string; actor: string },
+): Promise<void> {
   await inside.query(
     'lock-playground-accounts',
     'select lock_accounts(array(select project_id from playground_key where principal_id = $1))',
     [principalId],
   );
-  return inside.query(
+  const revoked = await inside.query<{ keyId: string; projectId: string; revokedAt: number }>(
     'revoke-playground-keys',
     `update api_key k set revoked_at = clock_timestamp() from playground_key p
      where p.principal_id = $1 and k.id = p.key_id and k.revoked_at is null returning k.id as key_id, k.project_id,
        ${unixSeconds('k.revoked_at')} as revoked_at`,
     [principalId],
   );
+  for (const { keyId, projectId, revokedAt } of revoked) {
+    const change = { before: { revokedAt: null }, after: { revokedAt }, detail: { projectId } };
+    await recordAudit(inside, { actor, action: 'keys.revoke', subject: keyId, ...change });
+  }
 }

@@ -1,4 +1,5 @@
-import type { Database, Statements } from '../database.ts';
+import type { Database } from '../database.ts';
+import { recordAudit } from '../operators/audit.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
 /** The sealed callback secrets of a project. */
@@ -25,21 +26,33 @@ export async function readProjectSecret(database: Database, projectId: string): 
 }
 
 /**
- * Replaces the callback secret. The replaced secret also signs for `overlapSeconds`, until `previousUntil` (unix seconds). Changes nothing and
- * returns null for an unknown project and, unless forced, during the overlap of an earlier rotation.
+ * Replaces the callback secret. The replaced secret also signs for `overlapSeconds`. Changes nothing and returns false for an unknown
+ * project and, unless forced, during the overlap of an earlier rotation.
  */
-export async function replaceProjectSecret(
-  inside: Statements,
-  input: { projectId: string; sealed: string; overlapSeconds: number; force: boolean },
-): Promise<{ previousUntilBefore: number | null; previousUntil: number } | null> {
-  return inside.first(
-    'operator-replace-secret',
-    `update project set callback_secret_previous = callback_secret, callback_secret = $2,
-       callback_secret_previous_until = clock_timestamp() + make_interval(secs => $3)
-     where id = $1 and ($4 or callback_secret_previous is null
-       or coalesce(callback_secret_previous_until <= clock_timestamp(), true))
-     returning ${unixSeconds('old.callback_secret_previous_until')} as previous_until_before,
-       ${unixSeconds('new.callback_secret_previous_until')} as previous_until`,
-    [input.projectId, input.sealed, input.overlapSeconds, input.force],
-  );
-}
+export const replaceProjectSecret = (
+  database: Database,
+  input: { projectId: string; sealed: string; overlapSeconds: number; force: boolean; actor: string },
+): Promise<boolean> =>
+  database.transaction('begin', async (_query, inside) => {
+    const { projectId, sealed, overlapSeconds, force, actor } = input;
+    const replaced = await inside.first<{ previousUntilBefore: number | null; previousUntil: number }>(
+      'operator-replace-secret',
+      `update project set callback_secret_previous = callback_secret, callback_secret = $2,
+         callback_secret_previous_until = clock_timestamp() + make_interval(secs => $3)
+       where id = $1 and ($4 or callback_secret_previous is null
+         or coalesce(callback_secret_previous_until <= clock_timestamp(), true))
+       returning ${unixSeconds('old.callback_secret_previous_until')} as previous_until_before,
+         ${unixSeconds('new.callback_secret_previous_until')} as previous_until`,
+      [projectId, sealed, overlapSeconds, force],
+    );
+    if (!replaced) return false;
+    await recordAudit(inside, {
+      actor,
+      action: 'projects.secret.rotate',
+      subject: projectId,
+      before: { secret: 'the earlier one', previousUntil: replaced.previousUntilBefore },
+      after: { secret: 'a new one', previousUntil: replaced.previousUntil },
+      ...(force && { detail: { forced: true } }),
+    });
+    return true;
+  });

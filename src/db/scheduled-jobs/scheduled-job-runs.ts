@@ -7,7 +7,8 @@ import {
 } from '../../domain/tasks/scheduled-job.ts';
 import type { Page, PageRequest } from '../../domain/page.ts';
 import { newestPosition, readTimePosition } from '../../domain/time-position.ts';
-import type { Database, Statements } from '../database.ts';
+import type { Database } from '../database.ts';
+import { recordAudit } from '../operators/audit.ts';
 import { operatorPageText, pageOfRows, type Positioned } from '../time-order.ts';
 import { timeOfPosition } from '../time-position-sql.ts';
 import { unixSeconds } from '../unix-seconds.ts';
@@ -24,26 +25,38 @@ export interface ScheduledJobRun {
   summary: ScheduledJobSummary | null;
 }
 
+interface NewScheduledRun {
+  name: ScheduledJobName;
+  runId: string;
+  trigger: ScheduledJobTrigger;
+  leaseSeconds: number;
+  /** Only announces the run. */
+  request: boolean;
+  /** The operator who begins the run, if one does. */
+  actor?: string | undefined;
+}
+
 /**
  * Takes the lock of a job for `leaseSeconds`, or with `request` only announces a run. The process that begins the job takes the
  * announced run over. Returns the id of the run that has the lock, which may be an announced run or that of another process.
  */
-export async function beginScheduledJob(
-  database: Statements,
-  input: {
-    name: ScheduledJobName;
-    runId: string;
-    trigger: ScheduledJobTrigger;
-    leaseSeconds: number;
-    request: boolean;
-  },
-) {
-  const { name, runId, trigger, leaseSeconds, request } = input;
-  const values = [name, runId, trigger, leaseSeconds, request];
-  type Begun = { verdict: 'requested' | 'running' | 'already_running'; runId: string };
-  const [begun] = await database.call<Begun>('begin_job', values);
-  if (!begun) throw new Error('begin_job returned no row');
-  return begun;
+export const beginScheduledJob = (
+  database: Database,
+  { name, runId, trigger, leaseSeconds, request, actor }: NewScheduledRun,
+): Promise<BegunScheduledRun> =>
+  database.transaction('begin', async (_query, inside) => {
+    const [begun] = await inside.call<BegunScheduledRun>('begin_job', [name, runId, trigger, leaseSeconds, request]);
+    if (!begun) throw new Error('begin_job returned no row');
+    if (begun.verdict === 'running' && actor !== undefined) {
+      const after = { name, state: 'running' };
+      await recordAudit(inside, { actor, action: 'jobs.run', subject: begun.runId, before: null, after });
+    }
+    return begun;
+  });
+
+export interface BegunScheduledRun {
+  verdict: 'requested' | 'running' | 'already_running';
+  runId: string;
 }
 
 /** Extends the lock of a run; false if the lock was lost. */

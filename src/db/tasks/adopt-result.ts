@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../domain/json.ts';
 import type { TaskOutput } from '../../domain/tasks/task.ts';
 import type { UpstreamOutput } from '../../domain/channels/upstream.ts';
-import type { Database, Statements } from '../database.ts';
+import type { Database } from '../database.ts';
 import type { CopiedFile } from '../ledger/ledger.ts';
+import { recordAudit } from '../operators/audit.ts';
 
 export interface Adoption {
   verdict: 'adopted' | 'adopted_before' | 'unknown' | 'not_ended' | 'not_held' | 'erased' | 'no_credits';
@@ -18,30 +19,48 @@ export interface Adoption {
 /** The reason of the ledger entry of a charged adoption: one entry per task. */
 export const adoptionReason = 'adopted result';
 
-/** Makes a drafted file the output of an ended task, and charges it if asked, each once (`adopt_result.sql`). */
-export async function adoptFile(
-  inside: Statements,
-  {
-    taskId,
-    file,
-    keptSeconds,
-    charge,
-  }: { taskId: string; file: CopiedFile | null; keptSeconds: number; charge: boolean },
-): Promise<Adoption> {
-  const columns = file && {
-    id: file.id,
-    mime_type: file.mimeType,
-    bytes: file.bytes,
-    sha256: file.sha256,
-    width: file.width,
-    height: file.height,
-    duration: file.duration,
-  };
-  const args = [taskId, columns && JSON.stringify(columns), keptSeconds, charge, adoptionReason];
-  const [row] = await inside.call<Adoption>('adopt_result', args);
-  if (!row) throw new Error('adopt_result has no verdict');
-  return row;
+interface WantedAdoption {
+  taskId: string;
+  file: CopiedFile | null;
+  keptSeconds: number;
+  charge: boolean;
+  actor: string;
 }
+
+/** Makes a drafted file the output of an ended task, and charges it if asked, each once (`adopt_result.sql`). */
+export const adoptFile = (
+  database: Database,
+  { taskId, file, keptSeconds, charge, actor }: WantedAdoption,
+): Promise<Adoption> =>
+  database.transaction('begin', async (_query, inside) => {
+    const columns = file && {
+      id: file.id,
+      mime_type: file.mimeType,
+      bytes: file.bytes,
+      sha256: file.sha256,
+      width: file.width,
+      height: file.height,
+      duration: file.duration,
+    };
+    const args = [taskId, columns && JSON.stringify(columns), keptSeconds, charge, adoptionReason];
+    const [adoption] = await inside.call<Adoption>('adopt_result', args);
+    if (!adoption) throw new Error('adopt_result has no verdict');
+    const { verdict, charged, output, projectId } = adoption;
+    if (verdict === 'adopted' || charged > 0) {
+      const inAll = adoption.chargedInAll ?? 0;
+      await recordAudit(inside, {
+        actor,
+        action: 'tasks.adopt',
+        subject: taskId,
+        before: { files: verdict === 'adopted' ? [] : filesOf(output), charged: inAll - charged },
+        after: { files: filesOf(output), charged: inAll },
+        detail: { projectId },
+      });
+    }
+    return adoption;
+  });
+
+const filesOf = (output: Adoption['output']): string[] => (output ?? []).map(({ file_id: id }) => id);
 
 /** What a provider answered as the result of a job that no task got. */
 export interface KeptResult {

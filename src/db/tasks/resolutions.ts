@@ -1,5 +1,6 @@
-import type { Database, Statements } from '../database.ts';
+import type { Database } from '../database.ts';
 import { TaskResolution } from '../entities/task-resolution.ts';
+import { recordAudit } from '../operators/audit.ts';
 
 /** What an operator found out about a task with an unknown outcome. */
 export interface Resolution {
@@ -8,25 +9,38 @@ export interface Resolution {
   reference: string;
 }
 
-/** Records the resolution of a task once and returns the recorded one, which may be an earlier one. The task's row does not change. */
-export async function insertResolution(
-  inside: Statements,
-  taskId: string,
-  { outcome, reference }: Resolution,
-): Promise<{ standing: Resolution; changed: boolean } | null> {
-  const changed = await inside.returnsRow(
-    'operator-resolve-task',
-    `insert into task_resolution (task_id, outcome, reference) select id, $2, $3 from task where id = $1
-     on conflict (task_id) do nothing returning task_id`,
-    [taskId, outcome, reference],
-  );
-  const standing = await inside.first<Resolution>(
-    'operator-resolution',
-    'select outcome, reference from task_resolution where task_id = $1',
-    [taskId],
-  );
-  return standing && { standing, changed };
-}
+/**
+ * Records the resolution of a task once and returns the recorded one, which may be an earlier one; null if there is no such task. The
+ * task's row does not change.
+ */
+export const insertResolution = (
+  database: Database,
+  { taskId, outcome, reference, actor }: Resolution & { taskId: string; actor: string },
+): Promise<{ standing: Resolution; changed: boolean } | null> =>
+  database.transaction('begin', async (_query, inside) => {
+    const changed = await inside.returnsRow(
+      'operator-resolve-task',
+      `insert into task_resolution (task_id, outcome, reference) select id, $2, $3 from task where id = $1
+       on conflict (task_id) do nothing returning task_id`,
+      [taskId, outcome, reference],
+    );
+    const standing = await inside.first<Resolution>(
+      'operator-resolution',
+      'select outcome, reference from task_resolution where task_id = $1',
+      [taskId],
+    );
+    if (!standing) return null;
+    if (changed) {
+      await recordAudit(inside, {
+        actor,
+        action: 'tasks.resolve',
+        subject: taskId,
+        before: { outcome: 'unknown', reference: null },
+        after: { outcome, reference },
+      });
+    }
+    return { standing, changed };
+  });
 
 /** The recorded resolution of a task; null if there is none. */
 export async function findResolution(database: Database, taskId: string): Promise<Resolution | null> {

@@ -30,7 +30,7 @@ const signIn =
     const { token } = validate(SignIn, ctx.request.body);
     const access = await accessByToken(deps, token);
     if (!access) throw new GatewayError('invalid_admin_token');
-    const begun = await deps.db.transaction('begin', (_query, inside) => beginSession(deps, inside, access));
+    const begun = await beginSession(deps, access);
     setSessionCookie(ctx, begun, isFromHttps(ctx));
     ctx.body = present({ ...access, expiresAt: begun.expiresAt });
   };

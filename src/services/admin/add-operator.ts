@@ -1,4 +1,3 @@
-import { recordAudit } from '../../db/operators/audit.ts';
 import { findOperator, insertOperator } from '../../db/operators/operators.ts';
 import type { Deps } from '../../deps.ts';
 import { personOf, type OidcIdentity } from '../../domain/operators/admin-access.ts';
@@ -12,13 +11,10 @@ export async function addOperator(
   { actor, ...person }: OidcIdentity & { name: string; role: Role; actor: string },
 ): Promise<{ operatorId: string }> {
   const operatorId = newId('opr');
-  await db.transaction('begin', async (_query, inside) => {
-    if (!(await insertOperator(inside, { operatorId, ...person, createdBy: actor }))) {
-      const existing = await findOperator(inside, person);
-      const is = `${personOf(person)} is entered already, as ${existing?.principalId} with the role ${existing?.role}.`;
-      throw new OperatorError(`${is} To give another role, remove the operator first.`);
-    }
-    await recordAudit(inside, { actor, action: 'operators.add', subject: operatorId, before: null, after: person });
-  });
+  if (!(await insertOperator(db, { operatorId, ...person, createdBy: actor }))) {
+    const existing = await findOperator(db, person);
+    const is = `${personOf(person)} is entered already, as ${existing?.principalId} with the role ${existing?.role}.`;
+    throw new OperatorError(`${is} To give another role, remove the operator first.`);
+  }
   return { operatorId };
 }

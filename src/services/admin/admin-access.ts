@@ -1,13 +1,11 @@
-import { recordAudit } from '../../db/operators/audit.ts';
 import {
+  beginAdminSession,
   deleteAdminSession,
   findByAdminSession,
   findByAdminToken,
-  insertAdminSession,
 } from '../../db/operators/admin-access.ts';
-import type { Statements } from '../../db/database.ts';
 import type { Deps } from '../../deps.ts';
-import { actorOf, type AdminAccess } from '../../domain/operators/admin-access.ts';
+import type { AdminAccess } from '../../domain/operators/admin-access.ts';
 import { adminTokenPrefix, digestApiKey, generateSessionSecret } from '../../platform/crypto/api-key.ts';
 
 /** A session lasts for half a day, so that an operator signs in once in working hours. */
@@ -30,37 +28,24 @@ export interface BegunSession {
   expiresAt: number;
 }
 
-/** Begins a session of a token or an operator, in a transaction of the caller. */
-export async function beginSession(deps: AccessDeps, inside: Statements, access: AdminAccess): Promise<BegunSession> {
+/** Begins a session of a token or an operator. */
+export async function beginSession(deps: AccessDeps, access: AdminAccess): Promise<BegunSession> {
+  const { session, digest } = newSession(deps);
+  const expiresAt = await beginAdminSession(deps.db, access, { digest, seconds: sessionSeconds });
+  return { session, expiresAt };
+}
+
+/** The secret of a new session, with the digest that is stored in its place. */
+export function newSession(deps: AccessDeps): { session: string; digest: Buffer } {
   const session = generateSessionSecret();
   const [digest] = digestsOf(deps, session);
   if (!digest) throw new Error('no pepper is configured');
-  const { principalId } = access;
-  const expiresAt = await insertAdminSession(inside, { digest, principalId, seconds: sessionSeconds });
-  await recordAudit(inside, {
-    actor: actorOf(access),
-    action: 'admin_sessions.begin',
-    subject: principalId,
-    before: null,
-    after: { expiresAt },
-  });
-  return { session, expiresAt };
+  return { session, digest };
 }
 
 /** Ends a session of this token or operator; false if it had ended before. */
 export const endSession = (deps: AccessDeps, session: string, access: AdminAccess): Promise<boolean> =>
-  deps.db.transaction('begin', async (_query, inside) => {
-    const ended = await deleteAdminSession(inside, digestsOf(deps, session));
-    if (!ended) return false;
-    await recordAudit(inside, {
-      actor: actorOf(access),
-      action: 'admin_sessions.end',
-      subject: access.principalId,
-      before: ended,
-      after: null,
-    });
-    return true;
-  });
+  deleteAdminSession(deps.db, access, digestsOf(deps, session));
 
 /** The digests of a secret, of which the first is the one that is stored. */
 const digestsOf = ({ config }: AccessDeps, secret: string): Buffer[] =>

@@ -1,4 +1,3 @@
-import { recordAudit } from '../../db/operators/audit.ts';
 import { insertAdminToken } from '../../db/operators/admin-tokens.ts';
 import type { Deps } from '../../deps.ts';
 import type { Role } from '../../domain/operators/role.ts';
@@ -14,10 +13,6 @@ export async function createAdminToken(
   const tokenId = newId('atk');
   const token = generateAdminToken();
   const stored = storedFormOf(config.secrets, token);
-  await db.transaction('begin', async (_query, inside) => {
-    await insertAdminToken(inside, { tokenId, name, role, expiresAt, createdBy: actor, ...stored });
-    const after = { name, role, expiresAt };
-    await recordAudit(inside, { actor, action: 'admin_tokens.create', subject: tokenId, before: null, after });
-  });
+  await insertAdminToken(db, { tokenId, name, role, expiresAt, createdBy: actor, ...stored });
   return { tokenId, token };
 }

@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { consumeOidcState } from '../../db/operators/oidc-sign-ins.ts';
-import { findOperator } from '../../db/operators/operators.ts';
+import { beginOidcSession } from '../../db/operators/admin-access.ts';
 import type { Deps } from '../../deps.ts';
 import type { AdminAccess, OidcIdentity } from '../../domain/operators/admin-access.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { OidcRefused, OidcUnavailable, type OidcClient } from '../../platform/oidc/oidc-client.ts';
-import { beginSession, type BegunSession } from './admin-access.ts';
+import { newSession, sessionSeconds, type BegunSession } from './admin-access.ts';
 
 export type OidcDeps = Pick<Deps, 'db' | 'config' | 'sealer' | 'logger'> & {
   /** Null where no identity provider is configured. */
@@ -38,16 +37,20 @@ export async function completeOidcSignIn(
   const checks = checksOf(deps, kept);
   if (!checks) throw new GatewayError('sign_in_failed', { message: notBegunHere(oidc) });
   const identity = await oidc.complete(query, checks).catch(refusal(deps));
-  return deps.db.transaction('begin', async (_query, inside) => {
-    const access = await findOperator(inside, identity);
-    if (!access) {
-      deps.logger.warn(identity, 'a person whom no owner entered tried to sign in by OIDC');
-      throw new UnknownOperator(identity);
-    }
-    if (!(await consumeOidcState(inside, { stateSha256: sha256Hex(checks.state), seconds: oidcSignInSeconds })))
-      throw new GatewayError('sign_in_failed', { message: 'This sign-in has begun a session already. Begin again.' });
-    return { access, ...(await beginSession(deps, inside, access)) };
+  const { session, digest } = newSession(deps);
+  const begun = await beginOidcSession(deps.db, identity, {
+    digest,
+    seconds: sessionSeconds,
+    stateSha256: sha256Hex(checks.state),
+    stateSeconds: oidcSignInSeconds,
   });
+  if (begun === 'unknown') {
+    deps.logger.warn(identity, 'a person whom no owner entered tried to sign in by OIDC');
+    throw new UnknownOperator(identity);
+  }
+  if (begun === 'used')
+    throw new GatewayError('sign_in_failed', { message: 'This sign-in has begun a session already. Begin again.' });
+  return { session, ...begun };
 }
 
 /** A person who signed in at the identity provider, and whom no owner entered. */

@@ -1,7 +1,4 @@
-import { recordAudit } from '../../db/operators/audit.ts';
-import type { Statements } from '../../db/database.ts';
-import { addKeySecret } from '../../db/projects/key-secrets.ts';
-import { revokePlaygroundKeys, takePlaygroundKey } from '../../db/projects/playground-keys.ts';
+import { issueKeyOfPlayground } from '../../db/projects/playground-keys.ts';
 import type { Deps } from '../../deps.ts';
 import { actorOf, type AdminAccess } from '../../domain/operators/admin-access.ts';
 import { generateApiKey } from '../../platform/crypto/api-key.ts';
@@ -33,36 +30,9 @@ export async function issuePlaygroundKey(
   const apiKey = generateApiKey();
   const expiresAt = new Date(Date.now() + sessionSeconds * 1_000);
   const newKey = { keyId: newId('key'), name: `Playground of ${access.name || principalId}`, rpm, inFlightMax };
-  const keyId = await db.transaction('begin', async (query, inside) => {
-    const key = await takePlaygroundKey(inside, { projectId, principalId, newKey, budgetDaily, expiresAt });
-    if (!key) throw new UnknownToOperator(`There is no project ${projectId}.`);
-    await addKeySecret(query, {
-      keyId: key.keyId,
-      secret: newSecretRow(config.secrets, apiKey),
-      overlapSeconds: 0,
-      forPlayground: true,
-    });
-    const action = key.before ? 'keys.rotate' : 'keys.create';
-    await recordAudit(inside, {
-      actor: actorOf(access),
-      action,
-      subject: key.keyId,
-      before: key.before,
-      after: { budgetDaily, expiresAt },
-      detail: { projectId, playground: true },
-    });
-    return key.keyId;
-  });
+  const secret = newSecretRow(config.secrets, apiKey);
+  const wanted = { projectId, principalId, newKey, budgetDaily, expiresAt };
+  const keyId = await issueKeyOfPlayground(db, { ...wanted, secret, actor: actorOf(access) });
+  if (keyId === null) throw new UnknownToOperator(`There is no project ${projectId}.`);
   return { keyId, apiKey, expiresAt: Math.floor(expiresAt.getTime() / 1_000), budgetDaily };
-}
-
-/** Revokes every playground key of an admin token or an operator, in the transaction that ends its sessions. */
-export async function endPlaygroundKeys(
-  inside: Statements,
-  { principalId, actor }: { principalId: string; actor: string },
-): Promise<void> {
-  for (const { keyId, projectId, revokedAt } of await revokePlaygroundKeys(inside, principalId)) {
-    const change = { before: { revokedAt: null }, after: { revokedAt }, detail: { projectId } };
-    await recordAudit(inside, { actor, action: 'keys.revoke', subject: keyId, ...change });
-  }
 }

@@ -1,8 +1,6 @@
-import { recordAudit } from '../../db/operators/audit.ts';
 import { markAdminTokenRevoked } from '../../db/operators/admin-tokens.ts';
 import type { Deps } from '../../deps.ts';
 import { UnknownToOperator } from '../operator-error.ts';
-import { endPlaygroundKeys } from './playground-key.ts';
 
 /**
  * Revokes an admin token and ends its sessions and its playground keys. No request of it is accepted after this commit. `revokedAt` is in
@@ -12,20 +10,7 @@ export async function revokeAdminToken(
   { db }: Pick<Deps, 'db'>,
   { tokenId, actor }: { tokenId: string; actor: string },
 ): Promise<{ tokenId: string; revokedAt: number; changed: boolean }> {
-  const revoked = await db.transaction('begin', async (_query, inside) => {
-    const marked = await markAdminTokenRevoked(inside, tokenId);
-    if (marked?.changed) {
-      await endPlaygroundKeys(inside, { principalId: tokenId, actor });
-      await recordAudit(inside, {
-        actor,
-        action: 'admin_tokens.revoke',
-        subject: tokenId,
-        before: { revokedAt: null },
-        after: { revokedAt: marked.revokedAt },
-      });
-    }
-    return marked;
-  });
+  const revoked = await markAdminTokenRevoked(db, { tokenId, actor });
   if (!revoked) throw new UnknownToOperator(`There is no admin token ${tokenId}.`);
   return { tokenId, ...revoked };
 }

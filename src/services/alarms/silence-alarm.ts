@@ -1,4 +1,3 @@
-import { recordAudit } from '../../db/operators/audit.ts';
 import { insertSilence } from '../../db/operators/alarms.ts';
 import type { Deps } from '../../deps.ts';
 import type { AlarmKind, Silence } from '../../domain/operators/alarm.ts';
@@ -12,11 +11,5 @@ export async function silenceAlarm(
   { db }: Pick<Deps, 'db'>,
   { actor, ...input }: AlarmKind & { seconds: number; reason: string; actor: string },
 ): Promise<Silence> {
-  return db.transaction('begin', async (_query, inside) => {
-    const silence = await insertSilence(inside, { ...input, silenceId: newId('sil'), createdBy: actor });
-    const { silenceId, name, subject, until, reason } = silence;
-    const after = { name, subject, until, reason };
-    await recordAudit(inside, { actor, action: 'alarms.silence', subject: silenceId, before: null, after });
-    return silence;
-  });
+  return insertSilence(db, { ...input, silenceId: newId('sil'), createdBy: actor });
 }

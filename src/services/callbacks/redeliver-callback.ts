@@ -1,5 +1,4 @@
-import { recordAudit } from '../../db/operators/audit.ts';
-import { findLastDelivery, startRedelivery, type RedeliveryLimits } from '../../db/callbacks/deliveries.ts';
+import { startRedelivery, type RedeliveryLimits } from '../../db/callbacks/deliveries.ts';
 import { findTask, type TaskView } from '../../db/tasks/tasks.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
@@ -24,16 +23,7 @@ export async function redeliverCallback(
   actor?: string,
 ): Promise<TaskView> {
   const deliveryId = newId('dlv');
-  const redelivery = { taskId: task.id, deliveryId, eventId: newId('evt'), limits };
-  const verdict = await db.transaction('begin', async (_query, inside) => {
-    const before = await findLastDelivery(inside, task.id);
-    const begun = await startRedelivery(inside, redelivery);
-    if (begun === 'started' && actor !== undefined) {
-      const after = { deliveryId, state: 'pending', attempts: 0 };
-      await recordAudit(inside, { actor, action: 'tasks.redeliver', subject: task.id, before, after });
-    }
-    return begun;
-  });
+  const verdict = await startRedelivery(db, { taskId: task.id, deliveryId, eventId: newId('evt'), limits, actor });
   switch (verdict) {
     case 'erased':
       throw new GatewayError('task_content_erased');

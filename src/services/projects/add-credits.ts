@@ -1,4 +1,4 @@
-import { recordAudit } from '../../db/operators/audit.ts';
+import { findAccount, insertCredits } from '../../db/ledger/credits.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 
@@ -13,24 +13,9 @@ export async function addCredits(
   { db }: Pick<Deps, 'db'>,
   input: { projectId: string; amount: number; reference: string; actor: string },
 ): Promise<Credits & { added: boolean }> {
-  const { actor, projectId, amount, reference } = input;
-  type Added = { verdict: string; balance: number | null; reserved: number | null };
-  const row = await db.transaction('begin', async (_query, inside) => {
-    const [result] = await inside.call<Added>('add_credits', [projectId, amount, reference]);
-    if (result?.verdict === 'added') {
-      const after = { balance: result.balance ?? 0 };
-      await recordAudit(inside, {
-        actor,
-        action: 'credits.add',
-        subject: projectId,
-        before: { balance: after.balance - amount },
-        after,
-        detail: { amount, reference },
-      });
-    }
-    return result;
-  });
-  if (!row || row.verdict === 'project_not_found') throw new UnknownToOperator(`There is no project ${projectId}.`);
+  const { projectId, reference } = input;
+  const row = await insertCredits(db, input);
+  if (row.verdict === 'project_not_found') throw new UnknownToOperator(`There is no project ${projectId}.`);
   if (row.verdict === 'reference_reused') {
     throw new OperatorError(`The reference ${reference} was already used with another amount. Nothing was added.`);
   }
@@ -40,11 +25,7 @@ export async function addCredits(
 }
 
 export async function showCredits({ db }: Pick<Deps, 'db'>, projectId: string): Promise<Credits> {
-  const [row] = await db.query<{ balance: number; reserved: number }>(
-    'show-credits',
-    'select balance, reserved from credit_account where project_id = $1',
-    [projectId],
-  );
-  if (!row) throw new UnknownToOperator(`There is no project ${projectId}.`);
-  return { projectId, ...row };
+  const account = await findAccount(db, projectId);
+  if (!account) throw new UnknownToOperator(`There is no project ${projectId}.`);
+  return { projectId, ...account };
 }

@@ -1,4 +1,4 @@
-import { recordAudit } from '../../db/operators/audit.ts';
+import { insertAdjustment } from '../../db/ledger/credits.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 
@@ -10,26 +10,11 @@ import { OperatorError, UnknownToOperator } from '../operator-error.ts';
  */
 export async function adjustCredits(
   { db }: Pick<Deps, 'db'>,
-  { requestId, amount, reason, actor }: { requestId: string; amount: number | null; reason: string; actor: string },
+  input: { requestId: string; amount: number | null; reason: string; actor: string },
 ) {
-  const row = await db.transaction('begin', async (_query, inside) => {
-    const [result] = await inside.call<Adjusted>('adjust_credits', [requestId, amount, reason]);
-    if (result && result.given > 0) {
-      const { given: returned, projectId } = result;
-      const after = { balance: result.balance ?? 0, givenInAll: result.givenInAll ?? 0 };
-      await recordAudit(inside, {
-        actor,
-        action: 'credits.adjust',
-        subject: requestId,
-        before: { balance: after.balance - returned, givenInAll: after.givenInAll - returned },
-        after,
-        detail: { projectId, amount: returned, reason },
-      });
-    }
-    return result;
-  });
-  if (!row || row.verdict === 'not_found')
-    throw new UnknownToOperator(`No task or chat ${requestId} has ever held credits.`);
+  const { requestId } = input;
+  const row = await insertAdjustment(db, input);
+  if (row.verdict === 'not_found') throw new UnknownToOperator(`No task or chat ${requestId} has ever held credits.`);
   const charged = row.charged ?? 0;
   const returnedInAll = row.givenInAll ?? 0;
   const refusals: Readonly<Record<string, string>> = {
@@ -48,13 +33,4 @@ export async function adjustCredits(
     givenInAll: returnedInAll,
     balance: row.balance ?? 0,
   };
-}
-
-interface Adjusted {
-  verdict: string;
-  projectId: string | null;
-  given: number;
-  charged: number | null;
-  givenInAll: number | null;
-  balance: number | null;
 }

@@ -1,4 +1,3 @@
-import { recordAudit } from '../../db/operators/audit.ts';
 import { readProjectSecret, replaceProjectSecret } from '../../db/projects/project-secret.ts';
 import type { Deps } from '../../deps.ts';
 import { SealError } from '../../platform/crypto/seal.ts';
@@ -57,20 +56,7 @@ export async function rotateProjectSecret(
   { projectId, actor, force = false }: { projectId: string; actor: string; force?: boolean },
 ): Promise<ProjectSecret> {
   const sealed = deps.sealer.seal(newWebhookSecret(), callbackSecretContext(projectId));
-  const isReplaced = await deps.db.transaction('begin', async (_query, inside) => {
-    const replaced = await replaceProjectSecret(inside, { projectId, sealed, overlapSeconds, force });
-    if (!replaced) return false;
-    const { previousUntilBefore, previousUntil } = replaced;
-    await recordAudit(inside, {
-      actor,
-      action: 'projects.secret.rotate',
-      subject: projectId,
-      before: { secret: 'the earlier one', previousUntil: previousUntilBefore },
-      after: { secret: 'a new one', previousUntil },
-      ...(force && { detail: { forced: true } }),
-    });
-    return true;
-  });
+  const isReplaced = await replaceProjectSecret(deps.db, { projectId, sealed, overlapSeconds, force, actor });
   if (!isReplaced) throw await whyNotRotated(deps, projectId);
   return showProjectSecret(deps, projectId);
 }

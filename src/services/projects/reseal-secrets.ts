@@ -1,6 +1,4 @@
-import { recordAudit } from '../../db/operators/audit.ts';
-import type { Statements } from '../../db/database.ts';
-import { listSealed, replaceSealed, type SealedColumn, type SealedValue } from '../../db/projects/sealed-values.ts';
+import { resealPage, type SealedColumn, type SealedValue } from '../../db/projects/sealed-values.ts';
 import type { Deps } from '../../deps.ts';
 import { SealError, type SealContext, type Sealer } from '../../platform/crypto/seal.ts';
 import { callbackSecretContext } from './callback-secret.ts';
@@ -22,55 +20,37 @@ export async function resealSecrets(deps: ResealDeps, { actor }: { actor: string
 
 type ResealDeps = Pick<Deps, 'db' | 'sealer'>;
 
-async function resealKind(deps: ResealDeps, kind: SealedColumn, actor: string) {
+async function resealKind({ db, sealer }: ResealDeps, kind: SealedColumn, actor: string) {
   const count = { resealed: 0, current: 0, unreadable: new Array<string>() };
   let after = '';
   // Ends, because each page starts after the last one and only operators add rows.
   for (let page = 0; page < pagesMax; page++) {
-    const ids = await deps.db.transaction('begin', async (_query, inside) => {
-      const values = await listSealed(inside, kind, { after, limit: pageRows });
-      const before = count.resealed;
-      for (const value of values) {
-        const end = await resealValue(deps.sealer, inside, kind, value);
-        if (end === 'unreadable') count.unreadable.push(value.id);
-        else count[end] += 1;
-      }
-      const resealed = count.resealed - before;
-      if (resealed > 0) {
-        await recordAudit(inside, {
-          actor,
-          action: 'secrets.reseal',
-          subject: 'secrets',
-          before: { sealedWithOlderKeys: resealed },
-          after: { sealedWithOlderKeys: 0 },
-          detail: { place: kind },
-        });
-      }
-      return values.map(({ id }) => id);
-    });
+    const wanted = { kind, after, limit: pageRows, actor };
+    const { ids, resealed, current, unreadable } = await resealPage(db, wanted, (value) =>
+      resealValue(sealer, kind, value),
+    );
+    count.resealed += resealed;
+    count.current += current;
+    count.unreadable.push(...unreadable);
     if (ids.length < pageRows) return count;
     after = ids.at(-1) ?? after;
   }
   throw new Error(`more than ${pagesMax * pageRows} values of ${kind}`);
 }
 
-async function resealValue(
+function resealValue(
   sealer: Sealer,
-  inside: Statements,
   kind: SealedColumn,
   { id, value }: SealedValue,
-): Promise<'resealed' | 'current' | 'unreadable'> {
+): { to: string } | 'current' | 'unreadable' {
   if (sealer.isCurrent(value)) return 'current';
   const context = contexts[kind](id);
-  let to: string;
   try {
-    to = sealer.seal(sealer.open(value, context), context);
+    return { to: sealer.seal(sealer.open(value, context), context) };
   } catch (error) {
     if (error instanceof SealError) return 'unreadable';
     throw error;
   }
-  // A value that was changed in the meantime was sealed with the first key.
-  return (await replaceSealed(inside, kind, { id, from: value, to })) ? 'resealed' : 'current';
 }
 
 const contexts: Record<SealedColumn, (id: string) => SealContext> = {

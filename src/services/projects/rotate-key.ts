@@ -1,5 +1,4 @@
-import { recordAudit } from '../../db/operators/audit.ts';
-import { addKeySecret, type NewKeySecret } from '../../db/projects/key-secrets.ts';
+import { addKeySecret } from '../../db/projects/key-secrets.ts';
 import type { Deps } from '../../deps.ts';
 import { generateApiKey } from '../../platform/crypto/api-key.ts';
 import { PlaygroundKeyRefusal } from './playground-key-refusal.ts';
@@ -25,25 +24,8 @@ export async function rotateKey(
 ) {
   const apiKey = generateApiKey();
   const secret = newSecretRow(config.secrets, apiKey);
-  const added = await db.transaction('begin', async (query, inside) => {
-    const result = await addKeySecret(query, {
-      keyId,
-      secret,
-      overlapSeconds: now ? 0 : overlapSeconds,
-      perDayMax,
-    });
-    if (typeof result === 'string') return result;
-    const { projectId, previousUntil, previous } = result;
-    await recordAudit(inside, {
-      actor,
-      action: 'keys.rotate',
-      subject: keyId,
-      before: { secret: previous && displayed(previous), previousUntil: null },
-      after: { secret: displayed(secret), previousUntil },
-      detail: { projectId, ...(now && { now }) },
-    });
-    return result;
-  });
+  const seconds = now ? 0 : overlapSeconds;
+  const added = await addKeySecret(db, { keyId, secret, overlapSeconds: seconds, perDayMax, actor });
   if (added === 'unknown') throw new UnknownToOperator(`There is no key ${keyId}.`);
   if (added === 'revoked') throw new OperatorError(`${keyId} has been revoked permanently. Create another key.`);
   if (added === 'playground') throw new PlaygroundKeyRefusal(keyId);
@@ -51,8 +33,5 @@ export async function rotateKey(
     const message = `This key has been rotated ${perDayMax} times in 24 hours. Use its newest secret.`;
     throw new GatewayError('rate_limit_exceeded', { message, retryAfterSeconds: 3_600 });
   }
-  return { keyId, apiKey, previousUntil: added.previousUntil };
+  return { keyId, apiKey, previousUntil: added };
 }
-
-/** A secret as lists show it. */
-const displayed = ({ prefix, last4 }: Pick<NewKeySecret, 'prefix' | 'last4'>): string => `${prefix}…${last4}`;

@@ -1,4 +1,3 @@
-import { recordAudit } from '../../db/operators/audit.ts';
 import {
   beginScheduledJob,
   endScheduledJob,
@@ -26,14 +25,8 @@ export async function runScheduledJob(
 ): Promise<ScheduledJobResult> {
   const { config, db, logger } = deps;
   const leaseSeconds = config.scheduledJobs.leaseSeconds;
-  const { verdict, runId } = await db.transaction('begin', async (_query, inside) => {
-    const begun = await beginScheduledJob(inside, { name, runId: newId('run'), trigger, leaseSeconds, request: false });
-    if (begun.verdict === 'running' && actor !== undefined) {
-      const after = { name, state: 'running' };
-      await recordAudit(inside, { actor, action: 'jobs.run', subject: begun.runId, before: null, after });
-    }
-    return begun;
-  });
+  const run = { name, runId: newId('run'), trigger, leaseSeconds, request: false, actor };
+  const { verdict, runId } = await beginScheduledJob(db, run);
   if (verdict !== 'running') return { ran: false, runId };
 
   const began = performance.now();

@@ -56,9 +56,7 @@ export async function fillAdmin(deps: Deps, projectId: string): Promise<{ adminT
   const { operatorId } = await addOperator(deps, { ...identity, name: 'Ada', role: 'operator', actor });
   const byToken: AdminAccess = { principalId: tokenId, identity: null, ...owner };
   const byOidc: AdminAccess = { principalId: operatorId, name: 'Ada', role: 'operator', identity, expiresAt: null };
-  await db.transaction('begin', async (_query, inside) => {
-    for (const access of [byToken, byOidc]) await beginSession(deps, inside, access);
-  });
+  for (const access of [byToken, byOidc]) await beginSession(deps, access);
   await issuePlaygroundKey(deps, { access: byOidc, projectId, budgetDaily: 50 });
   await answerOnce(deps, { principalId: tokenId, key: 'key-3', fingerprint: 'same body' }, () =>
     Promise.resolve('{"object":"list"}'),

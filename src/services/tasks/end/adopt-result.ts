@@ -1,5 +1,4 @@
 import { adoptFile, lastChannelOf, type Adoption } from '../../../db/tasks/adopt-result.ts';
-import { recordAudit } from '../../../db/operators/audit.ts';
 import { draftFiles } from '../../../db/files/files.ts';
 import type { CopiedFile } from '../../../db/ledger/ledger.ts';
 import { findTask, type TaskView } from '../../../db/tasks/tasks.ts';
@@ -97,34 +96,16 @@ async function ownOrigin(
   return { channelBaseUrl: row.baseUrl, channelHeaders: deps.adapters[row.adapter]?.outputHeaders?.(upstream) ?? {} };
 }
 
-/** One transaction with its audit entry. */
 async function adopt(
   { config, db }: AdoptDeps,
   { before, file, charge, actor }: { before: TaskView; file: CopiedFile | null; charge: boolean; actor: string },
 ): Promise<Adoption> {
   const keptSeconds = config.retention.contentSeconds;
-  const adopted = await db.transaction('begin', async (_query, inside) => {
-    const adoption = await adoptFile(inside, { taskId: before.id, file, keptSeconds, charge });
-    const { verdict, charged, output, projectId } = adoption;
-    if (verdict === 'adopted' || charged > 0) {
-      const inAll = adoption.chargedInAll ?? 0;
-      await recordAudit(inside, {
-        actor,
-        action: 'tasks.adopt',
-        subject: before.id,
-        before: { files: verdict === 'adopted' ? [] : filesOf(output), charged: inAll - charged },
-        after: { files: filesOf(output), charged: inAll },
-        detail: { projectId },
-      });
-    }
-    return adoption;
-  });
+  const adopted = await adoptFile(db, { taskId: before.id, file, keptSeconds, charge, actor });
   const refusal = refusals[adopted.verdict];
   if (refusal !== undefined) throw new OperatorError(refusal(before));
   return adopted;
 }
-
-const filesOf = (output: Adoption['output']): string[] => (output ?? []).map(({ file_id: id }) => id);
 
 const refusals: Readonly<Partial<Record<Adoption['verdict'], (task: TaskView) => string>>> = {
   unknown: ({ id }) => `The task ${id} has just been deleted.`,

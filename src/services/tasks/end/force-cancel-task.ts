@@ -1,7 +1,5 @@
-import { recordAudit } from '../../../db/operators/audit.ts';
-import { finishTasks } from '../../../db/ledger/ledger.ts';
-import { retryTransient } from '../../../db/retry-transient.ts';
-import { findTask, type TaskView } from '../../../db/tasks/tasks.ts';
+import { forceEnd } from '../../../db/tasks/force-end.ts';
+import { findTask } from '../../../db/tasks/tasks.ts';
 import type { TaskStatus } from '../../../domain/tasks/task.ts';
 import type { FinishInput } from '../../../domain/tasks/workflow-contract.ts';
 import type { CancelDeps } from './cancel-task.ts';
@@ -31,26 +29,7 @@ export async function forceCancelTask(
 ): Promise<ForcedCancel> {
   if (!(await findTask(deps.db, taskId))) throw new UnknownToOperator(`The task ${taskId} does not exist.`);
   const input: FinishInput = { taskId, outcome: { kind: 'canceled' } };
-  const end = taskEndOf(deps.config, input);
-  const { finish, task } = await retryTransient(() =>
-    deps.db.transaction('begin', async (_query, inside) => {
-      const before = await findTask(inside, taskId);
-      const [finish] = await finishTasks(inside, [end]);
-      const after = await findTask(inside, taskId);
-      if (!finish || !before || !after) throw new Error(`the task ${taskId} was deleted while it was canceled`);
-      if (finish.finished) {
-        await recordAudit(inside, {
-          actor,
-          action: 'tasks.cancel',
-          subject: taskId,
-          before: stateOf(before),
-          after: stateOf(after),
-          detail: { projectId: after.projectId },
-        });
-      }
-      return { finish, task: after };
-    }),
-  );
+  const { finish, task } = await forceEnd(deps.db, { end: taskEndOf(deps.config, input), actor });
   const { finished } = finish;
   if (finished) logEnd(deps.logger, input, finish);
   // The workflow of a task that had ended before may still be delivering the callback.
@@ -59,7 +38,5 @@ export async function forceCancelTask(
   const refunded = finished ? task.credits.refunded : 0;
   return { taskId, status: task.status, ended: finished, refunded, workflowTold: workflowNotified };
 }
-
-const stateOf = ({ status, credits }: TaskView) => ({ status, refunded: credits.refunded });
 
 const cancelTimeoutMs = 2_000;

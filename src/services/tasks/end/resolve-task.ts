@@ -1,4 +1,3 @@
-import { recordAudit } from '../../../db/operators/audit.ts';
 import { insertResolution, type Resolution } from '../../../db/tasks/resolutions.ts';
 import { findTask } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
@@ -19,19 +18,7 @@ export async function resolveTask(
   if (!isTerminal(task.status))
     throw new OperatorError(`The task ${taskId} has not ended yet: its status is ${task.status}.`);
   if (!task.outcomeUnknown) throw new OperatorError(`The outcome of task ${taskId} is known: ${task.status}.`);
-  const resolved = await db.transaction('begin', async (_query, inside) => {
-    const result = await insertResolution(inside, taskId, { outcome, reference });
-    if (result?.changed) {
-      await recordAudit(inside, {
-        actor,
-        action: 'tasks.resolve',
-        subject: taskId,
-        before: { outcome: 'unknown', reference: null },
-        after: { outcome, reference },
-      });
-    }
-    return result;
-  });
+  const resolved = await insertResolution(db, { taskId, outcome, reference, actor });
   if (!resolved) throw new OperatorError(`The task ${taskId} has just been deleted.`);
   const { standing, changed } = resolved;
   if (standing.outcome !== outcome || standing.reference !== reference) {

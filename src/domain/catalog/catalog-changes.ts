@@ -1,6 +1,6 @@
-import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
-import { differences } from '../../domain/operators/differences.ts';
-import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import type { CatalogEntry } from './catalog.ts';
+import { differences } from '../operators/differences.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 
 /** More are counted and not listed: an entry of the audit log is read by a person. */
 const membersMax = 200;

@@ -1,0 +1,76 @@
+import type { Database } from '../database.ts';
+import { recordAudit } from '../operators/audit.ts';
+
+export interface Account {
+  balance: number;
+  reserved: number;
+}
+
+/** The credits of a project; null if there is no such project. */
+export const findAccount = (database: Database, projectId: string): Promise<Account | null> =>
+  database.first<Account>('show-credits', 'select balance, reserved from credit_account where project_id = $1', [
+    projectId,
+  ]);
+
+/** Any verdict but `added` and `already_added` is the reason why nothing was added; then the credits may be null. */
+export interface AddedCredits {
+  verdict: 'added' | 'already_added' | 'project_not_found' | 'reference_reused' | 'too_many';
+  balance: number | null;
+  reserved: number | null;
+}
+
+/** Adds credits to a project, once for each reference (`add_credits.sql`). */
+export const insertCredits = (
+  database: Database,
+  { projectId, amount, reference, actor }: { projectId: string; amount: number; reference: string; actor: string },
+): Promise<AddedCredits> =>
+  database.transaction('begin', async (_query, inside) => {
+    const [added] = await inside.call<AddedCredits>('add_credits', [projectId, amount, reference]);
+    if (!added) throw new Error('add_credits has no verdict');
+    if (added.verdict === 'added') {
+      const after = { balance: added.balance ?? 0 };
+      await recordAudit(inside, {
+        actor,
+        action: 'credits.add',
+        subject: projectId,
+        before: { balance: after.balance - amount },
+        after,
+        detail: { amount, reference },
+      });
+    }
+    return added;
+  });
+
+/** Any verdict but `given` and `given_before` is the reason why nothing was given back. */
+export interface Adjustment {
+  verdict: string;
+  projectId: string | null;
+  /** Credits that this call gave back. */
+  given: number;
+  charged: number | null;
+  givenInAll: number | null;
+  balance: number | null;
+}
+
+/** Gives credits of a charged request back, once for each reason (`adjust_credits.sql`). */
+export const insertAdjustment = (
+  database: Database,
+  { requestId, amount, reason, actor }: { requestId: string; amount: number | null; reason: string; actor: string },
+): Promise<Adjustment> =>
+  database.transaction('begin', async (_query, inside) => {
+    const [adjustment] = await inside.call<Adjustment>('adjust_credits', [requestId, amount, reason]);
+    if (!adjustment) throw new Error('adjust_credits has no verdict');
+    const { given: returned, projectId } = adjustment;
+    if (returned > 0) {
+      const after = { balance: adjustment.balance ?? 0, givenInAll: adjustment.givenInAll ?? 0 };
+      await recordAudit(inside, {
+        actor,
+        action: 'credits.adjust',
+        subject: requestId,
+        before: { balance: after.balance - returned, givenInAll: after.givenInAll - returned },
+        after,
+        detail: { projectId, amount: returned, reason },
+      });
+    }
+    return adjustment;
+  });
