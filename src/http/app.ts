@@ -27,7 +27,7 @@ import { readPicture } from './middleware/read-picture.ts';
 import { requestContext } from './middleware/request-context.ts';
 import { takeListTurn } from './middleware/take-list-turn.ts';
 import { traceRequests } from './middleware/trace-requests.ts';
-import { demandSupportedQuery } from './request/query.ts';
+import { demandSupportedQuery, namesIn } from './request/query.ts';
 import { UPLOAD_TIMEOUT_SECONDS } from './request/read-upload.ts';
 import { isClientRoute, type Route } from './route.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
@@ -206,12 +206,14 @@ const enter =
     return next();
   };
 
-const checkQuery =
-  ({ query = [], anyQuery, skipsQuery }: Route): AppMiddleware =>
-  (ctx, next) => {
-    if (!anyQuery) demandSupportedQuery(ctx, query, { skipsUnknown: skipsQuery === true && !readingOf(ctx).isStrict });
+function checkQuery({ query = {}, anyQuery, skipsQuery }: Route): AppMiddleware {
+  const supported = namesIn(query);
+  return (ctx, next) => {
+    if (!anyQuery)
+      demandSupportedQuery(ctx, supported, { skipsUnknown: skipsQuery === true && !readingOf(ctx).isStrict });
     return next();
   };
+}
 
 const letGoWhen =
   (isStopping: () => boolean): AppMiddleware =>

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Role } from '../domain/operators/role.ts';
 import type { Scope } from '../domain/projects/scope.ts';
 import type { DialectName } from './dialects/dialect-name.ts';
+import type { QueryShape } from './request/query.ts';
 
 /** What a row of the route table says of its route. A route behind an API key names its scopes. */
 export type RouteFacts = CommonRoute & (KeyRoute | AdminRoute | OtherRoute);
@@ -45,7 +46,7 @@ interface CommonRoute {
    */
   body: 'none' | 'json' | 'json_if_any' | 'json_with_parts' | 'json_or_form' | 'picture';
   /** The query parameters that the handler reads, none by default. Any other one is refused. */
-  query?: readonly string[];
+  query?: QueryShape;
   /** Parameters that the handler does not read are left out, unless the client asks for a strict reading: clients of other vendors send `api-version`. */
   skipsQuery?: true;
   /** No parameter is refused: the script of the page reads the query, or other programs write into it. */

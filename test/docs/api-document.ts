@@ -4,8 +4,9 @@ import { errorTable, type ErrorCode } from '../../src/domain/errors.ts';
 import { errorHelp } from '../../src/http/docs/error-help.ts';
 import { mayRetry } from '../../src/http/docs/error-pages.ts';
 import { statusOf } from '../../src/http/response/error-status.ts';
-import { operations } from '../../src/http/openapi/operations.ts';
+import { describedIn, operationName } from '../../src/http/openapi/describe-routes.ts';
 import { allActions } from '../../src/admin/table.ts';
+import { describedRoutes } from '../http/openapi/described-routes.ts';
 import { committedDocuments } from '../http/openapi/shipped-document.ts';
 import { typesOf } from './document-types.ts';
 
@@ -66,9 +67,10 @@ const routeTable = (): string =>
   [
     row('Request', 'Answers', 'What it does'),
     row('---', '---', '---'),
-    ...Object.entries(operations).map(([name, { summary, description = '', answers }]) => {
+    ...describedIn(describedRoutes()).map((route) => {
+      const { summary, description = '', answers } = route;
       const [first = ''] = description.split('\n\n');
-      return row(`\`${name}\``, Object.keys(answers).join(', '), `${summary}. ${first}`.trim());
+      return row(`\`${operationName(route)}\``, Object.keys(answers).join(', '), `${summary}. ${first}`.trim());
     }),
     '',
   ].join('\n');

@@ -4,10 +4,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { chatEndReasons, sentenceOf } from '../../src/domain/chat/chat-end-reason.ts';
 import { errorTable } from '../../src/domain/errors.ts';
-import { scheduledJobNames } from '../../src/domain/tasks/scheduled-job.ts';
 import { taskErrorTable } from '../../src/domain/tasks/task.ts';
+import { templateOf } from '../../src/http/openapi/describe-routes.ts';
 import { statusOf } from '../../src/http/response/error-status.ts';
 import { createProgram } from '../../src/main/cli.ts';
+import { describedRoutes } from '../http/openapi/described-routes.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
@@ -53,23 +54,14 @@ describe('the README', () => {
 
 describe('docs/API.md', () => {
   it('lists every route, and no other', () => {
-    const inCode = filesBelow('src/http', '.ts')
-      .flatMap((path) =>
-        [...read(path).matchAll(/\b(?:path: |createPath = )'(\/[^']+)'/g)].map(([, path]) => path ?? ''),
-      )
-      .map((path) =>
-        path
-          .replace('\\\\:', '§')
-          .replace(/:(\w+)/g, '{$1}')
-          .replace('§', ':'),
-      );
-    const scheduledJobRoutes = scheduledJobNames.map((name) => `/api/internal/jobs/${name}`);
+    const inCode = describedRoutes().map(({ path }) => templateOf(path));
+    const consolePages = ['/console', '/console/*page', '/console/assets/{name}'];
     const documented = inBackticks(section('docs/API.md', '## Routes')).flatMap(
-      (text) => /^(?:GET|POST|DELETE) (\/\S+)$/.exec(text)?.[1] ?? [],
+      (text) => /^(?:GET|POST|DELETE) (\/\S*)$/.exec(text)?.[1] ?? [],
     );
     const outsideTheTable = ['/livez', '/readyz', '/metrics'];
     expect([...new Set(documented)].sort()).toEqual(
-      [...new Set([...inCode, ...scheduledJobRoutes, ...outsideTheTable])].sort(),
+      [...new Set([...inCode, ...consolePages, ...outsideTheTable])].sort(),
     );
   });
 

@@ -14,12 +14,12 @@ export function greedyLists(gateway: Gateway, { project, taskId, adminToken }: T
   const admin = `http://127.0.0.1:${gateway.env['ADMIN_PORT']}`;
   return [...describedRoutes(), ...describedAdminRoutes()]
     .filter(({ isList, path }) => isList && !path.endsWith('/secret'))
-    .map(({ path, auth, query = [] }) => {
+    .map(({ path, auth, query = {} }) => {
       const isAdmin = auth === 'admin';
       const filled = path.replace(/:\w+/g, (name) => pathValues[name] ?? (path.includes('/tasks/') ? taskId : name));
       const all = new URLSearchParams();
-      if (query.includes('limit') && query.includes('after')) all.set('limit', isAdmin ? '10000' : '100');
-      if (query.includes('project') && /(credits|ledger|usage)$/.test(path)) all.set('project', project.projectId);
+      if ('limit' in query && 'after' in query) all.set('limit', isAdmin ? '10000' : '100');
+      if ('project' in query && /(credits|ledger|usage)$/.test(path)) all.set('project', project.projectId);
       return {
         name: `GET ${path.replaceAll('\\', '')}`,
         url: `${isAdmin ? admin : gateway.baseUrl}${filled}?${all.toString()}`,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { GatewayError } from '../../src/domain/errors.ts';
 import { scopes } from '../../src/domain/projects/scope.ts';
 import { keyOf, type AppMiddleware } from '../../src/http/context.ts';
-import { queryLimit } from '../../src/http/request/query.ts';
+import { queryReader, wholeNumber } from '../../src/http/request/query.ts';
 import type { Route } from '../../src/http/route.ts';
 import { bodyOf, goodKey, scheduledJobToken, openKey, sendRaw, startFrame, until, type Frame } from './support.ts';
 import { standIn } from '../support/stand-in.ts';
@@ -25,8 +25,10 @@ const throwing =
     Promise.reject(make());
 const withCode = (code: string, message = 'secret SELECT 1'): Error => Object.assign(new Error(message), { code });
 
+const limits = { limit: wholeNumber('The most rows.', { max: 100 }) };
+const readLimits = queryReader(limits);
 const limited: Route['handler'] = (ctx) => {
-  ctx.body = { limit: queryLimit(ctx, { fallback: 50, max: 100 }) };
+  ctx.body = { limit: readLimits(ctx).limit ?? 50 };
   return Promise.resolve();
 };
 
@@ -35,7 +37,7 @@ const routes: Route[] = [
   { ...client, method: 'GET', path: '/api/v1/models', body: 'none', handler: fine },
   { ...client, method: 'GET', path: '/api/v1/models/:model', body: 'none', handler: fine },
   { ...client, method: 'POST', path: '/echo', body: 'json', handler: echo },
-  { ...client, method: 'GET', path: '/list', query: ['limit'], body: 'none', handler: limited },
+  { ...client, method: 'GET', path: '/list', query: limits, body: 'none', handler: limited },
   { ...client, method: 'POST', path: '/legacy', dialect: 'legacy', body: 'json', handler: echo },
   {
     ...client,

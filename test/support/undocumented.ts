@@ -60,7 +60,7 @@ const Document = z.looseObject({
 
 /** The committed documents, and where to correct what they say. */
 const sources = {
-  'openapi.json': 'src/http/openapi/operations',
+  'openapi.json': 'the `answers` or the `errors` of its row in src/http/routes',
   'admin-openapi.json': 'the `answer` or the `refusals` of the action',
 };
 

@@ -15,24 +15,27 @@ import { adminOf, type AppContext } from '../context.ts';
 import { readIdempotencyKey } from '../request/idempotency-key.ts';
 import { preferredType } from '../request/preferred-type.ts';
 import type { Route } from '../route.ts';
+import { actionDescription } from './action-description.ts';
 import { adminPrefix } from './admin-prefix.ts';
 import { refusalOf } from './refusal-of.ts';
 
 export type ActionRouteDeps = Parameters<typeof answerOnce>[0] & { open: OpenDeps };
 
 /** The route of an action: inputs of the path, and the others in the query of a GET or else in a JSON body. */
-export function actionRoute(action: Action, route: ActionRoute, deps: ActionRouteDeps): Route {
+export function actionRoute(name: string, action: Action, route: ActionRoute, deps: ActionRouteDeps): Route {
   const { method, path, role } = route;
   const fields = bodyFields(action, route);
+  const schemas = Object.fromEntries([...fields].map(([field, name]) => [field, action.input[name] ?? z.unknown()]));
   const isRead = method === 'GET';
   return {
+    ...actionDescription(name, action, route, schemas),
     auth: 'admin',
     role,
     method,
     dialect: 'openai',
     path: `${adminPrefix}${path}`,
     body: isRead ? 'none' : 'json_if_any',
-    query: isRead ? [...fields.keys()] : [],
+    query: isRead ? schemas : {},
     // What the command line reads from a file or from stdin: a catalog, or a key in PEM or JSON.
     linesIn: [...fields].flatMap(([field, name]) => (sourceOf(action.input[name] ?? z.unknown()) ? [field] : [])),
     ...(isRead && { isList: true }),

@@ -2,15 +2,13 @@ import { z } from 'zod';
 import type { JsonObject } from '../../domain/json.ts';
 import { actionTable } from '../../admin/table.ts';
 import { errorBodies, openaiError } from '../openapi/schemas/errors.ts';
-import { describeRoutes } from '../openapi/describe-routes.ts';
-import type { DescribedRoute } from '../openapi/operation.ts';
+import { describedIn, describeRoutes, type DescribedRoute } from '../openapi/describe-routes.ts';
+import type { Route } from '../route.ts';
 import { version } from '../version.ts';
-import { adminOperations } from './admin-operations.ts';
 
 /** The OpenAPI 3.1 document of the admin API: its routes with their inputs, answers, refusals and roles. */
-export function adminDocument(routes: readonly DescribedAdminRoute[]): JsonObject {
-  const { paths, schemas, responses } = describeRoutes(routes, {
-    operations: adminOperations(),
+export function adminDocument(routes: readonly Route[]): JsonObject {
+  const { paths, schemas, responses } = describeRoutes(describedIn(routes), {
     catalog: [],
     limits: { imageDeadlineSeconds: Infinity, videoDeadlineSeconds: Infinity },
     accessText,
@@ -28,8 +26,6 @@ export function adminDocument(routes: readonly DescribedAdminRoute[]): JsonObjec
     components: { securitySchemes, schemas, responses },
   };
 }
-
-export type DescribedAdminRoute = DescribedRoute & { role?: string };
 
 const introduction = [
   'Everything that the command `tollgate` can do. The answer of an action is the document that `--json` prints; with `Accept: application/vnd.tollgate.report+json` it is that document beside the text for people.',
@@ -51,8 +47,8 @@ const ownTags = [
   { name: 'documentation', description: 'This document.' },
 ];
 
-const accessText = ({ role }: DescribedAdminRoute): string =>
-  role === undefined ? 'Needs no token.' : `Needs the role \`${role}\`.`;
+const accessText = (route: DescribedRoute): string =>
+  route.auth === 'admin' ? `Needs the role \`${route.role}\`.` : 'Needs no token.';
 
 const Problem = z.object({
   file: z.string().optional(),

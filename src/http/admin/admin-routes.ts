@@ -14,10 +14,12 @@ import { actionRoute, type ActionRouteDeps } from './action-route.ts';
  */
 export function createAdminRoutes(deps: AccessDeps & OidcDeps & ActionRouteDeps): Route[] {
   const routes = [
+    ...allActions().flatMap(({ name, action }) =>
+      'local' in action.route ? [] : [actionRoute(name, action, action.route, deps)],
+    ),
     ...sessionRoutes(deps),
     ...oidcRoutes(deps),
     playgroundRoute(deps),
-    ...allActions().flatMap(({ action }) => ('local' in action.route ? [] : [actionRoute(action, action.route, deps)])),
   ];
   return [...routes, adminOpenapiRoute(routes)];
 }

@@ -1,15 +1,18 @@
+import { z } from 'zod';
 import {
   beginOidcSignIn,
   completeOidcSignIn,
   oidcSignInSeconds,
   type OidcDeps,
 } from '../../services/admin/oidc-sign-in.ts';
-import type { AppContext, AppMiddleware } from '../context.ts';
-import type { Route } from '../route.ts';
+import type { AppContext } from '../context.ts';
+import { json, type Description } from '../description.ts';
+import { endpoint, type Route } from '../route.ts';
 import { adminPrefix, oidcCallbackPath } from './admin-prefix.ts';
 import { showRefusalAsPage } from './refusal-page.ts';
 import { demandSameOrigin } from './same-origin.ts';
 import { secretOf, setSecret, setSessionCookie } from './session-cookie.ts';
+import { setsCookie } from './session-routes.ts';
 
 const path = `${adminPrefix}/session/oidc`;
 
@@ -18,44 +21,76 @@ const path = `${adminPrefix}/session/oidc`;
  * this browser meanwhile, so no server remembers who has only begun.
  */
 export function oidcRoutes(deps: OidcDeps): Route[] {
-  const shared = { method: 'GET', dialect: 'openai', body: 'none' } as const;
-  const beforeAuth = [showRefusalAsPage(deps)];
+  const shared = { method: 'GET', dialect: 'openai', body: 'none', tag: 'console' } as const;
+  const forBrowser = { ...shared, beforeAuth: [showRefusalAsPage(deps)], refusesWithPages: true } as const;
   return [
-    { ...shared, auth: 'none', path: `${adminPrefix}/session/options`, handler: showOptions(deps) },
-    { ...shared, auth: 'none', path, beforeAuth, handler: begin(deps) },
-    // Identity providers add parameters of their own.
-    { ...shared, auth: 'sign_in', path: oidcCallbackPath, anyQuery: true, beforeAuth, handler: complete(deps) },
+    endpoint({
+      ...shared,
+      auth: 'none',
+      path: `${adminPrefix}/session/options`,
+      summary: 'show the ways to sign in beside a token',
+      answers: { 200: { description: 'The ways to sign in.', content: json(SignInOptions) } },
+      handler(ctx) {
+        ctx.body = { oidc: deps.oidc && { issuer: deps.oidc.issuer, url: path } };
+      },
+    }),
+    endpoint({
+      ...forBrowser,
+      auth: 'none',
+      path,
+      summary: 'sign in to the console by OIDC',
+      description: 'For a browser. What is checked when it comes back is in a cookie for ten minutes.',
+      answers: redirection('To the identity provider.', {
+        Location: 'The page of the identity provider.',
+        'Set-Cookie': 'The cookie of the sign-in.',
+      }),
+      errors: ['cross_site_request', 'not_found'],
+      handler: (ctx) => begin(deps, ctx),
+    }),
+    endpoint({
+      // Identity providers add parameters of their own.
+      ...forBrowser,
+      auth: 'sign_in',
+      path: oidcCallbackPath,
+      anyQuery: true,
+      summary: 'come back from the identity provider',
+      description: 'For a browser, with the parameters that the identity provider adds.',
+      answers: redirection('To the console, with a session.', { Location: 'The console.', ...setsCookie }),
+      errors: ['sign_in_failed', 'unknown_operator', 'not_found'],
+      handler: (ctx) => complete(deps, ctx),
+    }),
   ];
 }
 
-/** `GET /session/options`: the ways to sign in beside a token, for the sign-in page. */
-const showOptions =
-  ({ oidc }: OidcDeps): AppMiddleware =>
-  (ctx) => {
-    ctx.body = { oidc: oidc && { issuer: oidc.issuer, url: path } };
-    return Promise.resolve();
-  };
+const SignInOptions = z
+  .object({
+    oidc: z
+      .object({ issuer: z.string(), url: z.string().describe('Where a sign-in begins.') })
+      .nullable()
+      .describe('Null where no identity provider is configured.'),
+  })
+  .meta({ id: 'SignInOptions' });
 
-/** `GET /session/oidc` */
-const begin =
-  (deps: OidcDeps): AppMiddleware =>
-  async (ctx) => {
-    demandSameOrigin(ctx);
-    const { url, kept } = await beginOidcSignIn(deps);
-    keep(ctx, deps, { value: kept, seconds: oidcSignInSeconds });
-    redirect(ctx, url);
-  };
+/** With what a browser shows that does not follow it. */
+const redirection = (description: string, headers: Record<string, string>): Description['answers'] => ({
+  303: { description, content: { '*/*': z.string() }, headers },
+});
 
-/** `GET /session/oidc/callback`: the identity provider's page leads here, so this is the one request of the console from another site. */
-const complete =
-  (deps: OidcDeps): AppMiddleware =>
-  async (ctx) => {
-    const kept = secretOf(ctx, signInCookie);
-    keep(ctx, deps, { value: '', seconds: 0 });
-    const begun = await completeOidcSignIn(deps, { query: ctx.querystring, kept });
-    setSessionCookie(ctx, begun, isHttps(deps));
-    redirect(ctx, '/console');
-  };
+async function begin(deps: OidcDeps, ctx: AppContext): Promise<void> {
+  demandSameOrigin(ctx);
+  const { url, kept } = await beginOidcSignIn(deps);
+  keep(ctx, deps, { value: kept, seconds: oidcSignInSeconds });
+  redirect(ctx, url);
+}
+
+/** The identity provider's page leads here, so this is the one request of the console from another site. */
+async function complete(deps: OidcDeps, ctx: AppContext): Promise<void> {
+  const kept = secretOf(ctx, signInCookie);
+  keep(ctx, deps, { value: '', seconds: 0 });
+  const begun = await completeOidcSignIn(deps, { query: ctx.querystring, kept });
+  setSessionCookie(ctx, begun, isHttps(deps));
+  redirect(ctx, '/console');
+}
 
 const signInCookie = { name: 'tollgate_sign_in', path };
 

@@ -2,36 +2,54 @@ import { z } from 'zod';
 import { issuePlaygroundKey } from '../../services/admin/playground-key.ts';
 import type { Deps } from '../../deps.ts';
 import { adminOf } from '../context.ts';
-import type { Route } from '../route.ts';
+import { time } from '../../schemas/time.ts';
+import { json } from '../description.ts';
+import { endpoint, type Route } from '../route.ts';
 import { validate } from '../request/validate.ts';
 import { adminPrefix } from './admin-prefix.ts';
 import { refusalOf } from './refusal-of.ts';
 
-export const PlaygroundRequest = z.strictObject({
+const PlaygroundRequest = z.strictObject({
   project_id: z.string().min(1).max(100),
   budget_daily: z.int().min(1).max(1_000_000).default(1_000),
 });
 
+const PlaygroundKey = z
+  .object({
+    key_id: z.string(),
+    api_key: z.string().describe('The secret, which is shown only here.'),
+    expires_at: time,
+    budget_daily: z.int().describe('Credits that the key may spend each day, UTC.'),
+  })
+  .meta({ id: 'PlaygroundKey' });
+
 /** `POST /playground/key`: a short-lived key by which the console calls the client API. */
-export const playgroundRoute = (deps: Pick<Deps, 'db' | 'config'>): Route => ({
-  auth: 'admin',
-  role: 'operator',
-  method: 'POST',
-  path: `${adminPrefix}/playground/key`,
-  dialect: 'openai',
-  body: 'json',
-  async handler(ctx) {
-    const { project_id: projectId, budget_daily: budgetDaily } = validate(PlaygroundRequest, ctx.request.body);
-    const input = { access: adminOf(ctx), projectId, budgetDaily };
-    const key = await issuePlaygroundKey(deps, input).catch((error: unknown) => {
-      throw refusalOf(error);
-    });
-    ctx.set('Cache-Control', 'no-store');
-    ctx.body = {
-      key_id: key.keyId,
-      api_key: key.apiKey,
-      expires_at: key.expiresAt,
-      budget_daily: key.budgetDaily,
-    };
-  },
-});
+export const playgroundRoute = (deps: Pick<Deps, 'db' | 'config'>): Route =>
+  endpoint({
+    auth: 'admin',
+    role: 'operator',
+    method: 'POST',
+    path: `${adminPrefix}/playground/key`,
+    dialect: 'openai',
+    body: 'json',
+    tag: 'console',
+    summary: 'get a short-lived API key for the playground',
+    description: 'An operator has one such key for each project. A second request gives it a new secret.',
+    accepts: { 'application/json': PlaygroundRequest },
+    answers: { 200: { description: 'The key.', content: json(PlaygroundKey) } },
+    errors: ['not_found', 'action_refused'],
+    async handler(ctx) {
+      const { project_id: projectId, budget_daily: budgetDaily } = validate(PlaygroundRequest, ctx.request.body);
+      const given = { access: adminOf(ctx), projectId, budgetDaily };
+      const key = await issuePlaygroundKey(deps, given).catch((error: unknown) => {
+        throw refusalOf(error);
+      });
+      ctx.set('Cache-Control', 'no-store');
+      ctx.body = {
+        key_id: key.keyId,
+        api_key: key.apiKey,
+        expires_at: key.expiresAt,
+        budget_daily: key.budgetDaily,
+      };
+    },
+  });

@@ -2,53 +2,84 @@ import { z } from 'zod';
 import { accessByToken, beginSession, endSession, type AccessDeps } from '../../services/admin/admin-access.ts';
 import type { AdminAccess } from '../../domain/operators/admin-access.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { adminOf, type AppMiddleware } from '../context.ts';
-import type { Route } from '../route.ts';
+import { roles } from '../../domain/operators/role.ts';
+import { timeOrNull } from '../../schemas/time.ts';
+import { adminOf, type AppContext } from '../context.ts';
+import { json } from '../description.ts';
+import { endpoint, type Route } from '../route.ts';
 import { validate } from '../request/validate.ts';
 import { adminPrefix } from './admin-prefix.ts';
 import { demandSameOrigin } from './same-origin.ts';
 import { clearSessionCookie, isFromHttps, sessionOf, setSessionCookie } from './session-cookie.ts';
 
+const SignIn = z.strictObject({ token: z.string().min(1).max(200) });
+
+const Session = z
+  .object({
+    name: z.string(),
+    role: z.enum(roles),
+    expires_at: timeOrNull.describe('Null for a token that never expires.'),
+  })
+  .meta({ id: 'Session' });
+
+/** Of an answer that begins or ends a session. */
+export const setsCookie = { 'Set-Cookie': 'The cookie of the session, which scripts cannot read.' };
+
 /** Sessions of the console, and sign-in by a token, which becomes a session whose secret only the browser's cookie has. */
 export function sessionRoutes(deps: AccessDeps): Route[] {
-  const shared = { path: `${adminPrefix}/session`, dialect: 'openai' } as const;
+  const shared = { path: `${adminPrefix}/session`, dialect: 'openai', tag: 'console' } as const;
   const own = { ...shared, auth: 'admin', role: 'viewer', body: 'none' } as const;
   return [
-    { ...shared, auth: 'sign_in', method: 'POST', body: 'json', handler: signIn(deps) },
-    { ...own, method: 'GET', handler: showSession },
-    { ...own, method: 'DELETE', handler: signOut(deps) },
+    endpoint({
+      ...shared,
+      auth: 'sign_in',
+      method: 'POST',
+      body: 'json',
+      summary: 'sign in to the console with a token',
+      accepts: { 'application/json': SignIn },
+      answers: { 200: { description: 'Who is signed in.', content: json(Session), headers: setsCookie } },
+      errors: ['invalid_admin_token', 'cross_site_request'],
+      handler: (ctx) => signIn(deps, ctx),
+    }),
+    endpoint({
+      ...own,
+      method: 'GET',
+      summary: 'show who is signed in',
+      answers: { 200: { description: 'Who is signed in, or whose token was sent.', content: json(Session) } },
+      handler(ctx) {
+        ctx.body = present(adminOf(ctx));
+      },
+    }),
+    endpoint({
+      ...own,
+      method: 'DELETE',
+      summary: 'sign out',
+      answers: {
+        200: {
+          description: 'The session has ended.',
+          content: json(z.object({ ended: z.boolean().describe('False if there was none.') })),
+          headers: setsCookie,
+        },
+      },
+      async handler(ctx) {
+        const session = sessionOf(ctx);
+        const ended = session !== undefined && (await endSession(deps, session, adminOf(ctx)));
+        clearSessionCookie(ctx);
+        ctx.body = { ended };
+      },
+    }),
   ];
 }
 
-export const SignIn = z.strictObject({ token: z.string().min(1).max(200) });
-
-/** `POST /session`. Another site must not sign a visitor in either. */
-const signIn =
-  (deps: AccessDeps): AppMiddleware =>
-  async (ctx) => {
-    if (ctx.get('origin') !== '' || ctx.get('sec-fetch-site') !== '') demandSameOrigin(ctx);
-    const { token } = validate(SignIn, ctx.request.body);
-    const access = await accessByToken(deps, token);
-    if (!access) throw new GatewayError('invalid_admin_token');
-    const begun = await beginSession(deps, access);
-    setSessionCookie(ctx, begun, isFromHttps(ctx));
-    ctx.body = present({ ...access, expiresAt: begun.expiresAt });
-  };
-
-/** `GET /session` */
-const showSession: AppMiddleware = (ctx) => {
-  ctx.body = present(adminOf(ctx));
-  return Promise.resolve();
-};
-
-/** `DELETE /session` */
-const signOut =
-  (deps: AccessDeps): AppMiddleware =>
-  async (ctx) => {
-    const session = sessionOf(ctx);
-    const ended = session !== undefined && (await endSession(deps, session, adminOf(ctx)));
-    clearSessionCookie(ctx);
-    ctx.body = { ended };
-  };
+/** Another site must not sign a visitor in either. */
+async function signIn(deps: AccessDeps, ctx: AppContext): Promise<void> {
+  if (ctx.get('origin') !== '' || ctx.get('sec-fetch-site') !== '') demandSameOrigin(ctx);
+  const { token } = validate(SignIn, ctx.request.body);
+  const access = await accessByToken(deps, token);
+  if (!access) throw new GatewayError('invalid_admin_token');
+  const begun = await beginSession(deps, access);
+  setSessionCookie(ctx, begun, isFromHttps(ctx));
+  ctx.body = present({ ...access, expiresAt: begun.expiresAt });
+}
 
 const present = ({ name, role, expiresAt }: AdminAccess) => ({ name, role, expires_at: expiresAt });

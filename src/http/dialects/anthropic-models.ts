@@ -1,7 +1,7 @@
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { namesOf } from '../../domain/catalog/model-names.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
-import type { ListQuery, ModelForm } from './model-form.ts';
+import type { ModelForm, ModelQuery } from './model-form.ts';
 
 /** Anthropic's models (https://docs.claude.com/en/api/models-list, read 2026-11-22): chat models, in pages. */
 export const anthropicModels: ModelForm = {
@@ -27,10 +27,8 @@ function toModel({ model: { id, display_name } }: CatalogEntry) {
 
 function pageOf(
   entries: readonly CatalogEntry[],
-  query: ListQuery,
+  { limit = 20, after_id: after, before_id: before }: ModelQuery,
 ): { page: readonly CatalogEntry[]; hasMore: boolean } {
-  const limit = query.limit('limit', { fallback: 20, max: 1_000 });
-  const [after, before] = [query.value('after_id'), query.value('before_id')];
   if (after !== undefined && before !== undefined) {
     const message = 'before_id cannot be combined with after_id.';
     throw new GatewayError('invalid_value', { message, param: 'before_id' });

@@ -12,9 +12,7 @@ export const geminiModels: ModelForm = {
   name: 'gemini',
   query: ['pageSize', 'pageToken'],
   shows: ({ model }) => model.type !== 'video',
-  list(entries, query) {
-    const size = query.limit('pageSize', { fallback: 50, max: 1_000 });
-    const token = query.value('pageToken');
+  list(entries, { pageSize: size = 50, pageToken: token }) {
     const start = token === undefined ? 0 : entries.findIndex(({ model }) => model.id === token) + 1;
     if (token !== undefined && start === 0) {
       const message = `pageToken: ${quoted(token)} is not a token of this list.`;

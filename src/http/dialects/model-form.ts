@@ -1,22 +1,33 @@
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
+import { anyText, wholeNumber, type QueryOf } from '../request/query.ts';
 
-/** What the client asks of a list: the values of its query. */
-export interface ListQuery {
-  /** The value of a query parameter. Undefined if it is absent or empty. */
-  value(param: string): string | undefined;
-  /** A whole number from 1 to `max`. Throws `invalid_value` for any other value. */
-  limit(param: string, bounds: { fallback: number; max: number }): number;
-}
+const bounds = { max: 1_000 };
+
+/** How clients of Google ask for a page of a list. */
+export const geminiPages = {
+  pageSize: wholeNumber('The most models; 50 if absent.', bounds),
+  pageToken: anyText('The `nextPageToken` of the page before.'),
+};
+
+/** How the clients of all vendors do. */
+export const vendorPages = {
+  limit: wholeNumber('The most models. If absent: all for OpenAI, 20 for Anthropic.', bounds),
+  after_id: anyText('Anthropic: the `last_id` of the page before.'),
+  before_id: anyText('Anthropic: the `first_id` of the page after.'),
+  pageSize: wholeNumber('Google: the most models; 50 if absent.', bounds),
+  pageToken: anyText('Google: the `nextPageToken` of the page before.'),
+};
+export type ModelQuery = Partial<QueryOf<typeof vendorPages>>;
 
 /** How one dialect shows models. */
 export interface ModelForm {
   /** Tells the forms apart. */
   name: string;
   /** The query parameters of the list. */
-  query: readonly string[];
+  query: readonly (keyof ModelQuery)[];
   /** Whether clients of this dialect can use the model. */
   shows(entry: CatalogEntry): boolean;
   /** The list, or the page of it that was asked for. The models are in the order of the catalog. */
-  list(entries: readonly CatalogEntry[], query: ListQuery): object;
+  list(entries: readonly CatalogEntry[], query: ModelQuery): object;
   one(entry: CatalogEntry): object;
 }

@@ -6,10 +6,7 @@ export const openaiModels: ModelForm = {
   name: 'openai',
   query: ['limit'],
   shows: () => true,
-  list: (entries, query) => ({
-    object: 'list',
-    data: entries.slice(0, query.limit('limit', { fallback: entries.length, max: 1_000 })).map(toModel),
-  }),
+  list: (entries, { limit = entries.length }) => ({ object: 'list', data: entries.slice(0, limit).map(toModel) }),
   one: toModel,
 };
 

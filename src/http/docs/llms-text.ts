@@ -1,18 +1,19 @@
 import { errorTable, type ErrorCode } from '../../domain/errors.ts';
 import { statusOf } from '../response/error-status.ts';
-import { operations } from '../openapi/operations.ts';
-import { tags, type Catalog } from '../openapi/operation.ts';
+import { tags, type Catalog } from '../description.ts';
+import { describedIn, operationName } from '../openapi/describe-routes.ts';
+import type { Route } from '../route.ts';
 import { errorHelp } from './error-help.ts';
 
 /** `GET /llms.txt` (https://llmstxt.org): what a language model needs to write a client, in Markdown. */
-export function llmsText(baseUrl: string, catalog: Catalog): string {
+export function llmsText(baseUrl: string, table: readonly Route[], catalog: Catalog): string {
   const models = catalog.map(({ model }) => `- \`${model.id}\` (${model.type}): ${model.display_name}`);
   const routes = Object.keys(tags).flatMap((tag) => [
     `### ${tag}`,
     '',
-    ...Object.entries(operations)
-      .filter(([, operation]) => operation.tag === tag)
-      .map(([name, { summary }]) => `- \`${name}\`: ${summary}`),
+    ...describedIn(table)
+      .filter((route) => route.tag === tag)
+      .map((route) => `- \`${operationName(route)}\`: ${route.summary}`),
     '',
   ]);
   const errors = (Object.keys(errorTable) as ErrorCode[]).map(

@@ -2,11 +2,12 @@ import type { z } from 'zod';
 import { errorTable, type ErrorCode } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { statusOf } from '../response/error-status.ts';
-import type { Route } from '../route.ts';
+import type { Answer, Catalog, Description, NamedSchemas, TaskLimits } from '../description.ts';
+import { isDeepObject, isRequired } from '../request/query.ts';
+import type { RouteFacts } from '../route-facts.ts';
 import { vendors } from '../vendor.ts';
 import { withCodes } from './schemas/errors.ts';
-import { answerSchema, bodySchema, type NamedSchemas } from './json-schema.ts';
-import type { Answer, Catalog, DescribedRoute, Operation, Parameter, TaskLimits } from './operation.ts';
+import { answerSchema, bodySchema, tolerantBodySchema } from './json-schema.ts';
 import { errorsOfRoute } from './route-errors.ts';
 
 /** `/api/v1/tasks/{task_id}` for `/api/v1/tasks/:task_id`. */
@@ -16,13 +17,14 @@ export const templateOf = (path: string): string =>
     .replace(/:(\w+)/g, '{$1}')
     .replaceAll('\0', ':');
 
-export const operationName = ({ method, path }: Pick<Route, 'method' | 'path'>): string =>
+export const operationName = ({ method, path }: Pick<RouteFacts, 'method' | 'path'>): string =>
   `${method} ${templateOf(path)}`;
+
+/** A row of the route table with what it says to clients. */
+export type DescribedRoute = RouteFacts & Description;
 
 /** What the documents of the APIs do not share. */
 export interface Surroundings {
-  /** By `operationName`, in the order of the document. */
-  operations: Readonly<Record<string, Operation<string>>>;
   /** The offered models. */
   catalog: Catalog;
   limits: TaskLimits;
@@ -34,9 +36,13 @@ export interface Surroundings {
   errors: Readonly<Record<DescribedRoute['dialect'], z.ZodType>>;
 }
 
+/** Those rows that say something to clients. */
+export const describedIn = (routes: readonly (RouteFacts & Partial<Description>)[]): DescribedRoute[] =>
+  routes.filter((route): route is DescribedRoute => route.summary !== undefined);
+
 /**
- * The `paths` of a document, and its `components.schemas` and `components.responses`: routes share most of their refusals. A route without a
- * description is left out; a test finds it.
+ * The `paths` of a document in the order of the routes, and its `components.schemas` and `components.responses`: routes share most of their
+ * refusals.
  */
 export function describeRoutes(
   routes: readonly DescribedRoute[],
@@ -44,41 +50,38 @@ export function describeRoutes(
 ): { paths: JsonObject; schemas: JsonObject; responses: JsonObject } {
   const named: NamedSchemas = new Map();
   const refusals = new SharedRefusals();
-  const byName = new Map(routes.map((route) => [operationName(route), route]));
   const paths: Record<string, JsonObject> = {};
-  for (const [name, operation] of Object.entries(surroundings.operations)) {
-    const route = byName.get(name);
-    if (!route) continue;
+  for (const route of routes) {
     const path = (paths[templateOf(route.path)] ??= {});
-    path[route.method.toLowerCase()] = describe(route, operation, surroundings, { named, refusals });
+    path[route.method.toLowerCase()] = describe(route, surroundings, { named, refusals });
   }
   const schemas = Object.fromEntries([...named].sort(([left], [right]) => (left < right ? -1 : 1)));
   return { paths, schemas, responses: refusals.byName };
 }
 
-function describe(
-  route: DescribedRoute,
-  operation: Operation<string>,
-  surroundings: Surroundings,
-  { named, refusals }: { named: NamedSchemas; refusals: SharedRefusals },
-): JsonObject {
-  const { summary, tag, parameters = [], body, answers } = operation;
-  const { catalog, limits } = surroundings;
+interface Components {
+  named: NamedSchemas;
+  refusals: SharedRefusals;
+}
+
+function describe(route: DescribedRoute, surroundings: Surroundings, components: Components): JsonObject {
+  const { named } = components;
+  const parameters = describeParameters(route, surroundings.catalog, named);
   const security = surroundings.security(route);
   return {
-    operationId: operation.id ?? operationId(operationName(route)),
-    summary,
-    description: [operation.description, surroundings.accessText(route)].filter(Boolean).join('\n\n'),
-    tags: [tag],
-    ...(parameters.length > 0 && {
-      parameters: parameters.map((parameter) => describeParameter(parameter, catalog, named)),
+    operationId: route.id ?? operationId(operationName(route)),
+    summary: route.summary,
+    description: [route.description, surroundings.accessText(route)].filter(Boolean).join('\n\n'),
+    tags: [route.tag],
+    ...(parameters.length > 0 && { parameters }),
+    ...(route.accepts && {
+      requestBody: { required: route.bodyRequired ?? true, content: describeBody(route, surroundings, named) },
     }),
-    ...(body && { requestBody: { required: operation.bodyRequired ?? true, content: body(catalog, named, limits) } }),
     responses: {
       ...Object.fromEntries(
-        Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer, named)] as const),
+        Object.entries(route.answers).map(([status, answer]) => [status, describeAnswer(answer, named)] as const),
       ),
-      ...describeErrors(route, operation, surroundings, { named, refusals }),
+      ...describeErrors(route, surroundings, components),
     },
     ...(security && { security }),
   };
@@ -91,17 +94,44 @@ const operationId = (name: string): string =>
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/_$/, '');
 
-function describeParameter(parameter: Parameter, catalog: Catalog, named: NamedSchemas): JsonObject {
-  const example = parameter.example?.(catalog);
-  return {
-    name: parameter.name,
-    in: parameter.in,
-    description: parameter.description,
-    required: parameter.required ?? parameter.in === 'path',
-    ...(parameter.style && { style: parameter.style, explode: true }),
-    schema: bodySchema(parameter.schema, named),
-    ...(example !== undefined && { example }),
-  };
+function describeParameters(
+  { params = {}, paramExamples, query = {}, headers = {} }: DescribedRoute,
+  catalog: Catalog,
+  named: NamedSchemas,
+): JsonObject[] {
+  const examples = paramExamples?.(catalog) ?? {};
+  const described = Object.entries({ path: params, query, header: headers }).map(([location, shape]) =>
+    Object.entries<z.ZodType>(shape).map(([name, schema]) => ({
+      name,
+      in: location,
+      description: schema.description ?? '',
+      required: location === 'path' || (location === 'query' && isRequired(schema)),
+      ...(isDeepObject(schema) && { style: 'deepObject', explode: true }),
+      schema: withoutDescription(bodySchema(schema, named)),
+      ...(location === 'path' && examples[name] !== undefined && { example: examples[name] }),
+    })),
+  );
+  return described.flat();
+}
+
+/** The description stands at the parameter. */
+const withoutDescription = ({ description: _, ...schema }: JsonObject): JsonObject => schema;
+
+function describeBody(
+  { accepts = {}, examples, body }: DescribedRoute,
+  { catalog, limits }: Surroundings,
+  named: NamedSchemas,
+): JsonObject {
+  // Clients of other vendors may send fields that the route leaves out.
+  const write = ['json_with_parts', 'json_or_form'].includes(body) ? tolerantBodySchema : bodySchema;
+  const shown = examples?.(catalog) ?? {};
+  return Object.fromEntries(
+    Object.entries(accepts).map(([type, schema]) => {
+      const written = typeof schema === 'function' ? schema({ catalog, limits, named }) : write(schema, named);
+      const hasExamples = type === 'application/json' && Object.keys(shown).length > 0;
+      return [type, { schema: written, ...(hasExamples && { examples: shown }) }];
+    }),
+  );
 }
 
 const describeAnswer = ({ description, content, headers, sometimes }: Answer, named: NamedSchemas): JsonObject => ({
@@ -143,12 +173,8 @@ class SharedRefusals {
 }
 
 /** The refusals by status, with the codes of each. */
-function describeErrors(
-  route: DescribedRoute,
-  { errors: own = [], refusesWithPages }: Operation<string>,
-  { errors }: Surroundings,
-  { named, refusals }: { named: NamedSchemas; refusals: SharedRefusals },
-): JsonObject {
+function describeErrors(route: DescribedRoute, { errors }: Surroundings, { named, refusals }: Components): JsonObject {
+  const { errors: own = [], refusesWithPages } = route;
   const byStatus = new Map<number, Set<ErrorCode>>();
   for (const code of [...errorsOfRoute(route), ...own]) {
     const codes = byStatus.get(statusOf[code]) ?? new Set();

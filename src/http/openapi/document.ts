@@ -1,19 +1,16 @@
 import type { JsonObject } from '../../domain/json.ts';
-import { isClientRoute } from '../route.ts';
+import type { Route } from '../route.ts';
 import { version } from '../version.ts';
 import { errorBodies } from './schemas/errors.ts';
-import { describeRoutes } from './describe-routes.ts';
-import type { DescribedRoute } from './operation.ts';
-import { operations } from './operations.ts';
-import { tags, type Catalog, type TaskLimits } from './operation.ts';
+import { tags, type Catalog, type TaskLimits } from '../description.ts';
+import { describedIn, describeRoutes, type DescribedRoute } from './describe-routes.ts';
 
 /**
  * The OpenAPI 3.1 document of the client routes, with the parameters and examples of the models in `catalog`, and with the operator's
  * `limits`.
  */
-export function openapiDocument(routes: readonly DescribedRoute[], catalog: Catalog, limits: TaskLimits): JsonObject {
-  const { paths, schemas, responses } = describeRoutes(routes.filter(isClientRoute), {
-    operations,
+export function openapiDocument(routes: readonly Route[], catalog: Catalog, limits: TaskLimits): JsonObject {
+  const { paths, schemas, responses } = describeRoutes(describedIn(routes), {
     catalog,
     limits,
     accessText: scopesText,

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import type { NamedSchemas } from '../description.ts';
 import { documentedOf, itemOf } from '../request/validate.ts';
-
-/** Schemas by name, as `components.schemas` has them. */
-export type NamedSchemas = Map<string, JsonObject>;
 
 /**
  * The JSON Schema of what a client may send. A schema with an id (`.meta({ id })`) goes to `named`, and a reference stands in its

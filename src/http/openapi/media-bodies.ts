@@ -10,8 +10,7 @@ import {
 import { mediaInputKeys, type MediaInputKey } from '../../domain/catalog/parameter-value.ts';
 import { deadlineBounds, metadataLimits } from '../../domain/tasks/task-options.ts';
 import type { TaskType } from '../../domain/tasks/task.ts';
-import type { NamedSchemas } from './json-schema.ts';
-import type { Catalog } from './operation.ts';
+import type { Catalog, NamedSchemas } from '../description.ts';
 
 /**
  * The body that creates a task: one schema for each model of the type, chosen by `model`. It is made from the same rules of the

@@ -1,7 +1,7 @@
 import type { CatalogEntry, Model } from '../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { MediaInputKey } from '../../domain/catalog/parameter-value.ts';
-import type { Catalog, Examples } from './operation.ts';
+import type { Catalog, Examples } from '../description.ts';
 
 /** The catalog's own examples of all models of a type, as request bodies. */
 export const modelExamples = (catalog: Catalog, type: Model['type']): Examples =>
@@ -21,10 +21,10 @@ export function exampleWith(
   entry: CatalogEntry | undefined,
   summary: string,
   write: (model: string) => JsonObject,
-): { examples?: Examples } {
+): Examples {
   if (!entry) return {};
   const { id } = entry.model;
-  return { examples: { [id]: { summary, value: write(id) } } };
+  return { [id]: { summary, value: write(id) } };
 }
 
 /** The first model of a type that takes these inputs. */

@@ -1,11 +1,13 @@
 import type { ErrorCode } from '../../domain/errors.ts';
-import type { DescribedRoute } from './operation.ts';
+import { isRequired } from '../request/query.ts';
+import type { RouteFacts } from '../route-facts.ts';
 
 /** The refusals that every route of this kind can answer, whatever its handler does. */
-export const errorsOfRoute = ({ auth, body }: Pick<DescribedRoute, 'auth' | 'body'>): ErrorCode[] => [
+export const errorsOfRoute = ({ auth, body, query = {} }: Pick<RouteFacts, 'auth' | 'body' | 'query'>): ErrorCode[] => [
   ...everywhere,
   ...byAuth[auth],
   ...byBody[body],
+  ...(Object.values(query).some(isRequired) ? (['missing_parameter'] as const) : []),
 ];
 
 /** `invalid_value` and `unsupported_parameter` are also about headers and the query. */
@@ -31,7 +33,7 @@ const byAuth = {
   sign_in: ['rate_limit_exceeded'],
   signed: [],
   none: [],
-} satisfies Record<DescribedRoute['auth'], ErrorCode[]>;
+} satisfies Record<RouteFacts['auth'], ErrorCode[]>;
 
 const received: ErrorCode[] = ['unsupported_media_type', 'payload_too_large', 'request_timeout'];
 
@@ -42,4 +44,4 @@ const byBody = {
   json_with_parts: [...received, 'invalid_json', 'missing_parameter'],
   json_or_form: [...received, 'invalid_json', 'invalid_multipart', 'missing_parameter'],
   picture: [...received, 'invalid_multipart'],
-} satisfies Record<DescribedRoute['body'], ErrorCode[]>;
+} satisfies Record<RouteFacts['body'], ErrorCode[]>;

@@ -2,16 +2,21 @@ import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { Page, PageRequest } from '../../domain/page.ts';
 import { readCursor, writeCursor } from '../../platform/cursor.ts';
-import type { AppContext } from '../context.ts';
-import { queryLimit, queryValue } from './query.ts';
+import { anyText, wholeNumber, type QueryOf } from './query.ts';
 
 /** The query parameters that every list takes beside its filters. */
-export const pageQuery = ['limit', 'after'] as const;
+export const pageQuery = {
+  limit: wholeNumber(
+    'The most items of a page; 20 if absent. A page of large items has fewer: `has_more` tells whether there are others.',
+    { max: 100 },
+  ),
+  after: anyText('The `next_cursor` of the page before.'),
+};
 
 /** Reads which page of one list is asked for, and writes that page. */
 export interface ListCodec {
-  /** Throws `invalid_value` for a `limit` out of range and for an `after` that is no cursor of this list. */
-  read(ctx: AppContext): PageRequest;
+  /** Throws `invalid_value` for an `after` that is no cursor of this list. */
+  read(query: QueryOf<typeof pageQuery>): PageRequest;
   write(page: Page<JsonObject>): JsonObject;
 }
 
@@ -20,9 +25,7 @@ export interface ListCodec {
  * list.
  */
 export const createListCodec = (name: string, position: RegExp): ListCodec => ({
-  read(ctx) {
-    const limit = queryLimit(ctx, { fallback: 20, max: 100 });
-    const cursor = queryValue(ctx, 'after');
+  read({ limit = 20, after: cursor }) {
     if (cursor === undefined) return { limit, after: null };
     const after = readCursor(name, position, cursor);
     if (after !== null) return { limit, after };

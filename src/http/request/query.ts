@@ -1,15 +1,65 @@
+import { z } from 'zod';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { didYouMean } from '../../domain/nearest.ts';
-import type { AppContext } from '../context.ts';
+
+/** The query parameters of a route by name. An empty value means absent. A record takes one parameter for each member: `metadata[order]=7`. */
+export type QueryShape = Readonly<Record<string, z.ZodType>>;
+export type QueryOf<Shape extends QueryShape> = { [Name in keyof Shape]: z.output<Shape[Name]> };
+
+/** What is read of a request. */
+type Queried = Readonly<{ querystring: string }>;
+
+/** What the refused value of a parameter "is not". */
+const acceptedValues = new WeakMap<z.ZodType, string>();
+
+/** An optional parameter. A refusal says that the value is not `accepted`, unless the schema itself has the words. */
+export function parameter<Schema extends z.ZodType>(description: string, schema: Schema, accepted = 'accepted here') {
+  const described = schema.optional().describe(description);
+  acceptedValues.set(described, accepted);
+  return described;
+}
+
+export const wholeNumber = (description: string, { min = 1, max }: { min?: number; max: number }) =>
+  parameter(description, z.int().min(min).max(max), `a whole number from ${min} to ${max}`);
+
+export const oneOf = <const Value extends string>(description: string, values: readonly [Value, ...Value[]]) =>
+  parameter(description, values.length === 1 ? z.literal(values[0]) : z.enum(values), `one of ${values.join(', ')}`);
+
+/** A time in whole unix seconds. Ten digits reach the year 2286. */
+export const unixTime = (description: string) =>
+  parameter(description, z.int().min(0).max(9_999_999_999), 'a time in whole unix seconds');
+
+/** Longer than the name of any model. */
+const TEXT_MAX = 200;
+
+/** A text that PostgreSQL can compare, which stores no NUL. */
+export const plainText = (description: string) =>
+  parameter(
+    description,
+    z
+      .string()
+      .max(TEXT_MAX)
+      .regex(/^[^\0]*$/),
+    `a text of at most ${TEXT_MAX} characters without NUL`,
+  );
+
+export const anyText = (description: string) => parameter(description, z.string());
+
+const innerOf = (schema: z.ZodType): z.ZodType =>
+  schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema;
+
+/** Whether the parameter has members in brackets. */
+export const isDeepObject = (schema: z.ZodType): boolean => innerOf(schema) instanceof z.ZodRecord;
+
+export const isRequired = (schema: z.ZodType): boolean => !z.object({ value: schema }).safeParse({}).success;
 
 /**
  * Refuses a query parameter that the route does not read, and one that is sent twice. A client that relies on a parameter must learn
- * that it has no effect. A known name that ends in `[]` stands for one parameter of each name in the brackets: `metadata[]` takes
- * `metadata[order]=7`. With `skipsUnknown` only parameters of the route are checked. Runs after authentication, so that a request without a valid
- * key gets only its 401.
+ * that it has no effect. With `skipsUnknown` only parameters of the route are checked. Runs after authentication, so that a request without a
+ * valid key gets only its 401.
  */
 export function demandSupportedQuery(
-  ctx: AppContext,
+  ctx: Queried,
   supported: readonly string[],
   { skipsUnknown = false }: { skipsUnknown?: boolean } = {},
 ): void {
@@ -29,68 +79,59 @@ export function demandSupportedQuery(
   }
 }
 
-/** The value of a query parameter. Undefined if it is absent or empty. */
-export const queryValue = (ctx: AppContext, param: string): string | undefined =>
-  new URLSearchParams(ctx.querystring).get(param) || undefined;
+/** The names as `demandSupportedQuery` takes them: `metadata[]` stands for one parameter of each name in the brackets. */
+export const namesIn = (shape: QueryShape): string[] =>
+  Object.entries(shape).map(([name, schema]) => (isDeepObject(schema) ? `${name}[]` : name));
 
-/** A whole number from 1 to `max`, in `limit` or another parameter. Throws `invalid_value` for any other value. */
-export const queryLimit = (
-  ctx: AppContext,
-  { param = 'limit', fallback, max }: { param?: string; fallback: number; max: number },
-): number => queryWholeNumber(ctx, param, { min: 1, max }) ?? fallback;
-
-/** A whole number in this range, or undefined if the parameter is absent. Throws `invalid_value` for any other value. */
-export function queryWholeNumber(
-  ctx: AppContext,
-  param: string,
-  { min, max }: { min: number; max: number },
-): number | undefined {
-  const text = queryValue(ctx, param);
-  if (text === undefined) return undefined;
-  const number = /^\d{1,6}$/.test(text) ? Number(text) : -1;
-  if (number >= min && number <= max) return number;
-  throw refusedValue(param, text, `a whole number from ${min} to ${max}`);
+/** Reads the parameters of a shape. Throws `missing_parameter` or `invalid_value` for the first that is not accepted. */
+export function queryReader<Shape extends QueryShape>(shape?: Shape): (ctx: Queried) => QueryOf<Shape> {
+  const parameters = Object.entries(shape ?? {}).map(([name, schema]) => ({
+    name,
+    schema,
+    isNumber: innerOf(schema) instanceof z.ZodNumber,
+    isDeep: isDeepObject(schema),
+  }));
+  return (ctx) => {
+    const query = new URLSearchParams(ctx.querystring);
+    const values = parameters.map(({ name, schema, isNumber, isDeep }) => {
+      if (isDeep) return [name, membersOf(query, name)];
+      return [name, valueOf(name, schema, query.get(name) || undefined, isNumber)];
+    });
+    return Object.fromEntries(values) as QueryOf<Shape>;
+  };
 }
 
-/** One of `values`, or undefined if the parameter is absent. Throws `invalid_value` for any other value. */
-export function queryOneOf<Value extends string>(
-  ctx: AppContext,
-  param: string,
-  values: readonly Value[],
-): Value | undefined {
-  const text = queryValue(ctx, param);
-  if (text === undefined) return undefined;
-  const value = values.find((one) => one === text);
-  if (value !== undefined) return value;
-  throw refusedValue(param, text, `one of ${values.join(', ')}`);
+function valueOf(name: string, schema: z.ZodType, text: string | undefined, isNumber: boolean): unknown {
+  const parsed = schema.safeParse(isNumber && text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : text);
+  if (parsed.success) return parsed.data;
+  if (text === undefined) {
+    const message = `The query parameter ${name} is required.`;
+    throw new GatewayError('missing_parameter', { message, param: name });
+  }
+  const [issue] = parsed.error.issues;
+  if (issue?.code !== 'custom') throw refusedValue(name, text, acceptedValues.get(schema) ?? 'accepted here');
+  throw new GatewayError('invalid_value', { message: `${name}: ${issue.message}.`, param: name });
 }
 
 /** The values of the parameters `param[name]` by their names. Throws `invalid_value` for a name or value that PostgreSQL cannot compare. */
-export function queryMembers(ctx: AppContext, param: string): Record<string, string> {
-  const members = [...new URLSearchParams(ctx.querystring)].filter(([name]) => name.startsWith(`${param}[`));
+function membersOf(query: URLSearchParams, param: string): Record<string, string> {
+  const members = [...query].filter(([name]) => name.startsWith(`${param}[`));
   for (const [name, value] of members)
     if ((name + value).includes('\0')) throw refusedValue(quoted(name), value, 'a text without NUL');
   return Object.fromEntries(members.map(([name, value]) => [name.slice(param.length + 1, -1), value]));
 }
 
-/** A text that PostgreSQL can compare, or undefined if the parameter is absent. Throws `invalid_value` for any other value. */
-export function queryText(ctx: AppContext, param: string): string | undefined {
-  const text = queryValue(ctx, param);
-  if (text === undefined || (text.length <= TEXT_MAX && !text.includes('\0'))) return text;
-  throw refusedValue(param, text, `a text of at most ${TEXT_MAX} characters without NUL`);
-}
-
-/** Longer than the name of any model. */
-const TEXT_MAX = 200;
-
-/** A time in whole unix seconds, or undefined if the parameter is absent. Throws `invalid_value` for any other value. */
-export function queryTime(ctx: AppContext, param: string): number | undefined {
-  const text = queryValue(ctx, param);
-  if (text === undefined) return undefined;
-  // Ten digits reach the year 2286.
-  if (/^\d{1,10}$/.test(text)) return Number(text);
-  throw refusedValue(param, text, 'a time in whole unix seconds');
-}
-
 const refusedValue = (param: string, text: string, accepted: string): GatewayError =>
   new GatewayError('invalid_value', { message: `${param}: ${quoted(text)} is not ${accepted}.`, param });
+
+/** A header of one of these forms; undefined if it is absent or empty. Throws `invalid_value` for any other value. */
+export function headerText(
+  ctx: { get(name: string): string },
+  name: string,
+  form: RegExp,
+  accepted: string,
+): string | undefined {
+  const text = ctx.get(name);
+  if (text === '' || form.test(text)) return text || undefined;
+  throw refusedValue(name, text, accepted);
+}

@@ -1,79 +1,119 @@
-import type { PublicEntry } from '../../schemas/ledger-entry.ts';
-import type { PublicUsage } from '../../schemas/usage.ts';
+import { z } from 'zod';
+import { LedgerList, type PublicEntry } from '../../schemas/ledger-entry.ts';
+import { Usage, type PublicUsage } from '../../schemas/usage.ts';
 import { listLedgerEntries } from '../../services/projects/list-ledger-entries.ts';
 import { PlaygroundKeyRefusal } from '../../services/projects/playground-key-refusal.ts';
 import { clientRotations, rotateKey } from '../../services/projects/rotate-key.ts';
 import { showKey } from '../../services/projects/show-key.ts';
 import { summarizeUsage } from '../../services/projects/summarize-usage.ts';
-import { GatewayError } from '../../domain/errors.ts';
-import { scopes } from '../../domain/projects/scope.ts';
+import { GatewayError, quoted } from '../../domain/errors.ts';
+import { usageGroups } from '../../domain/ledger/usage-group.ts';
+import { isTimeZone, usageRange } from '../../domain/ledger/usage-range.ts';
 import { entryPosition } from '../../domain/time-position.ts';
-import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import { keyOf, type AppContext } from '../context.ts';
+import { json } from '../description.ts';
+import { Key, RotatedKey } from '../openapi/schemas/account.ts';
 import { toCsv } from '../response/csv.ts';
 import { createListCodec, pageQuery } from '../request/list-codec.ts';
 import { preferredType } from '../request/preferred-type.ts';
-import { queryText } from '../request/query.ts';
-import { readUsageQuery } from '../request/usage-query.ts';
-import type { Route } from '../route.ts';
+import { parameter, plainText, unixTime } from '../request/query.ts';
+import { endpoint, type Route } from '../route.ts';
+import { anyScope, get, post, read } from './common-rows.ts';
 
 type AccountDeps = Parameters<typeof rotateKey>[0];
 
-/** What a key may do and has left, and what the project spent. */
-export function accountRoutes(deps: AccountDeps): Route[] {
-  const client = { auth: 'api_key', dialect: 'openai', body: 'none' } as const;
-  const read = { ...client, scopes: ['read'], method: 'GET' } as const;
-  return [
-    { ...client, scopes, method: 'GET', path: '/api/v1/key', handler: showOwnKey(deps) },
-    { ...client, scopes, method: 'POST', path: '/api/v1/key/rotate', handler: rotateOwnKey(deps) },
-    {
-      ...read,
-      path: '/api/v1/usage',
-      isList: true,
-      query: ['from', 'to', 'group_by', 'tz', 'key_id'],
-      handler: showUsage(deps),
-    },
-    {
-      ...read,
-      path: '/api/v1/ledger',
-      isList: true,
-      query: [...pageQuery, 'key_id', 'request_id', 'task_id'],
-      handler: showLedger(deps),
-    },
-  ];
-}
+const tag = 'Account';
+const fileName = { 'Content-Disposition': 'Of a table: the name of its file.' };
 
-/** `GET /api/v1/key` */
-const showOwnKey =
-  (deps: AccountDeps): AppMiddleware =>
-  async (ctx) => {
-    ctx.body = await showKey(deps, keyOf(ctx).keyId);
-  };
+/** What a key may do and has left, and what the project spent. */
+export const accountRoutes = (deps: AccountDeps): Route[] => [
+  endpoint({
+    ...get('/api/v1/key', anyScope),
+    tag,
+    summary: 'Read the key',
+    description: 'What the key of the request may do and has left, at this moment.',
+    answers: { 200: { description: 'The key.', content: json(Key) } },
+    async handler(ctx) {
+      ctx.body = await showKey(deps, keyOf(ctx).keyId);
+    },
+  }),
+  endpoint({
+    ...post('/api/v1/key/rotate', anyScope),
+    tag,
+    summary: 'Rotate the key',
+    description: 'Gives the key another secret. The previous one works for another day. At most ten times a day.',
+    answers: { 200: { description: 'The new secret.', content: json(RotatedKey) } },
+    handler: (ctx) => rotateOwnKey(deps, ctx),
+  }),
+  usageRoute(deps),
+  ledgerRoute(deps),
+];
 
 /**
  * `POST /api/v1/key/rotate`: the new secret, which is shown only here, and until when the previous ones work. A key of the playground
  * is refused: its secret would outlive the session.
  */
-const rotateOwnKey =
-  (deps: AccountDeps): AppMiddleware =>
-  async (ctx) => {
-    const { keyId } = keyOf(ctx);
-    const { apiKey, previousUntil } = await rotateKey(deps, { keyId, actor: keyId, ...clientRotations }).catch(
-      (error: unknown) => {
-        if (!(error instanceof PlaygroundKeyRefusal)) throw error;
-        throw new GatewayError('scope_not_allowed', { message: error.message });
-      },
-    );
-    ctx.body = { object: 'key', key_id: keyId, api_key: apiKey, previous_until: previousUntil };
-  };
+async function rotateOwnKey(deps: AccountDeps, ctx: AppContext): Promise<void> {
+  const { keyId } = keyOf(ctx);
+  const { apiKey, previousUntil } = await rotateKey(deps, { keyId, actor: keyId, ...clientRotations }).catch(
+    (error: unknown) => {
+      if (!(error instanceof PlaygroundKeyRefusal)) throw error;
+      throw new GatewayError('scope_not_allowed', { message: error.message });
+    },
+  );
+  ctx.body = { object: 'key', key_id: keyId, api_key: apiKey, previous_until: previousUntil };
+}
 
-/** `GET /api/v1/usage`: JSON, or its rows as `text/csv`, without the total. */
-const showUsage =
-  (deps: AccountDeps): AppMiddleware =>
-  async (ctx) => {
-    const usage = await summarizeUsage(deps, { projectId: keyOf(ctx).projectId, ...readUsageQuery(ctx, Date.now()) });
-    if (wantsTable(ctx)) sendTable(ctx, 'usage.csv', toCsv(usageColumns, usage.data));
-    else ctx.body = usage;
-  };
+const groups = parameter(
+  'Any of `day`, `model` and `key`, with commas; all if absent.',
+  z
+    .string()
+    .meta({ pattern: '^((day|model|key)(,(day|model|key))*)?$' })
+    .transform((text, context) => {
+      const names = text.split(',');
+      const wrong = names.find((name) => !usageGroups.some((group) => group === name));
+      if (wrong !== undefined) context.addIssue(`${quoted(wrong)} is not one of ${usageGroups.join(', ')}`);
+      return usageGroups.filter((group) => names.includes(group));
+    }),
+);
+
+const timeZone = parameter(
+  'The time zone that cuts the days; UTC if absent.',
+  z
+    .string()
+    .meta({ pattern: '^[\\w+\\-/]{0,64}$' })
+    .transform((zone, context) => {
+      if (!isTimeZone(zone)) context.addIssue(`${quoted(zone)} is not a time zone such as UTC or Europe/Berlin`);
+      return zone;
+    }),
+);
+
+const usageRoute = (deps: AccountDeps): Route =>
+  endpoint({
+    ...get('/api/v1/usage', read),
+    isList: true,
+    tag,
+    summary: 'Add up the usage',
+    description:
+      "What the project's requests that ended in a range came to, exact at the time of the answer. With `Accept: text/csv` the rows are a table, without the total.",
+    query: {
+      from: unixTime('30 days before `to` if absent.'),
+      to: unixTime('The end, not included; now if absent. At most 92 days after `from`.'),
+      group_by: groups,
+      tz: timeZone,
+      key_id: plainText('Of this key.'),
+    },
+    answers: {
+      200: { description: 'The sums.', content: { ...json(Usage), 'text/csv': z.string() }, sometimes: fileName },
+    },
+    async handler(ctx, { from, to, group_by: groups = [...usageGroups], tz: timeZone = 'UTC', key_id: keyId }) {
+      const range = usageRange({ from, to }, Date.now());
+      const { projectId } = keyOf(ctx);
+      const usage = await summarizeUsage(deps, { projectId, keyId, ...range, timeZone, groups });
+      if (wantsTable(ctx)) sendTable(ctx, 'usage.csv', toCsv(usageColumns, usage.data));
+      else ctx.body = usage;
+    },
+  });
 
 const usageColumns: readonly (keyof PublicUsage['data'][number])[] = [
   'day',
@@ -98,24 +138,42 @@ function sendTable(ctx: AppContext, fileName: string, table: string): void {
 
 const codec = createListCodec('ledger', entryPosition);
 
-/** `GET /api/v1/ledger`: JSON, or a page of `text/csv` with the next one in the header `Link`. */
-const showLedger =
-  (deps: AccountDeps): AppMiddleware =>
-  async (ctx) => {
-    const [taskId, requestId] = [queryText(ctx, 'task_id'), queryText(ctx, 'request_id')];
-    const filter = { projectId: keyOf(ctx).projectId, keyId: queryText(ctx, 'key_id'), requestId: taskId ?? requestId };
-    const pageRequest = codec.read(ctx);
-    // No entry is about both.
-    const isNone = taskId !== undefined && requestId !== undefined && taskId !== requestId;
-    const page = isNone ? { items: [], next: null } : await listLedgerEntries(deps, filter, pageRequest);
-    const list = codec.write(page);
-    if (!wantsTable(ctx)) {
-      ctx.body = list;
-      return;
-    }
-    if (typeof list['next_cursor'] === 'string') linkNext(ctx, list['next_cursor']);
-    sendTable(ctx, 'ledger.csv', toCsv(ledgerColumns, page.items));
-  };
+const ledgerRoute = (deps: AccountDeps): Route =>
+  endpoint({
+    ...get('/api/v1/ledger', read),
+    isList: true,
+    tag,
+    summary: 'List the ledger',
+    description: "What moved the project's credits, newest first. With `Accept: text/csv` a page is a table.",
+    query: {
+      ...pageQuery,
+      key_id: plainText('Of this key.'),
+      task_id: plainText('About this task.'),
+      request_id: plainText('About the chat with this `x-request-id`.'),
+    },
+    answers: {
+      200: {
+        description: 'A page of entries.',
+        content: { ...json(LedgerList), 'text/csv': z.string() },
+        sometimes: { ...fileName, Link: 'Of a table: the next page, as `<…>; rel="next"`.' },
+      },
+    },
+    async handler(ctx, query) {
+      const { task_id: taskId, request_id: requestId, key_id: keyId } = query;
+      const filter = { projectId: keyOf(ctx).projectId, keyId, requestId: taskId ?? requestId };
+      const page = codec.read(query);
+      // No entry is about both.
+      const isNone = taskId !== undefined && requestId !== undefined && taskId !== requestId;
+      const entries = isNone ? { items: [], next: null } : await listLedgerEntries(deps, filter, page);
+      const list = codec.write(entries);
+      if (!wantsTable(ctx)) {
+        ctx.body = list;
+        return;
+      }
+      if (typeof list['next_cursor'] === 'string') linkNext(ctx, list['next_cursor']);
+      sendTable(ctx, 'ledger.csv', toCsv(ledgerColumns, entries.items));
+    },
+  });
 
 const ledgerColumns: readonly (keyof PublicEntry)[] = [
   'entry_id',

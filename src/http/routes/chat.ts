@@ -1,32 +1,65 @@
 import type { ChatTool } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import type { AppMiddleware } from '../context.ts';
+import type { AppContext } from '../context.ts';
+import type { Catalog } from '../description.ts';
 import { isNonNull } from '../dialects/chat-fields.ts';
 import { openaiCompletion } from '../dialects/openai-chat-reply.ts';
 import { readOpenaiChat, readV1OpenaiChat, wantsUsage } from '../dialects/openai-chat-request.ts';
 import { openaiStream } from '../dialects/openai-chat-stream.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
+import { chatRequest, v1ChatRequest } from '../openapi/chat-bodies.ts';
+import { modelExamples } from '../openapi/model-examples.ts';
+import { ChatCompletion } from '../openapi/schemas/chat-completion.ts';
+import { sendJsonText } from '../request/json-text.ts';
+import { endpoint, type Route } from '../route.ts';
 import { streamAnswer } from './chat-stream.ts';
+import { chatAnswer, idempotencyKey } from './common-descriptions.ts';
+import { chat, postJson, postParts } from './common-rows.ts';
 
-/** `POST /api/v1/chat/completions` (spec §4.2). */
-export const chatCompletions = (deps: ChatRouteDeps): AppMiddleware =>
-  answerOpenai(deps, () => ({ route: '/api/v1/chat/completions', isOfSpec: true, read: readOpenaiChat }));
+/** Chats in the words of OpenAI's chat completions: as the specification has them (§4.2), and for OpenAI's SDKs. */
+export const chatRoutes = (deps: ChatRouteDeps): Route[] => [
+  endpoint({
+    ...postJson('/api/v1/chat/completions', chat),
+    ...completion,
+    summary: 'Complete a chat',
+    description: descriptionOf('`max_tokens` is 16 to 8,192.'),
+    accepts: { 'application/json': chatRequest },
+    handler: answerOpenai(deps, () => ({ route: '/api/v1/chat/completions', isOfSpec: true, read: readOpenaiChat })),
+  }),
+  endpoint({
+    ...postParts('/v1/chat/completions', chat),
+    ...completion,
+    summary: 'Complete a chat, for SDKs of OpenAI',
+    description: descriptionOf('Any `max_tokens`: more than the model writes is lowered.'),
+    accepts: { 'application/json': v1ChatRequest },
+    handler: answerOpenai(deps, (body) => ({
+      route: '/v1/chat/completions',
+      read: readV1OpenaiChat,
+      isLive: true,
+      clampedField: isNonNull(body['max_tokens']) ? 'max_tokens' : 'max_completion_tokens',
+    })),
+  }),
+];
 
-/** `POST /v1/chat/completions`: the same, streamed as it is written, with any `max_tokens`, which is clamped to what the model writes. */
-export const v1ChatCompletions = (deps: ChatRouteDeps): AppMiddleware =>
-  answerOpenai(deps, (body) => ({
-    route: '/v1/chat/completions',
-    read: readV1OpenaiChat,
-    isLive: true,
-    clampedField: isNonNull(body['max_tokens']) ? 'max_tokens' : 'max_completion_tokens',
-  }));
+const completion = {
+  ...chatAnswer(ChatCompletion),
+  headers: idempotencyKey,
+  examples: (catalog: Catalog) => modelExamples(catalog, 'chat'),
+} as const;
+
+const descriptionOf = (limit: string): string =>
+  [
+    limit,
+    "The request is OpenAI's. Credits for the worst case are held first; the actual usage is charged before the answer leaves. A chat that fails costs nothing.",
+    'With `stream: true` the answer is `text/event-stream`. `x-tollgate-stream` says `live` or `buffered`, and the last chunk has `tollgate: {credits, attempts}`.',
+  ].join('\n\n');
 
 const answerOpenai =
   (
     deps: ChatRouteDeps,
     howToRead: (body: JsonObject) => Pick<ChatDialect, 'route' | 'read' | 'clampedField' | 'isLive' | 'isOfSpec'>,
-  ): AppMiddleware =>
-  async (ctx) => {
+  ) =>
+  async (ctx: AppContext): Promise<void> => {
     const body = ctx.request.body ?? {};
     // Calls are written as their tools were offered.
     let tools: readonly ChatTool[] = [];
@@ -42,7 +75,5 @@ const answerOpenai =
       stream: (about) => openaiStream({ ...about, includeUsage: wantsUsage(body) }, tools),
     };
     if (body['stream'] === true) return streamAnswer(deps, ctx, dialect);
-    const text = await answerChat(deps, ctx, dialect);
-    ctx.type = 'application/json; charset=utf-8';
-    ctx.body = text;
+    sendJsonText(ctx, await answerChat(deps, ctx, dialect));
   };

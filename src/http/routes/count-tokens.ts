@@ -4,7 +4,7 @@ import { measuredDocuments } from '../../services/chat/measured-documents.ts';
 import { prepareChat } from '../../services/chat/prepare-chat.ts';
 import type { ChatRequest } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import { keyOf, type AppContext } from '../context.ts';
 import { inWords, type DialectWords } from '../dialects/dialect-words.ts';
 import type { Reading } from '../dialects/reading.ts';
 import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields.ts';
@@ -23,8 +23,8 @@ interface CountDialect {
  * where a provider reports no usage.
  */
 export const countTokens =
-  (deps: ChatRouteDeps, { read, words, write }: CountDialect): AppMiddleware =>
-  async (ctx) => {
+  (deps: ChatRouteDeps, { read, words, write }: CountDialect) =>
+  async (ctx: AppContext): Promise<void> => {
     const request = read(ctx, ctx.request.body ?? {}, readingOf(ctx));
     const entry = await findModelFor(deps, request.model, keyOf(ctx));
     ctx.state.modelId = entry.model.id;

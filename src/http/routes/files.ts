@@ -1,15 +1,21 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
+import { z } from 'zod';
 import { GatewayError } from '../../domain/errors.ts';
 import { createFairBudget, type Share } from '../../platform/fair-budget.ts';
 import { parseRange } from '../request/byte-range.ts';
-import type { AppContext, AppMiddleware } from '../context.ts';
+import type { AppContext } from '../context.ts';
+import type { Description } from '../description.ts';
+import { Bytes } from '../openapi/schemas/file.ts';
+import { anyText } from '../request/query.ts';
 import { isNotModified } from '../response/etag.ts';
 import type { ByteRange } from '../../platform/files/file-store.ts';
 import type { HttpDeps, SignedFile } from '../http-deps.ts';
 import { ClientGone } from '../request/read-body.ts';
 import { createPacer, createTurns } from '../server/paced-downloads.ts';
 import { cutOffSlowReader } from '../server/slow-reader.ts';
+import { endpoint, type Route } from '../route.ts';
+import { notModified } from './common-descriptions.ts';
 
 /**
  * Answers that one process sends at once. Each may hold a file handle, and in the kernel a few megabytes of a slow reader's socket.
@@ -48,30 +54,51 @@ export function createDownloads(): Downloads {
   };
 }
 
-/**
- * `GET /files/:id?expires=…&signature=…`: a stored file for any client with its signed URL. A wrong or expired signature and an unknown
- * file get the same 404.
- */
-export function showFile(
+/** How the answers with the bytes of a file are described. */
+export const fileAnswers: Description['answers'] = {
+  200: { description: 'The bytes.', content: { '*/*': Bytes } },
+  206: {
+    description: 'One range of the bytes.',
+    content: { '*/*': Bytes },
+    headers: { 'Content-Range': 'Which bytes.' },
+  },
+  304: notModified,
+  416: { description: 'The range lies outside of the file.', headers: { 'Content-Range': 'The size of the file.' } },
+};
+
+/** A stored file for any client with its signed URL. A wrong or expired signature and an unknown file get the same 404. */
+export const fileRoute = (
   { signedFiles }: Pick<HttpDeps, 'signedFiles'>,
   downloads: Downloads = createDownloads(),
-): AppMiddleware {
-  return async (ctx) => {
-    // A URL has any number of readers. Kept alive, their connections would take the slots of other clients.
-    ctx.set('connection', 'close');
-    const id = ctx.params['id'] ?? '';
-    const query = new URLSearchParams(ctx.querystring);
-    const expires = query.get('expires') ?? '';
-    const signature = query.get('signature') ?? '';
-    const plausible = /^[\w-]{1,64}$/.test(id) && /^\d{1,12}$/.test(expires) && /^[\w-]{1,256}$/.test(signature);
-    const owner = plausible ? await signedFiles.ownerOf(id, Number(expires), signature) : null;
-    if (owner === null) throw new GatewayError('file_not_found');
-    await downloads.enter(ctx, owner);
-    const file = await signedFiles.openSigned(id, Number(expires), signature);
-    if (!file) throw new GatewayError('file_not_found');
-    await downloads.send(ctx, file, { id, expires: Number(expires), projectId: owner });
-  };
-}
+): Route =>
+  endpoint({
+    method: 'GET',
+    path: '/files/:id',
+    auth: 'signed',
+    dialect: 'openai',
+    body: 'none',
+    summary: 'Download a file',
+    description: 'Takes no key: the signature in the URL is the permission. Supports `Range`.',
+    tag: 'Files',
+    params: { id: z.string().describe('The id of the file.') },
+    query: { expires: anyText('Unix seconds.'), signature: anyText('Made by the gateway.') },
+    // Mail and chat programs add parameters of their own. The signature does not cover them.
+    anyQuery: true,
+    answers: fileAnswers,
+    errors: ['file_not_found'],
+    async handler(ctx, { expires = '', signature = '' }) {
+      // A URL has any number of readers. Kept alive, their connections would take the slots of other clients.
+      ctx.set('connection', 'close');
+      const id = ctx.params['id'] ?? '';
+      const plausible = /^[\w-]{1,64}$/.test(id) && /^\d{1,12}$/.test(expires) && /^[\w-]{1,256}$/.test(signature);
+      const owner = plausible ? await signedFiles.ownerOf(id, Number(expires), signature) : null;
+      if (owner === null) throw new GatewayError('file_not_found');
+      await downloads.enter(ctx, owner);
+      const file = await signedFiles.openSigned(id, Number(expires), signature);
+      if (!file) throw new GatewayError('file_not_found');
+      await downloads.send(ctx, file, { id, expires: Number(expires), projectId: owner });
+    },
+  });
 
 function holdUntilClosed({ res }: AppContext, slot: Share): void {
   if (res.closed) throw new ClientGone('The client went away');

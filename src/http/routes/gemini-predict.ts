@@ -1,31 +1,57 @@
-import type { AppContext, AppMiddleware } from '../context.ts';
-import { inPredictWords, predictions, predictWords, readPredict, toCorePredict } from '../dialects/gemini-predict.ts';
-import { ignoredFields, tellIgnored } from '../request/ignored-fields.ts';
-import type { Reading } from '../dialects/reading.ts';
+import {
+  inPredictWords,
+  PredictBody,
+  predictions,
+  predictWords,
+  readPredict,
+  toCorePredict,
+} from '../dialects/gemini-predict.ts';
+import { strictly } from '../dialects/reading.ts';
+import { exampleWith, firstOf } from '../openapi/model-examples.ts';
+import { Predictions } from '../openapi/schemas/gemini-response.ts';
+import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields.ts';
 import { sendJsonText } from '../request/json-text.ts';
-import { demandJson } from './gemini.ts';
+import { endpoint, type Route } from '../route.ts';
+import { idempotencyKey, ignored, modelInPath, waitsForPictures } from './common-descriptions.ts';
+import { media, postJson, postParts } from './common-rows.ts';
+import { formatOf, formatQuery, jsonFormats, type GeminiMount } from './gemini.ts';
 import type { AnswerPictures } from './picture-answers.ts';
 
 /**
- * `POST …/models/{model}:predict`: the older way of Google's clients to ask for pictures. 200 with the pictures, or 504 with the id of a task
- * that takes longer. `keyScope` is the scope of an Idempotency-Key.
+ * `predict` under one prefix: the older way of Google's clients to ask for pictures. 200 with the pictures, or 504 with the id of a task that
+ * takes longer.
  */
-export const predictPictures =
-  (answerPictures: AnswerPictures, keyScope: string, readingFor: (ctx: AppContext) => Reading): AppMiddleware =>
-  async (ctx) => {
-    demandJson(ctx);
-    const body = ctx.request.body ?? {};
-    const request = readPredict(body, readingFor(ctx));
-    const text = await answerPictures(ctx, {
-      dialect: 'gemini',
-      route: keyScope,
-      body: { ...body, model: ctx.params['model'] ?? '' },
-      coreBody: (entry, preset) => ({ ...preset, ...toCorePredict(request, entry) }),
-      allAliases: true,
-      inItsWords: inPredictWords,
-      isInline: true,
-      write: ({ task, pictures }) => predictions(task.id, pictures),
-    });
-    tellIgnored(ctx, ignoredFields(request.leftOut, predictWords));
-    sendJsonText(ctx, text);
-  };
+export const predictRoute = (answerPictures: AnswerPictures, { prefix, isV1 }: GeminiMount): Route =>
+  endpoint({
+    ...(isV1 ? postParts : postJson)(`${prefix}/models/:model\\:predict`, media),
+    dialect: 'gemini',
+    isCreate: true,
+    summary: 'Generate pictures as Imagen does',
+    description: 'For image models. Answers when the pictures are ready, or with 504 and the id of the task.',
+    tag: 'Gemini',
+    ...modelInPath('The id of an image model.', 'image'),
+    query: formatQuery(jsonFormats),
+    headers: idempotencyKey,
+    accepts: { 'application/json': PredictBody },
+    examples: (catalog) =>
+      exampleWith(firstOf(catalog, 'image'), 'A picture', () => ({ instances: [{ prompt: 'A red fox in the snow' }] })),
+    ...waitsForPictures(Predictions, isV1 ? ignored : {}),
+    async handler(ctx, query) {
+      formatOf(query);
+      const body = ctx.request.body ?? {};
+      const request = readPredict(body, isV1 ? readingOf(ctx) : strictly);
+      const text = await answerPictures(ctx, {
+        dialect: 'gemini',
+        // The scope of an Idempotency-Key.
+        route: isV1 ? '/v1/models/{model}:predict' : '/api/v1beta/models/{model}:predict',
+        body: { ...body, model: ctx.params['model'] ?? '' },
+        coreBody: (entry, preset) => ({ ...preset, ...toCorePredict(request, entry) }),
+        allAliases: true,
+        inItsWords: inPredictWords,
+        isInline: true,
+        write: ({ task, pictures }) => predictions(task.id, pictures),
+      });
+      tellIgnored(ctx, ignoredFields(request.leftOut, predictWords));
+      sendJsonText(ctx, text);
+    },
+  });

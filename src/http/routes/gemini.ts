@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { findNamed } from '../../services/catalog/find-model.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
-import type { AppContext, AppMiddleware } from '../context.ts';
+import type { AppContext } from '../context.ts';
+import { json } from '../description.ts';
 import { demandScope } from '../middleware/key-permissions.ts';
 import { countRate } from '../rate-limits/count-rate.ts';
 import { geminiResponse } from '../dialects/gemini-chat-reply.ts';
@@ -12,82 +14,160 @@ import { strictly } from '../dialects/reading.ts';
 import { asEvents, asJsonArray } from '../server/framing.ts';
 import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields.ts';
 import { sendJsonText } from '../request/json-text.ts';
-import { queryValue } from '../request/query.ts';
+import { geminiCountRequest, geminiRequest, v1GeminiRequest } from '../openapi/gemini-bodies.ts';
+import { EventText } from '../openapi/schemas/chat-completion.ts';
+import { GeminiResponse, GeminiResponses, GeminiTokens } from '../openapi/schemas/gemini-response.ts';
+import { anyText, parameter, type QueryOf } from '../request/query.ts';
+import { endpoint, type Route } from '../route.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { storedEvents, streamAnswer } from './chat-stream.ts';
+import {
+  answersOrCreates,
+  changed,
+  cost,
+  costOfWhole,
+  counting,
+  idempotencyKey,
+  modelInPath,
+  question,
+  questionText,
+  replayed,
+  streamed,
+} from './common-descriptions.ts';
+import { chat, chatOrMedia, postJson, postParts } from './common-rows.ts';
 import { countTokens } from './count-tokens.ts';
 import { proxyWaitSeconds, type AnswerPictures } from './picture-answers.ts';
 
-/** Where the two routes stand, and what they share with other routes. */
-interface GeminiMount {
-  /** The scope of an Idempotency-Key. Both actions share it, because a key stands for one purchase. */
-  keyScope: string;
+/** Where the routes stand. */
+export interface GeminiMount {
+  prefix: string;
   /** Whether a length above what the model writes is clamped, every chat is streamed live and every alias counts, as under `/v1`. */
   isV1: boolean;
+}
+
+/** What the routes share with others. */
+interface Mounted extends GeminiMount {
   answerPictures: AnswerPictures;
 }
 
+/** The scope of an Idempotency-Key. Both actions share it under all prefixes, because a key stands for one purchase. */
+const keyScopeOf = (isV1: boolean): string =>
+  isV1 ? '/v1/models/{model}:generateContent' : '/api/v1beta/models/{model}:generateContent';
+
+const content =
+  "The fields are Google's, and may also be written in snake_case. Chat models take a conversation, image models one prompt with pictures.";
+
+const generation = ({ prefix, isV1 }: GeminiMount, action: string) =>
+  ({
+    ...(isV1 ? postParts : postJson)(`${prefix}/models/:model\\:${action}`, chatOrMedia),
+    dialect: 'gemini',
+    rate: 'in_handler',
+    tag: 'Gemini',
+    ...modelInPath('The id of a chat model or an image model.'),
+    headers: idempotencyKey,
+    accepts: { 'application/json': isV1 ? v1GeminiRequest : geminiRequest },
+    examples: question(() => contents),
+    errors: answersOrCreates,
+  }) as const;
+
+const contents = { contents: [{ role: 'user', parts: [{ text: questionText }] }] };
+
 /**
- * `POST /api/v1beta/models/{model}:generateContent` and `:streamGenerateContent` (spec §4.7). The second sends the answer of the first
- * as one event with `alt=sse`, else as an array of one; models whose catalog entry says `stream: true` are streamed.
+ * `generateContent` and `streamGenerateContent` under one prefix (spec §4.7). The second sends the answer of the first as one event with
+ * `alt=sse`, else as an array of one; models whose catalog entry says `stream: true` are streamed.
  */
-export const geminiGeneration = (deps: ChatRouteDeps, answerPictures: AnswerPictures): GeminiHandlers =>
-  generation(deps, { keyScope: '/api/v1beta/models/{model}:generateContent', isV1: false, answerPictures });
+export function geminiRoutes(deps: ChatRouteDeps, mount: Mounted): Route[] {
+  const answer = answerer(deps, mount);
+  return [
+    endpoint({
+      ...generation(mount, 'generateContent'),
+      summary: 'Generate content',
+      description: `An image model answers when the picture is ready, or with 504 and the id of the task.\n\n${content}`,
+      query: formatQuery(jsonFormats),
+      answers: {
+        200: {
+          description: 'The answer.',
+          content: json(GeminiResponse),
+          headers: cost,
+          sometimes: { ...replayed, ...changed },
+        },
+      },
+      async handler(ctx, query) {
+        formatOf(query);
+        sendJsonText(ctx, await answer(ctx));
+      },
+    }),
+    endpoint({
+      ...generation(mount, 'streamGenerateContent'),
+      summary: 'Generate content as a stream',
+      description: `With \`alt=sse\` the answer is Server-Sent Events, else an array of the same events.\n\n${content}`,
+      query: formatQuery(streamFormats),
+      answers: {
+        200: {
+          description: 'The answer.',
+          content: { 'application/json': GeminiResponses, 'text/event-stream': EventText },
+          sometimes: { ...costOfWhole, ...replayed, ...streamed },
+        },
+      },
+      async handler(ctx, query) {
+        const framing = formatOf(query, streamFormats) === 'sse' ? asEvents : asJsonArray;
+        const model = ctx.params['model'] ?? '';
+        const entry = await findNamed(deps, model);
+        if (entry?.model.type === 'chat' && (mount.isV1 || entry.model.parameters.stream === true)) {
+          demandScope(ctx, 'chat');
+          return streamAnswer(deps, ctx, { ...chatDialect(model, mount), framing });
+        }
+        const framed = framing();
+        const events = storedEvents(await answer(ctx));
+        ctx.type = framed.contentType;
+        ctx.body = Buffer.from(framed.put(events) + framed.end);
+      },
+    }),
+  ];
+}
 
-/** The same for clients whose base URL has no `/api`. */
-export const v1GeminiGeneration = (deps: ChatRouteDeps, answerPictures: AnswerPictures): GeminiHandlers =>
-  generation(deps, { keyScope: '/v1/models/{model}:generateContent', isV1: true, answerPictures });
-
-/** `POST /v1beta/models/{model}:countTokens` (https://ai.google.dev/api/tokens, read 2026-11-26). */
-export const countGeminiTokens = (deps: ChatRouteDeps): AppMiddleware =>
-  countTokens(deps, {
-    read(ctx, body, reading) {
-      demandJson(ctx);
-      return readGeminiCount(ctx.params['model'] ?? '', body, reading);
-    },
+/** `countTokens` under one prefix (https://ai.google.dev/api/tokens, read 2026-11-26). */
+export const geminiCountRoute = (deps: ChatRouteDeps, prefix: string): Route => {
+  const count = countTokens(deps, {
+    read: (ctx, body, reading) => readGeminiCount(ctx.params['model'] ?? '', body, reading),
     words: geminiWords,
     write: (tokens) => ({ totalTokens: tokens, promptTokensDetails: [{ modality: 'TEXT', tokenCount: tokens }] }),
   });
-
-export interface GeminiHandlers {
-  generate: AppMiddleware;
-  stream: AppMiddleware;
-}
-
-function generation(deps: ChatRouteDeps, mount: GeminiMount): GeminiHandlers {
-  const answer = answerer(deps, mount);
-  return {
-    async generate(ctx) {
-      demandJson(ctx);
-      sendJsonText(ctx, await answer(ctx));
+  return endpoint({
+    ...postParts(`${prefix}/models/:model\\:countTokens`, chat),
+    dialect: 'gemini',
+    ...counting,
+    tag: 'Gemini',
+    summary: 'Count the tokens of contents',
+    ...modelInPath('The id of a chat model.'),
+    query: formatQuery(jsonFormats),
+    accepts: { 'application/json': geminiCountRequest },
+    examples: question(() => contents),
+    answers: { 200: { description: 'The count.', content: json(GeminiTokens) } },
+    handler(ctx, query) {
+      formatOf(query);
+      return count(ctx);
     },
-    async stream(ctx) {
-      const framing = demandAlt(ctx, [...jsonFormats, 'sse']) === 'sse' ? asEvents : asJsonArray;
-      const model = ctx.params['model'] ?? '';
-      const entry = await findNamed(deps, model);
-      if (entry?.model.type === 'chat' && (mount.isV1 || entry.model.parameters.stream === true)) {
-        demandScope(ctx, 'chat');
-        return streamAnswer(deps, ctx, { ...chatDialect(model, mount), framing });
-      }
-      const framed = framing();
-      const events = storedEvents(await answer(ctx));
-      ctx.type = framed.contentType;
-      ctx.body = Buffer.from(framed.put(events) + framed.end);
-    },
-  };
-}
-
-/** Throws `invalid_value` if the client asks for another format than JSON. */
-export function demandJson(ctx: AppContext): void {
-  demandAlt(ctx, jsonFormats);
-}
+  });
+};
 
 /** The second one is sent by Google's REST transport. The answers have no enumerations with numbers. */
-const jsonFormats = ['json', 'json;enum-encoding=int'];
+export const jsonFormats: readonly string[] = ['json', 'json;enum-encoding=int'];
+const streamFormats = [...jsonFormats, 'sse'];
 
-/** The format that the client asks for, before anything is bought. Throws `invalid_value` for one that the route does not write. */
-function demandAlt(ctx: AppContext, formats: readonly string[]): string {
-  const [format = 'json', other = format] = ['alt', '$alt'].flatMap((name) => queryValue(ctx, name) ?? []);
+/**
+ * What Google's clients send (https://cloud.google.com/apis/docs/system-parameters): the format of the answer, and whether it is
+ * indented, which is taken and has no effect.
+ */
+export function formatQuery(formats: readonly string[]) {
+  const format = parameter('The format of the answer.', z.string().meta({ enum: [...formats] }));
+  const prettyPrint = anyText('Has no effect.');
+  return { alt: format, $alt: format, prettyPrint, $prettyPrint: prettyPrint };
+}
+
+/** The format that the client wants, before anything is bought. Throws `invalid_value` for one that the route does not write. */
+export function formatOf({ alt, $alt }: QueryOf<ReturnType<typeof formatQuery>>, formats = jsonFormats): string {
+  const [format = 'json', other = format] = [alt, $alt].filter((name) => name !== undefined);
   if (formats.includes(format) && other === format) return format;
   const message = formats.includes(format)
     ? 'alt and $alt are the same setting and must not differ.'
@@ -96,7 +176,7 @@ function demandAlt(ctx: AppContext, formats: readonly string[]): string {
 }
 
 /** Decides by the model's type: for an image model it creates a task and waits for it; any other model is handled as a chat. */
-function answerer(deps: ChatRouteDeps, mount: GeminiMount): (ctx: AppContext) => Promise<string> {
+function answerer(deps: ChatRouteDeps, mount: Mounted): (ctx: AppContext) => Promise<string> {
   return async (ctx) => {
     const model = ctx.params['model'] ?? '';
     const entry = await findNamed(deps, model, { allAliases: mount.isV1 });
@@ -107,8 +187,8 @@ function answerer(deps: ChatRouteDeps, mount: GeminiMount): (ctx: AppContext) =>
   };
 }
 
-const chatDialect = (model: string, { keyScope, isV1 }: GeminiMount): ChatDialect => ({
-  route: keyScope,
+const chatDialect = (model: string, { isV1 }: GeminiMount): ChatDialect => ({
+  route: keyScopeOf(isV1),
   read: (body, reading) => (isV1 ? readV1GeminiChat(model, body, reading) : readGeminiChat(model, body)),
   ...(isV1 ? { clampedField: 'generationConfig.maxOutputTokens', isLive: true } : { isOfSpec: true }),
   words: geminiWords,
@@ -116,16 +196,12 @@ const chatDialect = (model: string, { keyScope, isV1 }: GeminiMount): ChatDialec
   stream: (about) => geminiStream({ ...about, includeUsage: true }),
 });
 
-async function answerImage(
-  ctx: AppContext,
-  model: string,
-  { keyScope, isV1, answerPictures }: GeminiMount,
-): Promise<string> {
+async function answerImage(ctx: AppContext, model: string, { isV1, answerPictures }: Mounted): Promise<string> {
   const body = ctx.request.body ?? {};
   const request = readGeminiImage(body, isV1 ? readingOf(ctx) : strictly);
   const text = await answerPictures(ctx, {
     dialect: 'gemini',
-    route: keyScope,
+    route: keyScopeOf(isV1),
     body: { ...body, model },
     coreBody: (entry, preset) => ({ ...preset, ...toCoreImage(request, entry) }),
     inItsWords: inGeminiWords,

@@ -1,8 +1,9 @@
+import { z } from 'zod';
 import { answerTaskRead, type TaskForm } from '../../services/tasks/show/show-task.ts';
 import type { Deps } from '../../deps.ts';
-import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import { keyOf, type AppContext } from '../context.ts';
+import { json } from '../description.ts';
 import { inLegacyWords, toCoreMedia } from '../dialects/legacy-media.ts';
 import {
   legacyCreated,
@@ -13,71 +14,106 @@ import {
 } from '../dialects/legacy-task.ts';
 import { answerRepresentation } from '../response/etag.ts';
 import { readIdempotencyKey } from '../request/idempotency-key.ts';
-import { queryValue } from '../request/query.ts';
-import type { Route } from '../route.ts';
+import { Prompt } from '../openapi/media-forms.ts';
+import { exampleWith, firstOf } from '../openapi/model-examples.ts';
+import { LegacyCreated, LegacyResult, LegacyVideoStatus, LegacyWorkflowStatus } from '../openapi/schemas/legacy.ts';
+import { endpoint, type Route } from '../route.ts';
+import { created, idempotencyKey, purchase, replayed, versioned } from './common-descriptions.ts';
+import { get, media, ownTask, postJson } from './common-rows.ts';
 import { createTask } from './media.ts';
 
 type LegacyDeps = Parameters<typeof createTask>[0] & Parameters<typeof answerTaskRead>[0] & Pick<Deps, 'urls'>;
 
-/**
- * The routes for clients of the former platform (spec §4.6). The three reads accept a task of either type, created on any route.
- */
-export function legacyRoutes(deps: LegacyDeps): Route[] {
-  const client = { auth: 'api_key', dialect: 'legacy' } as const;
-  const create = { ...client, scopes: ['media'], method: 'POST' } as const;
-  const read = { ...client, scopes: ['media', 'read'], method: 'GET', body: 'none' } as const;
-  return [
-    { ...create, path: createPath, body: 'json', isCreate: true, handler: createLegacy(deps) },
-    { ...read, path: '/api/v1/api/result', ...readLegacy(deps, 'id', legacyResult) },
-    {
-      ...read,
-      path: '/api/v1/video/status',
-      dialect: 'legacy_data',
-      ...readLegacy(deps, 'task_id', legacyVideoStatus),
-    },
-    // Despite its name this is a client route, with an API key (rules "Keys and auth").
-    { ...read, path: '/api/v1/internal/workflow-status', ...readLegacy(deps, 'uuid', legacyWorkflowStatus) },
-  ];
-}
+/** The fields that the former platform names. Those of the model, under our names, are checked by its catalog entry. */
+const Create = z
+  .looseObject({
+    model: z.string().min(1).max(200).describe('The id of a model, or an alias.'),
+    type: z.enum(['image', 'video']).nullish().describe('Must be the type of the model.'),
+    prompt: Prompt,
+    aspectRatio: z.string().nullish().describe('The same setting as `aspect_ratio`.'),
+    imageSize: z.string().nullish().describe('The same setting as `img_size`.'),
+    images: z
+      .union([z.string().min(1), z.array(z.string().min(1))])
+      .nullish()
+      .describe('One picture or several.'),
+    callback_url: z
+      .string()
+      .regex(/^https:\/\//)
+      .nullish()
+      .describe('A public https URL. The task is sent to it when it has ended.'),
+  })
+  .meta({ id: 'LegacyCreate' });
 
+const legacy = { dialect: 'legacy', tag: 'Legacy' } as const;
 const createPath = '/api/v1/api/generate';
-
-const createLegacy =
-  (deps: LegacyDeps): AppMiddleware =>
-  async (ctx) => {
-    const body = ctx.request.body ?? {};
-    const task = await createTask(deps, ctx, {
-      dialect: 'legacy',
-      route: createPath,
-      idempotencyKey: readIdempotencyKey(ctx),
-      body,
-      coreBody: (entry, preset) => toCoreMedia(body, entry, preset),
-    }).catch((error: unknown) => {
-      throw inLegacyWords(error, body);
-    });
-    ctx.body = legacyCreated(toLegacyTask(deps, task));
-  };
-
-/** A read of the task that the query parameter `param` names. */
-const readLegacy = (
-  deps: LegacyDeps,
-  param: string,
-  present: (task: LegacyTask) => JsonObject,
-): Pick<Route, 'query' | 'handler'> => {
-  const form: TaskForm = { name: present.name, present: (task) => present(toLegacyTask(deps, task)) };
-  return {
-    query: [param],
-    handler: async (ctx) => {
-      const request = { projectId: keyOf(ctx).projectId, taskId: demandTaskId(ctx, param) };
-      answerRepresentation(ctx, await answerTaskRead(deps, request, form));
-    },
-  };
+const result = { path: '/api/v1/api/result', param: 'id', summary: 'Read a result' };
+const videoStatus = { path: '/api/v1/video/status', param: 'task_id', summary: 'Read the status of a video' };
+const pictureStatus = {
+  path: '/api/v1/internal/workflow-status',
+  param: 'uuid',
+  summary: 'Read the status of a picture',
 };
 
-function demandTaskId(ctx: AppContext, param: string): string {
-  const value = queryValue(ctx, param);
-  if (value !== undefined) return value;
-  throw new GatewayError('missing_parameter', { message: `The query parameter ${param} is required.`, param });
+/** The routes for clients of the former platform (spec §4.6). The three reads accept a task of either type, created on any route. */
+export const legacyRoutes = (deps: LegacyDeps): Route[] => [
+  endpoint({
+    ...postJson(createPath, media),
+    ...legacy,
+    isCreate: true,
+    summary: 'Create a picture or a video',
+    description: 'Takes the aliases of the former platform as `model`, and its names of fields beside ours.',
+    headers: idempotencyKey,
+    accepts: { 'application/json': Create },
+    examples: (catalog) =>
+      exampleWith(firstOf(catalog, 'image'), 'A picture', (model) => ({
+        model,
+        type: 'image',
+        prompt: 'A red fox in the snow',
+      })),
+    answers: { 200: { description: 'The ids of the task.', content: json(LegacyCreated), sometimes: replayed } },
+    errors: [...purchase, ...created],
+    handler: (ctx) => createLegacy(deps, ctx),
+  }),
+  readRoute(deps, result, legacyResult, LegacyResult),
+  readRoute(deps, { ...videoStatus, dialect: 'legacy_data' }, legacyVideoStatus, LegacyVideoStatus),
+  // Despite its name this is a client route, with an API key (rules "Keys and auth").
+  readRoute(deps, pictureStatus, legacyWorkflowStatus, LegacyWorkflowStatus),
+];
+
+async function createLegacy(deps: LegacyDeps, ctx: AppContext): Promise<void> {
+  const body = ctx.request.body ?? {};
+  const task = await createTask(deps, ctx, {
+    dialect: 'legacy',
+    route: createPath,
+    idempotencyKey: readIdempotencyKey(ctx),
+    body,
+    coreBody: (entry, preset) => toCoreMedia(body, entry, preset),
+  }).catch((error: unknown) => {
+    throw inLegacyWords(error, body);
+  });
+  ctx.body = legacyCreated(toLegacyTask(deps, task));
+}
+
+/** A read of the task that the query parameter `param` names. */
+function readRoute(
+  deps: LegacyDeps,
+  { path, param, ...row }: { path: string; param: string; summary: string; dialect?: 'legacy_data' },
+  present: (task: LegacyTask) => JsonObject,
+  answer: z.ZodType,
+): Route {
+  const form: TaskForm = { name: present.name, present: (task) => present(toLegacyTask(deps, task)) };
+  return endpoint({
+    ...get(path, ownTask),
+    ...legacy,
+    ...row,
+    description: 'Of a task of either type, created on any route.',
+    query: { [param]: z.string().min(1).describe('The id of the task.') },
+    answers: versioned('The task.', json(answer)),
+    errors: ['task_not_found'],
+    async handler(ctx, { [param]: taskId = '' }) {
+      answerRepresentation(ctx, await answerTaskRead(deps, { projectId: keyOf(ctx).projectId, taskId }, form));
+    },
+  });
 }
 
 type TaskView = Parameters<TaskForm['present']>[0];

@@ -1,38 +1,77 @@
+import { z } from 'zod';
 import { createMediaTask } from '../../services/tasks/create/create-media-task.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { quoteMediaTask } from '../../services/tasks/create/quote-media-task.ts';
 import { isTerminal, type TaskType } from '../../domain/tasks/task.ts';
-import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
+import { Quote, Task } from '../../schemas/task.ts';
+import { keyOf, type AppContext } from '../context.ts';
+import { json } from '../description.ts';
+import { createBody } from '../openapi/media-bodies.ts';
+import { modelExamples } from '../openapi/model-examples.ts';
 import { readIdempotencyKey } from '../request/idempotency-key.ts';
 import { createFailed } from '../middleware/answer-errors.ts';
-import { queryWait, waitForEnd, type WaitDeps } from './task-wait.ts';
+import { endpoint, type Route } from '../route.ts';
+import { created, idempotencyKey, notHeld, purchase, replayed, waitSeconds } from './common-descriptions.ts';
+import { media, postJson } from './common-rows.ts';
+import { waitForEnd, type WaitDeps } from './task-wait.ts';
 
 type MediaDeps = CreateDeps & WaitDeps & Parameters<typeof presentTask>[0];
 
-/** `POST /api/v1/images/generate` (spec §4.4): 202 with the task and its URL in `Location`, or a quote for a dry run. With `?wait` 200 if
- * the task has ended by then. */
-export const createImage = (deps: MediaDeps): AppMiddleware => createMedia(deps, 'image', '/api/v1/images/generate');
+/** The creates of tasks for pictures and clips (spec §4.4). */
+export const mediaRoutes = (deps: MediaDeps): Route[] => [
+  createRoute(deps, 'image', '/api/v1/images/generate'),
+  createRoute(deps, 'video', '/api/v1/video/generate'),
+];
 
-/** `POST /api/v1/video/generate` (spec §4.4). */
-export const createVideo = (deps: MediaDeps): AppMiddleware => createMedia(deps, 'video', '/api/v1/video/generate');
+const polled = { Location: 'The path to poll.' };
 
-const createMedia =
-  (deps: MediaDeps, type: TaskType, route: string): AppMiddleware =>
-  async (ctx) => {
-    const idempotencyKey = readIdempotencyKey(ctx);
-    const seconds = queryWait(ctx);
-    const body = ctx.request.body ?? {};
-    const input = { dialect: 'openai', type, route, idempotencyKey, body } as const;
-    if (body.dry_run === true) {
-      ctx.body = await quoteMediaTask(deps, { requestId: ctx.state.requestId, key: keyOf(ctx), ...input });
-      return;
-    }
-    const created = await createTask(deps, ctx, input);
-    const task = seconds === undefined ? created : await waitForEnd(deps, ctx, created, seconds);
-    ctx.status = seconds !== undefined && isTerminal(task.status) ? 200 : 202;
-    ctx.set('Location', `/api/v1/tasks/${task.id}`);
-    ctx.body = presentTask(deps, task);
-  };
+const createRoute = (deps: MediaDeps, type: TaskType, path: string): Route =>
+  endpoint({
+    ...postJson(path, media),
+    isCreate: true,
+    summary: type === 'image' ? 'Create a picture' : 'Create a video',
+    description: [
+      'Answers as soon as the task is accepted. Poll the task at `Location`, or give a `callback_url`.',
+      'The price follows from the parameters, is shown as `credits.quoted`, and never rises. The credits of a task that does not succeed are refunded.',
+      'Choose a `model`: the fields depend on it.',
+    ].join('\n\n'),
+    tag: type === 'image' ? 'Images' : 'Videos',
+    query: { wait: waitSeconds() },
+    headers: idempotencyKey,
+    accepts: {
+      'application/json': ({ catalog, named, limits: { imageDeadlineSeconds, videoDeadlineSeconds } }) =>
+        createBody(catalog, type, named, type === 'image' ? imageDeadlineSeconds : videoDeadlineSeconds),
+    },
+    examples: (catalog) => modelExamples(catalog, type),
+    answers: {
+      200: {
+        description: 'The ended task, with `wait`; the price, for `dry_run`.',
+        content: json(z.union([Task, Quote])),
+        sometimes: { ...polled, ...replayed },
+      },
+      202: {
+        description: type === 'image' ? 'The task of the picture.' : 'The task of the video.',
+        content: json(Task),
+        headers: polled,
+        sometimes: { ...replayed, ...notHeld },
+      },
+    },
+    errors: [...purchase, ...created],
+    async handler(ctx, { wait: seconds }) {
+      const idempotencyKey = readIdempotencyKey(ctx);
+      const body = ctx.request.body ?? {};
+      const input = { dialect: 'openai', type, route: path, idempotencyKey, body } as const;
+      if (body.dry_run === true) {
+        ctx.body = await quoteMediaTask(deps, { requestId: ctx.state.requestId, key: keyOf(ctx), ...input });
+        return;
+      }
+      const accepted = await createTask(deps, ctx, input);
+      const task = seconds === undefined ? accepted : await waitForEnd(deps, ctx, accepted, seconds);
+      ctx.status = seconds !== undefined && isTerminal(task.status) ? 200 : 202;
+      ctx.set('Location', `/api/v1/tasks/${task.id}`);
+      ctx.body = presentTask(deps, task);
+    },
+  });
 
 type CreateDeps = Parameters<typeof createMediaTask>[0];
 /** A create request as the route has read it. */

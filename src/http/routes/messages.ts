@@ -1,10 +1,18 @@
-import { GatewayError, quoted } from '../../domain/errors.ts';
-import type { AppContext, AppMiddleware } from '../context.ts';
+import { z } from 'zod';
+import type { AppContext } from '../context.ts';
+import { json } from '../description.ts';
+import { CountBody, MessagesBody } from '../dialects/anthropic-chat-fields.ts';
 import { anthropicMessage } from '../dialects/anthropic-chat-reply.ts';
 import { anthropicWords, readMessages, readTokenCount } from '../dialects/anthropic-chat-request.ts';
 import { anthropicStream } from '../dialects/anthropic-chat-stream.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { streamAnswer } from './chat-stream.ts';
+import { AnthropicMessage, TokenCount } from '../openapi/schemas/anthropic-message.ts';
+import { sendJsonText } from '../request/json-text.ts';
+import { anyText, headerText } from '../request/query.ts';
+import { endpoint, type Route } from '../route.ts';
+import { chatAnswer, counting, idempotencyKey, question, questionText } from './common-descriptions.ts';
+import { chat, postParts } from './common-rows.ts';
 import { countTokens } from './count-tokens.ts';
 
 const dialect: ChatDialect = {
@@ -18,35 +26,60 @@ const dialect: ChatDialect = {
   stream: anthropicStream,
 };
 
-/** `POST /v1/messages`, as Anthropic's SDKs send it. */
-export const messages =
-  (deps: ChatRouteDeps): AppMiddleware =>
-  async (ctx) => {
-    demandVersion(ctx);
-    if (ctx.request.body?.['stream'] === true) return streamAnswer(deps, ctx, dialect);
-    const text = await answerChat(deps, ctx, dialect);
-    ctx.type = 'application/json; charset=utf-8';
-    ctx.body = text;
-  };
+const messages = [{ role: 'user', content: questionText }];
+const version = {
+  // An empty header is an absent one.
+  'anthropic-version': z
+    .string()
+    .regex(/^(20\d\d-\d\d-\d\d)?$/)
+    .describe('A date. Every version is answered in one shape.'),
+};
+const post = (path: string) =>
+  ({
+    ...postParts(path, chat),
+    dialect: 'anthropic',
+    // What the SDKs send with their `beta` methods.
+    query: { beta: anyText('Has no effect.') },
+  }) as const;
 
-/** `POST /v1/messages/count_tokens`. */
-export const countMessageTokens = (deps: ChatRouteDeps): AppMiddleware =>
-  countTokens(deps, {
-    read(ctx, body, reading) {
+/** The Messages API, as Anthropic's SDKs call it. */
+export const messageRoutes = (deps: ChatRouteDeps): Route[] => [
+  endpoint({
+    ...post('/v1/messages'),
+    ...chatAnswer(AnthropicMessage),
+    summary: 'Create a message, for SDKs of Anthropic',
+    description: 'The Messages API, for every chat model.',
+    headers: { ...version, ...idempotencyKey },
+    accepts: { 'application/json': MessagesBody.meta({ id: 'MessagesRequest' }) },
+    examples: question((model) => ({ model, max_tokens: 1_024, messages })),
+    async handler(ctx) {
       demandVersion(ctx);
-      return readTokenCount(body, reading);
+      if (ctx.request.body?.['stream'] === true) return streamAnswer(deps, ctx, dialect);
+      sendJsonText(ctx, await answerChat(deps, ctx, dialect));
     },
-    words: anthropicWords,
-    write: (tokens) => ({ input_tokens: tokens }),
-  });
+  }),
+  endpoint({
+    ...post('/v1/messages/count_tokens'),
+    ...counting,
+    summary: 'Count the tokens of a message',
+    headers: version,
+    accepts: { 'application/json': CountBody.meta({ id: 'CountRequest' }) },
+    examples: question((model) => ({ model, messages })),
+    answers: { 200: { description: 'The count.', content: json(TokenCount) } },
+    handler: countTokens(deps, {
+      read(ctx, body, reading) {
+        demandVersion(ctx);
+        return readTokenCount(body, reading);
+      },
+      words: anthropicWords,
+      write: (tokens) => ({ input_tokens: tokens }),
+    }),
+  }),
+];
 
 /**
  * Every version of Anthropic's API is answered in one shape: the members of the later versions are added to those of the first. What a
  * client switches on with `anthropic-beta` shows in fields of the body; the names that change nothing but the answer go to Anthropic itself.
  */
-function demandVersion(ctx: AppContext): void {
-  const version = ctx.get('anthropic-version');
-  if (version === '' || /^20\d\d-\d\d-\d\d$/.test(version)) return;
-  const message = `anthropic-version: ${quoted(version)} is not a date such as 2023-06-01.`;
-  throw new GatewayError('invalid_value', { message, param: 'anthropic-version' });
-}
+const demandVersion = (ctx: AppContext) =>
+  headerText(ctx, 'anthropic-version', /^20\d\d-\d\d-\d\d$/, 'a date such as 2023-06-01');

@@ -4,29 +4,126 @@ import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { isOffered, modelList, publicModel } from '../../domain/catalog/model-list.ts';
 import { isAllowed } from '../../domain/catalog/model-names.ts';
-import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
-import type { ListQuery, ModelForm } from '../dialects/model-form.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { keyOf, type AppContext } from '../context.ts';
+import { json } from '../description.ts';
+import { anthropicModels } from '../dialects/anthropic-models.ts';
+import { geminiModels } from '../dialects/gemini-models.ts';
+import { geminiPages, vendorPages, type ModelForm, type ModelQuery } from '../dialects/model-form.ts';
+import { openaiModels } from '../dialects/openai-models.ts';
+import { Model, ModelList } from '../openapi/schemas/model.ts';
+import { GeminiModel, GeminiModels, VendorModel, VendorModels } from '../openapi/schemas/vendor-models.ts';
 import { answerRepresentation, type Representation } from '../response/etag.ts';
-import { demandSupportedQuery, queryLimit, queryValue } from '../request/query.ts';
+import { demandSupportedQuery } from '../request/query.ts';
 import { answerCoded, perCatalog, renderCoded, renderJson, type CodedBody } from '../response/representations.ts';
+import { endpoint, type Route } from '../route.ts';
+import { vendorOf } from '../vendor.ts';
+import { modelInPath, versioned } from './common-descriptions.ts';
+import { anyScope, get } from './common-rows.ts';
 
 interface ModelDeps {
   catalog: CatalogCache;
 }
 
+/** The models in the platform's own form (spec §4.1). */
+export const modelRoutes = (deps: ModelDeps): Route[] => [
+  endpoint({
+    ...get('/api/v1/models', anyScope),
+    isList: true,
+    summary: 'List the models',
+    description:
+      'Active models that the key may use, with their types, prices and parameters. `Accept-Encoding` may name `br`, `zstd` or `gzip`.',
+    tag: 'Models',
+    answers: versioned('The models.', json(ModelList)),
+    handler: listModels(deps),
+  }),
+  endpoint({
+    ...get('/api/v1/models/:model', anyScope),
+    summary: 'Read a model',
+    tag: 'Models',
+    ...modelInPath('The id of a model.'),
+    answers: versioned('The model.', json(Model)),
+    errors: ['model_not_found'],
+    handler: showModel(deps),
+  }),
+];
+
+const vendorForms = { openai: openaiModels, anthropic: anthropicModels, gemini: geminiModels };
+const formOfVendor = ({ req }: AppContext): ModelForm => vendorForms[vendorOf(req)];
+
+/** The models under `/v1` in the form of the vendor whose SDK asks. A model is shown by every name that a request may have. */
+export const vendorModelRoutes = (deps: ModelDeps): Route[] => [
+  endpoint({
+    ...get('/v1/models', anyScope),
+    isList: true,
+    dialectBy: vendorOf,
+    summary: "List the models, in the shape of the client's vendor",
+    description: "OpenAI's shape; Anthropic's with an `anthropic-version` header, Google's with `x-goog-api-key`.",
+    tag: 'Models',
+    query: vendorPages,
+    answers: versioned('The models.', json(VendorModels)),
+    handler: listModels(deps, formOfVendor),
+  }),
+  endpoint({
+    ...get('/v1/models/:model', anyScope),
+    dialectBy: vendorOf,
+    summary: "Read a model, in the shape of the client's vendor",
+    tag: 'Models',
+    ...modelInPath('The id of a model.'),
+    answers: versioned('The model.', json(VendorModel)),
+    errors: ['model_not_found'],
+    handler: showModel(deps, formOfVendor, { allAliases: true }),
+  }),
+];
+
+/** Google's list of models under one prefix. The address of an action looks like that of a model, and takes POST only. */
+export const geminiModelRoutes = (
+  deps: ModelDeps,
+  { prefix, actions, allAliases }: { prefix: string; actions: readonly string[]; allAliases: boolean },
+): Route[] => {
+  const show = showModel(deps, () => geminiModels, { allAliases });
+  return [
+    endpoint({
+      ...get(`${prefix}/models`, anyScope),
+      dialect: 'gemini',
+      isList: true,
+      summary: 'List the models, for SDKs of Google',
+      description: 'The models that generateContent takes.',
+      tag: 'Gemini',
+      query: geminiPages,
+      answers: versioned('The models.', json(GeminiModels)),
+      handler: listModels(deps, () => geminiModels),
+    }),
+    endpoint({
+      ...get(`${prefix}/models/:model`, anyScope),
+      dialect: 'gemini',
+      summary: 'Read a model, for SDKs of Google',
+      tag: 'Gemini',
+      ...modelInPath('The id of a model.'),
+      answers: versioned('The model.', json(GeminiModel)),
+      errors: ['model_not_found'],
+      async handler(ctx) {
+        if (!actions.some((action) => ctx.params['model']?.endsWith(`:${action}`))) return show(ctx);
+        ctx.set('allow', 'POST');
+        throw new GatewayError('method_not_allowed');
+      },
+    }),
+  ];
+};
+
 /** The form of the models by the request, because SDKs of several vendors read them at the same address. */
-export type FormOf = (ctx: AppContext) => ModelForm;
+type FormOf = (ctx: AppContext) => ModelForm;
 
 /** How many lists are kept, by form, query and allowlist. Beyond it the oldest is dropped. */
 const renderedMax = 100;
 
 /**
- * `GET /api/v1/models` (spec §4.1) and the lists of other vendors: serialised once per catalog, allowlist and page, and compressed once if
- * it is the whole list. Each representation has an ETag of its own.
+ * A list is serialised once per catalog, allowlist and page, and compressed once if it is the whole list. Each representation has an ETag of
+ * its own.
  */
-export const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels): AppMiddleware => {
+const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels) => {
   const rendered = perCatalog(() => new BoundedMap<CodedBody>(renderedMax));
-  return async (ctx) => {
+  return async (ctx: AppContext, query: ModelQuery): Promise<void> => {
     const form = formOf(ctx);
     demandSupportedQuery(ctx, form.query);
     const entries = await catalog.entries();
@@ -34,7 +131,7 @@ export const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => native
     const name = JSON.stringify([form.name, ctx.querystring, models && [...models].sort()]);
     const list = rendered(entries).getOrMake(name, () => {
       const mayUse = entries.filter((entry) => isUsable(entry, models) && form.shows(entry));
-      const plain = renderJson(form.list(mayUse, listQueryOf(ctx)));
+      const plain = renderJson(form.list(mayUse, query));
       // A page is one of thousands that a client may ask for. To compress it takes half a second of a thread that others need.
       return ctx.querystring === '' ? renderCoded(plain) : { plain, coded: Promise.resolve(new Map()) };
     });
@@ -42,17 +139,10 @@ export const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => native
   };
 };
 
-/**
- * `GET /api/v1/models/{model}` and the same of other vendors. A chat model is also found by an alias, and then shown under that name; with
- * `allAliases` an image or video model, too.
- */
-export const showModel = (
-  { catalog }: ModelDeps,
-  formOf: FormOf = () => nativeModels,
-  { allAliases = false } = {},
-): AppMiddleware => {
+/** A chat model is also found by an alias, and then shown under that name; with `allAliases` an image or video model, too. */
+const showModel = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels, { allAliases = false } = {}) => {
   const rendered = perCatalog(() => new Map<string, Representation>());
-  return async (ctx) => {
+  return async (ctx: AppContext): Promise<void> => {
     const form = formOf(ctx);
     const id = ctx.params['model'] ?? '';
     const entries = await catalog.entries();
@@ -86,8 +176,3 @@ const isUsable = (entry: CatalogEntry, models: readonly string[] | null): boolea
 
 const namedAs = (entry: CatalogEntry, id: string): CatalogEntry =>
   entry.model.id === id ? entry : { ...entry, model: { ...entry.model, id } };
-
-const listQueryOf = (ctx: AppContext): ListQuery => ({
-  value: (param) => queryValue(ctx, param),
-  limit: (param, bounds) => queryLimit(ctx, { param, ...bounds }),
-});

@@ -1,43 +1,71 @@
 import type { ChatTool } from '../../domain/chat/chat.ts';
-import type { AppMiddleware } from '../context.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { json } from '../description.ts';
+import { ResponsesBody } from '../dialects/responses-fields.ts';
 import { responseObject } from '../dialects/responses-reply.ts';
 import { readResponses, responsesWords } from '../dialects/responses-request.ts';
 import { responsesStream } from '../dialects/responses-stream.ts';
 import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.ts';
 import { streamAnswer } from './chat-stream.ts';
+import { OpenaiResponse, ResponseTokens } from '../openapi/schemas/openai-response.ts';
+import { sendJsonText } from '../request/json-text.ts';
+import { endpoint, type Route } from '../route.ts';
+import { chatAnswer, counting, idempotencyKey, question, questionText } from './common-descriptions.ts';
+import { chat, postParts } from './common-rows.ts';
 import { countTokens } from './count-tokens.ts';
 
-/** `POST /v1/responses`, as OpenAI's SDKs send it. Nothing is stored. */
-export const responses =
-  (deps: ChatRouteDeps): AppMiddleware =>
-  async (ctx) => {
-    const body = ctx.request.body ?? {};
-    // Calls are named in the answer as the client named its tools.
-    let tools: readonly ChatTool[] = [];
-    const dialect: ChatDialect = {
-      route: '/v1/responses',
-      idPrefix: 'resp_',
-      read(sent, reading) {
-        const request = readResponses(sent, reading);
-        tools = request.tools;
-        return request;
-      },
-      clampedField: 'max_output_tokens',
-      isLive: true,
-      words: responsesWords,
-      write: (answer) => responseObject(answer, body, tools),
-      stream: (about) => responsesStream(about, body, tools),
-    };
-    if (body['stream'] === true) return streamAnswer(deps, ctx, dialect);
-    const text = await answerChat(deps, ctx, dialect);
-    ctx.type = 'application/json; charset=utf-8';
-    ctx.body = text;
-  };
+const Request = ResponsesBody.meta({ id: 'ResponsesRequest' });
+const body = {
+  accepts: { 'application/json': Request },
+  examples: question((model) => ({ model, input: questionText })),
+} as const;
 
-/** `POST /v1/responses/input_tokens` (https://platform.openai.com/docs/api-reference/responses/input-tokens, read 2026-11-26). */
-export const countResponseTokens = (deps: ChatRouteDeps): AppMiddleware =>
-  countTokens(deps, {
-    read: (_ctx, body, reading) => readResponses(body, reading),
+/** The Responses API, as OpenAI's SDKs call it (https://platform.openai.com/docs/api-reference/responses, read 2026-11-26). Nothing is stored. */
+export const responseRoutes = (deps: ChatRouteDeps): Route[] => [
+  endpoint({
+    ...postParts('/v1/responses', chat),
+    ...body,
+    ...chatAnswer(OpenaiResponse),
+    headers: idempotencyKey,
+    summary: 'Create a response, for SDKs of OpenAI',
+    description:
+      'The Responses API. Nothing is stored: `store: true`, `previous_response_id` and `background` are refused. Send the items of earlier answers back in `input`.',
+    async handler(ctx) {
+      const body = ctx.request.body ?? {};
+      const dialect = dialectFor(body);
+      if (body['stream'] === true) return streamAnswer(deps, ctx, dialect);
+      sendJsonText(ctx, await answerChat(deps, ctx, dialect));
+    },
+  }),
+  endpoint({
+    ...postParts('/v1/responses/input_tokens', chat),
+    ...body,
+    ...counting,
+    summary: 'Count the tokens of a response',
+    answers: { 200: { description: 'The count.', content: json(ResponseTokens) } },
+    handler: countTokens(deps, {
+      read: (_ctx, body, reading) => readResponses(body, reading),
+      words: responsesWords,
+      write: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
+    }),
+  }),
+];
+
+function dialectFor(body: JsonObject): ChatDialect {
+  // Calls are named in the answer as the client named its tools.
+  let tools: readonly ChatTool[] = [];
+  return {
+    route: '/v1/responses',
+    idPrefix: 'resp_',
+    read(sent, reading) {
+      const request = readResponses(sent, reading);
+      tools = request.tools;
+      return request;
+    },
+    clampedField: 'max_output_tokens',
+    isLive: true,
     words: responsesWords,
-    write: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
-  });
+    write: (answer) => responseObject(answer, body, tools),
+    stream: (about) => responsesStream(about, body, tools),
+  };
+}

@@ -4,7 +4,7 @@ import { requestScheduledJob } from '../../services/scheduled-jobs/request-sched
 import { GatewayError } from '../../domain/errors.ts';
 import { scheduledJobNames, type ScheduledJobName } from '../../domain/tasks/scheduled-job.ts';
 import type { AppMiddleware } from '../context.ts';
-import { queryLimit } from '../request/query.ts';
+import { queryReader, wholeNumber } from '../request/query.ts';
 import type { Route } from '../route.ts';
 
 /** The internal endpoints of spec §4.8, for an external scheduler with a job token. At most `callsMax` of them are answered at a time. */
@@ -23,7 +23,7 @@ export function scheduledJobRoutes(deps: ScheduledJobDeps): Route[] {
       ...shared,
       method: 'GET',
       path: path(maintenance),
-      query: ['limit'],
+      query: runsQuery,
       handler: bounded(showRuns(deps, maintenance)),
     },
   ];
@@ -69,10 +69,14 @@ const startScheduledJob =
     ctx.body = { ...presentRun(run), ran: true };
   };
 
+const runsQuery = { limit: wholeNumber('The most runs; 50 if absent.', { max: 100 }) };
+const readRunsQuery = queryReader(runsQuery);
+
 /** `GET /api/internal/jobs/scheduled-maintenance?limit=`: the latest runs, newest first; 1 to 100 of them, 50 by default. */
 const showRuns =
   (deps: ScheduledJobDeps, name: ScheduledJobName): AppMiddleware =>
   async (ctx) => {
-    const runs = await listRuns(deps, name, queryLimit(ctx, { fallback: 50, max: 100 }));
+    const { limit = 50 } = readRunsQuery(ctx);
+    const runs = await listRuns(deps, name, limit);
     ctx.body = { data: runs.map(presentRun) };
   };

@@ -1,10 +1,15 @@
+import { z } from 'zod';
 import { followTask } from '../../services/tasks/show/follow-task.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { showTaskOf } from '../../services/tasks/show/show-task.ts';
 import { isTerminal } from '../../domain/tasks/task.ts';
-import { requestedTask, type AppMiddleware } from '../context.ts';
+import { requestedTask, type AppContext } from '../context.ts';
+import type { Description, Tag } from '../description.ts';
+import { EventText } from '../openapi/schemas/chat-completion.ts';
 import { EventStream } from '../response/event-stream.ts';
 import type { TaskWaits } from '../response/task-waits.ts';
+import { endpoint, type Route } from '../route.ts';
+import { get, ownTask } from './common-rows.ts';
 
 type EventDeps = Parameters<typeof showTaskOf>[0] &
   Parameters<typeof followTask>[0] &
@@ -20,44 +25,65 @@ const RECONNECT_MS = 2_000;
  * task. It ends earlier if too many requests wait or the server stops; the client then connects again, and `Last-Event-ID` says what it
  * has already received. A client that has received the end is answered 204, which tells it not to connect again.
  */
-export const streamTaskEvents =
-  (deps: EventDeps): AppMiddleware =>
-  async (ctx) => {
-    const task = await showTaskOf(deps, requestedTask(ctx));
-    const received = ctx.get('last-event-id');
-    if (isTerminal(task.status) && received === eventId(task)) {
-      ctx.status = 204;
-      return;
-    }
-    if (ctx.method === 'HEAD') {
-      ctx.type = 'text/event-stream; charset=utf-8';
-      ctx.status = 200;
-      return;
-    }
-    const events = new EventStream(ctx);
-    const waiting = isTerminal(task.status) ? null : deps.taskWaits.enter(ctx);
-    let last = received;
-    const send = (latest: Task): Promise<void> | undefined => {
-      const id = eventId(latest);
-      if (id === last) return undefined;
-      last = id;
-      return events.write(
-        `id: ${id}\nevent: ${eventType(latest)}\ndata: ${JSON.stringify(presentTask(deps, latest))}\n\n`,
-      );
-    };
-    try {
-      await events.write(`retry: ${RECONNECT_MS}\n\n`);
-      await send(task);
-      if (waiting === null) return;
-      for await (const latest of followTask(deps, task.id, AbortSignal.any([waiting.signal, events.gone]))) {
-        await send(latest);
-        if (isTerminal(latest.status)) break;
-      }
-    } finally {
-      waiting?.leave();
-      events.end('');
-    }
+export const taskEventsRoute = (
+  deps: EventDeps,
+  { path, ...row }: { path: string; params: Description['params']; tag: Tag },
+): Route =>
+  endpoint({
+    ...get(path, ownTask),
+    ...row,
+    summary: 'Follow a task',
+    description:
+      'Server-Sent Events: `task.updated` with the task as it is and after each change, and at the end `task.succeeded`, `task.failed` or `task.canceled`.',
+    headers: {
+      'Last-Event-ID': z
+        .string()
+        .describe('The `id` of the last event that the client received: only what has changed since is sent.'),
+    },
+    answers: {
+      200: { description: 'The events.', content: { 'text/event-stream': EventText } },
+      204: { description: 'The client has received the end.' },
+    },
+    errors: ['task_not_found'],
+    handler: (ctx) => streamTaskEvents(deps, ctx),
+  });
+
+async function streamTaskEvents(deps: EventDeps, ctx: AppContext): Promise<void> {
+  const task = await showTaskOf(deps, requestedTask(ctx));
+  const received = ctx.get('last-event-id');
+  if (isTerminal(task.status) && received === eventId(task)) {
+    ctx.status = 204;
+    return;
+  }
+  if (ctx.method === 'HEAD') {
+    ctx.type = 'text/event-stream; charset=utf-8';
+    ctx.status = 200;
+    return;
+  }
+  const events = new EventStream(ctx);
+  const waiting = isTerminal(task.status) ? null : deps.taskWaits.enter(ctx);
+  let last = received;
+  const send = (latest: Task): Promise<void> | undefined => {
+    const id = eventId(latest);
+    if (id === last) return undefined;
+    last = id;
+    return events.write(
+      `id: ${id}\nevent: ${eventType(latest)}\ndata: ${JSON.stringify(presentTask(deps, latest))}\n\n`,
+    );
   };
+  try {
+    await events.write(`retry: ${RECONNECT_MS}\n\n`);
+    await send(task);
+    if (waiting === null) return;
+    for await (const latest of followTask(deps, task.id, AbortSignal.any([waiting.signal, events.gone]))) {
+      await send(latest);
+      if (isTerminal(latest.status)) break;
+    }
+  } finally {
+    waiting?.leave();
+    events.end('');
+  }
+}
 
 /** The same for the same state of the task, in every process. */
 const eventId = ({ status, progress, attempts }: Task): string =>

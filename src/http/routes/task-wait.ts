@@ -1,20 +1,14 @@
 import { waitForTask } from '../../services/tasks/show/wait-for-task.ts';
 import { isTerminal } from '../../domain/tasks/task.ts';
 import type { AppContext } from '../context.ts';
-import { queryWholeNumber } from '../request/query.ts';
 import type { TaskWaits } from '../response/task-waits.ts';
 
 export type WaitDeps = Parameters<typeof waitForTask>[0] & { taskWaits: TaskWaits };
 
 type Task = Awaited<ReturnType<typeof waitForTask>>;
 
-const WAIT_SECONDS_MAX = 60;
 /** After a wait that was not held. Polls at this pace cost less than the work on the tasks. */
 const RETRY_AFTER_SECONDS = 2;
-
-/** The query parameter `wait`, in seconds; undefined if it is absent. Throws `invalid_value`. */
-export const queryWait = (ctx: AppContext): number | undefined =>
-  queryWholeNumber(ctx, 'wait', { min: 0, max: WAIT_SECONDS_MAX });
 
 /**
  * The task when it has ended, or as it is when the time is over, the client has left, too many requests wait or the server stops. In the last

@@ -1,73 +1,186 @@
+import { z } from 'zod';
 import { listTaskAttempts } from '../../services/tasks/show/list-task-attempts.ts';
+import { listTasks } from '../../services/tasks/show/list-tasks.ts';
 import { cancelTask } from '../../services/tasks/end/cancel-task.ts';
 import { deleteTask } from '../../services/tasks/end/delete-task.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { listDeliveries } from '../../services/callbacks/list-deliveries.ts';
 import { clientRedeliveries, redeliverCallback } from '../../services/callbacks/redeliver-callback.ts';
 import { answerTaskRead, showTaskOf, type TaskForm } from '../../services/tasks/show/show-task.ts';
+import { metadataLimits, readMetadata } from '../../domain/tasks/task-options.ts';
+import { taskStatuses, taskTypes } from '../../domain/tasks/task.ts';
 import { timePosition } from '../../domain/time-position.ts';
-import { requestedTask, type AppContext, type AppMiddleware } from '../context.ts';
+import { DeliveryList } from '../../schemas/delivery.ts';
+import { AttemptList, DeletedTask, Task, TaskList } from '../../schemas/task.ts';
+import { requestedTask, keyOf, type AppContext } from '../context.ts';
+import { json } from '../description.ts';
 import { answerRepresentation } from '../response/etag.ts';
-import { createListCodec } from '../request/list-codec.ts';
-import { queryWait, waitForEnd, type WaitDeps } from './task-wait.ts';
+import { createListCodec, pageQuery } from '../request/list-codec.ts';
+import { oneOf, parameter, plainText, unixTime } from '../request/query.ts';
+import { endpoint, type Route } from '../route.ts';
+import { notHeld, versioned, waitSeconds } from './common-descriptions.ts';
+import { get, media, ownTask, post, read } from './common-rows.ts';
+import { taskEventsRoute } from './task-events.ts';
+import { waitForEnd, type WaitDeps } from './task-wait.ts';
 
-type TaskDeps = Parameters<typeof showTaskOf>[0] & Parameters<typeof presentTask>[0];
-type CancelDeps = TaskDeps & Parameters<typeof cancelTask>[0];
-type RedeliverDeps = TaskDeps & Parameters<typeof redeliverCallback>[0];
+type TaskDeps = WaitDeps &
+  Parameters<typeof listTasks>[0] &
+  Parameters<typeof showTaskOf>[0] &
+  Parameters<typeof presentTask>[0] &
+  Parameters<typeof answerTaskRead>[0] &
+  Parameters<typeof cancelTask>[0] &
+  Parameters<typeof deleteTask>[0] &
+  Parameters<typeof redeliverCallback>[0] &
+  Parameters<typeof taskEventsRoute>[0];
 
-/** `GET /api/v1/tasks/{task_id}` (spec §4.5), with `?wait` as soon as the task has ended. */
-export const showTask = (deps: TaskDeps & WaitDeps & Parameters<typeof answerTaskRead>[0]): AppMiddleware => {
+const path = '/api/v1/tasks/:task_id';
+const tag = 'Tasks';
+const params = { task_id: z.string().describe('The `task_id` of a create.') };
+
+/** The tasks of the key's project: read, followed, canceled and erased (spec §4.5). */
+export const taskRoutes = (deps: TaskDeps): Route[] => [
+  listTasksRoute(deps),
+  showTask(deps),
+  taskEventsRoute(deps, { path: `${path}/events`, params, tag }),
+  deleteTaskRoute(deps),
+  listDeliveriesRoute(deps),
+  listAttemptsRoute(deps),
+  endpoint({
+    ...post(`${path}/cancel`, media),
+    params,
+    tag,
+    summary: 'Cancel a task',
+    description: 'Its credits are refunded. A job that runs and cannot be stopped goes on: 409 `task_not_cancelable`.',
+    answers: { 200: { description: 'The canceled task.', content: json(Task) } },
+    errors: ['task_not_found', 'task_not_cancelable'],
+    async handler(ctx) {
+      ctx.body = presentTask(deps, await cancelTask(deps, await taskOf(deps, ctx)));
+    },
+  }),
+  endpoint({
+    ...post(`${path}/callback/redeliver`, media),
+    params,
+    tag,
+    summary: 'Send the callback again',
+    description: 'Of a task that has ended. The callback gets a new id.',
+    answers: { 202: { description: 'The task.', content: json(Task) } },
+    errors: ['task_not_found', 'task_without_callback', 'task_not_ended', 'task_content_erased'],
+    async handler(ctx) {
+      const task = await redeliverCallback(deps, await taskOf(deps, ctx), clientRedeliveries);
+      ctx.status = 202;
+      ctx.body = presentTask(deps, task);
+    },
+  }),
+];
+
+const tasks = createListCodec('tasks', timePosition);
+
+const listTasksRoute = (deps: TaskDeps): Route =>
+  endpoint({
+    ...get('/api/v1/tasks', read),
+    isList: true,
+    tag,
+    summary: 'List tasks',
+    description: "The tasks of the key's project, newest first.",
+    query: {
+      ...pageQuery,
+      status: oneOf('With this status.', taskStatuses),
+      type: oneOf('Of this type.', taskTypes),
+      model: plainText('Of this model.'),
+      key_id: plainText('Created with this key.'),
+      metadata: parameter(
+        'Whose metadata has these values under these names: `metadata[order]=7`.',
+        z.record(z.string().min(1).max(metadataLimits.keyCharactersMax), z.string()),
+      ),
+      created_after: unixTime('Created at this time or later.'),
+      created_before: unixTime('Created before this time.'),
+    },
+    answers: { 200: { description: 'A page of tasks.', content: json(TaskList) } },
+    async handler(ctx, query) {
+      const filter = {
+        projectId: keyOf(ctx).projectId,
+        status: query.status,
+        type: query.type,
+        modelId: query.model,
+        keyId: query.key_id,
+        metadata: readMetadata(query.metadata) ?? undefined,
+        createdFrom: query.created_after,
+        createdBefore: query.created_before,
+      };
+      ctx.body = tasks.write(await listTasks(deps, filter, tasks.read(query)));
+    },
+  });
+
+const showTask = (deps: TaskDeps): Route => {
   const form: TaskForm = { name: 'task', present: (task) => presentTask(deps, task) };
-  return async (ctx) => {
-    const request = requestedTask(ctx);
-    const seconds = queryWait(ctx);
-    if (seconds !== undefined) await waitForEnd(deps, ctx, await showTaskOf(deps, request), seconds);
-    answerRepresentation(ctx, await answerTaskRead(deps, request, form));
-  };
+  return endpoint({
+    ...get(path, ownTask),
+    params,
+    tag,
+    summary: 'Read a task',
+    description: 'Poll until `status` is `succeeded`, `failed` or `canceled`, or `wait` for it.',
+    query: { wait: waitSeconds() },
+    answers: versioned('The task.', json(Task), { sometimes: notHeld }),
+    errors: ['task_not_found'],
+    async handler(ctx, { wait }) {
+      if (wait !== undefined) await waitForEnd(deps, ctx, await taskOf(deps, ctx), wait);
+      answerRepresentation(ctx, await answerTaskRead(deps, requestedTask(ctx), form));
+    },
+  });
 };
 
-/** `POST /api/v1/tasks/{task_id}/cancel`: the canceled task, or 409 `task_not_cancelable` if the task continues. */
-export const cancelTaskRoute =
-  (deps: CancelDeps): AppMiddleware =>
-  async (ctx) => {
-    ctx.body = presentTask(deps, await cancelTask(deps, await ownTask(deps, ctx)));
-  };
-
-/** `POST /api/v1/tasks/{task_id}/callback/redeliver`: 202 with the task. The callback starts again under a new id. */
-export const redeliverRoute =
-  (deps: RedeliverDeps): AppMiddleware =>
-  async (ctx) => {
-    const task = await redeliverCallback(deps, await ownTask(deps, ctx), clientRedeliveries);
-    ctx.status = 202;
-    ctx.body = presentTask(deps, task);
-  };
-
-/** `GET /api/v1/tasks/{task_id}/attempts`: every attempt of the task, without the channels (rules "Media tasks"). */
-export const listAttemptsRoute =
-  (deps: TaskDeps): AppMiddleware =>
-  async (ctx) => {
-    const { id } = await ownTask(deps, ctx);
-    ctx.body = { object: 'list', data: await listTaskAttempts(deps, id) };
-  };
-
-/** `DELETE /api/v1/tasks/{task_id}`: erases an ended task. */
-export const deleteTaskRoute =
-  (deps: TaskDeps & Parameters<typeof deleteTask>[0]): AppMiddleware =>
-  async (ctx) => {
-    const task = await ownTask(deps, ctx);
-    await deleteTask(deps, task);
-    ctx.body = { task_id: task.id, object: 'task', deleted: true };
-  };
+const deleteTaskRoute = (deps: TaskDeps): Route =>
+  endpoint({
+    ...get(path, media),
+    method: 'DELETE',
+    params,
+    tag,
+    summary: 'Delete a task',
+    description:
+      'Of a task that has ended: erases its input, results, files, metadata and callback. What it cost stays in the ledger. The task is 404 from then on.',
+    answers: { 200: { description: 'The task is deleted.', content: json(DeletedTask) } },
+    errors: ['task_not_found', 'task_not_ended'],
+    async handler(ctx) {
+      const task = await taskOf(deps, ctx);
+      await deleteTask(deps, task);
+      ctx.body = { task_id: task.id, object: 'task', deleted: true };
+    },
+  });
 
 const deliveries = createListCodec('deliveries', timePosition);
 
-/** `GET /api/v1/tasks/{task_id}/deliveries`: the callbacks of the task with their tries. */
-export const listDeliveriesRoute =
-  (deps: TaskDeps): AppMiddleware =>
-  async (ctx) => {
-    const page = deliveries.read(ctx);
-    const { id } = await ownTask(deps, ctx);
-    ctx.body = deliveries.write(await listDeliveries(deps, id, page));
-  };
+const listDeliveriesRoute = (deps: TaskDeps): Route =>
+  endpoint({
+    ...get(`${path}/deliveries`, ownTask),
+    params,
+    isList: true,
+    tag,
+    summary: "List a task's callbacks",
+    description: 'Each callback that was or is sent for the task, with its tries, newest first.',
+    query: pageQuery,
+    answers: { 200: { description: 'A page of callbacks.', content: json(DeliveryList) } },
+    errors: ['task_not_found'],
+    async handler(ctx, query) {
+      const page = deliveries.read(query);
+      const { id } = await taskOf(deps, ctx);
+      ctx.body = deliveries.write(await listDeliveries(deps, id, page));
+    },
+  });
 
-const ownTask = (deps: TaskDeps, ctx: AppContext) => showTaskOf(deps, requestedTask(ctx));
+const listAttemptsRoute = (deps: TaskDeps): Route =>
+  endpoint({
+    ...get(`${path}/attempts`, ownTask),
+    params,
+    isList: true,
+    tag,
+    summary: "List a task's attempts",
+    description: 'Every provider call made for the task: times, outcome and class of error, never the provider.',
+    answers: { 200: { description: 'The attempts, in order.', content: json(AttemptList) } },
+    errors: ['task_not_found'],
+    async handler(ctx) {
+      const { id } = await taskOf(deps, ctx);
+      ctx.body = { object: 'list', data: await listTaskAttempts(deps, id) };
+    },
+  });
+
+const taskOf = (deps: TaskDeps, ctx: AppContext) => showTaskOf(deps, requestedTask(ctx));

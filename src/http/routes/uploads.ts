@@ -1,54 +1,77 @@
+import { z } from 'zod';
 import { uploadImage, type UploadDeps } from '../../services/files/upload-image.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { keyOf, type AppMiddleware } from '../context.ts';
+import { keyOf, type AppContext } from '../context.ts';
+import { json } from '../description.ts';
+import { UploadedFile } from '../openapi/schemas/file.ts';
 import { ClientGone } from '../request/read-body.ts';
+import { endpoint, type Route } from '../route.ts';
+import { media, post } from './common-rows.ts';
 
 type UploadRouteDeps = UploadDeps & Pick<Deps, 'urls'>;
 
-/** Refuses an upload of a project whose files leave no room for it. */
-export const demandCapacity =
-  ({ storage }: Pick<UploadRouteDeps, 'storage'>): AppMiddleware =>
-  async (ctx, next) => {
-    await storage.assertCapacity(keyOf(ctx).projectId, 'upload');
-    await next();
-  };
+const picture = z.string().meta({ format: 'binary' });
 
 /**
- * `POST /api/v1/images/upload` (spec §4.3): 201 with the stored image. An upload costs no credits, so it has no Idempotency-Key.
- * The bytes of a client that disconnects are discarded.
+ * `POST /api/v1/images/upload` (spec §4.3): 201 with the stored image. An upload costs no credits, so it has no Idempotency-Key. That of a
+ * project whose files leave no room for it is refused before its body is read.
  */
-export const uploadImageRoute = (deps: UploadRouteDeps): AppMiddleware => {
+export const uploadRoute = (deps: UploadRouteDeps): Route =>
+  endpoint({
+    ...post('/api/v1/images/upload', media),
+    body: 'picture',
+    beforeBody: [
+      async (ctx, next) => {
+        await deps.storage.assertCapacity(keyOf(ctx).projectId, 'upload');
+        await next();
+      },
+    ],
+    summary: 'Upload a picture',
+    description:
+      'One JPEG, PNG or WebP picture of up to 10 MB and 40 million pixels. It costs nothing and is kept for 24 hours. Use its `file_…` id as an input of a task.',
+    tag: 'Images',
+    accepts: {
+      'multipart/form-data': z.object({ file: picture }),
+      'image/png': picture,
+      'image/jpeg': picture,
+      'image/webp': picture,
+    },
+    answers: { 201: { description: 'The stored picture.', content: json(UploadedFile) } },
+    errors: ['invalid_image', 'storage_quota_exceeded'],
+    handler: (ctx) => uploadPicture(deps, ctx),
+  });
+
+/** The bytes of a client that disconnects are discarded. */
+async function uploadPicture(deps: UploadRouteDeps, ctx: AppContext): Promise<void> {
   const { urls } = deps;
-  return async (ctx) => {
-    const gone = new AbortController();
-    const onClose = (): void => {
-      if (!ctx.res.writableFinished) gone.abort();
-    };
-    ctx.res.once('close', onClose);
-    try {
-      const bytes = ctx.request.picture ?? Buffer.alloc(0);
-      const file = await uploadImage(deps, { projectId: keyOf(ctx).projectId, bytes, signal: gone.signal });
-      ctx.status = 201;
-      ctx.body = {
-        id: file.id,
-        object: 'file',
-        url: urls.sign(file.id, file.expiresAt),
-        mime_type: file.mimeType,
-        bytes: file.bytes,
-        width: file.width,
-        height: file.height,
-        sha256: file.sha256,
-        created_at: file.createdAt,
-        expires_at: file.expiresAt,
-      };
-    } catch (error) {
-      if (gone.signal.aborted && !(error instanceof GatewayError)) {
-        throw new ClientGone('The client disconnected', { cause: error });
-      }
-      throw error;
-    } finally {
-      ctx.res.off('close', onClose);
-    }
+  const gone = new AbortController();
+  const onClose = (): void => {
+    if (!ctx.res.writableFinished) gone.abort();
   };
-};
+  ctx.res.once('close', onClose);
+  try {
+    const bytes = ctx.request.picture ?? Buffer.alloc(0);
+    const file = await uploadImage(deps, { projectId: keyOf(ctx).projectId, bytes, signal: gone.signal });
+    ctx.status = 201;
+    ctx.body = {
+      id: file.id,
+      object: 'file',
+      url: urls.sign(file.id, file.expiresAt),
+      mime_type: file.mimeType,
+      bytes: file.bytes,
+      width: file.width,
+      height: file.height,
+      sha256: file.sha256,
+      created_at: file.createdAt,
+      expires_at: file.expiresAt,
+    };
+  } catch (error) {
+    if (gone.signal.aborted && !(error instanceof GatewayError)) {
+      throw new ClientGone('The client disconnected', { cause: error });
+    }
+    throw error;
+  } finally {
+    ctx.res.off('close', onClose);
+  }
+}

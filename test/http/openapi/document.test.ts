@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { errorTable } from '../../../src/domain/errors.ts';
 import { operationName, templateOf } from '../../../src/http/openapi/describe-routes.ts';
 import { openapiDocument } from '../../../src/http/openapi/document.ts';
-import { operations } from '../../../src/http/openapi/operations.ts';
 import { isClientRoute } from '../../../src/http/route.ts';
 import { breakingChanges } from './breaking-changes.ts';
 import { defaultConfig, describedRoutes } from './described-routes.ts';
@@ -38,7 +37,6 @@ describe('the OpenAPI document', () => {
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
     expect(described.sort()).toEqual(routes.map(operationName).sort());
-    expect(Object.keys(operations).sort()).toEqual(described);
   });
 
   it.each(routes.map((route) => [operationName(route), route] as const))(
@@ -46,8 +44,8 @@ describe('the OpenAPI document', () => {
     (_name, route) => {
       const template = templateOf(route.path);
       const { parameters = [] } = document.paths[template]?.[route.method.toLowerCase()] ?? {};
-      const named = (location: string) => parameters.filter((one) => one.in === location).map(({ name }) => name);
-      expect(named('query').sort()).toEqual((route.query ?? []).map((name) => name.replace('[]', '')).sort());
+      const named = (place: string) => parameters.filter((one) => one.in === place).map(({ name }) => name);
+      expect(named('query').sort()).toEqual(Object.keys(route.query ?? {}).sort());
       expect(named('path')).toEqual([...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
     },
   );

@@ -1,26 +1,35 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
 import { pageOf } from '../../../src/domain/page.ts';
 import type { AppMiddleware } from '../../../src/http/context.ts';
 import { createListCodec, pageQuery } from '../../../src/http/request/list-codec.ts';
-import { queryOneOf, queryTime } from '../../../src/http/request/query.ts';
+import { oneOf, parameter, queryReader, unixTime } from '../../../src/http/request/query.ts';
 import { goodKey, startFrame, type Frame } from '../support.ts';
 
 /** Numbers, of which the greatest is the newest. */
 let numbers: number[];
+const readPage = queryReader(pageQuery);
 const codec = createListCodec('numbers', /^\d{1,9}$/);
 const listNumbers: AppMiddleware = (ctx) => {
-  const { limit, after } = codec.read(ctx);
+  const { limit, after } = codec.read(readPage(ctx));
   const rows = numbers.toSorted((a, b) => b - a).filter((n) => after === null || n < Number(after));
   const { items, next } = pageOf(rows.slice(0, limit + 1), limit, String);
   ctx.body = codec.write({ items: items.map((n) => ({ n })), next });
   return Promise.resolve();
 };
 const listOthers: AppMiddleware = (ctx) => {
-  createListCodec('others', /^\d{1,9}$/).read(ctx);
+  createListCodec('others', /^\d{1,9}$/).read(readPage(ctx));
   return Promise.resolve();
 };
+const filterQuery = {
+  colour: oneOf('The colour.', ['red', 'blue']),
+  from: unixTime('The start.'),
+  metadata: parameter('The metadata.', z.record(z.string(), z.string())),
+};
+const readFilters = queryReader(filterQuery);
 const filters: AppMiddleware = (ctx) => {
-  ctx.body = { colour: queryOneOf(ctx, 'colour', ['red', 'blue']), from: queryTime(ctx, 'from') };
+  const { colour, from } = readFilters(ctx);
+  ctx.body = { colour, from };
   return Promise.resolve();
 };
 
@@ -31,7 +40,7 @@ beforeAll(async () => {
     routes: [
       { ...get, path: '/numbers', query: pageQuery, handler: listNumbers },
       { ...get, path: '/others', query: pageQuery, handler: listOthers },
-      { ...get, path: '/filters', query: ['colour', 'from', 'metadata[]'], handler: filters },
+      { ...get, path: '/filters', query: filterQuery, handler: filters },
     ],
   });
 });

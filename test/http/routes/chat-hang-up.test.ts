@@ -5,11 +5,11 @@ import { createRetryBudget } from '../../../src/services/chat/retry-budget.ts';
 import { createUndeliveredChats } from '../../../src/services/chat/undelivered-chats.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { verifyLedger } from '../../../src/db/ledger/verify-ledger.ts';
-import { chatCompletions } from '../../../src/http/routes/chat.ts';
+import { chatRoutes } from '../../../src/http/routes/chat.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
 import { createFairBudget, type FairBudget } from '../../../src/platform/fair-budget.ts';
 import { createSandbox, type Sandbox } from '../../../packages/sandbox/src/create-sandbox.ts';
-import { chatFacts, chatRoute, type ChatFacts } from '../../services/chat/chats.ts';
+import { chatFacts, type ChatFacts } from '../../services/chat/chats.ts';
 import { stream, streamHits, streamedModels, type Streamed } from '../../services/chat/streams.ts';
 import { buildQuietDeps } from '../../support/built-deps.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -67,9 +67,8 @@ async function startServer({ drainSeconds }: { drainSeconds: number }): Promise<
     liveChats,
     streamSlots: slots,
   };
-  const client = { auth: 'api_key', scopes: ['chat'], dialect: 'openai' } as const;
   frame = await startFrame({
-    routes: [{ ...client, method: 'POST', body: 'json', path: chatRoute, handler: chatCompletions(chatDeps) }],
+    routes: chatRoutes(chatDeps),
     deps: { authenticate: (secret) => deps.keys.find(secret) },
   });
 }

@@ -2,9 +2,8 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { revokeKey } from '../../../src/services/projects/revoke-key.ts';
 import type { Database } from '../../../src/db/database.ts';
-import { scopes } from '../../../src/domain/projects/scope.ts';
-import { listModels, showModel } from '../../../src/http/routes/models.ts';
-import { showTask } from '../../../src/http/routes/tasks.ts';
+import { modelRoutes } from '../../../src/http/routes/models.ts';
+import { taskRoutes } from '../../../src/http/routes/tasks.ts';
 import { run } from '../../db/books.ts';
 import { aRunningTask, deliver, succeed } from '../../support/ended-task.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -21,13 +20,7 @@ let project: TestProject;
 beforeAll(async () => {
   home = await openRouteHome();
   ({ db, operator } = home);
-  const { deps } = home;
-  const get = { auth: 'api_key', scopes, dialect: 'openai', method: 'GET', body: 'none' } as const;
-  frame = await home.serve([
-    { ...get, path: '/api/v1/models', handler: listModels(deps) },
-    { ...get, path: '/api/v1/models/:model', handler: showModel(deps) },
-    { ...get, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },
-  ]);
+  frame = await home.serve([...modelRoutes(home.deps), ...taskRoutes(home.deps)]);
   project = await operator.project();
 });
 afterAll(() => home?.close());

@@ -3,9 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from '../../../src/db/database.ts';
 import { deleteTask } from '../../../src/db/tasks/tasks.ts';
 import { verifyLedger } from '../../../src/db/ledger/verify-ledger.ts';
-import { createImage, createVideo } from '../../../src/http/routes/media.ts';
-import { listTasksRoute, taskListQuery } from '../../../src/http/routes/task-list.ts';
-import { showTask } from '../../../src/http/routes/tasks.ts';
+import { mediaRoutes } from '../../../src/http/routes/media.ts';
+import { taskRoutes } from '../../../src/http/routes/tasks.ts';
 import { rowsOf, taskEnd } from '../../db/books.ts';
 import type { Operator, TestProject } from '../../support/operator.ts';
 import { accountOf, countRows } from '../../support/rows.ts';
@@ -21,16 +20,7 @@ let project: TestProject;
 beforeAll(async () => {
   home = await openRouteHome();
   ({ db, operator } = home);
-  const { deps } = home;
-  const client = { auth: 'api_key', scopes: ['media', 'read'], dialect: 'openai' } as const;
-  const post = { ...client, method: 'POST', body: 'json' } as const;
-  const get = { ...client, method: 'GET', body: 'none' } as const;
-  frame = await home.serve([
-    { ...post, path: '/api/v1/images/generate', handler: createImage(deps) },
-    { ...post, path: '/api/v1/video/generate', handler: createVideo(deps) },
-    { ...get, path: '/api/v1/tasks', query: taskListQuery, handler: listTasksRoute(deps) },
-    { ...get, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },
-  ]);
+  frame = await home.serve([...mediaRoutes(home.deps), ...taskRoutes(home.deps)]);
 });
 beforeEach(async () => {
   project = await operator.project({ credits: 1_000 });

@@ -4,7 +4,7 @@ import type { CatalogEntry } from '../../../src/domain/catalog/catalog.ts';
 import { errorTable } from '../../../src/domain/errors.ts';
 import { documentationRoutes } from '../../../src/http/routes/documentation.ts';
 import { sendRaw } from '../../support/raw-request.ts';
-import { describedRoutes } from '../openapi/described-routes.ts';
+import { defaultConfig, describedRoutes } from '../openapi/described-routes.ts';
 import { shippedModels } from '../openapi/shipped-document.ts';
 import { startFrame, type Frame } from '../support.ts';
 
@@ -12,14 +12,16 @@ let frame: Frame;
 let entries: readonly CatalogEntry[];
 beforeAll(async () => {
   entries = await shippedModels();
+  const others = describedRoutes().filter(({ tag }) => tag !== 'Documentation');
   const deps = {
     catalog: { entries: () => Promise.resolve(entries) },
     config: {
       http: { publicBaseUrl: 'https://gateway.example' },
+      secrets: defaultConfig.secrets,
       tasks: { imageDeadlineSeconds: 20, videoDeadlineSeconds: 7_200 },
     },
   };
-  frame = await startFrame({ routes: documentationRoutes(deps, describedRoutes()) });
+  frame = await startFrame({ routes: documentationRoutes(deps, others) });
 });
 afterAll(() => frame?.close());
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { SignedFile } from '../../../src/http/http-deps.ts';
-import { showFile } from '../../../src/http/routes/files.ts';
+import { fileRoute } from '../../../src/http/routes/files.ts';
 import { startFrame, until, type Frame } from '../support.ts';
 
 const bytes = Buffer.from('0123456789');
@@ -48,21 +48,13 @@ let frame: Frame;
 beforeAll(async () => {
   frame = await startFrame({
     routes: [
-      {
-        method: 'GET',
-        path: '/files/:id',
-        auth: 'signed',
-        dialect: 'openai',
-        anyQuery: true,
-        body: 'none',
-        handler: showFile({
-          signedFiles: {
-            ownerOf: (id, until, signature) =>
-              Promise.resolve(isGood(id, until, signature) ? (id === 'file_other' ? 'prj_2' : 'prj_1') : null),
-            openSigned: (id, until, signature) => Promise.resolve((isGood(id, until, signature) && stored[id]) || null),
-          },
-        }),
-      },
+      fileRoute({
+        signedFiles: {
+          ownerOf: (id, until, signature) =>
+            Promise.resolve(isGood(id, until, signature) ? (id === 'file_other' ? 'prj_2' : 'prj_1') : null),
+          openSigned: (id, until, signature) => Promise.resolve((isGood(id, until, signature) && stored[id]) || null),
+        },
+      }),
     ],
   });
 });

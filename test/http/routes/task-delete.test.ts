@@ -4,8 +4,7 @@ import type { Database } from '../../../src/db/database.ts';
 import { claimDelivery, endDeliveryTry, startRedelivery } from '../../../src/db/callbacks/deliveries.ts';
 import { draftFiles, findFile } from '../../../src/db/files/files.ts';
 import { verifyLedger } from '../../../src/db/ledger/verify-ledger.ts';
-import { listTasksRoute, taskListQuery } from '../../../src/http/routes/task-list.ts';
-import { deleteTaskRoute, listAttemptsRoute, listDeliveriesRoute, showTask } from '../../../src/http/routes/tasks.ts';
+import { taskRoutes } from '../../../src/http/routes/tasks.ts';
 import { newId } from '../../../src/platform/crypto/ids.ts';
 import { admitted, entriesOf, newTask, openLedger, rowsOf, run } from '../../db/books.ts';
 import { aRunningTask, succeed } from '../../support/ended-task.ts';
@@ -22,15 +21,7 @@ let project: TestProject;
 beforeAll(async () => {
   home = await openRouteHome();
   ({ db, operator } = home);
-  const { deps } = home;
-  const task = { auth: 'api_key', scopes: ['media'], dialect: 'openai', method: 'GET', body: 'none' } as const;
-  frame = await home.serve([
-    { ...task, path: '/tasks', query: taskListQuery, handler: listTasksRoute(deps) },
-    { ...task, path: '/tasks/:task_id', handler: showTask(deps) },
-    { ...task, path: '/tasks/:task_id', method: 'DELETE', handler: deleteTaskRoute(deps) },
-    { ...task, path: '/tasks/:task_id/attempts', handler: listAttemptsRoute(deps) },
-    { ...task, path: '/tasks/:task_id/deliveries', query: ['limit', 'after'], handler: listDeliveriesRoute(deps) },
-  ]);
+  frame = await home.serve(taskRoutes(home.deps));
   project = await operator.project();
 });
 afterAll(async () => {
@@ -72,18 +63,18 @@ describe('DELETE of a task', () => {
     await run(db, `update attempt set result = to_jsonb($2::text) where request_id = $1`, [taskId, secret]);
     const fileId = await aFile(taskId);
     // Kept in the memory of the process.
-    expect(await ask(`/tasks/${taskId}`)).toMatchObject({ status: 200 });
+    expect(await ask(`/api/v1/tasks/${taskId}`)).toMatchObject({ status: 200 });
 
-    expect(await ask(`/tasks/${taskId}`, 'DELETE')).toEqual({
+    expect(await ask(`/api/v1/tasks/${taskId}`, 'DELETE')).toEqual({
       status: 200,
       body: { task_id: taskId, object: 'task', deleted: true },
     });
 
     for (const path of ['', '/attempts', '/deliveries'])
-      expect(await ask(`/tasks/${taskId}${path}`)).toMatchObject(notFound);
-    expect(await ask(`/tasks/${taskId}`, 'DELETE')).toMatchObject(notFound);
+      expect(await ask(`/api/v1/tasks/${taskId}${path}`)).toMatchObject(notFound);
+    expect(await ask(`/api/v1/tasks/${taskId}`, 'DELETE')).toMatchObject(notFound);
     for (const query of ['', `?metadata[customer]=${encodeURIComponent(secret)}`, '?status=succeeded'])
-      expect(JSON.stringify((await ask(`/tasks${query}`)).body)).not.toContain(taskId);
+      expect(JSON.stringify((await ask(`/api/v1/tasks${query}`)).body)).not.toContain(taskId);
     expect(await findFile(db, fileId)).toBeNull();
     const rows = await rowsOf<{ text: string }>(
       db,
@@ -103,21 +94,21 @@ describe('DELETE of a task', () => {
 
   it('is 409 while the task runs, and changes nothing', async () => {
     const taskId = await aRunningTask(db, project);
-    const before = await ask(`/tasks/${taskId}`);
-    expect(await ask(`/tasks/${taskId}`, 'DELETE')).toMatchObject({
+    const before = await ask(`/api/v1/tasks/${taskId}`);
+    expect(await ask(`/api/v1/tasks/${taskId}`, 'DELETE')).toMatchObject({
       status: 409,
       body: { error: { code: 'task_not_ended' } },
     });
-    expect(await ask(`/tasks/${taskId}`)).toEqual(before);
+    expect(await ask(`/api/v1/tasks/${taskId}`)).toEqual(before);
   });
 
   it("is 404 for another project's task, which stays, and for an unknown one", async () => {
     const taskId = await aRunningTask(db, project);
     await succeed(db, taskId);
     const other = await operator.project();
-    expect(await ask(`/tasks/${taskId}`, 'DELETE', other.apiKey)).toMatchObject(notFound);
-    expect(await ask(`/tasks/${newId('task')}`, 'DELETE')).toMatchObject(notFound);
-    expect(await ask(`/tasks/${taskId}`)).toMatchObject({ status: 200 });
+    expect(await ask(`/api/v1/tasks/${taskId}`, 'DELETE', other.apiKey)).toMatchObject(notFound);
+    expect(await ask(`/api/v1/tasks/${newId('task')}`, 'DELETE')).toMatchObject(notFound);
+    expect(await ask(`/api/v1/tasks/${taskId}`)).toMatchObject({ status: 200 });
   });
 
   it('leaves a file that a running task uses as its input, until the deadline of that task', async () => {
@@ -129,7 +120,7 @@ describe('DELETE of a task', () => {
       newTask(project, 1, { input: { prompt: 'a fox', image: used }, deadlineSeconds: 60 }),
     );
 
-    expect(await ask(`/tasks/${taskId}`, 'DELETE')).toMatchObject({ status: 200 });
+    expect(await ask(`/api/v1/tasks/${taskId}`, 'DELETE')).toMatchObject({ status: 200 });
 
     expect(await findFile(db, unused)).toBeNull();
     const file = await findFile(db, used);
@@ -148,7 +139,7 @@ describe('the deliveries of a task', () => {
     const again = { taskId, deliveryId: newId('dlv'), eventId: newId('evt'), limits: clientRedeliveries };
     expect(await startRedelivery(db, again)).toBe('started');
 
-    const { status, body } = await ask(`/tasks/${taskId}/deliveries`);
+    const { status, body } = await ask(`/api/v1/tasks/${taskId}/deliveries`);
 
     expect([status, body]).toMatchObject([
       200,
@@ -177,16 +168,16 @@ describe('the deliveries of a task', () => {
       },
     ]);
     expect(JSON.stringify(body)).not.toContain('receiver.example');
-    const page = await ask(`/tasks/${taskId}/deliveries?limit=1`);
+    const page = await ask(`/api/v1/tasks/${taskId}/deliveries?limit=1`);
     expect(page.body['has_more']).toBe(true);
-    const rest = await ask(`/tasks/${taskId}/deliveries?limit=1&after=${String(page.body['next_cursor'])}`);
+    const rest = await ask(`/api/v1/tasks/${taskId}/deliveries?limit=1&after=${String(page.body['next_cursor'])}`);
     expect(rest.body).toMatchObject({ data: [{ delivery_id: firstId }], has_more: false });
   });
 
   it("are 404 for another project's task, and none for a task without a callback", async () => {
     const taskId = await aRunningTask(db, project);
     const other = await operator.project();
-    expect(await ask(`/tasks/${taskId}/deliveries`, 'GET', other.apiKey)).toMatchObject(notFound);
-    expect((await ask(`/tasks/${taskId}/deliveries`)).body).toMatchObject({ data: [], has_more: false });
+    expect(await ask(`/api/v1/tasks/${taskId}/deliveries`, 'GET', other.apiKey)).toMatchObject(notFound);
+    expect((await ask(`/api/v1/tasks/${taskId}/deliveries`)).body).toMatchObject({ data: [], has_more: false });
   });
 });

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../../src/db/database.ts';
-import { listTasksRoute, taskListQuery } from '../../../src/http/routes/task-list.ts';
-import { showTask } from '../../../src/http/routes/tasks.ts';
+import { taskRoutes } from '../../../src/http/routes/tasks.ts';
 import { aRunningTask, succeed } from '../../support/ended-task.ts';
 import type { Operator, TestProject } from '../../support/operator.ts';
 import type { Frame } from '../support.ts';
@@ -16,12 +15,7 @@ let project: TestProject;
 beforeAll(async () => {
   home = await openRouteHome();
   ({ db, operator } = home);
-  const { deps } = home;
-  const get = { auth: 'api_key', scopes: ['read'], dialect: 'openai', method: 'GET', body: 'none' } as const;
-  frame = await home.serve([
-    { ...get, path: '/api/v1/tasks', query: taskListQuery, handler: listTasksRoute(deps) },
-    { ...get, path: '/api/v1/tasks/:task_id', handler: showTask(deps) },
-  ]);
+  frame = await home.serve(taskRoutes(home.deps));
   project = await operator.project();
 });
 afterAll(() => home?.close());

@@ -1,10 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../../src/db/database.ts';
 import { markSeen } from '../../../src/db/tasks/attempts.ts';
-import type { Route } from '../../../src/http/route.ts';
-import { createImage } from '../../../src/http/routes/media.ts';
-import { streamTaskEvents } from '../../../src/http/routes/task-events.ts';
-import { showTask } from '../../../src/http/routes/tasks.ts';
+import { mediaRoutes } from '../../../src/http/routes/media.ts';
+import { taskRoutes } from '../../../src/http/routes/tasks.ts';
 import { createTaskWaits, type TaskWaits } from '../../../src/http/response/task-waits.ts';
 import { attemptEndedOk, run, taskEnd } from '../../db/books.ts';
 import { aRunningTask } from '../../support/ended-task.ts';
@@ -53,14 +51,7 @@ async function startWith(total: number): Promise<void> {
     },
   };
   const deps = { ...home.deps, taskWaits: waits };
-  const client = { auth: 'api_key', scopes: ['media'], dialect: 'openai' } as const;
-  const get = { ...client, method: 'GET', body: 'none' } as const;
-  const routes: Route[] = [
-    { ...client, method: 'POST', body: 'json', path: '/create', query: ['wait'], handler: createImage(deps) },
-    { ...get, path: '/tasks/:task_id', query: ['wait'], handler: showTask(deps) },
-    { ...get, path: '/tasks/:task_id/events', handler: streamTaskEvents(deps) },
-  ];
-  frame = await home.serve(routes, { HTTP_IN_FLIGHT_MAX: '1' });
+  frame = await home.serve([...mediaRoutes(deps), ...taskRoutes(deps)], { HTTP_IN_FLIGHT_MAX: '1' });
 }
 
 interface Answer {
@@ -76,7 +67,7 @@ const ask = async (path: string, init: RequestInit = {}, key = project.apiKey): 
   return { status: answer.status, body: (await answer.json()) as Answer['body'], retryAfter };
 };
 const create = (query: string, idempotencyKey: string): Promise<Answer> =>
-  ask(`/create${query}`, {
+  ask(`/api/v1/images/generate${query}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
     body: JSON.stringify({ model: 'aurora-image-1', prompt: 'a red fox' }),
@@ -90,10 +81,10 @@ const until = (count: number) => eventually(() => Promise.resolve(waiting === co
 describe('a read with wait', () => {
   it('is answered when the task ends, and holds no place of the requests in flight meanwhile', async () => {
     const taskId = await aRunningTask(db, project);
-    const answer = ask(`/tasks/${taskId}?wait=60`);
+    const answer = ask(`/api/v1/tasks/${taskId}?wait=60`);
     await until(1);
     // The server handles one request at a time.
-    expect((await ask(`/tasks/${taskId}`)).body).toMatchObject({ status: 'queued' });
+    expect((await ask(`/api/v1/tasks/${taskId}`)).body).toMatchObject({ status: 'queued' });
     await succeed(taskId);
     expect(await answer).toMatchObject({ status: 200, body: { task_id: taskId, status: 'succeeded' } });
     await until(0);
@@ -102,16 +93,16 @@ describe('a read with wait', () => {
   it('is answered with the task as it is when the time is over, and at once for a task that has ended', async () => {
     const taskId = await aRunningTask(db, project);
     const running = { status: 200, body: { status: 'queued' }, retryAfter: null };
-    expect(await ask(`/tasks/${taskId}?wait=1`)).toMatchObject(running);
-    expect(await ask(`/tasks/${taskId}?wait=0`)).toMatchObject(running);
+    expect(await ask(`/api/v1/tasks/${taskId}?wait=1`)).toMatchObject(running);
+    expect(await ask(`/api/v1/tasks/${taskId}?wait=0`)).toMatchObject(running);
     await succeed(taskId);
-    expect(await ask(`/tasks/${taskId}?wait=60`)).toMatchObject({ status: 200, body: { status: 'succeeded' } });
+    expect(await ask(`/api/v1/tasks/${taskId}?wait=60`)).toMatchObject({ status: 200, body: { status: 'succeeded' } });
     expect(waiting).toBe(0);
   });
 
   it('sees an end that was not announced', async () => {
     const taskId = await aRunningTask(db, project);
-    const answer = ask(`/tasks/${taskId}?wait=60`);
+    const answer = ask(`/api/v1/tasks/${taskId}?wait=60`);
     await until(1);
     await attemptEndedOk(db, taskId);
     await run(db, 'select * from finish_tasks($1::jsonb)', [
@@ -124,7 +115,7 @@ describe('a read with wait', () => {
 
   it.each(['61', '-1', '1.5', 'long'])('refuses %s seconds', async (seconds) => {
     const taskId = await aRunningTask(db, project);
-    expect(await ask(`/tasks/${taskId}?wait=${seconds}`)).toMatchObject({
+    expect(await ask(`/api/v1/tasks/${taskId}?wait=${seconds}`)).toMatchObject({
       status: 400,
       body: {
         error: {
@@ -138,14 +129,14 @@ describe('a read with wait', () => {
 
   it("is 404 at once for another project's task", async () => {
     const taskId = await aRunningTask(db, await operator.project());
-    for (const path of [`/tasks/${taskId}?wait=60`, `/tasks/${taskId}/events`])
+    for (const path of [`/api/v1/tasks/${taskId}?wait=60`, `/api/v1/tasks/${taskId}/events`])
       expect(await ask(path)).toMatchObject({ status: 404, body: { error: { code: 'task_not_found' } } });
   });
 
   it('frees its place when the client disconnects', async () => {
     const taskId = await aRunningTask(db, project);
     const leaving = new AbortController();
-    const gone = send(`/tasks/${taskId}?wait=60`, { signal: leaving.signal }).catch(() => 'gone');
+    const gone = send(`/api/v1/tasks/${taskId}?wait=60`, { signal: leaving.signal }).catch(() => 'gone');
     await until(1);
     leaving.abort();
     expect(await gone).toBe('gone');
@@ -160,12 +151,12 @@ describe('a read with wait', () => {
     const answers: Promise<Answer>[] = [];
     // One project may take more than a quarter of the eight places as long as a quarter of them is free.
     for (let held = 1; held <= 7; held++) {
-      answers.push(ask(`/tasks/${taskId}?wait=60`));
+      answers.push(ask(`/api/v1/tasks/${taskId}?wait=60`));
       await until(held);
     }
     const refused = { status: 200, body: { status: 'queued' }, retryAfter: '2' };
-    expect(await ask(`/tasks/${taskId}?wait=60`)).toMatchObject(refused);
-    const others = ask(`/tasks/${foreign}?wait=60`, {}, other.apiKey);
+    expect(await ask(`/api/v1/tasks/${taskId}?wait=60`)).toMatchObject(refused);
+    const others = ask(`/api/v1/tasks/${foreign}?wait=60`, {}, other.apiKey);
     await until(8);
     await succeed(foreign);
     expect(await others).toMatchObject({ body: { status: 'succeeded' } });
@@ -175,12 +166,12 @@ describe('a read with wait', () => {
 
   it('is answered with the task as it is when the server stops', async () => {
     const taskId = await aRunningTask(db, project);
-    const answer = ask(`/tasks/${taskId}?wait=60`);
+    const answer = ask(`/api/v1/tasks/${taskId}?wait=60`);
     await until(1);
     waits.stop();
     const running = { status: 200, body: { status: 'queued' }, retryAfter: '2' };
     expect(await answer).toMatchObject(running);
-    expect(await ask(`/tasks/${taskId}?wait=60`)).toMatchObject(running);
+    expect(await ask(`/api/v1/tasks/${taskId}?wait=60`)).toMatchObject(running);
   });
 });
 
@@ -224,7 +215,7 @@ function listen(
   let text = '';
   const read = async (): Promise<TaskEvent[]> => {
     const answer = await send(
-      `/tasks/${taskId}/events`,
+      `/api/v1/tasks/${taskId}/events`,
       lastEventId === undefined ? {} : { headers: { 'last-event-id': lastEventId } },
     );
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
@@ -271,7 +262,7 @@ describe('the events of a task', () => {
       ['task.updated', 'processing', 40],
       ['task.succeeded', 'succeeded', 100],
     ]);
-    expect(events.at(-1)?.data).toEqual((await ask(`/tasks/${taskId}`)).body);
+    expect(events.at(-1)?.data).toEqual((await ask(`/api/v1/tasks/${taskId}`)).body);
     expect(text()).toMatch(/^retry: \d+\n\n/);
     await until(0);
   });
@@ -287,7 +278,7 @@ describe('the events of a task', () => {
     await first.ended;
     expect(shown(await listen(taskId, first.events[0]?.id).ended)).toEqual([['task.failed', 'failed', null]]);
     const last = first.events.at(-1)?.id ?? '';
-    expect((await send(`/tasks/${taskId}/events`, { headers: { 'last-event-id': last } })).status).toBe(204);
+    expect((await send(`/api/v1/tasks/${taskId}/events`, { headers: { 'last-event-id': last } })).status).toBe(204);
   });
 
   it('end after the first one if too many requests wait, and when the server stops', async () => {
@@ -303,7 +294,7 @@ describe('the events of a task', () => {
   it('free their place when the client disconnects', async () => {
     const taskId = await aRunningTask(db, project);
     const leaving = new AbortController();
-    const answer = await send(`/tasks/${taskId}/events`, { signal: leaving.signal });
+    const answer = await send(`/api/v1/tasks/${taskId}/events`, { signal: leaving.signal });
     await until(1);
     leaving.abort();
     await answer.text().catch(() => undefined);
@@ -312,7 +303,7 @@ describe('the events of a task', () => {
 
   it('have no body for HEAD', async () => {
     const taskId = await aRunningTask(db, project);
-    const answer = await send(`/tasks/${taskId}/events`, { method: 'HEAD' });
+    const answer = await send(`/api/v1/tasks/${taskId}/events`, { method: 'HEAD' });
     expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
       200,
       'text/event-stream; charset=utf-8',

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { deleteTask } from '../../../src/db/tasks/tasks.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { AppMiddleware } from '../../../src/http/context.ts';
-import { streamWebhookEvents } from '../../../src/http/routes/webhook-events.ts';
+import { webhookEventsRoute } from '../../../src/http/routes/webhook-events.ts';
 import { createTaskWaits, type TaskWaits } from '../../../src/http/response/task-waits.ts';
 import { listenToWebhooks } from '../../../src/main/cli/listen-webhooks.ts';
 import { newId } from '../../../src/platform/crypto/ids.ts';
@@ -68,13 +68,11 @@ const path = '/api/v1/webhooks/events';
 /** A server with room for this many streams. */
 async function startWith(total: number): Promise<void> {
   waits = createTaskWaits({ total });
-  const stream = streamWebhookEvents({ ...home.deps, taskWaits: waits });
-  const handler: AppMiddleware = (ctx, next) => {
+  const noteSocket: AppMiddleware = (ctx, next) => {
     sockets.add(ctx.req.socket);
-    return stream(ctx, next);
+    return next();
   };
-  const get = { method: 'GET', auth: 'api_key', scopes: ['read'], dialect: 'openai', body: 'none' } as const;
-  frame = await home.serve([{ ...get, path, query: ['wait'], handler }]);
+  frame = await home.serve([{ ...webhookEventsRoute({ ...home.deps, taskWaits: waits }), beforeBody: [noteSocket] }]);
 }
 
 interface Received {

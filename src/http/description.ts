@@ -1,16 +1,11 @@
 import type { z } from 'zod';
-import type { Config } from '../../config/load-config.ts';
-import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
-import type { ErrorCode } from '../../domain/errors.ts';
-import type { JsonObject } from '../../domain/json.ts';
-import type { Route } from '../route.ts';
-import type { NamedSchemas } from './json-schema.ts';
+import type { Config } from '../config/load-config.ts';
+import type { CatalogEntry } from '../domain/catalog/catalog.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { JsonObject } from '../domain/json.ts';
 
-/** What a document needs to know of a route. */
-export type DescribedRoute = Pick<Route, 'method' | 'path' | 'auth' | 'scopes' | 'dialect' | 'dialectBy' | 'body'>;
-
-/** What the document says about one route beyond its row of the route table. */
-export interface Operation<TagName extends string = Tag> {
+/** What a row of the route table says to clients. The OpenAPI document, `llms.txt` and docs/API.md follow from it. */
+export interface Description<TagName extends string = string> {
   /** The name for generated clients. Absent: made from the route. */
   id?: string;
   /** A few words, the title of the operation. */
@@ -18,9 +13,16 @@ export interface Operation<TagName extends string = Tag> {
   /** Markdown. */
   description?: string;
   tag: TagName;
-  /** Every parameter in the path and in the query, and headers that only this route reads. */
-  parameters?: readonly Parameter[];
-  body?: (catalog: Catalog, named: NamedSchemas, limits: TaskLimits) => Body;
+  /** Every parameter in the path by name, each with its description. */
+  params?: Readonly<Record<string, z.ZodType>>;
+  /** Values of parameters in the path that the examples of the body go with. */
+  paramExamples?: (catalog: Catalog) => Readonly<Record<string, string | undefined>>;
+  /** Headers that only this route reads. */
+  headers?: Readonly<Record<string, z.ZodType>>;
+  /** The body by media type. One that depends on the catalog or on settings is written when the document is made. */
+  accepts?: Readonly<Record<string, z.ZodType | ((surroundings: BodySurroundings) => JsonObject)>>;
+  /** Examples of the JSON body. */
+  examples?: (catalog: Catalog) => Examples;
   /** False if the body may be absent. */
   bodyRequired?: boolean;
   /** By status, without the refusals. */
@@ -30,6 +32,16 @@ export interface Operation<TagName extends string = Tag> {
   /** A browser that asks for a page gets its refusals as one. */
   refusesWithPages?: true;
 }
+
+export interface BodySurroundings {
+  catalog: Catalog;
+  limits: TaskLimits;
+  /** Where schemas with a name go. */
+  named: NamedSchemas;
+}
+
+/** Schemas by name, as `components.schemas` has them. */
+export type NamedSchemas = Map<string, JsonObject>;
 
 /** The offered models, in the catalog's order. */
 export type Catalog = readonly CatalogEntry[];
@@ -52,20 +64,6 @@ export const tags = {
 } as const;
 export type Tag = keyof typeof tags;
 
-export interface Parameter {
-  name: string;
-  in: 'path' | 'query' | 'header';
-  description: string;
-  schema: z.ZodType;
-  required?: boolean;
-  /** `deepObject`: one query parameter for each member, `name[member]=value`. */
-  style?: 'deepObject';
-  /** A value that the examples of the body go with. */
-  example?: (catalog: Catalog) => string | undefined;
-}
-
-/** By media type. */
-export type Body = Readonly<Record<string, { schema: JsonObject; examples?: Examples }>>;
 /** Each is sent to a gateway by a test. */
 export type Examples = Readonly<Record<string, { summary: string; value: JsonObject }>>;
 

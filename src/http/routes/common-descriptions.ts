@@ -1,66 +1,55 @@
 import { z } from 'zod';
-import type { Model } from '../../../domain/catalog/catalog.ts';
-import type { ErrorCode } from '../../../domain/errors.ts';
-import { promptCharactersMax } from '../../../domain/catalog/parameters.ts';
-import { firstOf } from '../model-examples.ts';
-import { json, type Answer, type Operation, type Parameter } from '../operation.ts';
+import type { Model } from '../../domain/catalog/catalog.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { json, type Answer, type Catalog, type Description, type Examples } from '../description.ts';
+import { exampleWith, firstOf } from '../openapi/model-examples.ts';
+import { EventText } from '../openapi/schemas/chat-completion.ts';
+import { wholeNumber } from '../request/query.ts';
 
 /** The headers of a read that a client may ask for again with `If-None-Match`. */
-export const validated = { ETag: 'Send it as `If-None-Match`: the answer is 304 until the content changes.' };
+const validated = { ETag: 'Send it as `If-None-Match`: the answer is 304 until the content changes.' };
 
 export const notModified: Answer = {
   description: 'The client has this version (`If-None-Match`).',
   headers: validated,
 };
 
-export const idempotencyKey: Parameter = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  description:
-    '1 to 255 printable ASCII characters. A retry with the same key and body returns the first answer and is not charged again. Kept for 48 hours.',
-  schema: z.string().regex(/^[\x21-\x7e]{1,255}$/),
+/** What `readIdempotencyKey` accepts. */
+export const idempotencyKey = {
+  'Idempotency-Key': z
+    .string()
+    .regex(/^[\x21-\x7e]{1,255}$/)
+    .describe(
+      '1 to 255 printable ASCII characters. A retry with the same key and body returns the first answer and is not charged again. Kept for 48 hours.',
+    ),
 };
+
+/** A read that answers with its version. */
+export const versioned = (
+  description: string,
+  content: Answer['content'],
+  more: Pick<Answer, 'sometimes'> = {},
+): Description['answers'] => ({ 200: { description, content, headers: validated, ...more }, 304: notModified });
 
 export const replayed = {
   'Idempotent-Replayed': '`true` if this answers an earlier request with the same `Idempotency-Key`.',
 };
 
-/** The parameters of a list that every list takes. */
-export const pageParameters: readonly Parameter[] = [
-  {
-    name: 'limit',
-    in: 'query',
-    description:
-      'The most items of a page; 20 if absent. A page of large items has fewer: `has_more` tells whether there are others.',
-    schema: z.int().min(1).max(100),
-  },
-  { name: 'after', in: 'query', description: 'The `next_cursor` of the page before.', schema: z.string() },
-];
-
 /** The model in a path, with the first model of a type as its example. */
-export const modelInPath = (description: string, type: Model['type'] = 'chat'): Parameter => ({
-  name: 'model',
-  in: 'path',
-  description,
-  schema: z.string(),
-  example: (catalog) => firstOf(catalog, type)?.model.id,
+export const modelInPath = (description: string, type: Model['type'] = 'chat') => ({
+  params: { model: z.string().describe(description) },
+  paramExamples: (catalog: Catalog) => ({ model: firstOf(catalog, type)?.model.id }),
 });
 
 /** The parameter of the routes that can wait for the end of a task. */
-export const wait: Parameter = {
-  name: 'wait',
-  in: 'query',
-  description: 'Seconds for which the answer is held until the task has ended.',
-  schema: z.int().min(0).max(60),
-};
+export const waitSeconds = (description = 'Seconds for which the answer is held until the task has ended.') =>
+  wholeNumber(description, { min: 0, max: 60 });
 
 /** The header of an answer with `wait` about a task that has not ended. */
 export const notHeld = {
   'Retry-After': 'Seconds to wait before the next request, if the answer could not be held for `wait` seconds.',
 };
-
-/** The prompt of every media model, which the catalog's rules check on all routes alike. */
-export const Prompt = z.string().min(1).max(promptCharactersMax).regex(/\S/);
 
 /** What a chat or a Gemini answer cost. */
 export const cost = {
@@ -79,7 +68,7 @@ export const counting = {
   tag: 'Chat',
   description: "The gateway's own estimate. It costs nothing and asks no provider.",
   errors: ['model_not_found', 'model_not_allowed', 'model_type_mismatch', 'context_length_exceeded', 'invalid_url'],
-} satisfies Partial<Operation>;
+} as const;
 
 /** What was left out of a request under `/v1`. */
 export const ignored = {
@@ -134,7 +123,7 @@ export const created: readonly ErrorCode[] = [
 export const waitsForPictures = (
   pictures: z.ZodType,
   more: Readonly<Record<string, string>> = {},
-): Pick<Operation, 'answers' | 'errors'> => ({
+): Pick<Description, 'answers' | 'errors'> => ({
   answers: {
     200: { description: 'The pictures.', content: json(pictures), headers: cost, sometimes: { ...replayed, ...more } },
   },
@@ -143,3 +132,26 @@ export const waitsForPictures = (
 
 /** The refusals of a route that answers itself, or waits for a task that it creates. */
 export const answersOrCreates: readonly ErrorCode[] = [...purchase, ...answered, ...created, 'task_canceled'];
+
+/** A chat, which is answered whole or as a stream. */
+export const chatAnswer = (answer: z.ZodType) =>
+  ({
+    rate: 'in_handler',
+    tag: 'Chat',
+    answers: {
+      200: {
+        description: 'The answer.',
+        content: { 'application/json': answer, 'text/event-stream': EventText },
+        sometimes: { ...costOfWhole, ...replayed, ...streamed },
+      },
+    },
+    errors: [...purchase, ...answered],
+  }) as const;
+
+/** The example of a chat in the words of a dialect, for the first chat model. */
+export const question =
+  (write: (model: string) => JsonObject) =>
+  (catalog: Catalog): Examples =>
+    exampleWith(firstOf(catalog, 'chat'), 'A question', write);
+
+export const questionText = 'Name three rivers that flow north.';

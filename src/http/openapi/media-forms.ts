@@ -1,5 +1,8 @@
 import { z } from 'zod';
-import { Prompt } from './shared.ts';
+import { promptCharactersMax } from '../../domain/catalog/parameters.ts';
+
+/** The prompt of every media model, which the catalog's rules check on all routes alike. */
+export const Prompt = z.string().min(1).max(promptCharactersMax).regex(/\S/);
 
 /** One part of a form with the bytes of a picture. Its declared type does not count. */
 const file = z.string().meta({ format: 'binary' });
