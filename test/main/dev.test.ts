@@ -42,7 +42,7 @@ afterEach(async () => {
 
 describe('npm start', () => {
   it('writes dev.json with mode 0600, prints a banner with commands to try, and stops every process after Ctrl-C', async () => {
-    const run = start({ servers: 'given' });
+    const run = start({ servers: 'shared' });
     const banner = await run.ready();
     const dev = readDev();
     expect(statSync(join(home, 'dev.json')).mode & 0o777).toBe(0o600);
@@ -68,10 +68,10 @@ describe('npm start', () => {
   });
 
   it('refuses a second start on the same folder and names the process of the first', async () => {
-    const run = start({ servers: 'given' });
+    const run = start({ servers: 'shared' });
     await run.ready();
     for (const args of [[], ['--fresh']]) {
-      const second = start({ servers: 'given', args });
+      const second = start({ servers: 'shared', args });
       expect(await ended(second.child)).toBe(1);
       expect(second.output()).toContain(`already running on ${home} (process ${run.child.pid})`);
       expect(second.output()).toContain('dev.json');
@@ -120,7 +120,7 @@ describe('npm start', () => {
     const address = holder.address();
     const port = address !== null && typeof address === 'object' ? address.port : 0;
     try {
-      const run = start({ servers: 'given', env: { PORT: String(port), SANDBOX_PORT: String(port) } });
+      const run = start({ servers: 'shared', env: { PORT: String(port), SANDBOX_PORT: String(port) } });
       const banner = await run.ready();
       const dev = readDev();
       expect(new Set([String(port), new URL(dev.base_url).port, new URL(dev.sandbox_url).port]).size).toBe(3);
@@ -132,7 +132,7 @@ describe('npm start', () => {
   });
 
   it('passes the settings to its processes, keeps an empty EGRESS_ALLOW_CIDRS, and gives the sandbox no secret', async () => {
-    await start({ servers: 'given', env: { EGRESS_ALLOW_CIDRS: '', OPENAI_API_KEY: 'sk-provider' } }).ready();
+    await start({ servers: 'shared', env: { EGRESS_ALLOW_CIDRS: '', OPENAI_API_KEY: 'sk-provider' } }).ready();
     const dev = readDev();
     const Env = z.record(z.string(), z.string());
     const api = Env.parse(await (await fetch(dev.base_url)).json());
@@ -151,7 +151,7 @@ describe('npm start', () => {
   });
 
   it('prints why a child cannot start, with the path of its log, and leaves no files behind', async () => {
-    const run = start({ servers: 'given', env: { FAKE_FAIL: 'true' } });
+    const run = start({ servers: 'shared', env: { FAKE_FAIL: 'true' } });
     expect(await ended(run.child)).toBe(1);
     expect(run.output()).toContain('api: it ended with code 1');
     expect(run.output()).toContain('KEY_PEPPERS is required');
@@ -172,7 +172,7 @@ describe('npm start', () => {
 
   it('refuses a HOST that is not loopback while EGRESS_ALLOW_CIDRS is set', async () => {
     for (const env of [{ HOST: '0.0.0.0' }, { HOST: '::' }, { HOST: '127.0.0.1.example' }]) {
-      const run = start({ servers: 'given', env });
+      const run = start({ servers: 'shared', env });
       expect(await ended(run.child)).toBe(1);
       expect(run.output()).toContain(`HOST=${env.HOST} lets other machines reach this gateway`);
       expect(run.output()).toContain('Set EGRESS_ALLOW_CIDRS to the empty value');
@@ -184,7 +184,7 @@ describe('npm start', () => {
       { HOST: 'localhost' },
     ];
     for (const env of allowed) {
-      const run = start({ servers: 'given', env });
+      const run = start({ servers: 'shared', env });
       await run.ready();
       run.child.kill('SIGTERM');
       expect(await ended(run.child)).toBe(0);
@@ -192,7 +192,7 @@ describe('npm start', () => {
   });
 
   it('refuses an unknown argument and names the known one', async () => {
-    const run = start({ servers: 'given', args: ['--frech'] });
+    const run = start({ servers: 'shared', args: ['--frech'] });
     expect(await ended(run.child)).toBe(2);
     expect(run.output()).toContain('--fresh');
   });
@@ -272,8 +272,8 @@ function alive(pid: number): RunningChild {
 }
 
 interface StartOptions {
-  /** `given`: uses the servers of the test run. `own`: starts its own PostgreSQL and Temporal. */
-  servers: 'given' | 'own';
+  /** `shared`: uses the servers of the test run. `own`: starts its own PostgreSQL and Temporal. */
+  servers: 'shared' | 'own';
   args?: string[];
   env?: Record<string, string>;
 }
@@ -291,7 +291,7 @@ function start({ servers, args = [], env = {} }: StartOptions) {
       XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
       TOLLGATE_HOME: home,
       ...free,
-      ...(servers === 'given' ? existingServers : {}),
+      ...(servers === 'shared' ? existingServers : {}),
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -55,7 +55,7 @@ export function mediaCalls(caller: UpstreamCaller, { headers, answers, mayWait =
         return toSubmit(readMediaOutcome(await call(upstream, { path, signal }), isShaped, answers.error));
       },
 
-    /** Submits a job. `toOperation` makes the reference to save of the provider's id. */
+    /** Submits a job. `toProviderRef` makes the reference to save of the provider's id. */
     submit: async (
       upstream: Upstream,
       submission: Submission,

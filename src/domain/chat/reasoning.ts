@@ -9,7 +9,7 @@ export type Effort = (typeof efforts)[number];
 
 export const isEffort = (value: JsonValue | undefined): value is Effort => efforts.some((effort) => effort === value);
 
-/** The effort of `known` that is nearest to the given one, the lower of two; undefined if none is known. */
+/** The effort of `supported` that is nearest to the given one, the lower of two; undefined if none is known. */
 export function nearestEffort<Supported extends Effort>(
   effort: Effort,
   supported: readonly Supported[],

@@ -11,7 +11,7 @@ export function utf8Bytes(text: string): number {
   return bytes;
 }
 
-/** The UTF-8 bytes of all characters outside the scripts that tokenizers know well (`wellKnown`). */
+/** The UTF-8 bytes of all characters outside the scripts that tokenizers know well (`commonRanges`). */
 export function rareScriptBytes(text: string): number {
   let bytes = 0;
   for (let index = 0; index < text.length; index += 1) {

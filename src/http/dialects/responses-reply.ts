@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { within, type ChatAnswer } from './chat-answer.ts';
 import { ResponseItems } from './responses-items.ts';
 
-/** Writes the response object (https://platform.openai.com/docs/api-reference/responses/object). `asked` is the body of the request, and `tools` what was read of its tools. */
+/** Writes the response object (https://platform.openai.com/docs/api-reference/responses/object). `request` is the body of the request, and `tools` what was read of its tools. */
 export function responseObject(answer: ChatAnswer, request: JsonObject, tools: readonly ChatTool[] = []): JsonObject {
   const items = new ResponseItems(itemsOf(answer.id, request, tools));
   for (const delta of toDeltas(answer.reply).filter(isContent)) items.add(delta);

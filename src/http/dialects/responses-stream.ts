@@ -7,7 +7,7 @@ import { finishedResponse, itemsOf, openResponse, statusOf } from './responses-r
 
 /**
  * Writes the events of a streamed response (https://platform.openai.com/docs/api-reference/responses-streaming, read 2026-11-22). The last
- * one has the whole response, with what the answer cost. `asked` is the body of the request, and `tools` what was read of its tools.
+ * one has the whole response, with what the answer cost. `request` is the body of the request, and `tools` what was read of its tools.
  */
 export function responsesStream(
   about: Omit<StreamAbout, 'includeUsage'>,

@@ -120,7 +120,7 @@ export function createWorkflowClient(
   const connection = Connection.lazy({ ...temporalConnectionOptions(access), channelArgs: reconnectPauses });
   const client = new Client({ connection, namespace: access.namespace, interceptors: { workflow: interceptors } });
 
-  /** Makes a call within its time and returns `done`, or what `known` makes of the error. Unknown errors are thrown. */
+  /** Makes a call within its time and returns `done`, or what `answerFor` makes of the error. Unknown errors are thrown. */
   const within = async <T>(
     timeoutMs: number,
     call: () => Promise<unknown>,
