@@ -24,6 +24,7 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   channel_mapping_state: 'select, insert, update, delete',
   channel_witness: 'select, insert, update, delete',
   credit_account: 'select, insert, update',
+  deduction: 'select, insert',
   delivery: 'select, insert, update, delete',
   delivery_attempt: 'select, insert, update, delete',
   daily_summary: 'select, insert, delete',

@@ -14,21 +14,29 @@ export const EndReason = z.enum([...new Set([...chatEndReasons, ...taskErrors])]
   description: ['Of a task: the code of its error. Of a chat:', ...chatEndReasons.map(lineOf)].join('\n'),
 });
 
-/** Either `task_id` or `request_id` names what an entry is about. Both are null for a top-up. */
+/** Either `task_id` or `request_id` names what an entry is about. Both are null for a top-up, a deduction and an expiry. */
 export const LedgerEntry = z
   .object({
     entry_id: z.string(),
     at: time,
-    kind: z.enum(['topup', 'settle', 'refund', 'adjust']),
+    kind: z.enum(['topup', 'settle', 'refund', 'adjust', 'deduct', 'expiry']),
     credits: z.int().describe('Negative if the entry takes credits.'),
     balance_after: z.int().describe('The balance before plus `credits`, reserved credits included.'),
     task_id: z.string().nullable(),
     request_id: z.string().nullable().describe('The `x-request-id` of a chat.'),
     key_id: z.string().nullable(),
-    reference: z.string().nullable().describe("The operator's reference of a top-up or reason of an adjustment."),
-    reason: EndReason.nullable().describe(
-      "Of a refund: why. Of a chat's settlement: why the answer is not whole or cost nothing. Null otherwise, and for what an earlier release ended.",
-    ),
+    reference: z
+      .string()
+      .nullable()
+      .describe(
+        "The operator's reference of a top-up or a deduction, or reason of an adjustment. Of an expiry: that of the top-up.",
+      ),
+    reason: z
+      .union([EndReason, z.string()])
+      .nullable()
+      .describe(
+        "Of a refund: why. Of a chat's settlement: why the answer is not whole or cost nothing. Of a deduction: what the operator wrote. Null otherwise, and for what an earlier release ended.",
+      ),
   })
   .meta({ id: 'LedgerEntry' });
 export type PublicEntry = z.input<typeof LedgerEntry>;

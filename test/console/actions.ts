@@ -77,6 +77,26 @@ export const actions: readonly Action[] = [
     },
   },
   {
+    actions: ['credits deduct'],
+    promise: 'deducts credits, once for each reference',
+    async walk({ visit, admin, stage: { shop } }) {
+      await visit.open(`/projects/${shop.projectId}`);
+      for (const press of [1, 2]) {
+        await visit.press('Deduct credits');
+        await visit.fill('Credits', '40');
+        await visit.fill('Reference', 'refund 2026-3');
+        await visit.fill('Reason', 'the customer returned it');
+        if (press === 1) await visit.picture('credits-deduct');
+        await visit.confirm('Deduct');
+        await visit.awaitMessage(/^The project has [\d,]+ credits now\.$/);
+      }
+      const entries = await rowsOf(admin, `/ledger?project=${shop.projectId}&limit=1000`);
+      expect(entries.filter(({ reference }) => reference === 'refund 2026-3')).toMatchObject([
+        { kind: 'deduct', credits: -40, reason: 'the customer returned it' },
+      ]);
+    },
+  },
+  {
     actions: ['projects disable', 'projects enable'],
     promise: 'disables a project and enables it again',
     async walk({ visit, admin, stage: { shop } }) {
@@ -363,6 +383,7 @@ export const actions: readonly Action[] = [
 export const notInTheConsole: Record<string, string> = {
   'projects secret rotate':
     'The receivers of the project have to take the new secret within a day, which its owner plans outside.',
+  'projects set': 'Credit lines are agreed with customers and set once, on the command line or by a script.',
   'channels add': "It takes a provider's credential, which the command line reads from stdin.",
   'ledger verify': 'The nightly maintenance verifies the ledger, and the page of jobs shows what it found.',
   'tasks adopt':

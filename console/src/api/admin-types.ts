@@ -28,6 +28,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/admin/v1/projects/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    /**
+     * change settings of a project; `none` removes one
+     * @description `tollgate projects set`.
+     *
+     *     Needs the role `operator`.
+     */
+    patch: operations['patch_projects_set'];
+    trace?: never;
+  };
   '/api/admin/v1/projects/{id}/disable': {
     parameters: {
       query?: never;
@@ -232,6 +254,28 @@ export interface paths {
      *     Needs the role `operator`.
      */
     post: operations['post_credits_add'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/credits/deduct': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * take credits out of a project, once per reference, for a payment that was refunded or charged back
+     * @description `tollgate credits deduct`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_credits_deduct'];
     delete?: never;
     options?: never;
     head?: never;
@@ -1839,7 +1883,7 @@ export interface components {
     Credits: {
       /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
       project_id: string;
-      /** @description Credits that nothing holds. */
+      /** @description Credits that nothing holds. Negative after a deduction or within an overdraft. */
       balance: number;
       /** @description Credits that running requests hold. */
       reserved: number;
@@ -2076,7 +2120,7 @@ export interface components {
        */
       at: number;
       /** @enum {string} */
-      kind: 'topup' | 'settle' | 'refund' | 'adjust';
+      kind: 'topup' | 'settle' | 'refund' | 'adjust' | 'deduct' | 'expiry';
       /** @description Negative if the entry takes credits. */
       credits: number;
       /** @description The balance before plus `credits`, reserved credits included. */
@@ -2085,10 +2129,10 @@ export interface components {
       /** @description The `x-request-id` of a chat. */
       request_id: string | null;
       key_id: string | null;
-      /** @description The operator's reference of a top-up or reason of an adjustment. */
+      /** @description The operator's reference of a top-up or a deduction, or reason of an adjustment. Of an expiry: that of the top-up. */
       reference: string | null;
-      /** @description Of a refund: why. Of a chat's settlement: why the answer is not whole or cost nothing. Null otherwise, and for what an earlier release ended. */
-      reason: components['schemas']['EndReason'] | null;
+      /** @description Of a refund: why. Of a chat's settlement: why the answer is not whole or cost nothing. Of a deduction: what the operator wrote. Null otherwise, and for what an earlier release ended. */
+      reason: (components['schemas']['EndReason'] | string) | null;
     };
     LedgerReport: {
       ok: boolean;
@@ -2258,6 +2302,8 @@ export interface components {
       balance: number;
       /** @description Credits that running requests hold. */
       reserved: number;
+      /** @description How many credits below zero requests may take the balance. */
+      overdraft: number;
       /**
        * @description Unix seconds.
        * @example 1795478400
@@ -2275,6 +2321,12 @@ export interface components {
       /** @description Also signs until `previous_until`. Null if only one signs. */
       previous_secret: string | null;
       previous_until: number | null;
+    };
+    ProjectSettings: {
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      /** @description How many credits below zero requests may take the balance; 0 for none. */
+      overdraft: number;
     };
     RedeliveredTask: {
       /** @example task_01ky4m8r5t0v2x6z9b3d7f1h4k */
@@ -2873,6 +2925,7 @@ export type Overview = components['schemas']['Overview'];
 export type PlaygroundKey = components['schemas']['PlaygroundKey'];
 export type Project = components['schemas']['Project'];
 export type ProjectSecret = components['schemas']['ProjectSecret'];
+export type ProjectSettings = components['schemas']['ProjectSettings'];
 export type RedeliveredTask = components['schemas']['RedeliveredTask'];
 export type RefusedRun = components['schemas']['RefusedRun'];
 export type RemovedOperator = components['schemas']['RemovedOperator'];
@@ -2975,6 +3028,48 @@ export interface operations {
           'application/json': components['schemas']['CreatedProject'];
           'application/vnd.tollgate.report+json': {
             document: components['schemas']['CreatedProject'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  patch_projects_set: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description project id, such as prj_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        'application/json': {
+          /** @description let requests take the balance this many credits below zero, for customers who pay later; 0 or none for not at all */
+          overdraft?: ('none' | null) | (string | number);
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ProjectSettings'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['ProjectSettings'];
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */
@@ -3436,6 +3531,51 @@ export interface operations {
           amount: string | number;
           /** @description payment reference; a second call with the same one adds nothing */
           reference: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Credits'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['Credits'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_credits_deduct: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description project that owns the account */
+          project: string;
+          /** @description whole number of credits; the balance may become negative */
+          amount: string | number;
+          /** @description reference of the refund or chargeback; a second call with the same one deducts nothing */
+          reference: string;
+          /** @description why; clients see it in their ledger */
+          reason: string;
         };
       };
     };

@@ -6,4 +6,6 @@ export const entryKinds: Record<LedgerEntry['kind'], string> = {
   settle: 'Charged',
   refund: 'Refunded',
   adjust: 'Given back',
+  deduct: 'Deducted',
+  expiry: 'Expired',
 };

@@ -1,5 +1,6 @@
 import { addCredits, showCredits, type Credits } from '../../services/projects/add-credits.ts';
 import { adjustCredits } from '../../services/projects/adjust-credits.ts';
+import { deductCredits } from '../../services/projects/deduct-credits.ts';
 import { AdjustedCredits, Credits as Account } from '../schemas/credits.ts';
 import { group, option, action } from '../define-action.ts';
 import { count, shortText } from '../input.ts';
@@ -7,7 +8,7 @@ import { facts } from '../plain-text.ts';
 import { factsReport } from '../report.ts';
 
 /** `tollgate credits …`: the account of a project. */
-export const credits = group('the account of a project', () => ({ add, adjust, show }));
+export const credits = group('the account of a project', () => ({ add, deduct, adjust, show }));
 
 const project = option('<id>', shortText).describe('project that owns the account');
 
@@ -28,6 +29,35 @@ const add = action({
     const sentence = account.added
       ? `Added ${amount} credits to ${projectId}.`
       : `The reference ${reference} was already added. Nothing changed.`;
+    return factsReport(sentence, toDocument(account));
+  },
+});
+
+const deduct = action({
+  summary: 'take credits out of a project, once per reference, for a payment that was refunded or charged back',
+  input: {
+    project,
+    amount: option('<credits>', count()).describe('whole number of credits; the balance may become negative'),
+    reference: option('<text>', shortText).describe(
+      'reference of the refund or chargeback; a second call with the same one deducts nothing',
+    ),
+    reason: option('<text>', shortText).describe('why; clients see it in their ledger'),
+  },
+  example: {
+    project: 'prj_01ky4m8r5t0v2x6z9b3d7f1h4k',
+    amount: 5_000,
+    reference: 'chargeback-17',
+    reason: 'the bank took the payment of invoice 17 back',
+  },
+  route: { method: 'POST', path: '/credits/deduct', role: 'operator' },
+  answer: Account,
+  refusals: ['not_found', 'action_refused'],
+  needs: 'database',
+  async run(deps, { project: projectId, amount, reference, reason }, actor) {
+    const account = await deductCredits(deps, { projectId, amount, reference, reason, actor });
+    const sentence = account.deducted
+      ? `Deducted ${amount} credits from ${projectId}.`
+      : `The reference ${reference} was already deducted. Nothing changed.`;
     return factsReport(sentence, toDocument(account));
   },
 });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
 import { createProject } from '../../services/projects/create-project.ts';
 import { rotateProjectSecret, showProjectSecret, type ProjectSecret } from '../../services/projects/project-secret.ts';
+import { setProject } from '../../services/projects/set-project.ts';
 import { setProjectEnabled } from '../../services/projects/set-project-enabled.ts';
 import { recordAudit } from '../../db/operators/audit.ts';
 import { listProjects, type ProjectRow, type ProjectStatus } from '../../db/projects/projects.ts';
@@ -10,10 +11,11 @@ import {
   Project,
   projectStatuses,
   ProjectSecret as Secret,
+  ProjectSettings,
   SwitchedProject,
 } from '../schemas/projects.ts';
 import { flag, group, option, action } from '../define-action.ts';
-import { shortText } from '../input.ts';
+import { cleared, count, shortText } from '../input.ts';
 import { pageInput, sortInput } from '../page-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
@@ -22,6 +24,7 @@ import { factsReport, jsonRow, listReport } from '../report.ts';
 export const projects = group('projects, which own credits and keys', () => ({
   create,
   list,
+  set,
   disable: setEnabled(false, 'reject all keys of a project; its running tasks finish and are charged'),
   enable: setEnabled(true, 'accept the keys of a project again'),
   secret: group('the secret that signs the callbacks of a project', () => ({ show: showSecret, rotate: rotateSecret })),
@@ -61,6 +64,29 @@ const list = action({
 });
 
 const id = shortText.describe('project id, such as prj_…');
+
+const set = action({
+  summary: 'change settings of a project; `none` removes one',
+  input: {
+    id,
+    overdraft: option('<credits>', cleared(count(0))).describe(
+      'let requests take the balance this many credits below zero, for customers who pay later; 0 or none for not at all',
+    ),
+  },
+  example: { overdraft: 5_000_000 },
+  route: { method: 'PATCH', path: '/projects/:id', role: 'operator' },
+  answer: ProjectSettings,
+  refusals: ['not_found', 'action_refused'],
+  needs: 'database',
+  async run(deps, { id: projectId, overdraft }, actor) {
+    const settings = await setProject(deps, {
+      projectId,
+      changes: { ...(overdraft !== undefined && { overdraft: overdraft ?? 0 }) },
+      actor,
+    });
+    return factsReport(`Changed ${projectId}.`, { project_id: projectId, ...jsonRow(settings) });
+  },
+});
 
 const setEnabled = (enabled: boolean, summary: string) =>
   action({

@@ -4,7 +4,7 @@ import { projectId, taskId } from './ids.ts';
 export const Credits = z
   .object({
     project_id: projectId,
-    balance: z.int().describe('Credits that nothing holds.'),
+    balance: z.int().describe('Credits that nothing holds. Negative after a deduction or within an overdraft.'),
     reserved: z.int().describe('Credits that running requests hold.'),
   })
   .meta({ id: 'Credits' });

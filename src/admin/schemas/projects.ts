@@ -12,9 +12,17 @@ export const Project = z
     status: z.enum(projectStatuses),
     balance: z.int().describe('Credits that nothing holds.'),
     reserved: z.int().describe('Credits that running requests hold.'),
+    overdraft: z.int().describe('How many credits below zero requests may take the balance.'),
     created_at: time,
   })
   .meta({ id: 'Project' });
+
+export const ProjectSettings = z
+  .object({
+    project_id: projectId,
+    overdraft: z.int().describe('How many credits below zero requests may take the balance; 0 for none.'),
+  })
+  .meta({ id: 'ProjectSettings' });
 
 const webhookSecret = z.string().meta({ description: 'Signs the callbacks.', examples: ['whsec_…'] });
 

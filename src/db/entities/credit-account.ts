@@ -8,5 +8,8 @@ export const CreditAccount = defineEntity({
     balance: p.bigint('number').default(0),
     reserved: p.bigint('number').default(0),
     inFlight: p.integer().default(0),
+    overdraft: p.bigint('number').default(0),
+    overdraftMax: p.bigint('number').default(0),
+    deducted: p.bigint('number').default(0),
   },
 });

@@ -41,6 +41,41 @@ export const insertCredits = (
     return added;
   });
 
+/** Any verdict but `deducted` and `already_deducted` is the reason why nothing was taken; then the credits may be null. */
+export interface DeductedCredits {
+  verdict: 'deducted' | 'already_deducted' | 'project_not_found' | 'reference_reused' | 'too_many';
+  balance: number | null;
+  reserved: number | null;
+}
+
+/** Takes credits out of a project, once for each reference (`deduct_credits.sql`). */
+export const insertDeduction = (
+  database: Database,
+  {
+    projectId,
+    amount,
+    reference,
+    reason,
+    actor,
+  }: { projectId: string; amount: number; reference: string; reason: string; actor: string },
+): Promise<DeductedCredits> =>
+  database.transaction('begin', async (_query, inside) => {
+    const [deducted] = await inside.call<DeductedCredits>('deduct_credits', [projectId, amount, reference, reason]);
+    if (!deducted) throw new Error('deduct_credits has no verdict');
+    if (deducted.verdict === 'deducted') {
+      const after = { balance: deducted.balance ?? 0 };
+      await recordAudit(inside, {
+        actor,
+        action: 'credits.deduct',
+        subject: projectId,
+        before: { balance: after.balance + amount },
+        after,
+        detail: { amount, reference, reason },
+      });
+    }
+    return deducted;
+  });
+
 /** Any verdict but `given` and `given_before` is the reason why nothing was given back. */
 export interface Adjustment {
   verdict: string;

@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts';
 
 export interface Funds {
-  /** Credits of the project that no request holds. */
+  /** Credits of the project that a request can hold, its overdraft included. */
   balance: number;
   /** What the key may still spend of its budgets; null without one, negative after a budget was lowered. */
   budgetLeft: number | null;
@@ -14,7 +14,7 @@ export async function findFunds(
 ): Promise<Funds> {
   const funds = await database.first<Funds>(
     'find-funds',
-    `select a.balance, key_room(k, (clock_timestamp() at time zone 'UTC')::date) as budget_left
+    `select a.balance + a.overdraft as balance, key_room(k, (clock_timestamp() at time zone 'UTC')::date) as budget_left
      from credit_account a join api_key k on k.project_id = a.project_id where a.project_id = $1 and k.id = $2`,
     [projectId, keyId],
   );

@@ -18,17 +18,20 @@ export interface LedgerEntry {
   id: number;
   /** Unix seconds. */
   at: number;
-  kind: 'topup' | 'settle' | 'refund' | 'adjust';
+  kind: 'topup' | 'settle' | 'refund' | 'adjust' | 'deduct' | 'expiry';
   /** What the entry adds to the account, negative if it takes. */
   credits: number;
   balanceAfter: number;
   /** The id of a task or of a chat's request; null for a top-up. */
   requestId: string | null;
   keyId: string | null;
-  /** Of a top-up the reference, of an adjustment the reason. */
+  /** Of a top-up, a deduction and an expiry the reference, of an adjustment the reason. */
   reference: string | null;
-  /** Of the end of a request: why it was refunded, or why a charged answer is not whole. Null for a whole one and for what an earlier release ended. */
-  reason: ChatEndReason | TaskErrorCode | null;
+  /**
+   * Of the end of a request: why it was refunded, or why a charged answer is not whole. Null for a whole one and for what an earlier release
+   * ended. Of a deduction: what the operator wrote.
+   */
+  reason: ChatEndReason | TaskErrorCode | (string & {}) | null;
 }
 
 /** One page of a project's ledger, newest first. An index has the entries of each project, key and request in this order. */
@@ -49,7 +52,7 @@ export async function listLedger(
     `list-ledger${requestId === undefined ? '' : '-of-request'}${keyId === undefined ? '' : '-of-key'}`,
     boundedText(
       `select id, ${unixSeconds('created_at')} as at, kind, credits, balance_after, request_id, key_id, case when kind = 'adjust' then reason else reference end as reference,
-       case when kind in ('settle', 'refund') then reason end as reason, ${positionOf('entry')} as position
+       case when kind <> 'adjust' then reason end as reason, ${positionOf('entry')} as position
      from ${source} entry
      where project_id = $1 and (created_at, id) < (${timeOfPosition('$2')}, $3::bigint) ${ofKey}
      order by created_at desc, id desc limit $4`,

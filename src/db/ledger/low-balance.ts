@@ -11,8 +11,8 @@ const weekOf = `(select coalesce(sum(d.credits_charged), 0)::bigint from daily_s
   where d.project_id = a.project_id
     and d.day = any (array(select (clock_timestamp() at time zone 'UTC')::date - n from generate_series(1, 7) n)))`;
 
-/** SQL: whether the balance of the account `a` is low. A balance of nothing is. */
-export const isLowBalance = `a.balance * 7 <= ${weekOf} * ${lowDays}`;
+/** SQL: whether what the account `a` can hold is low, its overdraft included. Nothing is. */
+export const isLowBalance = `(a.balance + a.overdraft) * 7 <= ${weekOf} * ${lowDays}`;
 
 /** The active projects that have been charged in the last week and whose balance is low. */
 export const listLowBalances = (database: Database): Promise<{ projectId: string; balance: number; week: number }[]> =>

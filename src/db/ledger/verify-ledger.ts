@@ -146,15 +146,25 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
   },
   C3: {
     promise:
-      'No balance and no reserved sum is negative. Each entry has the balance after it, and took no more than there was.',
-    offenders: () => `select project_id as id from credit_account where balance < 0 or reserved < 0
+      'No reserved sum is negative. A balance is below zero only by what was deducted and by an overdraft. Each entry has the balance after it, and took no more than there was.',
+    // An overdraft may have been larger at the time of an entry than it is now, never larger than overdraft_max.
+    offenders:
+      () => `select project_id as id from credit_account where balance + deducted + overdraft_max < 0 or reserved < 0
       union all select id from api_key where least(spent, reserved, day_spent, day_reserved, month_spent, month_reserved) < 0
-      union all select distinct project_id from (
-        select project_id, balance_after, sum(credits) over (partition by project_id order by id) as credits from (
-          select project_id, 0::bigint as id, credits, credits as balance_after from ledger_checkpoint_account where checkpoint_id = $2
+      union all select a.project_id from credit_account a
+      left join (select project_id, sum(deducted) as deducted from (
+                   select project_id, deducted from ledger_checkpoint_account where checkpoint_id = $2
+                   union all
+                   select project_id, -credits from ledger_entry where id > $3 and kind = 'deduct') sums group by 1) d using (project_id)
+      where a.deducted <> coalesce(d.deducted, 0)
+      union all select distinct running.project_id from (
+        select project_id, balance_after, sum(credits) over so_far as credits, sum(deducted) over so_far as deducted from (
+          select project_id, 0::bigint as id, credits, credits as balance_after, deducted from ledger_checkpoint_account where checkpoint_id = $2
           union all
-          select project_id, id, credits, balance_after from ledger_entry where id > $3) entries) running
-      where credits < 0 or credits <> balance_after`,
+          select project_id, id, credits, balance_after, case kind when 'deduct' then -credits else 0 end from ledger_entry where id > $3) entries
+        window so_far as (partition by project_id order by id)) running
+      left join credit_account a on a.project_id = running.project_id
+      where credits + running.deducted + coalesce(a.overdraft_max, 0) < 0 or credits <> balance_after`,
   },
   C4: {
     promise: 'Each request is either held, or has ended with exactly one settle or refund entry of at most its hold.',

@@ -31,6 +31,7 @@ export interface KeyFacts {
   /** Of the project. */
   balance: number;
   balanceReserved: number;
+  overdraft: number;
   isLow: boolean;
 }
 
@@ -46,7 +47,7 @@ export async function readKeyFacts(database: Database, keyId: string): Promise<K
        in_period(k.month_reserved, k.used_on, month) as month_reserved,
        ${unixSeconds(`(today + 1)::timestamp at time zone 'UTC'`)} as next_day,
        ${unixSeconds(`(month + interval '1 month') at time zone 'UTC'`)} as next_month,
-       a.balance, a.reserved as balance_reserved, ${isLowBalance} as is_low
+       a.balance, a.reserved as balance_reserved, a.overdraft, ${isLowBalance} as is_low
      from api_key k join credit_account a on a.project_id = k.project_id
      cross join (select today, date_trunc('month', today::timestamp)::date as month
                  from (select (clock_timestamp() at time zone 'UTC')::date as today) clock) at

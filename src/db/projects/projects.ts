@@ -12,6 +12,7 @@ export interface ProjectRow {
   status: 'active' | 'disabled';
   balance: number;
   reserved: number;
+  overdraft: number;
   createdAt: Date;
 }
 
@@ -26,7 +27,7 @@ export async function listProjects(
   const { from, order, values } = byTime('p', filter.sort, after);
   const rows = await database.query<ProjectRow & Positioned>(
     `operator-projects-${filter.sort}`,
-    operatorPageText(`select p.id as project_id, p.name, p.status, a.balance, a.reserved, p.created_at, ${positionOf('p')} as position
+    operatorPageText(`select p.id as project_id, p.name, p.status, a.balance, a.reserved, a.overdraft, p.created_at, ${positionOf('p')} as position
      from project p join credit_account a on a.project_id = p.id
      where ${from} and ($3::text is null or p.status = $3) order by ${order} limit $4`),
     [...values, filter.status ?? null, limit + 1],

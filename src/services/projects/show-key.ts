@@ -17,7 +17,12 @@ export async function showKey({ db }: Pick<Deps, 'db'>, keyId: string): Promise<
     rpm: { limit: facts.rpm, remaining: facts.rpm === null ? null : Math.max(0, facts.rpm - facts.requests) },
     budgets: budgetsOf(facts),
     in_flight: { limit: facts.inFlightMax, now: facts.inFlight },
-    balance: { available: facts.balance, reserved: facts.balanceReserved, low: facts.isLow },
+    balance: {
+      available: facts.balance,
+      reserved: facts.balanceReserved,
+      overdraft: facts.overdraft,
+      low: facts.isLow,
+    },
   };
 }
 

@@ -215,7 +215,10 @@ create table channel_witness (
 
 create table credit_account (
   balance bigint not null default 0,
+  deducted bigint not null default 0,
   in_flight integer not null default 0,
+  overdraft bigint not null default 0,
+  overdraft_max bigint not null default 0,
   project_id text not null,
   reserved bigint not null default 0
 ) with (fillfactor=50);
@@ -232,6 +235,13 @@ create table daily_summary (
   output_tokens bigint not null,
   project_id text not null,
   successes bigint not null
+);
+
+create table deduction (
+  amount bigint not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  project_id text not null,
+  reference text not null
 );
 
 create table delivery (
@@ -332,6 +342,7 @@ create table ledger_checkpoint (
 create table ledger_checkpoint_account (
   checkpoint_id bigint not null,
   credits bigint not null,
+  deducted bigint not null default 0,
   project_id text not null
 );
 
@@ -627,15 +638,23 @@ alter table channel_mapping_state add constraint channel_mapping_state_state_che
 
 alter table channel_witness add constraint channel_witness_pkey PRIMARY KEY (channel_id, model_id, project_id);
 
-alter table credit_account add constraint credit_account_balance_check CHECK ((balance >= 0));
+alter table credit_account add constraint credit_account_balance_check CHECK ((((balance + deducted) + overdraft_max) >= 0));
 
 alter table credit_account add constraint credit_account_in_flight_check CHECK ((in_flight >= 0));
+
+alter table credit_account add constraint credit_account_overdraft_check CHECK ((overdraft >= 0));
+
+alter table credit_account add constraint credit_account_overdraft_max_check CHECK ((overdraft_max >= overdraft));
 
 alter table credit_account add constraint credit_account_pkey PRIMARY KEY (project_id);
 
 alter table credit_account add constraint credit_account_reserved_check CHECK ((reserved >= 0));
 
 alter table daily_summary add constraint daily_summary_pkey PRIMARY KEY (day, project_id, key_id, model_id, channel_id);
+
+alter table deduction add constraint deduction_amount_check CHECK ((amount > 0));
+
+alter table deduction add constraint deduction_pkey PRIMARY KEY (project_id, reference);
 
 alter table delivery add constraint delivery_check CHECK (((state = 'pending'::text) = (ended_at IS NULL)));
 
@@ -684,7 +703,7 @@ CASE kind
     ELSE (held IS NULL)
 END);
 
-alter table ledger_entry add constraint ledger_entry_kind_check CHECK ((kind = ANY (ARRAY['topup'::text, 'settle'::text, 'refund'::text, 'adjust'::text])));
+alter table ledger_entry add constraint ledger_entry_kind_check CHECK ((kind = ANY (ARRAY['topup'::text, 'settle'::text, 'refund'::text, 'adjust'::text, 'deduct'::text, 'expiry'::text]))) NOT VALID;
 
 alter table ledger_entry add constraint ledger_entry_pkey PRIMARY KEY (id);
 
@@ -1022,6 +1041,7 @@ CREATE OR REPLACE FUNCTION public.admit_chats(p_projects text[], p_project_credi
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
+  -- What can be held, which a credit line raises.
   balances bigint[];
   rooms bigint[];
   places int[];
@@ -1049,7 +1069,7 @@ begin
 
   perform lock_accounts(p_projects);
   with accounts as materialized (
-    select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects)
+    select a.project_id, a.balance + a.overdraft as balance from credit_account a where a.project_id = any (p_projects)
   ), keys as materialized (
     select key.*, key_room(key, today) as room from api_key key where key.id = any (p_keys)
   ), given_accounts as (
@@ -1586,7 +1606,7 @@ begin
       created_at := earlier.created_at;
       verdict := case when earlier.admission = 'rejected' then coalesce(earlier.refusal_code, 'service_unavailable') else 'created' end;
     else
-      select a.balance, key_room(k, (clock_timestamp() at time zone 'UTC')::date) as room into funds
+      select a.balance + a.overdraft as balance, key_room(k, (clock_timestamp() at time zone 'UTC')::date) as room into funds
       from credit_account a join api_key k on k.project_id = a.project_id
       where a.project_id = m.project_id and k.id = m.key_id;
       verdict := case
@@ -1614,6 +1634,38 @@ begin
     end if;
     return next;
   end loop;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.deduct_credits(p_project_id text, p_amount bigint, p_reference text, p_reason text)
+ RETURNS TABLE(verdict text, balance bigint, reserved bigint)
+ LANGUAGE plpgsql
+AS $function$
+#variable_conflict use_column
+declare
+  before deduction;
+begin
+  perform lock_accounts(array[p_project_id]);
+  select a.balance, a.reserved into balance, reserved from credit_account a where a.project_id = p_project_id;
+  select * into before from deduction d where d.project_id = p_project_id and d.reference = p_reference;
+  verdict := case
+    when balance is null then 'project_not_found'
+    when before.amount = p_amount then 'already_deducted'
+    when before.amount is not null then 'reference_reused'
+    when p_amount > 9007199254740991 or balance - p_amount < -9007199254740991 then 'too_many'
+    else 'deducted'
+  end;
+  if verdict = 'deducted' then
+    insert into deduction (project_id, reference, amount) values (p_project_id, p_reference, p_amount);
+    with account as (
+      update credit_account a set balance = a.balance - p_amount, deducted = a.deducted + p_amount where a.project_id = p_project_id
+      returning a.balance, a.balance + a.reserved as total
+    ), entered as (
+      insert into ledger_entry (project_id, kind, credits, balance_after, reference, reason)
+      select p_project_id, 'deduct', -p_amount, account.total, p_reference, p_reason from account
+    )
+    select account.balance into balance from account;
+  end if;
+  return next;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.delete_task(p_task_id text)
@@ -2573,7 +2625,7 @@ begin
 
   for t in
     select stored.id, stored.project_id, stored.key_id, stored.admission, stored.refusal_code, stored.status, stored.completed_at,
-      stored.credits_quoted, stored.deadline_at, stored.created_at, a.balance, a.in_flight, k.room, k.used_on,
+      stored.credits_quoted, stored.deadline_at, stored.created_at, a.balance + a.overdraft as balance, a.in_flight, k.room, k.used_on,
       k.in_flight_max - k.in_flight as places, pr.status = 'active' as is_active, k.revoked_at is not null as is_revoked, k.expires_at
     from unnest(ids) with ordinality as asked (id, ord)
     cross join lateral (select * from task where task.id = asked.id offset 0) stored
@@ -2751,11 +2803,12 @@ begin
   select max(id) into through from ledger_entry where created_at <= until;
   if through is null or through <= since then return null; end if;
   insert into ledger_checkpoint (through_entry_id, covers_until) values (through, until) returning id into made;
-  insert into ledger_checkpoint_account (checkpoint_id, project_id, credits)
-  select made, project_id, sum(credits) from (
-    select project_id, credits from ledger_checkpoint_account where checkpoint_id = earlier
+  insert into ledger_checkpoint_account (checkpoint_id, project_id, credits, deducted)
+  select made, project_id, sum(credits), sum(deducted) from (
+    select project_id, credits, deducted from ledger_checkpoint_account where checkpoint_id = earlier
     union all
-    select project_id, credits from ledger_entry where id > since and id <= through) sums group by project_id;
+    select project_id, credits, case kind when 'deduct' then -credits else 0 end
+    from ledger_entry where id > since and id <= through) sums group by project_id;
   insert into ledger_checkpoint_key (checkpoint_id, key_id, spent, day_spent, month_spent)
   select made, key_id, sum(spent), sum(day_spent), sum(month_spent) from (
     select key_id, spent, in_period(day_spent, earlier_day, day) as day_spent, in_period(month_spent, earlier_day, month_first) as month_spent

@@ -100,6 +100,7 @@ const newOperator = (subject: string) => [
 const changes: Record<string, () => string[]> = {
   'projects.create': () => ['projects', 'create', '--name', 'another'],
   'projects.secret.rotate': () => ['projects', 'secret', 'rotate', ids.secretOf],
+  'projects.set': () => ['projects', 'set', ids.project, '--overdraft', '7'],
   'projects.disable': () => ['projects', 'disable', ids.secretOf],
   'projects.enable': () => ['projects', 'enable', ids.secretOf],
   'keys.create': () => ['keys', 'create', '--project', ids.project, '--expires', '30d'],
@@ -107,6 +108,10 @@ const changes: Record<string, () => string[]> = {
   'keys.rotate': () => ['keys', 'rotate', ids.key],
   'keys.revoke': () => ['keys', 'revoke', ids.spare],
   'credits.add': () => ['credits', 'add', '--project', ids.project, '--amount', '5', '--reference', 'second'],
+  'credits.deduct': () => [
+    ...['credits', 'deduct', '--project', ids.project, '--amount', '5', '--reference', 'chargeback 1'],
+    ...['--reason', 'the bank took it back'],
+  ],
   'credits.adjust': () => ['credits', 'adjust', '--task', ids.charged, '--reason', 'too dark', '--amount', '3'],
   'channels.add': () => newChannel('second'),
   'channels.set': () => ['channels', 'set', ids.channel, '--weight', '9', '--credential', 'another-secret'],

@@ -80,16 +80,20 @@ function Fact({ label, children }: { label: string; children: React.ReactNode })
 
 function ProjectActions({ projectId, name, status }: { projectId: string } & Pick<Project, 'name' | 'status'>) {
   const mayAct = useMay('operator');
-  const [action, setAction] = useState<'credits' | 'status' | null>(null);
+  const [action, setAction] = useState<'credits' | 'deduct' | 'status' | null>(null);
   const close = (): void => setAction(null);
   if (!mayAct) return null;
   return (
     <Group gap="xs">
       <Button onClick={() => setAction('credits')}>Add credits</Button>
+      <Button variant="default" onClick={() => setAction('deduct')}>
+        Deduct credits
+      </Button>
       <Button variant="default" onClick={() => setAction('status')}>
         {status === 'disabled' ? 'Enable' : 'Disable'}
       </Button>
       {action === 'credits' && <CreditsDialog projectId={projectId} onClose={close} />}
+      {action === 'deduct' && <DeductDialog projectId={projectId} onClose={close} />}
       <SwitchDialog
         opened={action === 'status'}
         onClose={close}
@@ -131,6 +135,47 @@ function CreditsDialog({ projectId, onClose }: { projectId: string; onClose: () 
   );
 }
 
+function DeductDialog({ projectId, onClose }: { projectId: string; onClose: () => void }) {
+  const [amount, setAmount] = useState<number | string>('');
+  const [reference, setReference] = useState('');
+  const [reason, setReason] = useState('');
+  return (
+    <ActionDialog
+      opened
+      onClose={onClose}
+      title="Deduct credits"
+      about="For a payment that was refunded or charged back. The balance may become negative: then no request is accepted until it is above zero. The same reference deducts only once."
+      act="Deduct"
+      disabled={typeof amount !== 'number' || reference.trim() === '' || reason.trim() === ''}
+      run={() =>
+        change(
+          'post',
+          '/credits/deduct',
+          {},
+          { project: projectId, amount, reference: reference.trim(), reason: reason.trim() },
+        )
+      }
+      done={({ balance }) => `The project has ${credits(balance)} now.`}
+    >
+      <CreditsField value={amount} onChange={setAmount} />
+      <TextField
+        label="Reference"
+        description="Such as the number of the refund or chargeback"
+        value={reference}
+        onChange={setReference}
+        required
+      />
+      <TextField
+        label="Reason"
+        description="The project sees it in its ledger"
+        value={reason}
+        onChange={setReason}
+        required
+      />
+    </ActionDialog>
+  );
+}
+
 function Ledger({ projectId }: { projectId: string }) {
   const entries = useList('/ledger', { project: projectId });
   return (
@@ -152,7 +197,8 @@ function Ledger({ projectId }: { projectId: string }) {
 /** What an entry is about, as a link, and what is said of it: its reference, or why the request ended as it did. */
 function EntryReason({ entry }: { entry: LedgerEntry }) {
   const { reference, reason, task_id: taskId, request_id: requestId } = entry;
-  const about = reference ?? (reason && words(reason));
+  const about =
+    entry.kind === 'deduct' ? `${reference ?? ''}: ${reason ?? ''}` : (reference ?? (reason && words(reason)));
   return (
     <div className="breakable">
       {taskId !== null && (

@@ -62,6 +62,8 @@ const entryTitles: Record<LedgerEntry['kind'], string> = {
   refund: 'Refunded',
   adjust: 'Adjusted by an operator',
   topup: 'Credits added',
+  deduct: 'Credits deducted',
+  expiry: 'Credits expired',
 };
 
 const ledgerStep = (entry: LedgerEntry, { refunded }: TaskTimeline['credits']): Step => ({

@@ -23,6 +23,7 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  -- What can be held, which a credit line raises.
   balances bigint[];
   rooms bigint[];
   places int[];
@@ -50,7 +51,7 @@ begin
 
   perform lock_accounts(p_projects);
   with accounts as materialized (
-    select a.project_id, a.balance from credit_account a where a.project_id = any (p_projects)
+    select a.project_id, a.balance + a.overdraft as balance from credit_account a where a.project_id = any (p_projects)
   ), keys as materialized (
     select key.*, key_room(key, today) as room from api_key key where key.id = any (p_keys)
   ), given_accounts as (

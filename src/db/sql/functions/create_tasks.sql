@@ -66,7 +66,7 @@ begin
       created_at := earlier.created_at;
       verdict := case when earlier.admission = 'rejected' then coalesce(earlier.refusal_code, 'service_unavailable') else 'created' end;
     else
-      select a.balance, key_room(k, (clock_timestamp() at time zone 'UTC')::date) as room into funds
+      select a.balance + a.overdraft as balance, key_room(k, (clock_timestamp() at time zone 'UTC')::date) as room into funds
       from credit_account a join api_key k on k.project_id = a.project_id
       where a.project_id = m.project_id and k.id = m.key_id;
       verdict := case

@@ -44,7 +44,7 @@ begin
 
   for t in
     select stored.id, stored.project_id, stored.key_id, stored.admission, stored.refusal_code, stored.status, stored.completed_at,
-      stored.credits_quoted, stored.deadline_at, stored.created_at, a.balance, a.in_flight, k.room, k.used_on,
+      stored.credits_quoted, stored.deadline_at, stored.created_at, a.balance + a.overdraft as balance, a.in_flight, k.room, k.used_on,
       k.in_flight_max - k.in_flight as places, pr.status = 'active' as is_active, k.revoked_at is not null as is_revoked, k.expires_at
     from unnest(ids) with ordinality as asked (id, ord)
     cross join lateral (select * from task where task.id = asked.id offset 0) stored

@@ -22,11 +22,12 @@ begin
   select max(id) into through from ledger_entry where created_at <= until;
   if through is null or through <= since then return null; end if;
   insert into ledger_checkpoint (through_entry_id, covers_until) values (through, until) returning id into made;
-  insert into ledger_checkpoint_account (checkpoint_id, project_id, credits)
-  select made, project_id, sum(credits) from (
-    select project_id, credits from ledger_checkpoint_account where checkpoint_id = earlier
+  insert into ledger_checkpoint_account (checkpoint_id, project_id, credits, deducted)
+  select made, project_id, sum(credits), sum(deducted) from (
+    select project_id, credits, deducted from ledger_checkpoint_account where checkpoint_id = earlier
     union all
-    select project_id, credits from ledger_entry where id > since and id <= through) sums group by project_id;
+    select project_id, credits, case kind when 'deduct' then -credits else 0 end
+    from ledger_entry where id > since and id <= through) sums group by project_id;
   insert into ledger_checkpoint_key (checkpoint_id, key_id, spent, day_spent, month_spent)
   select made, key_id, sum(spent), sum(day_spent), sum(month_spent) from (
     select key_id, spent, in_period(day_spent, earlier_day, day) as day_spent, in_period(month_spent, earlier_day, month_first) as month_spent

@@ -30,6 +30,7 @@ export const Key = z
       .object({
         available: z.int(),
         reserved: z.int(),
+        overdraft: z.int().describe('How many credits below zero requests may take the balance; 0 for none.'),
         low: z.boolean().describe('It lasts for less than three days, by the last seven full days.'),
       })
       .describe('The credits of the project.'),

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '../../../src/db/database.ts';
+import { rowsOf } from '../../db/books.ts';
+import { commandLine } from '../../support/command-line.ts';
+import { createTestHome, type TestHome } from '../../support/home.ts';
+import { createOperator, type Operator } from '../../support/operator.ts';
+import { lastAuditOf } from '../../support/rows.ts';
+
+let home: TestHome;
+let db: Database;
+let operator: Operator;
+
+beforeAll(async () => {
+  home = await createTestHome();
+  db = home.db;
+  operator = createOperator(db, home.settings);
+});
+afterAll(() => home?.drop());
+
+const { tollgate, done } = commandLine(() => home.settings);
+
+const tooLarge = String(Number.MAX_SAFE_INTEGER + 1);
+
+describe('tollgate credits deduct', () => {
+  it('deducts once per reference, says so, and is in the ledger and the audit log', async () => {
+    const { projectId } = await operator.project({ credits: 100 });
+    const deduct = (amount: string) =>
+      tollgate(
+        ...['credits', 'deduct', '--project', projectId, '--amount', amount],
+        ...['--reference', 'cb-1', '--reason', 'charged back'],
+      );
+    const account = { project_id: projectId, balance: -20, reserved: 0 };
+    expect(await deduct('120')).toEqual({ code: 0, printed: account });
+    expect(await deduct('120')).toEqual({ code: 0, printed: account });
+    expect(await deduct('121')).toMatchObject({ code: 1, printed: { error: { message: /another amount/ } } });
+    const { data } = await done('ledger', 'list', '--project', projectId);
+    expect(data).toMatchObject([
+      { kind: 'deduct', credits: -120, balance_after: -20, reference: 'cb-1', reason: 'charged back' },
+      { kind: 'topup' },
+    ]);
+    expect(await lastAuditOf(db, projectId)).toEqual([
+      {
+        action: 'credits.deduct',
+        before: { balance: 100 },
+        after: { balance: -20 },
+        detail: { amount: 120, reference: 'cb-1', reason: 'charged back' },
+      },
+    ]);
+    expect(await done('ledger', 'verify')).toMatchObject({ ok: true });
+  });
+});
+
+describe('tollgate projects set', () => {
+  it('sets an overdraft and ends it, and the audit log has both', async () => {
+    const { projectId } = await operator.project();
+    const set = (overdraft: string) => done('projects', 'set', projectId, '--overdraft', overdraft);
+    expect(await set('500')).toMatchObject({ project_id: projectId, overdraft: 500 });
+    expect(await lastAuditOf(db, projectId)).toEqual([
+      { action: 'projects.set', before: { overdraft: 0 }, after: { overdraft: 500 }, detail: {} },
+    ]);
+    expect(await set('none')).toMatchObject({ overdraft: 0 });
+    expect(await set('0')).toMatchObject({ overdraft: 0 });
+  });
+});
+
+describe('bad input', () => {
+  const amounts: [amount: string, why: string][] = [
+    ['0', 'a whole number'],
+    ['-5', ''],
+    ['1.5', 'a whole number'],
+    ['ten', 'a whole number'],
+    [tooLarge, 'a whole number'],
+  ];
+  const reference = ['--reference', 'bad', '--reason', 'bad'];
+  it.each([
+    ...amounts.map(([amount, why]): [string[], string] => [
+      ['credits', 'deduct', '--amount', amount, ...reference],
+      why,
+    ]),
+    ...amounts.map(([amount, why]): [string[], string] => [
+      ['credits', 'add', '--amount', amount, '--reference', 'bad'],
+      why,
+    ]),
+    [['credits', 'deduct', '--amount', '5', '--reason', 'bad'], 'reference'],
+    [['credits', 'deduct', '--amount', '5', '--reference', 'bad'], 'reason'],
+    [['credits', 'deduct', '--amount', '5', '--reference', ' ', '--reason', 'bad'], 'must not be empty'],
+    [['projects', 'set', '--overdraft', '-1'], ''],
+    [['projects', 'set', '--overdraft', '1.5'], 'a whole number'],
+    [['projects', 'set', '--overdraft', 'much'], 'a whole number'],
+    [['projects', 'set', '--overdraft', tooLarge], 'a whole number'],
+    [['projects', 'set'], 'Nothing to change'],
+  ])('%j changes nothing and says why', async (args, why) => {
+    const { projectId } = await operator.project({ credits: 100 });
+    const [group = '', command = '', ...rest] = args;
+    const before = await stateOf(projectId);
+    const named = group === 'projects' ? [projectId, ...rest] : ['--project', projectId, ...rest];
+    const { code, printed } = await tollgate(group, command, ...named);
+    expect([1, 2]).toContain(code);
+    expect(JSON.stringify(printed)).toContain(why);
+    expect(await stateOf(projectId)).toEqual(before);
+  });
+
+  const stateOf = (projectId: string) =>
+    rowsOf(
+      db,
+      `select a.*, (select count(*) from ledger_entry e where e.project_id = a.project_id) as entries,
+         (select count(*) from audit_entry e where e.subject = a.project_id) as changes
+       from credit_account a where a.project_id = $1`,
+      [projectId],
+    );
+});
