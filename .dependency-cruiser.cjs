@@ -1,4 +1,4 @@
-/** The layers of docs/ARCHITECTURE.md: which may import which. Run by `npm run check`. */
+/** The layers of docs/ARCHITECTURE.md: which may import which. Run by `npm run check` on src, packages and console/src. */
 const layer = (name, ...sees) => ({
   name: `${name}-sees-only-${sees.join('-') || 'itself'}`,
   severity: 'error',
@@ -93,6 +93,27 @@ module.exports = {
         pathNot: '^src/(http/server/server|adapters/upstream/call-upstream|platform/egress/[^/]+)[.]ts$',
       },
       to: { path: '(^|/)(undici|http|https|net|tls|dns)(/|$)', pathNot: '^src/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'only-db-knows-the-tables',
+      severity: 'error',
+      comment:
+        'Entities, transactions and statements stand in src/db. The development stack administrates its own server by pg.',
+      from: { path: '^(src|packages|console/src)/', pathNot: '^(src/db|packages/dev-stack/src/servers)/' },
+      to: { path: '^src/db/entities/|(^|/)node_modules/(@mikro-orm|mikro-orm|kysely|pg)/' },
+    },
+    {
+      name: 'console-takes-only-words-and-schemas',
+      severity: 'error',
+      comment: 'A browser runs the console: of src it may have the pure layers, which use no package but zod.',
+      from: { path: '^console/src/' },
+      to: { path: '^(src|packages)/', pathNot: '^src/(domain|schemas)/' },
+    },
+    {
+      name: 'src-and-packages-need-no-console',
+      severity: 'error',
+      from: { path: '^(src|packages)/' },
+      to: { path: '^console/src/' },
     },
     {
       name: 'no-cycles',

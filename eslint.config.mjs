@@ -1,5 +1,33 @@
 import tseslint from 'typescript-eslint';
 
+const spreadOfLiteral = {
+  selector: 'ObjectExpression > SpreadElement > ObjectExpression',
+  message: 'Write the members themselves: this spread only tells Prettier where to break lines.',
+};
+
+/** What a statement begins with: a text of another kind that begins with such a word goes on in another way. */
+const statement = String.raw`/^\s*(select [^]* from |select \w+\(|insert into |update \w+ (\w+ )?set |delete from |with \w+ as )/i`;
+const onlyInDb =
+  'Statements and transactions stand in src/db: write a function there that is named after what it promises.';
+const sqlOutsideOfDb = [
+  {
+    selector:
+      'CallExpression[callee.property.name=/^(transaction|transactional|getKysely|createQueryBuilder|returnsRow)$/]',
+    message: onlyInDb,
+  },
+  {
+    selector: 'MemberExpression[object.property.name="db"][property.name=/^(query|first|call|value|entities|orm)$/]',
+    message: onlyInDb,
+  },
+  {
+    selector:
+      'MemberExpression[object.name=/^(db|database|inside)$/][property.name=/^(query|first|call|value|entities|orm)$/]',
+    message: onlyInDb,
+  },
+  { selector: `Literal[value=${statement}]`, message: onlyInDb },
+  { selector: `TemplateElement:first-child[value.raw=${statement}]`, message: onlyInDb },
+];
+
 export default tseslint.config(
   {
     ignores: [
@@ -22,14 +50,14 @@ export default tseslint.config(
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
-      'no-restricted-syntax': [
-        'error',
-        {
-          selector: 'ObjectExpression > SpreadElement > ObjectExpression',
-          message: 'Write the members themselves: this spread only tells Prettier where to break lines.',
-        },
-      ],
+      'no-restricted-syntax': ['error', spreadOfLiteral],
     },
+  },
+  {
+    // The other half of `only-db-knows-the-tables` in .dependency-cruiser.cjs.
+    files: ['src/**/*.ts', 'console/**/*.{ts,tsx}', 'packages/*/src/**/*.ts'],
+    ignores: ['src/db/**', 'packages/dev-stack/src/servers/**'],
+    rules: { 'no-restricted-syntax': ['error', spreadOfLiteral, ...sqlOutsideOfDb] },
   },
   {
     // Only configuration reads the environment; everything else is handed what it needs.
