@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ReadEntry } from '../../services/catalog/catalog-file-entry.ts';
+import { ReadEntry } from '../../domain/catalog/catalog.ts';
 
 /** A model with what clients do not see. */
 export const CatalogEntry = ReadEntry.meta({ id: 'CatalogEntry' });

@@ -1,184 +1,260 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import type { ParameterValue } from './parameter-value.ts';
-import type { RequestCondition } from './request-condition.ts';
-import type { LongInputPrices, TokenPrices } from './token-prices.ts';
-import type { UpstreamCost } from './upstream-cost.ts';
+import { z } from 'zod';
+import type { JsonObject } from '../json.ts';
+import { Cost, ReadCost } from './cost-schema.ts';
+import { Pricing, PricingRule } from './price-schema.ts';
 
-/** A public catalog entry, exactly in the shape of the specification (§2.1–2.3). */
-export interface Model {
-  id: string;
-  object: 'model';
-  type: 'image' | 'video' | 'chat';
-  owned_by: string;
-  display_name: string;
-  group: string;
-  capability: string;
-  description: string | null;
-  status: string;
-  pricing: Pricing;
-  parameters: Parameters;
-  catalogVisible?: boolean;
-}
+/** The longest list of values, and the most values of a descriptor whose values each need a price. */
+export const valuesMax = 1_000;
 
-/** The prices of a model: the five members of the specification (§2.2), and for a chat model those of further classes of tokens. */
-export interface Pricing extends TokenPrices {
-  unit: 'request' | 'tokens';
-  credits_per_request: number;
-  min_credits_per_request: number;
-  /** The prices of requests with a long input. They count for all tokens of such a request. */
-  long_input?: LongInputPrices;
-}
+const name = z.string().min(1).max(200);
+const key = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be lower case letters, digits and _');
+export const strings = z.array(name).min(1).max(valuesMax);
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+const flag = z.boolean().optional();
 
-/** The price of the media requests that meet all of its conditions. Of the rules that match, one with the most conditions decides. */
-export interface PricingRule {
-  match: {
-    key: 'img_size' | 'duration';
-    value: string | number;
-    /** Further conditions: parameters with a value, and inputs with true (given) or false (not given). */
-    all?: { key: string; value: ParameterValue }[];
-  };
-  credits: number;
-}
-
-export interface FieldDescriptor {
-  key: string;
-  label: string;
-  type: 'enum' | 'number' | 'boolean';
-  options?: (string | number)[];
-  min?: number;
-  max?: number;
-  step?: number;
-  default?: string | number | boolean;
-  description?: string;
-}
+const Descriptor = z.strictObject({
+  key,
+  label: name,
+  type: z.enum(['enum', 'number', 'boolean']),
+  options: z
+    .array(z.union([name, z.number()]))
+    .min(1)
+    .max(valuesMax)
+    .optional(),
+  min: z.number().optional(),
+  max: z.number().optional(),
+  step: z.number().positive().optional(),
+  default: scalar.optional(),
+  description: z.string().max(2_000).optional(),
+});
 
 /** The flags, allowed-value arrays, rules, descriptors and examples of §2.3, and a vendor's variant list under its own name. */
-export interface Parameters {
-  prompt?: boolean;
-  image?: boolean;
-  video_url?: boolean;
-  audio_url?: boolean;
-  reference_images?: boolean;
-  negative_prompt?: boolean;
-  messages?: boolean;
-  stream?: boolean;
-  temperature?: boolean;
-  max_tokens?: boolean;
-  variants?: boolean;
-  generate_audio?: boolean;
-  img_size?: string[];
-  aspect_ratio?: string[];
-  duration?: number[];
-  resolution?: string[];
-  pricingRules?: PricingRule[];
-  fields?: FieldDescriptor[];
-  examples?: { label: string; values: JsonObject }[];
-  /** The vendor's variant list (named by `ModelPrivate.variant_field`). */
-  [vendorVariantList: string]: unknown;
-}
+// Loose because `private.variant_field` names one more member. `checkVariants` refuses all others.
+export const ModelParameters = z.looseObject({
+  prompt: flag,
+  image: flag,
+  video_url: flag,
+  audio_url: flag,
+  reference_images: flag,
+  negative_prompt: flag,
+  messages: flag,
+  stream: flag,
+  temperature: flag,
+  max_tokens: flag,
+  variants: flag,
+  generate_audio: flag,
+  img_size: strings.optional(),
+  aspect_ratio: strings.optional(),
+  duration: z.array(z.int().min(1)).min(1).max(valuesMax).optional(),
+  resolution: strings.optional(),
+  pricingRules: z.array(PricingRule).max(valuesMax).optional(),
+  fields: z.array(Descriptor).max(100).optional(),
+  examples: z
+    .array(z.strictObject({ label: name, values: z.record(z.string(), z.json()) }))
+    .max(100)
+    .optional(),
+});
 
-/** One parameter of ours under the provider's name. */
-export interface FieldMapping {
-  name: string;
-  /** Translates single values: the keys are our values as strings. A value that becomes `null` is not sent. */
-  values?: Record<string, JsonValue>;
-}
-
+const inputName = z.string().regex(/^\w{1,64}$/);
+const path = z.string().regex(/^[\w-]+(\/[\w-]+){0,4}$/);
+const sentence = z.string().min(1).max(500);
+const condition = z.record(key, z.union([scalar, z.array(scalar).min(1).max(valuesMax)]));
+const pageTokens = z.int().min(1).max(100_000);
+/** One parameter of ours under the provider's name. A value of ours, as a string, that becomes `null` is not sent. */
+const FieldMapping = z.strictObject({ name: inputName, values: z.record(z.string(), z.json()).optional() });
 /** How a model is requested from one adapter family: the family's name of it, the mapping of our parameters, and the cost. */
-export interface UpstreamMapping {
-  model: string;
+const Mapping = z.strictObject({
+  model: name,
   /** For providers that sell a variant as a separate model: the parameter that decides, and the model names by its value. */
-  model_by?: { key: string; values: Record<string, string> };
+  model_by: z.strictObject({ key, values: z.record(z.string(), name) }).optional(),
   /**
    * For providers with a separate endpoint per kind of input: the suffix of the model's name, by the input that is given
    * (`none` for a prompt alone). If several inputs are given, the first of these decides: video_url, reference_images, image.
    */
-  path_by_input?: Partial<Record<'video_url' | 'reference_images' | 'image' | 'none', string>>;
+  path_by_input: z
+    .strictObject({
+      video_url: path.optional(),
+      reference_images: path.optional(),
+      image: path.optional(),
+      none: path.optional(),
+    })
+    .optional(),
   /** What the provider charges. */
-  cost: UpstreamCost;
+  cost: Cost,
   /** Where the mapping and its cost were checked, and on which day (YYYY-MM-DD). */
-  verified?: { source: string; on: string };
+  verified: z.strictObject({ source: sentence, on: z.iso.date() }).optional(),
   /** The model's key in LiteLLM's list of prices, where it cannot be derived from the family and the model. */
-  price_key?: string;
+  price_key: name.optional(),
   /** Why our cost is not the one of that list. */
-  price_differs?: string;
+  price_differs: sentence.optional(),
   /** Why this mapping may cost more than the client pays. */
-  loss_ok?: string;
+  loss_ok: sentence.optional(),
   /**
    * Our parameter key → the provider's, or several of them. A key that is not listed is sent under its own name and value; `null`
    * means "not sent".
    */
-  parameters: Record<string, FieldMapping | FieldMapping[] | null>;
+  parameters: z.record(key, z.union([FieldMapping, z.array(FieldMapping).min(1).max(10)]).nullable()).default({}),
   /**
    * Fields that depend on several parameters. Every rule that a request meets sends its fields; of two rules with one field, the
    * first decides. A parameter in `when` is not sent under its own name, unless `parameters` lists it.
    */
-  sends?: { when: RequestCondition; fields: JsonObject }[];
+  sends: z
+    .array(z.strictObject({ when: condition, fields: z.record(inputName, z.json()) }))
+    .max(valuesMax)
+    .optional(),
   /** Fields that are always sent, with these values. */
-  fixed?: JsonObject;
-  /** The values that this family offers, by parameter. A task with another value goes to the other families. */
-  only?: Record<string, (string | number | boolean)[]>;
-  /** The requests that this family does not take, such as two inputs that exclude each other. They go to the other families. */
-  refuses?: RequestCondition[];
+  fixed: z.record(inputName, z.json()).optional(),
   /** The further fields of a chat request that are sent to this family. Absent: `passThroughDefault`. */
-  pass_through?: string[];
+  pass_through: z.array(inputName).max(100).optional(),
+  /** The values that this family offers, by parameter. A task with another value goes to the other families. */
+  only: z.record(key, z.array(scalar).min(1).max(valuesMax)).optional(),
+  /** The requests that this family does not take, such as two inputs that exclude each other. They go to the other families. */
+  refuses: z
+    .array(condition.refine((each) => Object.keys(each).length > 0, 'must name what excludes each other'))
+    .min(1)
+    .max(valuesMax)
+    .optional(),
   /** Chat: the model refuses a forced tool choice, so a request that forces one goes to the other families. */
-  no_forced_tools?: boolean;
+  no_forced_tools: flag,
   /** Chat: the most tools that the vendor takes. Absent: the family's own limit. */
-  tools_max?: number;
-  /** Anthropic and Gemini: how the model takes `reasoning_effort`, as a level or as a budget of tokens. Absent: not at all. */
-  thinking?: 'adaptive' | 'budget';
-  /** Anthropic: the model takes messages of the system between the turns. Otherwise they become part of its instructions. */
-  system_turns?: boolean;
+  tools_max: z.int().min(1).max(10_000).optional(),
   /** Chat: the model reads PDFs, and what the provider counts for a page. Absent: it takes none. */
-  documents?: {
-    /** The most tokens, for the picture of a page and 3,000 tokens of text on it. */
-    page_tokens: number;
-    /** The tokens of an ordinary page, for estimates. */
-    likely_page_tokens: number;
-  };
+  documents: z
+    .strictObject({
+      /** The most tokens, for the picture of a page and 3,000 tokens of text on it. */
+      page_tokens: pageTokens,
+      /** The tokens of an ordinary page, for estimates. */
+      likely_page_tokens: pageTokens,
+    })
+    .refine(({ page_tokens: most, likely_page_tokens: likely }) => likely <= most, {
+      path: ['likely_page_tokens'],
+      message: 'must not be above page_tokens',
+    })
+    .optional(),
+  /** Anthropic and Gemini: how the model takes `reasoning_effort`, as a level or as a budget of tokens. Absent: not at all. */
+  thinking: z.enum(['adaptive', 'budget']).optional(),
   /** OpenAI: the API that serves the model. Absent: chat completions. */
-  api?: 'responses';
+  api: z.enum(['responses']).optional(),
+  /** Anthropic: the model takes messages of the system between the turns. Otherwise they become part of its instructions. */
+  system_turns: flag,
   /** OpenAI-compatible: the vendor, whose own table says which fields it takes. Absent: OpenAI's own fields are sent. */
-  vendor?: string;
+  vendor: inputName.optional(),
   /** OpenAI-compatible: the model wants its `reasoning_content` back with the results of its tool calls. */
-  keeps_reasoning?: boolean;
+  keeps_reasoning: flag,
   /** The provider's names of the media inputs, for families whose models each use other names. */
-  inputs?: Partial<Record<'image' | 'reference_images' | 'video_url' | 'audio_url', string>>;
-}
+  inputs: z
+    .strictObject({
+      image: inputName.optional(),
+      reference_images: inputName.optional(),
+      video_url: inputName.optional(),
+      audio_url: inputName.optional(),
+    })
+    .optional(),
+});
+
+/** The limits of the specification (§4.2). */
+const answerTokens = z.int().min(16).max(8_192);
 
 /** The private part of a model: clients never see it. */
-export interface ModelPrivate {
+const Private = z.strictObject({
   /** False hides the model from the listing and from use. */
-  public: boolean;
-  /** Channel groups that may serve the model. */
-  groups: string[];
-  /** The request field (and `parameters` key) that carries the vendor's variants; catalog data, never hard-coded. */
-  variant_field: string | null;
-  /** The most reference images that the model accepts. */
-  reference_images_max: number;
-  /** Tokens that the hold counts for one image in a chat message. */
-  image_tokens: number;
-  /** Tokens of context, for chat models. */
-  context_tokens: number | null;
-  /** For chat models whose thoughts count against `max_tokens`: the least that is sent, and the default. */
-  max_tokens?: { min: number; default: number };
-  /** For chat models: the most tokens of output that a request under `/v1` may ask for. */
-  max_output_tokens?: number;
-  /** For chat models: false spreads the turns of a conversation over the channels. Otherwise they go to the same one. */
-  session_affinity?: boolean;
+  public: z.boolean().default(true),
   /** Why the model is no longer sold. Its entry stays for the tasks that used it, and another model may have its id as an alias. */
-  retired?: string;
+  retired: sentence.optional(),
   /** Why the model may cost more than the client pays, whatever family makes it. */
-  loss_ok?: string;
+  loss_ok: sentence.optional(),
+  /** Channel groups that may serve the model. */
+  groups: z
+    .array(z.string().regex(/^[\w-]{1,64}$/))
+    .min(1)
+    .max(100),
+  /** The request field (and `parameters` key) that carries the vendor's variants; catalog data, never hard-coded. */
+  variant_field: key.nullable().default(null),
+  /** The most reference images that the model accepts. */
+  reference_images_max: z.int().min(0).max(100).default(0),
+  /** Tokens that the hold counts for one image in a chat message. */
+  image_tokens: z.int().min(0).max(1_000_000).default(1_600),
+  /** Tokens of context, for chat models. */
+  context_tokens: z.int().min(1).nullable().default(null),
+  /** For chat models whose thoughts count against `max_tokens`: the least that is sent, and the default. */
+  max_tokens: z
+    .strictObject({ min: answerTokens, default: answerTokens })
+    .refine(({ min, default: usual }) => min <= usual, { path: ['default'], message: 'must not be below min' })
+    .optional(),
+  /** For chat models: the most tokens of output that a request under `/v1` may ask for. */
+  max_output_tokens: z.int().min(16).max(1_000_000).optional(),
+  /** For chat models: false spreads the turns of a conversation over the channels. Otherwise they go to the same one. */
+  session_affinity: flag,
+  // A list where the aliases preset nothing.
   /**
    * Further names of this model. Those of a chat model count on every route. Those of an image or video model may preset parameters, and count on
    * legacy routes and on those for SDKs of other vendors.
    */
-  aliases: Record<string, JsonObject>;
+  aliases: z
+    .union([
+      z.record(name, z.record(z.string(), z.json())),
+      z
+        .array(name)
+        .transform((names): Record<string, JsonObject> => Object.fromEntries(names.map((alias) => [alias, {}]))),
+    ])
+    .default({}),
   /** By adapter family. */
-  upstream: Record<string, UpstreamMapping>;
-}
+  upstream: z.record(z.string().regex(/^[a-z][a-z0-9-]{0,63}$/), Mapping),
+});
+
+/** One model of the catalog file: the entry of the specification (§2.1–2.3) and a private part. */
+export const CatalogFileEntry = z.strictObject({
+  // Ids are followed by `:generateContent` in paths, so they must not contain a slash or a colon.
+  id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, 'must be letters, digits, ".", "_" and "-"'),
+  object: z.literal('model'),
+  type: z.enum(['image', 'video', 'chat']),
+  owned_by: name,
+  display_name: name,
+  group: name,
+  capability: z.string().min(1).max(1_000),
+  description: z.string().max(10_000).nullable(),
+  status: name,
+  pricing: Pricing,
+  parameters: ModelParameters,
+  catalogVisible: z.boolean().optional(),
+  private: Private,
+});
+
+const values = z.record(z.string(), z.unknown());
+const ReadField = FieldMapping.extend({ values: values.optional() });
+const ReadMapping = Mapping.extend({
+  cost: ReadCost,
+  parameters: z.record(key, z.union([ReadField, z.array(ReadField)]).nullable()),
+  sends: z.array(z.strictObject({ when: condition, fields: values })).optional(),
+  fixed: values.optional(),
+});
+
+/** The parameters of a model once it was read. */
+export const ReadParameters = ModelParameters.extend({
+  examples: z.array(z.object({ label: z.string(), values })).optional(),
+});
+
+/** An entry once it was read: with every default, and each cost as a list. */
+export const ReadEntry = CatalogFileEntry.extend({
+  parameters: ReadParameters,
+  private: Private.extend({
+    public: z.boolean(),
+    variant_field: key.nullable(),
+    reference_images_max: z.int(),
+    image_tokens: z.int(),
+    context_tokens: z.int().nullable(),
+    aliases: z.record(name, values),
+    upstream: z.record(z.string(), ReadMapping),
+  }),
+});
+
+export type FieldDescriptor = z.output<typeof Descriptor>;
+export type Parameters = z.output<typeof ModelParameters>;
+export type UpstreamMapping = z.output<typeof Mapping>;
+export type ModelPrivate = z.output<typeof Private>;
+
+/** A public catalog entry, exactly in the shape of the specification (§2.1–2.3). */
+export type Model = Omit<z.output<typeof CatalogFileEntry>, 'private'>;
 
 export interface CatalogEntry {
   model: Model;

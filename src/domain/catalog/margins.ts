@@ -1,10 +1,11 @@
 import type { CatalogEntry, UpstreamMapping } from './catalog.ts';
+import type { TokenRates } from './cost-schema.ts';
 import type { JsonObject } from '../json.ts';
 import { isOffered } from './model-list.ts';
 import { offeredCombinations } from '../tasks/offered-combinations.ts';
 import { conditionsOf, mediaCredits } from '../ledger/pricing.ts';
 import { classPrices, tokenClasses, type TieredPrices, type TokenClass } from './token-prices.ts';
-import { costRules, everyRate, mediaCost, ratesFor, tokenRates, type TokenRates } from './upstream-cost.ts';
+import { costRules, everyRate, mediaCost, ratesFor, tokenRates } from './upstream-cost.ts';
 
 /** What the operator earns with one request at one family, or with 1,000 tokens of a chat. Amounts are in micro-USD. */
 export interface Margin {

@@ -1,9 +1,10 @@
 import type { CatalogEntry, UpstreamMapping } from './catalog.ts';
+import type { TokenRates } from './cost-schema.ts';
 import type { JsonObject } from '../json.ts';
 import { pricedKeys } from './margins.ts';
 import { offeredCombinations } from '../tasks/offered-combinations.ts';
 import { acceptedParameters } from './parameters.ts';
-import { mediaCost, ratesFor, tokenRates, type TokenRates } from './upstream-cost.ts';
+import { mediaCost, ratesFor, tokenRates } from './upstream-cost.ts';
 import { upstreamModel } from './upstream-parameters.ts';
 
 /** A price list in LiteLLM's format: by model, amounts in USD for one token, image or second, among other facts. */

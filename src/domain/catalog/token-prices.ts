@@ -1,21 +1,4 @@
-/** Prices of a chat model in credits for 1,000 tokens of each class. A class without a price has that of its plain class. */
-export interface TokenPrices {
-  credits_per_1k_input_tokens: number;
-  credits_per_1k_output_tokens: number;
-  /** Input that the provider read from its cache. Absent: as input. */
-  credits_per_1k_cached_input_tokens?: number;
-  /** Input that the provider wrote to its cache. Absent: as input. */
-  credits_per_1k_cache_write_tokens?: number;
-  /** Input that the provider keeps in its cache for an hour. Absent: as input that it wrote to its cache. */
-  credits_per_1k_cache_write_1h_tokens?: number;
-  /** Output that is hidden reasoning. Absent: as output. */
-  credits_per_1k_reasoning_tokens?: number;
-}
-
-/** The prices of requests whose input has more tokens than `above_tokens`. */
-export interface LongInputPrices extends Partial<TokenPrices> {
-  above_tokens: number;
-}
+import type { LongInputPrices, TokenPrices } from './price-schema.ts';
 
 /** The classes of tokens, as costs name them, in the order in which they are shown. The member of a price is `credits_per_1k_<class>_tokens`. */
 export const tokenClasses = ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output', 'reasoning'] as const;

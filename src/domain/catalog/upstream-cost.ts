@@ -1,35 +1,6 @@
 import type { JsonObject } from '../json.ts';
-import { meets, type RequestCondition } from './request-condition.ts';
-
-/** The price of one media job at a provider. Exactly one of the three prices is given, in micro-USD. */
-export interface CostRule {
-  /** The requests that the rule is for. Absent: all. */
-  when?: RequestCondition;
-  per_request?: number;
-  /** For each second of the resolved `duration`. */
-  per_second?: number;
-  /** For each image of the resolved `n`, or for the one image of a model without `n`. */
-  per_image?: number;
-}
-
-/** Prices of a provider in micro-USD per million tokens. */
-export interface TokenRates {
-  /** These prices are for the requests whose input has more tokens than this. Absent: for all requests. */
-  above_input_tokens?: number;
-  input: number;
-  output: number;
-  /** Input that the provider read from its cache. Absent: as `input`. */
-  cached_input?: number;
-  /** Input that the provider wrote to its cache. Absent: as `input`. */
-  cache_write?: number;
-  /** Input that the provider keeps in its cache for an hour. Absent: as `cache_write`. */
-  cache_write_1h?: number;
-  /** Output that is hidden reasoning. Absent: as `output`. */
-  reasoning?: number;
-}
-
-/** What a family charges for a model: for images and videos the first rule that matches, for chats by tokens. */
-export type UpstreamCost = CostRule[] | { per_million: TokenRates[] };
+import type { CostRule, TokenRates, UpstreamCost } from './cost-schema.ts';
+import { meets } from './request-condition.ts';
 
 /**
  * What one media job costs the operator, in micro-USD: the first rule that matches the resolved request decides. Throws a plain

@@ -1,4 +1,5 @@
-import type { CatalogEntry, Pricing } from '../catalog/catalog.ts';
+import type { CatalogEntry } from '../catalog/catalog.ts';
+import type { Pricing } from '../catalog/price-schema.ts';
 import { listDocuments, tokensOfDocuments, type DocumentTokens } from './documents.ts';
 import { isDataUri, listImages, type ChatMessage, type ChatPart, type ChatReply, type ChatRequest } from './chat.ts';
 import { maxOutputTokens } from './chat-length.ts';

@@ -1,4 +1,5 @@
-import type { Model, Pricing, PricingRule } from '../catalog/catalog.ts';
+import type { Model } from '../catalog/catalog.ts';
+import type { Pricing, PricingRule } from '../catalog/price-schema.ts';
 import type { ParameterValue } from '../catalog/parameter-value.ts';
 import { meets } from '../catalog/request-condition.ts';
 import type { JsonObject } from '../json.ts';

@@ -15,14 +15,6 @@ export interface TaskSnapshot {
   credits?: number;
 }
 
-/** A mapping as a task keeps it: with what this task costs instead of the rules, and without what only operators read. */
-export interface TaskMapping extends Omit<
-  UpstreamMapping,
-  'cost' | 'refuses' | 'verified' | 'price_key' | 'price_differs' | 'loss_ok'
-> {
-  cost_micro_usd: number;
-}
-
 /** The upstream families that make what this task asks for, each with its cost of the task. */
 export const taskSnapshot = (entry: CatalogEntry, input: JsonObject, families: MediaFamilies = {}): TaskSnapshot => ({
   groups: entry.private.groups,
@@ -31,7 +23,10 @@ export const taskSnapshot = (entry: CatalogEntry, input: JsonObject, families: M
   ),
 });
 
-function taskMapping(mapping: UpstreamMapping, input: JsonObject): TaskMapping {
+/** A mapping as a task keeps it: with what this task costs instead of the rules, and without what only operators read. */
+export type TaskMapping = ReturnType<typeof taskMapping>;
+
+function taskMapping(mapping: UpstreamMapping, input: JsonObject) {
   const {
     cost,
     refuses: _refuses,

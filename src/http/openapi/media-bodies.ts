@@ -1,4 +1,5 @@
-import type { CatalogEntry, Model, PricingRule } from '../../domain/catalog/catalog.ts';
+import type { CatalogEntry, Model } from '../../domain/catalog/catalog.ts';
+import type { PricingRule } from '../../domain/catalog/price-schema.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { inputRule } from '../../domain/tasks/media-input.ts';
 import {

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { quoted } from '../../domain/errors.ts';
 import { withCatalogDefaults, type CatalogDefaults } from './catalog-defaults.ts';
-import { CatalogFileEntry } from './catalog-file-entry.ts';
+import { CatalogFileEntry } from '../../domain/catalog/catalog.ts';
 import { checkCatalogEntry, checkCatalogNames } from './check-catalog-entry.ts';
 import type { CatalogProblem } from './check/findings.ts';
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CatalogEntry, Pricing, UpstreamMapping } from '../../../src/domain/catalog/catalog.ts';
+import type { CatalogEntry, UpstreamMapping } from '../../../src/domain/catalog/catalog.ts';
+import type { Pricing } from '../../../src/domain/catalog/price-schema.ts';
 import { modelMargins } from '../../../src/domain/catalog/margins.ts';
-import type { UpstreamCost } from '../../../src/domain/catalog/upstream-cost.ts';
+import type { UpstreamCost } from '../../../src/domain/catalog/cost-schema.ts';
 
 const creditValue = 10_000;
 

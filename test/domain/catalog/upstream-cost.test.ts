@@ -3,13 +3,8 @@ import fc from 'fast-check';
 import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { acceptedParameters, listValues, resolveMediaRequest } from '../../../src/domain/catalog/parameters.ts';
 import { taskSnapshot } from '../../../src/domain/tasks/task-snapshot.ts';
-import {
-  chatCost,
-  mediaCost,
-  type BilledTokens,
-  type CostRule,
-  type TokenRates,
-} from '../../../src/domain/catalog/upstream-cost.ts';
+import { chatCost, mediaCost, type BilledTokens } from '../../../src/domain/catalog/upstream-cost.ts';
+import type { CostRule, TokenRates } from '../../../src/domain/catalog/cost-schema.ts';
 
 describe('the cost of a media job', () => {
   const rules: CostRule[] = [

@@ -9,7 +9,7 @@ import {
   tuningKeys,
   type AcceptedParameter,
 } from '../../../domain/catalog/parameters.ts';
-import { ModelParameters, strings, valuesMax } from '../catalog-file-entry.ts';
+import { ModelParameters, strings, valuesMax } from '../../../domain/catalog/catalog.ts';
 import { quoted, refuseDuplicates, type Findings } from './findings.ts';
 
 /** Checks the vendor's list of variants, which `private.variant_field` names. No other unknown member is allowed. */

@@ -1,4 +1,5 @@
-import type { CatalogEntry, PricingRule } from '../../../domain/catalog/catalog.ts';
+import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
+import type { PricingRule } from '../../../domain/catalog/price-schema.ts';
 import { acceptedParameters, listValues } from '../../../domain/catalog/parameters.ts';
 import type { ParameterValue } from '../../../domain/catalog/parameter-value.ts';
 import { conditionsOf, decidingRule } from '../../../domain/ledger/pricing.ts';
@@ -7,7 +8,7 @@ import {
   describeCombination,
   offeredCombinations,
 } from '../../../domain/tasks/offered-combinations.ts';
-import { valuesMax } from '../catalog-file-entry.ts';
+import { valuesMax } from '../../../domain/catalog/catalog.ts';
 import { checkCondition } from './condition.ts';
 import { quoted, refuseDuplicates, type Findings } from './findings.ts';
 

@@ -11,7 +11,7 @@ import { acceptedParameters, accepts, listValues, type AcceptedParameter } from 
 import { neverFixed, neverPassedThrough } from '../../../domain/chat/pass-through.ts';
 import { meets } from '../../../domain/catalog/request-condition.ts';
 import { combinedKeys } from '../../../domain/catalog/upstream-parameters.ts';
-import { valuesMax } from '../catalog-file-entry.ts';
+import { valuesMax } from '../../../domain/catalog/catalog.ts';
 import { chatDescriptors } from './chat.ts';
 import { checkCondition } from './condition.ts';
 import { checkCost } from './cost.ts';

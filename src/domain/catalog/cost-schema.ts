@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { UpstreamCost } from '../../domain/catalog/upstream-cost.ts';
 
 /**
  * `cost` of a mapping: one rule or a list of rules for images and videos, `per_million` with one price list or several for chats.
@@ -19,11 +18,15 @@ const amount = z.int().min(0).max(1_000_000_000);
 const tokens = z.int().min(1).max(100_000_000);
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
+/** The price of one media job at a provider. Exactly one of the three prices is given. */
 const Rule = z
   .strictObject({
+    /** The requests that the rule is for. Absent: all. */
     when: z.record(z.string().min(1).max(64), z.union([scalar, z.array(scalar).min(1).max(1_000)])).optional(),
     per_request: amount.optional(),
+    /** For each second of the resolved `duration`. */
     per_second: amount.optional(),
+    /** For each image of the resolved `n`, or for the one image of a model without `n`. */
     per_image: amount.optional(),
   })
   .refine(
@@ -33,13 +36,19 @@ const Rule = z
   );
 const Rules = z.array(Rule).min(1).max(1_000);
 
+/** Prices of a provider in micro-USD per million tokens. */
 const Rates = z.strictObject({
+  /** These prices are for the requests whose input has more tokens than this. Absent: for all requests. */
   above_input_tokens: tokens.optional(),
   input: amount,
   output: amount,
+  /** Input that the provider read from its cache. Absent: as `input`. */
   cached_input: amount.optional(),
+  /** Input that the provider wrote to its cache. Absent: as `input`. */
   cache_write: amount.optional(),
+  /** Input that the provider keeps in its cache for an hour. Absent: as `cache_write`. */
   cache_write_1h: amount.optional(),
+  /** Output that is hidden reasoning. Absent: as `output`. */
   reasoning: amount.optional(),
 });
 const ByTokens = z.strictObject({
@@ -58,3 +67,9 @@ const ByTokens = z.strictObject({
 
 /** A cost as the catalog has it once it was read. */
 export const ReadCost = z.union([Rules, z.strictObject({ per_million: z.array(Rates) })]);
+
+export type CostRule = z.output<typeof Rule>;
+export type TokenRates = z.output<typeof Rates>;
+
+/** What a family charges for a model: for images and videos the first rule that matches, for chats by tokens. */
+export type UpstreamCost = z.output<typeof ReadCost>;
