@@ -127,8 +127,8 @@ const truth = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) =
 /** The placeholder of an option; undefined for a positional argument. */
 export const placeholderOf = (schema: z.ZodType): string | undefined => options.get(schema)?.placeholder;
 
-/** What the command line reads on its own machine, so that the action gets the content: files of a catalog, or stdin for `-`. */
-export type LocalSource = 'catalog' | 'stdin' | 'result';
+/** What the command line reads on its own machine, so that the action gets the content: files of a catalog, a file of rules, or stdin for `-`. */
+export type LocalSource = 'catalog' | 'rules' | 'stdin' | 'result';
 const sources = z.registry<{ source: LocalSource }>();
 
 /** An input whose value the command line replaces by what it reads from `source`. The admin API takes the content itself. */

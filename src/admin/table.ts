@@ -12,6 +12,7 @@ import { keys } from './actions/keys.ts';
 import { ledger } from './actions/ledger.ts';
 import { operators } from './actions/operators.ts';
 import { overview } from './actions/overview.ts';
+import { plans } from './actions/plans.ts';
 import { projects } from './actions/projects.ts';
 import { secrets } from './actions/secrets.ts';
 import { summary } from './actions/summary.ts';
@@ -26,6 +27,7 @@ export const actionTable: Readonly<Record<string, Action | ActionGroup>> = {
   credits,
   channels,
   catalog,
+  plans,
   tasks,
   chats,
   deliveries,

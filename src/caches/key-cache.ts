@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts';
 import { findLiveKeys } from '../db/projects/live-keys.ts';
 import type { AuthenticatedKey } from '../domain/projects/authenticated-key.ts';
+import type { Plan } from '../domain/plans/plan.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import { digestApiKey } from '../platform/crypto/api-key.ts';
@@ -18,6 +19,7 @@ export interface KeyCache {
 /** Beyond these numbers the oldest entries are dropped. */
 const keysMax = 50_000;
 const unknownMax = 10_000;
+const plansMax = 1_000;
 /** A key that is created under a refused secret works after this time, or when the database announces it. */
 const unknownMs = 1_000;
 /** Secrets that one statement looks up, and that may wait for the next one. */
@@ -37,7 +39,12 @@ export function createKeyCache(db: Database, peppers: readonly { secret: Buffer 
   const cached = new BoundedMap<{ key: Found; until: number }>(keysMax);
   const unknown = new BoundedMap<number>(unknownMax);
   const everValid = new BoundedMap<true>(keysMax);
-  const findKeys = (secrets: readonly string[]) => findTogether(db, peppers, secrets);
+  const plans = new BoundedMap<Plan>(plansMax);
+  /** The keys of a plan share one object with its rules. */
+  const sharedPlan = (plan: Plan): Plan => plans.getOrMake(`${plan.planId} ${plan.revision}`, () => plan);
+  const shared = (key: AuthenticatedKey | null): AuthenticatedKey | null =>
+    key && { ...key, plan: key.plan && sharedPlan(key.plan) };
+  const findKeys = async (secrets: readonly string[]) => (await findTogether(db, peppers, secrets)).map(shared);
   const findUnknownKey = createUnknownKeyQueue(findKeys);
 
   const keep = (name: string, key: Found): void => {

@@ -40,6 +40,7 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   model: 'select, insert, update, delete',
   monthly_summary: 'select, insert, delete',
   oidc_sign_in: 'select, insert, delete',
+  plan: 'select, insert, update, delete',
   playground_key: 'select, insert, update',
   project: 'select, insert, update',
   rate_window: 'select, insert, update',

@@ -388,6 +388,9 @@ export const notInTheConsole: Record<string, string> = {
   'ledger verify': 'The nightly maintenance verifies the ledger, and the page of jobs shows what it found.',
   'tasks adopt':
     'It needs the file or the address of a result, which the operator has on the command line (`tasks show`).',
+  'plans create': 'The rules are a file of the operator.',
+  'plans set': 'The rules are a file of the operator.',
+  'plans delete': 'Plans are changed in one place.',
   'secrets reseal': 'It belongs to a change of MASTER_KEYS, which is made on the server.',
   'webhooks send-test': 'It is for the author of a receiver, who has a command line.',
   'admin-tokens create': 'A stolen session must not be able to make a token that outlives it.',

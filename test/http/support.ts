@@ -37,6 +37,7 @@ export const openKey: AuthenticatedKey = {
   models: null,
   rpm: null,
   inFlightMax: null,
+  plan: null,
 };
 
 /** The HTTP server with all its middleware on a free loopback port, with one valid key and no database. */

@@ -536,6 +536,84 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/admin/v1/plans': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list the plans
+     * @description `tollgate plans list`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_plans_list'];
+    put?: never;
+    /**
+     * create a plan
+     * @description `tollgate plans create`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_plans_create'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/admin/v1/plans/{name}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * show a plan, the price of every model under it, and the rules that can never match
+     * @description `tollgate plans show`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_plans_show'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    /**
+     * replace the rules of a plan; what is already held keeps its price
+     * @description `tollgate plans set`.
+     *
+     *     Needs the role `operator`.
+     */
+    patch: operations['patch_plans_set'];
+    trace?: never;
+  };
+  '/api/admin/v1/plans/{name}/delete': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * delete a plan that no project has
+     * @description `tollgate plans delete`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_plans_delete'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/admin/v1/tasks': {
     parameters: {
       query?: never;
@@ -1677,6 +1755,16 @@ export interface components {
         };
       };
     };
+    ChangedPlan: {
+      /** @example partners */
+      name: string;
+      /** @description The first rule that names a model decides about it. */
+      rules: components['schemas']['PlanRule'][];
+      /** @description False if everything was as asked before, so that nothing changed. */
+      changed: boolean;
+      /** @description What is allowed but may be a mistake. */
+      warnings?: string[];
+    };
     Channel: {
       /** @example chn_01ky4m8r5t0v2x6z9b3d7f1h4k */
       channel_id: string;
@@ -1887,6 +1975,12 @@ export interface components {
       balance: number;
       /** @description Credits that running requests hold. */
       reserved: number;
+    };
+    DeletedPlan: {
+      /** @example partners */
+      name: string;
+      /** @constant */
+      deleted: true;
     };
     Delivery: {
       delivery_id: string;
@@ -2280,6 +2374,163 @@ export interface components {
       }[];
       alarms: components['schemas']['Alarm'][];
     };
+    Plan: {
+      /** @example pln_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      plan_id: string;
+      /** @example partners */
+      name: string;
+      /** @description The first rule that names a model decides about it. */
+      rules: components['schemas']['PlanRule'][];
+      /** @description Projects that have the plan. */
+      projects: number;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      updated_at: number;
+    };
+    PlanPreview: {
+      /** @example pln_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      plan_id: string;
+      /** @example partners */
+      name: string;
+      /** @description The first rule that names a model decides about it. */
+      rules: components['schemas']['PlanRule'][];
+      /** @description Projects that have the plan. */
+      projects: number;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      updated_at: number;
+      models: components['schemas']['PlannedModel'][];
+      unused: {
+        /** @description The number of the rule, from 1 on. */
+        rule: number;
+        /**
+         * @description Earlier rules match all of it; it matches no model of the catalog; its models do not use its prices.
+         * @enum {string}
+         */
+        reason: 'earlier_rule' | 'no_model' | 'no_price';
+        message: string;
+      }[];
+    };
+    PlanRule:
+      | {
+          models: string;
+          multiplier: number;
+        }
+      | {
+          models: string;
+          prices: {
+            credits_per_request?: number;
+            min_credits_per_request?: number;
+            credits_per_1k_input_tokens?: number;
+            credits_per_1k_cached_input_tokens?: number;
+            credits_per_1k_cache_write_tokens?: number;
+            credits_per_1k_cache_write_1h_tokens?: number;
+            credits_per_1k_output_tokens?: number;
+            credits_per_1k_reasoning_tokens?: number;
+            long_input?: {
+              credits_per_1k_input_tokens?: number;
+              credits_per_1k_cached_input_tokens?: number;
+              credits_per_1k_cache_write_tokens?: number;
+              credits_per_1k_cache_write_1h_tokens?: number;
+              credits_per_1k_output_tokens?: number;
+              credits_per_1k_reasoning_tokens?: number;
+            };
+          };
+        };
+    PlannedModel: {
+      model: string;
+      /** @enum {string} */
+      type: 'image' | 'video' | 'chat';
+      status: string;
+      /** @description The number of the rule that decides, from 1 on. Null: the prices of the catalog. */
+      rule: number | null;
+      /** @description In the catalog. */
+      catalog: {
+        pricing: {
+          /** @enum {string} */
+          unit: 'request' | 'tokens';
+          credits_per_request: number;
+          credits_per_1k_input_tokens: number;
+          credits_per_1k_output_tokens: number;
+          min_credits_per_request: number;
+          credits_per_1k_cached_input_tokens?: number;
+          credits_per_1k_cache_write_tokens?: number;
+          credits_per_1k_cache_write_1h_tokens?: number;
+          credits_per_1k_reasoning_tokens?: number;
+          long_input?: {
+            above_tokens: number;
+            credits_per_1k_input_tokens?: number;
+            credits_per_1k_output_tokens?: number;
+            credits_per_1k_cached_input_tokens?: number;
+            credits_per_1k_cache_write_tokens?: number;
+            credits_per_1k_cache_write_1h_tokens?: number;
+            credits_per_1k_reasoning_tokens?: number;
+          };
+        };
+        pricingRules?: {
+          match: {
+            /** @enum {string} */
+            key: 'img_size' | 'duration';
+            value: string | number;
+            all?: {
+              key: string;
+              value: string | number | boolean;
+            }[];
+          };
+          credits: number;
+        }[];
+      };
+      /** @description Under the plan. */
+      plan: {
+        pricing: {
+          /** @enum {string} */
+          unit: 'request' | 'tokens';
+          credits_per_request: number;
+          credits_per_1k_input_tokens: number;
+          credits_per_1k_output_tokens: number;
+          min_credits_per_request: number;
+          credits_per_1k_cached_input_tokens?: number;
+          credits_per_1k_cache_write_tokens?: number;
+          credits_per_1k_cache_write_1h_tokens?: number;
+          credits_per_1k_reasoning_tokens?: number;
+          long_input?: {
+            above_tokens: number;
+            credits_per_1k_input_tokens?: number;
+            credits_per_1k_output_tokens?: number;
+            credits_per_1k_cached_input_tokens?: number;
+            credits_per_1k_cache_write_tokens?: number;
+            credits_per_1k_cache_write_1h_tokens?: number;
+            credits_per_1k_reasoning_tokens?: number;
+          };
+        };
+        pricingRules?: {
+          match: {
+            /** @enum {string} */
+            key: 'img_size' | 'duration';
+            value: string | number;
+            all?: {
+              key: string;
+              value: string | number | boolean;
+            }[];
+          };
+          credits: number;
+        }[];
+      };
+    };
     PlaygroundKey: {
       key_id: string;
       /** @description The secret, which is shown only here. */
@@ -2298,6 +2549,8 @@ export interface components {
       name: string;
       /** @enum {string} */
       status: 'active' | 'disabled';
+      /** @description The name of its plan. Null: it has the prices of the catalog. */
+      plan: string | null;
       /** @description Credits that nothing holds. */
       balance: number;
       /** @description Credits that running requests hold. */
@@ -2325,6 +2578,8 @@ export interface components {
     ProjectSettings: {
       /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
       project_id: string;
+      /** @description The name of its plan. Null: it has the prices of the catalog. */
+      plan: string | null;
       /** @description How many credits below zero requests may take the balance; 0 for none. */
       overdraft: number;
     };
@@ -2434,6 +2689,14 @@ export interface components {
       run_id: string | null;
       /** @enum {string} */
       name: 'process-pending-callbacks' | 'check-stale-media-tasks' | 'check-api-channels' | 'scheduled-maintenance';
+    };
+    SavedPlan: {
+      /** @example partners */
+      name: string;
+      /** @description The first rule that names a model decides about it. */
+      rules: components['schemas']['PlanRule'][];
+      /** @description What is allowed but may be a mistake. */
+      warnings?: string[];
     };
     Session: {
       name: string;
@@ -2896,6 +3159,7 @@ export type BegunSilence = components['schemas']['BegunSilence'];
 export type CanceledTask = components['schemas']['CanceledTask'];
 export type CatalogCheck = components['schemas']['CatalogCheck'];
 export type CatalogEntry = components['schemas']['CatalogEntry'];
+export type ChangedPlan = components['schemas']['ChangedPlan'];
 export type Channel = components['schemas']['Channel'];
 export type ChannelHistory = components['schemas']['ChannelHistory'];
 export type ChannelReason = components['schemas']['ChannelReason'];
@@ -2907,6 +3171,7 @@ export type CreatedAdminToken = components['schemas']['CreatedAdminToken'];
 export type CreatedKey = components['schemas']['CreatedKey'];
 export type CreatedProject = components['schemas']['CreatedProject'];
 export type Credits = components['schemas']['Credits'];
+export type DeletedPlan = components['schemas']['DeletedPlan'];
 export type Delivery = components['schemas']['Delivery'];
 export type EndReason = components['schemas']['EndReason'];
 export type EndedRun = components['schemas']['EndedRun'];
@@ -2922,6 +3187,10 @@ export type ListedDelivery = components['schemas']['ListedDelivery'];
 export type Margin = components['schemas']['Margin'];
 export type Operator = components['schemas']['Operator'];
 export type Overview = components['schemas']['Overview'];
+export type Plan = components['schemas']['Plan'];
+export type PlanPreview = components['schemas']['PlanPreview'];
+export type PlanRule = components['schemas']['PlanRule'];
+export type PlannedModel = components['schemas']['PlannedModel'];
 export type PlaygroundKey = components['schemas']['PlaygroundKey'];
 export type Project = components['schemas']['Project'];
 export type ProjectSecret = components['schemas']['ProjectSecret'];
@@ -2935,6 +3204,7 @@ export type RevokedAdminToken = components['schemas']['RevokedAdminToken'];
 export type RevokedKey = components['schemas']['RevokedKey'];
 export type RotatedKey = components['schemas']['RotatedKey'];
 export type RunningJob = components['schemas']['RunningJob'];
+export type SavedPlan = components['schemas']['SavedPlan'];
 export type Session = components['schemas']['Session'];
 export type SignInOptions = components['schemas']['SignInOptions'];
 export type Silence = components['schemas']['Silence'];
@@ -3053,6 +3323,8 @@ export interface operations {
     requestBody?: {
       content: {
         'application/json': {
+          /** @description the plan whose prices its requests have from now on, or none for the prices of the catalog */
+          plan?: ('none' | null) | string;
           /** @description let requests take the balance this many credits below zero, for customers who pay later; 0 or none for not at all */
           overdraft?: ('none' | null) | (string | number);
         };
@@ -4115,6 +4387,190 @@ export interface operations {
           'application/json': components['schemas']['CatalogEntry'];
           'application/vnd.tollgate.report+json': {
             document: components['schemas']['CatalogEntry'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_plans_list: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['Plan'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['Plan'][];
+            };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_plans_create: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description name of the plan */
+          name: string;
+          /** @description JSON or YAML file with a list of rules, {"models": "glob", "multiplier": 1.25} or {"models": "glob", "prices": {"credits_per_1k_input_tokens": 200}}; the first that matches decides; models may also be group:, type: or vendor: and a glob */
+          rules: unknown;
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['SavedPlan'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['SavedPlan'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_plans_show: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description name of the plan */
+        name: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['PlanPreview'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['PlanPreview'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  patch_plans_set: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description name of the plan */
+        name: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description JSON or YAML file with a list of rules, {"models": "glob", "multiplier": 1.25} or {"models": "glob", "prices": {"credits_per_1k_input_tokens": 200}}; the first that matches decides; models may also be group:, type: or vendor: and a glob */
+          rules: unknown;
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ChangedPlan'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['ChangedPlan'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_plans_delete: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description name of the plan */
+        name: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['DeletedPlan'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['DeletedPlan'];
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */

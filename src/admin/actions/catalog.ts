@@ -14,6 +14,7 @@ import { AppliedCatalog, CatalogCheck, CatalogEntry as Entry, ComparedPrices } f
 import { group, option, readFrom, action } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
 import { clean, table, usd } from '../plain-text.ts';
+import { priceText } from '../price-text.ts';
 import { listReport, wholeList, type ListReport } from '../report.ts';
 
 const Entries = listOf(Entry);
@@ -229,21 +230,12 @@ const toLine = (entry: CatalogEntry) => ({
   type: entry.model.type,
   status: entry.model.status,
   public: entry.private.public ? 'yes' : 'no',
-  credits: priceOf(entry),
+  credits: priceText(entry.model),
   groups: entry.private.groups.join(','),
   adapters: Object.keys(entry.private.upstream).join(','),
 });
 
 /** As in the file. */
 const toDocument = (entry: CatalogEntry) => ({ ...entry.model, private: entry.private });
-
-function priceOf({ model: { pricing, parameters } }: CatalogEntry): string {
-  if (pricing.unit === 'tokens') {
-    return `${pricing.credits_per_1k_input_tokens} in, ${pricing.credits_per_1k_output_tokens} out per 1k`;
-  }
-  const prices = parameters.pricingRules?.map(({ credits }) => credits) ?? [pricing.credits_per_request];
-  const [low, high] = [Math.min(...prices), Math.max(...prices)];
-  return low === high ? String(low) : `${low} to ${high}`;
-}
 
 const warningLines = (warnings: readonly string[]): string[] => warnings.map((warning) => `warning: ${clean(warning)}`);

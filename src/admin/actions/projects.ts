@@ -16,6 +16,7 @@ import {
 } from '../schemas/projects.ts';
 import { flag, group, option, action } from '../define-action.ts';
 import { cleared, count, shortText } from '../input.ts';
+import { planName } from '../plan-name.ts';
 import { pageInput, sortInput } from '../page-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
@@ -69,19 +70,22 @@ const set = action({
   summary: 'change settings of a project; `none` removes one',
   input: {
     id,
+    plan: option('<name>', cleared(planName)).describe(
+      'the plan whose prices its requests have from now on, or none for the prices of the catalog',
+    ),
     overdraft: option('<credits>', cleared(count(0))).describe(
       'let requests take the balance this many credits below zero, for customers who pay later; 0 or none for not at all',
     ),
   },
-  example: { overdraft: 5_000_000 },
+  example: { plan: 'partners', overdraft: 5_000_000 },
   route: { method: 'PATCH', path: '/projects/:id', role: 'operator' },
   answer: ProjectSettings,
   refusals: ['not_found', 'action_refused'],
   needs: 'database',
-  async run(deps, { id: projectId, overdraft }, actor) {
+  async run(deps, { id: projectId, overdraft, ...changes }, actor) {
     const settings = await setProject(deps, {
       projectId,
-      changes: { ...(overdraft !== undefined && { overdraft: overdraft ?? 0 }) },
+      changes: { ...changes, ...(overdraft !== undefined && { overdraft: overdraft ?? 0 }) },
       actor,
     });
     return factsReport(`Changed ${projectId}.`, { project_id: projectId, ...jsonRow(settings) });

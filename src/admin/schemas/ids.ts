@@ -11,3 +11,4 @@ export const runId = idOf('run');
 export const tokenId = idOf('atk');
 export const operatorId = idOf('opr');
 export const silenceId = idOf('sil');
+export const planId = idOf('pln');

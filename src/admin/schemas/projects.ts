@@ -5,11 +5,14 @@ import { projectId } from './ids.ts';
 
 export const projectStatuses = ['active', 'disabled'] as const;
 
+const plan = z.string().nullable().describe('The name of its plan. Null: it has the prices of the catalog.');
+
 export const Project = z
   .object({
     project_id: projectId,
     name: z.string(),
     status: z.enum(projectStatuses),
+    plan,
     balance: z.int().describe('Credits that nothing holds.'),
     reserved: z.int().describe('Credits that running requests hold.'),
     overdraft: z.int().describe('How many credits below zero requests may take the balance.'),
@@ -20,6 +23,7 @@ export const Project = z
 export const ProjectSettings = z
   .object({
     project_id: projectId,
+    plan,
     overdraft: z.int().describe('How many credits below zero requests may take the balance; 0 for none.'),
   })
   .meta({ id: 'ProjectSettings' });

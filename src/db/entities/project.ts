@@ -6,6 +6,7 @@ export const Project = defineEntity({
     id: p.string().primary(),
     name: p.string(),
     status: p.string().$type<'active' | 'disabled'>().default('active'),
+    planId: p.string().nullable(),
     callbackSecret: p.string(),
     callbackSecretPrevious: p.string().nullable(),
     callbackSecretPreviousUntil: p.datetime().nullable(),

@@ -1,4 +1,5 @@
 import type { AuthenticatedKey } from '../../domain/projects/authenticated-key.ts';
+import type { PlanRule } from '../../domain/plans/plan.ts';
 import type { Database } from '../database.ts';
 
 /**
@@ -9,14 +10,30 @@ export async function findLiveKeys(
   database: Database,
   digests: readonly Buffer[],
 ): Promise<Map<string, AuthenticatedKey>> {
-  const rows = await database.query<AuthenticatedKey & { digest: string }>(
+  const rows = await database.query<LiveKey>(
     'find-live-keys',
-    `select encode(s.digest, 'hex') as digest, k.id as key_id, k.project_id, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max
+    `select encode(s.digest, 'hex') as digest, k.id as key_id, k.project_id, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max,
+       n.id as plan_id, n.name as plan_name, n.revision as plan_revision, n.rules as plan_rules
      from api_key_secret s join api_key k on k.id = s.key_id join project p on p.id = k.project_id
+       left join plan n on n.id = p.plan_id
      where s.digest = any ($1) and (s.expires_at is null or s.expires_at > clock_timestamp())
        and k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())
        and p.status = 'active'`,
     [digests],
   );
-  return new Map(rows.map(({ digest, ...key }) => [digest, key]));
+  return new Map(
+    rows.map(({ digest, planId, planName, planRevision, planRules, ...key }) => {
+      const plan = planId === null ? null : { planId, name: planName, revision: planRevision, rules: planRules };
+      return [digest, { ...key, plan }];
+    }),
+  );
+}
+
+interface LiveKey extends Omit<AuthenticatedKey, 'plan'> {
+  digest: string;
+  /** Null, and with it the other members of the plan, if the project has none. */
+  planId: string | null;
+  planName: string;
+  planRevision: number;
+  planRules: PlanRule[];
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** Far above any real price, and small enough that a token count times a rate is an exact integer. */
-const priceMax = 1_000_000_000;
+export const priceMax = 1_000_000_000;
 const price = z.int().min(1).max(priceMax);
 const rate = z.int().min(0).max(priceMax);
 /** No model has a longer context. */

@@ -1,3 +1,4 @@
+import type { Plan } from '../plans/plan.ts';
 import type { Scope } from './scope.ts';
 
 /** A valid key, as authentication needs it. Budgets are missing, because only admission reads them. */
@@ -14,4 +15,6 @@ export interface AuthenticatedKey {
   rpm: number | null;
   /** Tasks and chats that may run at once. Null means no limit. */
   inFlightMax: number | null;
+  /** The plan of its project. Null: the prices of the catalog. */
+  plan: Plan | null;
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { findModelFor } from '../../services/catalog/find-model.ts';
-import type { AuthenticatedKey } from '../../domain/projects/authenticated-key.ts';
+import { findModelFor, type CallerOfModels } from '../../services/catalog/find-model.ts';
 import type { Model } from '../../domain/catalog/catalog.ts';
 import { modelList, publicModel } from '../../domain/catalog/model-list.ts';
 import { taskTypes } from '../../domain/tasks/task.ts';
@@ -23,14 +22,14 @@ export const MediaModels = z.object({ models: z.array(MediaModel) });
  */
 export async function mediaModels(
   deps: Parameters<typeof findModelFor>[0],
-  key: Pick<AuthenticatedKey, 'models'>,
+  key: CallerOfModels,
   request: z.output<typeof ModelsArguments>,
 ): Promise<z.output<typeof MediaModels>> {
   if (request.model !== undefined) {
     const model = publicModel(await findModelFor(deps, request.model, key));
     return { models: summaries([model]).map((summary) => ({ ...summary, parameters: model.parameters })) };
   }
-  const { data } = modelList(await deps.catalog.entries(), (id) => key.models?.includes(id) ?? true);
+  const { data } = modelList(await deps.catalog.under(key.plan).entries(), (id) => key.models?.includes(id) ?? true);
   return { models: summaries(data).filter(({ type }) => request.type === undefined || type === request.type) };
 }
 

@@ -28,12 +28,15 @@ export async function answerCoded(ctx: AppContext, { plain, coded }: CodedBody):
   answerRepresentation(ctx, chosen ?? plain);
 }
 
-/** What `make` returns for the entries of a catalog, made once for each catalog. */
-export function perCatalog<T>(make: (entries: readonly CatalogEntry[]) => T): (entries: readonly CatalogEntry[]) => T {
-  let made: { of: readonly CatalogEntry[]; value: T } | null = null;
+/** What `make` returns for the entries of a catalog under a plan, made once for each, and forgotten with them. */
+export function perCatalog<T extends object>(
+  make: (entries: readonly CatalogEntry[]) => T,
+): (entries: readonly CatalogEntry[]) => T {
+  const made = new WeakMap<readonly CatalogEntry[], T>();
   return (entries) => {
-    if (made?.of !== entries) made = { of: entries, value: make(entries) };
-    return made.value;
+    const value = made.get(entries) ?? make(entries);
+    made.set(entries, value);
+    return value;
   };
 }
 

@@ -112,7 +112,7 @@ export function geminiRoutes(deps: ChatRouteDeps, mount: Mounted): Route[] {
       async handler(ctx, query) {
         const framing = formatOf(query, streamFormats) === 'sse' ? asEvents : asJsonArray;
         const model = ctx.params['model'] ?? '';
-        const entry = await findNamed(deps, model);
+        const entry = await findNamed(deps.catalog, model);
         if (entry?.model.type === 'chat' && (mount.isV1 || entry.model.parameters.stream === true)) {
           demandScope(ctx, 'chat');
           return streamAnswer(deps, ctx, { ...chatDialect(model, mount), framing });
@@ -179,7 +179,7 @@ export function formatOf({ alt, $alt }: QueryOf<ReturnType<typeof formatQuery>>,
 function answerer(deps: ChatRouteDeps, mount: Mounted): (ctx: AppContext) => Promise<string> {
   return async (ctx) => {
     const model = ctx.params['model'] ?? '';
-    const entry = await findNamed(deps, model, { allAliases: mount.isV1 });
+    const entry = await findNamed(deps.catalog, model, { allAliases: mount.isV1 });
     if (entry) demandScope(ctx, entry.model.type === 'chat' ? 'chat' : 'media');
     if (entry?.model.type !== 'image') return answerChat(deps, ctx, chatDialect(model, mount));
     await countRate(deps, ctx);

@@ -126,8 +126,8 @@ const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels)
   return async (ctx: AppContext, query: ModelQuery): Promise<void> => {
     const form = formOf(ctx);
     demandSupportedQuery(ctx, form.query);
-    const entries = await catalog.entries();
-    const { models } = keyOf(ctx);
+    const { models, plan } = keyOf(ctx);
+    const entries = await catalog.under(plan).entries();
     const name = JSON.stringify([form.name, ctx.querystring, models && [...models].sort()]);
     const list = rendered(entries).getOrMake(name, () => {
       const mayUse = entries.filter((entry) => isUsable(entry, models) && form.shows(entry));
@@ -145,9 +145,10 @@ const showModel = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels, 
   return async (ctx: AppContext): Promise<void> => {
     const form = formOf(ctx);
     const id = ctx.params['model'] ?? '';
-    const entries = await catalog.entries();
-    const entry = await findNamed({ catalog }, id, { allAliases });
-    const { models } = keyOf(ctx);
+    const { models, plan } = keyOf(ctx);
+    const priced = catalog.under(plan);
+    const entries = await priced.entries();
+    const entry = await findNamed(priced, id, { allAliases });
     if (!entry || !isUsable(entry, models) || !form.shows(entry)) {
       throw modelNotFound(
         id,

@@ -15,6 +15,7 @@ import type { Report } from '../../admin/report.ts';
 import { openLocally } from './open-deps.ts';
 import type { Environment } from './operator-environment.ts';
 import { readResult } from './read-result.ts';
+import { readRules } from './read-rules.ts';
 import { readSecret } from './read-secret.ts';
 import { runRemotely, type RemoteServer } from './run-remotely.ts';
 
@@ -99,6 +100,7 @@ async function readInput(command: Command, { input }: Action): Promise<Record<st
 const readers: Record<LocalSource, (value: string) => Promise<unknown>> = {
   catalog: readCatalogFiles,
   result: readResult,
+  rules: readRules,
   stdin: (value) => (value === '-' ? readSecret('credential') : Promise.resolve(value)),
 };
 

@@ -1,8 +1,22 @@
 import { randomBytes } from 'node:crypto';
 
-/** What an id names: project, key, task, channel, file, request, attempt, delivery, job run, event, secret, admin token, operator, silence. */
+/** What an id names: project, key, task, channel, file, request, attempt, delivery, job run, event, secret, admin token, operator, silence, plan. */
 export type IdPrefix =
-  'prj' | 'key' | 'task' | 'chn' | 'file' | 'req' | 'att' | 'dlv' | 'run' | 'evt' | 'sec' | 'atk' | 'opr' | 'sil';
+  | 'prj'
+  | 'key'
+  | 'task'
+  | 'chn'
+  | 'file'
+  | 'req'
+  | 'att'
+  | 'dlv'
+  | 'run'
+  | 'evt'
+  | 'sec'
+  | 'atk'
+  | 'opr'
+  | 'sil'
+  | 'pln';
 
 /**
  * A new id: `${prefix}_` and 26 lower-case Crockford base32 characters, 48 bits of milliseconds and 80 random bits

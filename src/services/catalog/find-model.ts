@@ -2,17 +2,22 @@ import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { isOffered } from '../../domain/catalog/model-list.ts';
 import { isAllowed } from '../../domain/catalog/model-names.ts';
+import type { AuthenticatedKey } from '../../domain/projects/authenticated-key.ts';
 import { didYouMean } from '../../domain/nearest.ts';
+import type { PricedCatalog } from '../../caches/catalog-cache.ts';
 import type { Deps } from '../../deps.ts';
+
+/** What a key says about the models that it may use and what they cost. */
+export type CallerOfModels = Pick<AuthenticatedKey, 'models' | 'plan'>;
 
 /**
  * The offered model that a request names by its id or, for a chat model, by an alias. Aliases of image and video models count with `allAliases`
- * only, because their presets and the routes of the specification do not go together. Throws `GatewayError` if there is none or the key may not use it.
+ * only, because their presets and the routes of the specification do not go together. It has the prices of the key's plan. Throws `GatewayError` if there is none or the key may not use it.
  */
 export async function findModelFor(
   { catalog }: Pick<Deps, 'catalog'>,
   model: unknown,
-  key: { models: string[] | null },
+  key: CallerOfModels,
   { allAliases = false }: { allAliases?: boolean } = {},
 ): Promise<CatalogEntry> {
   if (model === undefined || model === null) {
@@ -24,7 +29,7 @@ export async function findModelFor(
       param: 'model',
     });
   }
-  const entry = await findNamed({ catalog }, model, { allAliases });
+  const entry = await findNamed(catalog.under(key.plan), model, { allAliases });
   if (!entry) throw modelNotFound(model, await catalog.entries(), key);
   if (!isAllowed(key.models, entry))
     throw new GatewayError('model_not_allowed', {
@@ -36,7 +41,7 @@ export async function findModelFor(
 
 /** The offered model of an id or an alias, as `findModelFor` reads it; null if there is none. */
 export async function findNamed(
-  { catalog }: Pick<Deps, 'catalog'>,
+  catalog: PricedCatalog,
   name: string,
   { allAliases = false }: { allAliases?: boolean } = {},
 ): Promise<CatalogEntry | null> {

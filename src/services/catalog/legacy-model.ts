@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { findModelFor } from './find-model.ts';
+import { findModelFor, type CallerOfModels } from './find-model.ts';
 
 /**
  * The offered model for an id or any alias, with the parameters that the alias presets. Throws as `findModelFor` does.
@@ -9,7 +9,7 @@ import { findModelFor } from './find-model.ts';
 export async function findLegacyModelFor(
   { catalog }: Pick<Deps, 'catalog'>,
   name: unknown,
-  key: { models: string[] | null },
+  key: CallerOfModels,
 ): Promise<{ entry: CatalogEntry; preset: JsonObject }> {
   const entry = await findModelFor({ catalog }, name, key, { allAliases: true });
   const { aliases } = entry.private;

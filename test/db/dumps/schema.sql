@@ -404,6 +404,15 @@ create table oidc_sign_in (
   state_sha256 text not null
 );
 
+create table plan (
+  created_at timestamp with time zone not null default clock_timestamp(),
+  id text not null,
+  name text not null,
+  revision bigint not null default 1,
+  rules jsonb not null,
+  updated_at timestamp with time zone not null default clock_timestamp()
+);
+
 create table playground_key (
   key_id text not null,
   principal_id text not null,
@@ -417,6 +426,7 @@ create table project (
   created_at timestamp with time zone not null default clock_timestamp(),
   id text not null,
   name text not null,
+  plan_id text,
   status text not null default 'active'::text
 );
 
@@ -713,6 +723,10 @@ alter table monthly_summary add constraint monthly_summary_pkey PRIMARY KEY (mon
 
 alter table oidc_sign_in add constraint oidc_sign_in_pkey PRIMARY KEY (state_sha256);
 
+alter table plan add constraint plan_name_key UNIQUE (name);
+
+alter table plan add constraint plan_pkey PRIMARY KEY (id);
+
 alter table playground_key add constraint playground_key_pkey PRIMARY KEY (project_id, principal_id);
 
 alter table project add constraint project_pkey PRIMARY KEY (id);
@@ -803,6 +817,8 @@ alter table playground_key add constraint playground_key_key_id_fkey FOREIGN KEY
 
 alter table playground_key add constraint playground_key_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
 
+alter table project add constraint project_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES plan(id);
+
 alter table task add constraint task_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
 
 alter table task add constraint task_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
@@ -872,6 +888,8 @@ CREATE INDEX ledger_entry_key_idx ON public.ledger_entry USING btree (key_id, cr
 CREATE INDEX ledger_entry_project_idx ON public.ledger_entry USING btree (project_id, created_at, id);
 
 CREATE UNIQUE INDEX ledger_entry_topup_idx ON public.ledger_entry USING btree (project_id, reference) WHERE (kind = 'topup'::text);
+
+CREATE INDEX project_plan ON public.project USING btree (plan_id) WHERE (plan_id IS NOT NULL);
 
 CREATE INDEX task_completed_idx ON public.task USING btree (completed_at) WHERE (completed_at IS NOT NULL);
 
@@ -2972,4 +2990,8 @@ CREATE TRIGGER ledger_entry_never_emptied BEFORE TRUNCATE ON public.ledger_entry
 
 CREATE TRIGGER model_changed AFTER INSERT OR DELETE OR UPDATE ON public.model FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
+CREATE TRIGGER plan_changed AFTER UPDATE ON public.plan FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+
 CREATE TRIGGER project_changed AFTER UPDATE OF status ON public.project FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+
+CREATE TRIGGER project_plan_changed AFTER UPDATE OF plan_id ON public.project FOR EACH STATEMENT EXECUTE FUNCTION notify_change();

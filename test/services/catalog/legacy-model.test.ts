@@ -30,13 +30,13 @@ const { entries } = parseCatalog(
   }),
 );
 const { entries: shipped } = await loadCatalog('catalog');
-const catalog = {
+const priced = {
   entries: () => Promise.resolve(entries),
   find: (id: string) => Promise.resolve(entries.find((entry) => entry.model.id === id) ?? null),
   findAlias: (alias: string) =>
     Promise.resolve(alias in (entries[1]?.private.aliases ?? {}) ? { modelId: 'pic-2', preset: {} } : null),
-  forget: () => undefined,
 };
+const catalog = { ...priced, under: () => priced, forget: () => undefined };
 
 describe('the aliases of a catalog', () => {
   const namesAfter = (change: (entries: CatalogEntry[]) => void) => {
@@ -83,12 +83,12 @@ describe('the aliases of a catalog', () => {
 });
 
 describe('the id of a retired model', () => {
-  const anyModel = { models: null };
+  const anyModel = { models: null, plan: null };
 
   it('means its successor on the legacy routes, if the key may use the successor', async () => {
     const { entry } = await findLegacyModelFor({ catalog }, 'pic-1', anyModel);
     expect(entry.model.id).toBe('pic-2');
-    await expect(findLegacyModelFor({ catalog }, 'pic-1', { models: ['pic-1'] })).rejects.toMatchObject({
+    await expect(findLegacyModelFor({ catalog }, 'pic-1', { models: ['pic-1'], plan: null })).rejects.toMatchObject({
       code: 'model_not_allowed',
     });
   });

@@ -9,7 +9,7 @@ import { readTaskOptions, type TaskOptions } from '../../../domain/tasks/task-op
 import type { ResolvedInput, TaskType } from '../../../domain/tasks/task.ts';
 import type { Deps } from '../../../deps.ts';
 import { EgressRefusal } from '../../../platform/egress/check-url.ts';
-import { findModelFor } from '../../catalog/find-model.ts';
+import { findModelFor, type CallerOfModels } from '../../catalog/find-model.ts';
 import { findLegacyModelFor } from '../../catalog/legacy-model.ts';
 import { checkInputUrl } from '../../files/check-input-url.ts';
 import { fileIdIn } from './store-inputs.ts';
@@ -18,7 +18,7 @@ type ResolveDeps = Pick<Deps, 'config' | 'catalog' | 'egress' | 'urls'>;
 
 export interface CreateMediaRequest {
   requestId: string;
-  key: { keyId: string; projectId: string; models: string[] | null };
+  key: { keyId: string; projectId: string } & CallerOfModels;
   dialect: 'openai' | 'legacy' | 'gemini';
   /** The type that the route creates; if absent, the model's own type. */
   type?: TaskType;

@@ -1,0 +1,11 @@
+import type { Model } from '../domain/catalog/catalog.ts';
+
+/** The prices of a model in one line for people, in credits. */
+export function priceText({ pricing, parameters }: Pick<Model, 'pricing' | 'parameters'>): string {
+  if (pricing.unit === 'tokens') {
+    return `${pricing.credits_per_1k_input_tokens} in, ${pricing.credits_per_1k_output_tokens} out per 1k`;
+  }
+  const prices = parameters.pricingRules?.map(({ credits }) => credits) ?? [pricing.credits_per_request];
+  const [low, high] = [Math.min(...prices), Math.max(...prices)];
+  return low === high ? String(low) : `${low} to ${high}`;
+}
