@@ -7,6 +7,11 @@ export type TokenClass = (typeof tokenClasses)[number];
 /** The members of a price that are for 1,000 tokens. */
 export const tokenPriceMembers = tokenClasses.map((tokens) => `credits_per_1k_${tokens}_tokens` as const);
 
+export const outputPriceMembers = ['credits_per_1k_output_tokens', 'credits_per_1k_reasoning_tokens'] as const;
+export const inputPriceMembers = tokenPriceMembers.filter(
+  (member) => !outputPriceMembers.some((output) => output === member),
+);
+
 /** Those of them that only chat models have, and that may be absent. */
 export const classPriceMembers = tokenPriceMembers.filter(
   (member) => member !== 'credits_per_1k_input_tokens' && member !== 'credits_per_1k_output_tokens',

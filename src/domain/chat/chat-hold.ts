@@ -4,7 +4,7 @@ import { listDocuments, tokensOfDocuments, type DocumentTokens } from './documen
 import { isDataUri, listImages, type ChatMessage, type ChatPart, type ChatReply, type ChatRequest } from './chat.ts';
 import { maxOutputTokens } from './chat-length.ts';
 import { GatewayError } from '../errors.ts';
-import { chatCredits } from '../ledger/pricing.ts';
+import { chatCredits, dearestCredits, type TokenUsage } from '../ledger/pricing.ts';
 import { likelyTokens } from './likely-tokens.ts';
 import { rareScriptBytes, utf8Bytes } from './text-size.ts';
 import type { BilledTokens } from '../catalog/upstream-cost.ts';
@@ -79,11 +79,8 @@ export function checkContext({ model, private: hidden }: CatalogEntry, hold: Cha
   });
 }
 
-export interface SettledUsage {
-  /** Tokens to bill, at least 0. */
-  input: number;
-  /** Tokens to bill, at least 0. */
-  output: number;
+/** Tokens to bill, each at least 0 and each part within its whole. A part that the provider did not report is absent. */
+export interface SettledUsage extends TokenUsage {
   /** True if the provider omitted a count or sent an unusable one, so that this part is estimated. */
   estimated: boolean;
   /** True if the answer is empty. An empty answer costs the client nothing. */
@@ -149,7 +146,7 @@ export const isAbsurd = ({ usage }: Pick<ChatReply, 'usage'>, plausible: Plausib
 /**
  * The usage that is billed for an answer (rules "Chat"). A missing or absurd count is estimated, at most up to the hold, and flagged. A
  * negative count is zero, and a count of zero is missing where it cannot be true. Of counts that came before
- * the end of the answer, the larger of the reported and the estimated output. An answer is empty if it has no content, no tool call *and* zero or absent output tokens. Counts may exceed
+ * the end of the answer, the larger of the reported and the estimated output. Where the whole is estimated, its parts are not known: it is plain. An answer is empty if it has no content, no tool call *and* zero or absent output tokens. Counts may exceed
  * the hold: `settledCredits` caps what they cost.
  */
 export function settledUsage(
@@ -162,12 +159,35 @@ export function settledUsage(
   const empty = (reported.output ?? 0) === 0 && outputTexts(reply).every((text) => text === '');
   if (empty) return { input: 0, output: 0, estimated: false, empty };
   const likely = reported.output === null || reply.hasInterimCounts ? likelyOutput(reply, hold, counted) : 0;
+  const input = reported.input ?? likelyInput(hold, counted);
+  const output = Math.max(reported.output ?? 0, likely);
   return {
-    input: reported.input ?? likelyInput(hold, counted),
-    output: Math.max(reported.output ?? 0, likely),
+    input,
+    output,
+    ...inputClasses(reply, reported.input === null ? 0 : input),
+    ...outputClasses(reply, reported.output === null ? 0 : output),
     estimated: reported.input === null || reported.output === null || likely > reported.output,
     empty,
   };
+}
+
+/** The reported parts of an input that was counted, each token in one of them. */
+function inputClasses({ usage }: ChatReply, input: number): Pick<TokenUsage, 'cached' | 'cacheWrite' | 'cacheWrite1h'> {
+  const cached = asCount(usage?.cachedTokens);
+  const cacheWrite = asCount(usage?.cacheWriteTokens);
+  const kept = asCount(usage?.cacheWrite1hTokens);
+  const read = Math.min(cached ?? 0, input);
+  const written = Math.min(cacheWrite ?? 0, input - read);
+  return {
+    ...(cached !== null && { cached: read }),
+    ...(cacheWrite !== null && { cacheWrite: written }),
+    ...(kept !== null && { cacheWrite1h: Math.min(kept, written) }),
+  };
+}
+
+function outputClasses({ usage }: ChatReply, output: number): Pick<TokenUsage, 'reasoning'> {
+  const reasoning = asCount(usage?.reasoningTokens);
+  return reasoning === null ? {} : { reasoning: Math.min(reasoning, output) };
 }
 
 const likelyInput = (hold: ChatHold, counted: CountedTokens | null): number =>
@@ -213,9 +233,9 @@ export function settledCredits(pricing: Pricing, usage: SettledUsage, heldCredit
   return { credits: Math.min(price, heldCredits), undercharged: Math.max(price - heldCredits, 0) };
 }
 
-/** Credits to hold. At least as much as any settlement within the hold's tokens, because the price grows with the tokens. */
+/** Credits to hold. At least as much as any settlement within the hold's tokens, because it is for the dearest class of tokens. */
 export const heldCredits = (pricing: Pricing, hold: ChatHold): number =>
-  chatCredits(pricing, { input: hold.inputTokens, output: hold.outputTokens });
+  dearestCredits(pricing, { input: hold.inputTokens, output: hold.outputTokens });
 
 /** Every text of the request that the provider counts as input. */
 function* textsOf({ messages, tools, responseFormat, extra }: ChatRequest): Generator<string> {

@@ -2,6 +2,13 @@ import type { Model } from '../catalog/catalog.ts';
 import type { Pricing, PricingRule } from '../catalog/price-schema.ts';
 import type { ParameterValue } from '../catalog/parameter-value.ts';
 import { meets } from '../catalog/request-condition.ts';
+import {
+  classPrices,
+  inputPriceMembers,
+  outputPriceMembers,
+  type ClassPrices,
+  type TieredPrices,
+} from '../catalog/token-prices.ts';
 import type { JsonObject } from '../json.ts';
 
 /**
@@ -37,26 +44,114 @@ export const conditionsOf = ({
   all = [],
 }: PricingRule['match']): { key: string; value: ParameterValue }[] => [{ key, value }, ...all];
 
+/** The tokens of one chat answer. A part beyond its whole is ignored, and one that is absent has no tokens. */
 export interface TokenUsage {
-  /** Tokens. */
+  /** The whole input, with the cached part and the part that was written to the cache. */
   input: number;
-  /** Tokens. */
+  /** The whole output, hidden reasoning included. */
   output: number;
+  /** Input that the provider read from its cache. */
+  cached?: number;
+  /** All input that was written to the cache. */
+  cacheWrite?: number;
+  /** The part of it that is kept for an hour. */
+  cacheWrite1h?: number;
+  /** Output that is hidden reasoning. */
+  reasoning?: number;
+}
+
+/** The prices of a chat. */
+export type ChatPricing = TieredPrices & Pick<Pricing, 'min_credits_per_request'>;
+
+/**
+ * Credits for one chat answer: `max(min, ceil(sum of tokens × price of their class / 1000))`, rounded once, at the end (rules "Catalog"). The prices
+ * are those of inputs as long as this one. A negative count is zero (rules "Chat"). A count that is not a safe integer throws.
+ */
+export function chatCredits(pricing: ChatPricing, usage: TokenUsage): number {
+  const milliCredits = milliCreditsByClass(pricing, usage).reduce((sum, [, each]) => sum + each, 0n);
+  return asPrice('the answer', Math.max(pricing.min_credits_per_request, roundedUp(milliCredits)));
+}
+
+/** Credits for the dearest answer with at most this many tokens, whatever their classes and whichever prices its input has. */
+export function dearestCredits(pricing: ChatPricing, { input, output }: { input: number; output: number }): number {
+  const tiers = [0, input].map((inputTokens) => classPrices(pricing, inputTokens));
+  const dearest = (members: readonly (keyof ClassPrices)[]): number =>
+    Math.max(...tiers.flatMap((prices) => members.map((member) => prices[member])));
+  return chatCredits(
+    {
+      credits_per_1k_input_tokens: dearest(inputPriceMembers),
+      credits_per_1k_output_tokens: dearest(outputPriceMembers),
+      min_credits_per_request: pricing.min_credits_per_request,
+    },
+    { input, output },
+  );
+}
+
+/** What the credits of one chat answer are for, in whole credits. */
+export interface CostDetails {
+  input: number;
+  cached_input: number;
+  cache_write: number;
+  output: number;
+  reasoning: number;
+  /** What the minimum of a request adds. Absent if it adds nothing. */
+  minimum?: number;
 }
 
 /**
- * Credits for one chat answer: `max(min, ceil((in × in_rate + out × out_rate) / 1000))`, rounded once, at the end
- * (rules "Catalog"). A negative count is zero (rules "Chat"). A count that is not a safe integer throws.
+ * Divides the credits that an answer is charged among the classes of its tokens. The parts add up to `credits`: each is rounded down, and what
+ * remains goes to those with the largest remainders. An answer that costs more than its hold has smaller parts in the same proportion.
  */
-export function chatCredits(
-  pricing: Pick<Pricing, 'credits_per_1k_input_tokens' | 'credits_per_1k_output_tokens' | 'min_credits_per_request'>,
-  usage: TokenUsage,
-): number {
-  const milliCredits =
-    tokenCount(usage.input) * BigInt(pricing.credits_per_1k_input_tokens) +
-    tokenCount(usage.output) * BigInt(pricing.credits_per_1k_output_tokens);
-  const credits = Number((milliCredits + 999n) / 1000n);
-  return asPrice('the answer', Math.max(pricing.min_credits_per_request, credits));
+export function costDetails(pricing: ChatPricing, usage: TokenUsage, credits: number): CostDetails {
+  const details: CostDetails = { input: 0, cached_input: 0, cache_write: 0, output: 0, reasoning: 0 };
+  const shares = new Map<PartOfCost, bigint>();
+  for (const [part, milli] of milliCreditsByClass(pricing, usage)) shares.set(part, (shares.get(part) ?? 0n) + milli);
+  const milliCredits = [...shares.values()].reduce((sum, each) => sum + each, 0n);
+  const whole = roundedUp(milliCredits);
+  const target = Math.min(whole, credits);
+  const [numerator, denominator] = target < whole ? [BigInt(target), milliCredits] : [1n, 1_000n];
+  const parts = [...shares].map(([part, milli]) => ({
+    part,
+    credits: Number((milli * numerator) / denominator),
+    remainder: (milli * numerator) % denominator,
+  }));
+  let left = target - parts.reduce((sum, each) => sum + each.credits, 0);
+  parts.sort((one, other) => Number(other.remainder - one.remainder));
+  for (const each of parts) {
+    const more = left > 0 && each.remainder > 0n ? 1 : 0;
+    details[each.part] = each.credits + more;
+    left -= more;
+  }
+  return credits > whole ? { ...details, minimum: credits - whole } : details;
+}
+
+type PartOfCost = Exclude<keyof CostDetails, 'minimum'>;
+
+/** Thousandths of credits. Cached input comes first, then what was written to the cache, so that each token has one class. */
+function milliCreditsByClass(pricing: ChatPricing, usage: TokenUsage): [part: PartOfCost, milliCredits: bigint][] {
+  const input = tokenCount(usage.input);
+  const output = tokenCount(usage.output);
+  const cached = within(usage.cached, input);
+  const written = within(usage.cacheWrite, input - cached);
+  const kept = within(usage.cacheWrite1h, written);
+  const reasoning = within(usage.reasoning, output);
+  const price = classPrices(pricing, Number(input));
+  const parts: [part: PartOfCost, tokens: bigint, price: number][] = [
+    ['input', input - cached - written, price.credits_per_1k_input_tokens],
+    ['cached_input', cached, price.credits_per_1k_cached_input_tokens],
+    ['cache_write', written - kept, price.credits_per_1k_cache_write_tokens],
+    ['cache_write', kept, price.credits_per_1k_cache_write_1h_tokens],
+    ['output', output - reasoning, price.credits_per_1k_output_tokens],
+    ['reasoning', reasoning, price.credits_per_1k_reasoning_tokens],
+  ];
+  return parts.map(([part, tokens, each]) => [part, tokens * BigInt(each)]);
+}
+
+const roundedUp = (milliCredits: bigint): number => Number((milliCredits + 999n) / 1_000n);
+
+function within(part: number | undefined, whole: bigint): bigint {
+  const tokens = tokenCount(part ?? 0);
+  return tokens < whole ? tokens : whole;
 }
 
 // `BigInt` throws on a fraction. Beyond the safe range the count itself would not be exact.

@@ -1,7 +1,7 @@
 import type { ChatReply, ToolCall } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { SignedThought } from '../../domain/chat/thoughts.ts';
-import { within, type ChatAnswer } from './chat-answer.ts';
+import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from './chat-answer.ts';
 import { callArguments } from './call-arguments.ts';
 import { tokenOfCall, toToken } from './thought-token.ts';
 
@@ -59,11 +59,9 @@ export function stopOf(reply: ChatReply): JsonObject {
 }
 
 /** The `usage` of a message. Anthropic counts the cached input apart from the rest. */
-export function anthropicUsage({ reply, usage }: Pick<ChatAnswer, 'reply' | 'usage'>): JsonObject {
-  const { cachedTokens, cacheWriteTokens, cacheWrite1hTokens, reasoningTokens } = reply.usage ?? {};
-  const read = within(cachedTokens, usage.input);
-  const written = within(cacheWriteTokens, usage.input - read);
-  const writtenForLong = within(cacheWrite1hTokens, written);
+export function anthropicUsage(answer: AnswerUsage): JsonObject {
+  const { usage } = answer;
+  const { cached: read, cacheWrite: written, cacheWrite1h: writtenForLong, reasoning } = classesOf(answer);
   return {
     input_tokens: usage.input - read - written,
     cache_read_input_tokens: read,
@@ -73,11 +71,12 @@ export function anthropicUsage({ reply, usage }: Pick<ChatAnswer, 'reply' | 'usa
       ephemeral_1h_input_tokens: writtenForLong,
     },
     output_tokens: usage.output,
-    output_tokens_details: { thinking_tokens: within(reasoningTokens, usage.output) },
+    output_tokens_details: { thinking_tokens: reasoning },
     server_tool_use: null,
     service_tier: 'standard',
     inference_geo: null,
     speed: null,
+    ...costOf(answer),
   };
 }
 

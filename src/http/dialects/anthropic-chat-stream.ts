@@ -10,6 +10,7 @@ import {
   stopOf,
   thoughtBlock,
 } from './anthropic-chat-reply.ts';
+import { tollgateOf } from './chat-answer.ts';
 import { namedEvent, type ChatStreamWriter, type StreamAbout } from './chat-stream-writer.ts';
 import { CallOrder } from './call-order.ts';
 import { toToken } from './thought-token.ts';
@@ -39,9 +40,9 @@ export function anthropicStream(about: Omit<StreamAbout, 'includeUsage'>): ChatS
     },
 
     end(answer) {
-      const { reply, credits, attempts, warning } = answer;
+      const { reply } = answer;
       const opening = begin();
-      const tollgate = { credits, attempts, ...(warning !== undefined && { warning }) };
+      const tollgate = tollgateOf(answer);
       const delta = { ...stopOf(reply), container: null };
       return [
         opening,

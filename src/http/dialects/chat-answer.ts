@@ -1,7 +1,10 @@
+import type { JsonObject } from '../../domain/json.ts';
+import type { TokenUsage } from '../../domain/ledger/pricing.ts';
 import type { ChatAnswered } from '../../services/chat/prepare-chat.ts';
 
 /** A chat's reply and the values that a dialect adds to it. */
-export interface ChatAnswer extends Pick<ChatAnswered, 'reply' | 'usage' | 'warning'> {
+export interface ChatAnswer
+  extends Pick<ChatAnswered, 'reply' | 'usage' | 'warning'>, Partial<Pick<ChatAnswered, 'credits' | 'costDetails'>> {
   /** The gateway's id, not the provider's. */
   id: string;
   /** Unix seconds. */
@@ -10,5 +13,41 @@ export interface ChatAnswer extends Pick<ChatAnswered, 'reply' | 'usage' | 'warn
   model: string;
 }
 
+/** What the usage of an answer is written of. */
+export type AnswerUsage = Pick<ChatAnswer, 'reply' | 'usage' | 'credits' | 'costDetails'>;
+
+/** The parts of an answer's tokens: those that are billed, else those that the provider reported, each within its whole. */
+export function classesOf({
+  reply,
+  usage,
+}: Pick<ChatAnswer, 'reply' | 'usage'>): Required<Omit<TokenUsage, 'input' | 'output'>> {
+  const reported = reply.usage;
+  const cached = usage.cached ?? within(reported?.cachedTokens, usage.input);
+  const cacheWrite = usage.cacheWrite ?? within(reported?.cacheWriteTokens, usage.input - cached);
+  return {
+    cached,
+    cacheWrite,
+    cacheWrite1h: usage.cacheWrite1h ?? within(reported?.cacheWrite1hTokens, cacheWrite),
+    reasoning: usage.reasoning ?? within(reported?.reasoningTokens, usage.output),
+  };
+}
+
+/** What an answer cost, as a member of its usage: no vendor has a field for it, and their SDKs keep or drop it. */
+export const costOf = ({ credits, costDetails }: Pick<ChatAnswer, 'credits' | 'costDetails'>): JsonObject =>
+  credits === undefined || costDetails === undefined ? {} : { tollgate: { credits, cost_details: { ...costDetails } } };
+
+/** What the last event of a stream says of the answer beside its usage. */
+export const tollgateOf = ({
+  credits,
+  attempts,
+  costDetails,
+  warning,
+}: Pick<ChatAnswered, 'credits' | 'attempts' | 'warning'> & Pick<ChatAnswer, 'costDetails'>): JsonObject => ({
+  credits,
+  attempts,
+  ...(costDetails && { cost_details: { ...costDetails } }),
+  ...(warning !== undefined && { warning }),
+});
+
 /** A part of a count, never negative and never above the whole. */
-export const within = (part: number | undefined, whole: number): number => Math.min(Math.max(part ?? 0, 0), whole);
+const within = (part: number | undefined, whole: number): number => Math.min(Math.max(part ?? 0, 0), whole);

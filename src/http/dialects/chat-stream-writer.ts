@@ -14,7 +14,7 @@ export interface StreamAbout extends Pick<ChatAnswer, 'id' | 'created' | 'model'
 }
 
 /** The answer with what it cost. */
-export interface StreamEnd extends Pick<ChatAnswer, 'reply' | 'usage' | 'warning'> {
+export interface StreamEnd extends Pick<ChatAnswer, 'reply' | 'usage' | 'warning' | 'costDetails'> {
   credits: number;
   /** Upstream calls. */
   attempts: number;

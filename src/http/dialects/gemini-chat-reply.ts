@@ -1,10 +1,10 @@
 import type { FinishReason, ToolCall } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { within, type ChatAnswer } from './chat-answer.ts';
+import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from './chat-answer.ts';
 import { callArguments } from './call-arguments.ts';
 
 /** Writes the generateContent response (https://ai.google.dev/api/generate-content#generatecontentresponse). */
-export function geminiResponse({ id, model, reply, usage, warning }: ChatAnswer): JsonObject {
+export function geminiResponse({ id, model, reply, usage, warning, ...cost }: ChatAnswer): JsonObject {
   const calls = reply.toolCalls.map(toCallPart);
   const isBroken = calls.includes(null);
   const text = reply.content ?? reply.refusal ?? '';
@@ -24,7 +24,7 @@ export function geminiResponse({ id, model, reply, usage, warning }: ChatAnswer)
         index: 0,
       },
     ],
-    usageMetadata: geminiUsage({ reply, usage }),
+    usageMetadata: geminiUsage({ reply, usage, ...cost }),
     modelVersion: model,
     responseId: id,
     // Not a member of Google's: its SDKs drop it.
@@ -33,15 +33,16 @@ export function geminiResponse({ id, model, reply, usage, warning }: ChatAnswer)
 }
 
 /** The `usageMetadata` of a response and of the last event of a stream. */
-export function geminiUsage({ reply, usage }: Pick<ChatAnswer, 'reply' | 'usage'>): JsonObject {
-  const cached = within(reply.usage?.cachedTokens, usage.input);
-  const thoughts = within(reply.usage?.reasoningTokens, usage.output);
+export function geminiUsage(answer: AnswerUsage): JsonObject {
+  const { usage } = answer;
+  const { cached, reasoning: thoughts } = classesOf(answer);
   return {
     promptTokenCount: usage.input,
     candidatesTokenCount: usage.output - thoughts,
     totalTokenCount: usage.input + usage.output,
     ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
     ...(cached > 0 && { cachedContentTokenCount: cached }),
+    ...costOf(answer),
   };
 }
 

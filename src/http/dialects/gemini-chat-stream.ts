@@ -20,7 +20,7 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
       return parts.length === 0 ? '' : event({ content: { role: 'model', parts } });
     },
 
-    end({ reply, usage, warning }) {
+    end({ reply, usage, warning, ...cost }) {
       const calls = reply.toolCalls.map(toCallPart);
       const whole = calls.filter((part) => part !== null);
       const parts = whole.length > 0 ? whole : [{ text: '' }];
@@ -30,7 +30,7 @@ export function geminiStream({ id, model }: StreamAbout): ChatStreamWriter {
           finishReason: calls.includes(null) ? 'MALFORMED_FUNCTION_CALL' : finishWords[reply.finishReason],
         },
         {
-          usageMetadata: geminiUsage({ reply, usage }),
+          usageMetadata: geminiUsage({ reply, usage, ...cost }),
           ...(warning !== undefined && { tollgate: { warning } }),
         },
       );

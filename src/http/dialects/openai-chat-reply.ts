@@ -1,11 +1,11 @@
 import type { ChatTool, ToolCall } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { customInput, isCustomTool } from './custom-tool.ts';
-import { within, type ChatAnswer } from './chat-answer.ts';
+import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from './chat-answer.ts';
 
 /** Writes the chat completion object (https://platform.openai.com/docs/api-reference/chat/object). `tools` are those of the request. */
 export function openaiCompletion(
-  { id, created, model, reply, usage, warning }: ChatAnswer,
+  { id, created, model, reply, usage, warning, ...cost }: ChatAnswer,
   tools: readonly ChatTool[] = [],
 ): JsonObject {
   return {
@@ -28,20 +28,22 @@ export function openaiCompletion(
         finish_reason: reply.finishReason,
       },
     ],
-    usage: openaiUsage({ reply, usage }),
+    usage: openaiUsage({ reply, usage, ...cost }),
     ...(warning !== undefined && { tollgate: { warning } }),
   };
 }
 
 /** The `usage` object of a completion and of the last chunk of a stream. */
-export function openaiUsage({ reply, usage }: Pick<ChatAnswer, 'reply' | 'usage'>): JsonObject {
-  const { cachedTokens, reasoningTokens } = reply.usage ?? {};
+export function openaiUsage(answer: AnswerUsage): JsonObject {
+  const { usage } = answer;
+  const { cached, reasoning } = classesOf(answer);
   return {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
     total_tokens: usage.input + usage.output,
-    prompt_tokens_details: { cached_tokens: within(cachedTokens, usage.input) },
-    completion_tokens_details: { reasoning_tokens: within(reasoningTokens, usage.output) },
+    prompt_tokens_details: { cached_tokens: cached },
+    completion_tokens_details: { reasoning_tokens: reasoning },
+    ...costOf(answer),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { ChatTool } from '../../domain/chat/chat.ts';
 import type { ChatDelta } from '../../domain/chat/chat-stream.ts';
 import type { JsonObject } from '../../domain/json.ts';
+import { tollgateOf } from './chat-answer.ts';
 import { dataEvent, type ChatStreamWriter, type StreamAbout, type StreamEnd } from './chat-stream-writer.ts';
 import { customInput, isCustomTool } from './custom-tool.ts';
 import { openaiError } from './openai.ts';
@@ -29,7 +30,7 @@ export function openaiStream(
     isFirst = false;
     return beforePiece + fullDelta + afterPiece;
   };
-  const cost = ({ credits, attempts, warning }: StreamEnd): string => JSON.stringify({ credits, attempts, warning });
+  const cost = (answer: StreamEnd): string => JSON.stringify(tollgateOf(answer));
 
   return {
     pieces(deltas) {

@@ -1,7 +1,7 @@
 import { isContent, toDeltas } from '../../domain/chat/chat-stream.ts';
 import type { ChatReply, ChatTool } from '../../domain/chat/chat.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
-import { within, type ChatAnswer } from './chat-answer.ts';
+import { classesOf, costOf, type AnswerUsage, type ChatAnswer } from './chat-answer.ts';
 import { ResponseItems } from './responses-items.ts';
 
 /** Writes the response object (https://platform.openai.com/docs/api-reference/responses/object). `request` is the body of the request, and `tools` what was read of its tools. */
@@ -96,14 +96,15 @@ const toShownTool = (tool: JsonValue): JsonValue =>
 const objectOf = (value: JsonObject[string] | undefined): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 
-function responsesUsage({ reply, usage }: Pick<ChatAnswer, 'reply' | 'usage'>): JsonObject {
-  const { cachedTokens, cacheWriteTokens, reasoningTokens } = reply.usage ?? {};
-  const cached = within(cachedTokens, usage.input);
+function responsesUsage(answer: AnswerUsage): JsonObject {
+  const { usage } = answer;
+  const { cached, cacheWrite, reasoning } = classesOf(answer);
   return {
     input_tokens: usage.input,
-    input_tokens_details: { cached_tokens: cached, cache_write_tokens: within(cacheWriteTokens, usage.input - cached) },
+    input_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWrite },
     output_tokens: usage.output,
-    output_tokens_details: { reasoning_tokens: within(reasoningTokens, usage.output) },
+    output_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: usage.input + usage.output,
+    ...costOf(answer),
   };
 }

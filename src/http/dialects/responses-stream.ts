@@ -1,5 +1,6 @@
 import type { ChatTool } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
+import { tollgateOf } from './chat-answer.ts';
 import { namedEvent, type ChatStreamWriter, type StreamAbout } from './chat-stream-writer.ts';
 import { errorFields } from './openai.ts';
 import { ResponseItems, type ItemEvent } from './responses-items.ts';
@@ -37,12 +38,12 @@ export function responsesStream(
     },
 
     end(answer) {
-      const { reply, usage, warning, credits, attempts } = answer;
       const opening = begin();
-      const status = statusOf(reply);
+      const status = statusOf(answer.reply);
       const ending = items.end(status).map(write).join('');
-      const response = finishedResponse({ ...about, reply, usage }, request, items.items);
-      const tollgate = { credits, attempts, ...(warning !== undefined && { warning }) };
+      const { reply, usage, credits, costDetails } = answer;
+      const response = finishedResponse({ ...about, reply, usage, credits, costDetails }, request, items.items);
+      const tollgate = tollgateOf(answer);
       return opening + ending + write({ type: `response.${status}`, response: { ...response, tollgate } });
     },
 

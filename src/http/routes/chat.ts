@@ -51,7 +51,7 @@ const descriptionOf = (limit: string): string =>
   [
     limit,
     "The request is OpenAI's. Credits for the worst case are held first; the actual usage is charged before the answer leaves. A chat that fails costs nothing.",
-    'With `stream: true` the answer is `text/event-stream`. `x-tollgate-stream` says `live` or `buffered`, and the last chunk has `tollgate: {credits, attempts}`.',
+    'With `stream: true` the answer is `text/event-stream`. `x-tollgate-stream` says `live` or `buffered`, and the last chunk has `tollgate: {credits, attempts, cost_details}`.',
   ].join('\n\n');
 
 const answerOpenai =

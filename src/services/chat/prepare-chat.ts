@@ -6,6 +6,7 @@ import { chatHold, checkContext, checkTextLength, heldCredits, type ChatHold } f
 import { familiesTaking } from '../../domain/chat/chat-supports.ts';
 import { documentTokensOf } from '../../domain/chat/documents.ts';
 import type { GatewayError } from '../../domain/errors.ts';
+import type { CostDetails, TokenUsage } from '../../domain/ledger/pricing.ts';
 import { withThinkingLength } from '../../domain/chat/reasoning.ts';
 import { checkInputUrl } from '../files/check-input-url.ts';
 import type { EarlyHangUps } from './early-hang-ups.ts';
@@ -112,7 +113,9 @@ export interface ChatAnswered {
   warning?: string;
   /** The fields of the request that the provider was not sent, by the names of the shared checks. */
   leftOut?: readonly string[];
-  usage: { input: number; output: number };
+  usage: TokenUsage;
   credits: number;
+  /** What the credits are for. */
+  costDetails: CostDetails;
   attempts: number;
 }

@@ -7,6 +7,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { thoughtOnly } from '../../domain/chat/reasoning.ts';
 import { noEffect, unsentBy } from '../../domain/chat/unsent-parameters.ts';
 import { chatCost } from '../../domain/catalog/upstream-cost.ts';
+import { costDetails } from '../../domain/ledger/pricing.ts';
 import type { Sale } from '../../platform/observe/metrics.ts';
 import { keepWriting } from '../keep-writing.ts';
 import { carriedTo } from './carried-to.ts';
@@ -46,6 +47,7 @@ export async function billChat(
     );
   }
   const least = entry.private.max_tokens?.min ?? 0;
+  const { estimated: _estimated, empty: isEmpty, ...billed } = usage;
   const silent = thoughtOnly(reply, request.maxTokens < least ? least : undefined);
   const carried = carriedTo(deps, input.prepared, attempted.channel.adapter);
   const warning = [...parameterWarnings(deps, { entry, ...carried }, attempted.channel.adapter), silent?.warning]
@@ -55,8 +57,9 @@ export async function billChat(
     reply: silent?.reply ?? reply,
     ...(warning !== '' && { warning }),
     ...(carried.leftOut.length > 0 && { leftOut: carried.leftOut }),
-    usage: { input: usage.input, output: usage.output },
+    usage: billed,
     credits: settlement.credits,
+    costDetails: costDetails(entry.model.pricing, billed, settlement.credits),
     attempts: attempted.attempts,
   };
   const { body } = input.render(answered, streamed?.broken ?? null);
@@ -64,7 +67,7 @@ export async function billChat(
   const end: ChatSettlement = {
     requestId: input.requestId,
     settle: settlement.credits,
-    reason: streamed?.reason ?? (usage.empty ? 'empty_answer' : null),
+    reason: streamed?.reason ?? (isEmpty ? 'empty_answer' : null),
     channelId: attempted.channel.id,
     inputTokens: usage.input,
     outputTokens: usage.output,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ChatCost } from './chat-cost.ts';
 
 const Block = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string(), citations: z.null() }),
@@ -39,6 +40,7 @@ export const AnthropicMessage = z
       service_tier: z.literal('standard'),
       inference_geo: z.null(),
       speed: z.null(),
+      tollgate: ChatCost,
     }),
     tollgate: z.object({ warning: z.string() }).optional(),
   })

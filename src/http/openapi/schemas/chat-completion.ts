@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { time } from '../../../schemas/time.ts';
+import { ChatCost } from './chat-cost.ts';
 
 const ToolCall = z.object({
   id: z.string(),
@@ -38,6 +39,7 @@ export const ChatCompletion = z
       total_tokens: z.int(),
       prompt_tokens_details: z.object({ cached_tokens: z.int() }),
       completion_tokens_details: z.object({ reasoning_tokens: z.int() }),
+      tollgate: ChatCost,
     }),
     tollgate: z.object({ warning: z.string() }).optional(),
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ChatCost } from './chat-cost.ts';
 import { errorBodies } from './errors.ts';
 
 const Part = z.object({
@@ -26,6 +27,7 @@ export const GeminiResponse = z
       totalTokenCount: z.int(),
       thoughtsTokenCount: z.int().optional(),
       cachedContentTokenCount: z.int().optional(),
+      tollgate: ChatCost.optional().describe('Of chat models.'),
     }),
     modelVersion: z.string(),
     responseId: z.string().describe('The task id, for image models.'),

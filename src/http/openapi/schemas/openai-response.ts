@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { time } from '../../../schemas/time.ts';
+import { ChatCost } from './chat-cost.ts';
 
 /** A whole answer of `POST /v1/responses`. Fields of the request are repeated in it, as OpenAI does. */
 export const OpenaiResponse = z
@@ -26,6 +27,7 @@ export const OpenaiResponse = z
       output_tokens: z.int(),
       output_tokens_details: z.object({ reasoning_tokens: z.int() }),
       total_tokens: z.int(),
+      tollgate: ChatCost,
     }),
     tollgate: z.object({ warning: z.string() }).optional(),
   })
