@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
+import type { TaskOptions } from '../../domain/tasks/task-options.ts';
 import type { TaskSnapshot } from '../../domain/tasks/task-snapshot.ts';
 import type { TaskErrorCode, TaskStatus, TaskType } from '../../domain/tasks/task.ts';
 import { routingJson, type TaskRouting } from '../tasks/attempts.ts';
@@ -12,7 +13,7 @@ import { GroupCommit, type GroupLimits } from '../group-commit.ts';
 const IN_FLIGHT_PER_PROJECT_MAX = 2_000;
 
 /** A task to be written, with its final price. */
-export interface NewTask {
+export interface NewTask extends TaskOptions {
   taskId: string;
   projectId: string;
   keyId: string;
@@ -24,10 +25,6 @@ export interface NewTask {
   snapshot: TaskSnapshot;
   credits: number;
   callbackUrl: string | null;
-  metadata: Record<string, string> | null;
-  /** What the client was willing to pay; the price is not higher. */
-  maxCredits: number | null;
-  deadlineSeconds: number;
   idempotency: IdempotencyBinding | null;
   /** The trace of the request, which the work for the task continues; null if it is not traced. */
   traceParent: string | null;

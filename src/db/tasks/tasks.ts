@@ -1,12 +1,13 @@
 import type { DeliveryState } from '../../domain/callbacks/delivery-state.ts';
 import type { JsonObject } from '../../domain/json.ts';
+import type { TaskOptions } from '../../domain/tasks/task-options.ts';
 import type { TaskErrorCode, TaskOutput, TaskStatus, TaskType } from '../../domain/tasks/task.ts';
 import type { Database, Statements } from '../database.ts';
 import type { FileDraft } from '../files/files.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
 /** A task as its client sees it, before a dialect renders it. Times are unix seconds. */
-export interface TaskView {
+export interface TaskView extends TaskOptions {
   id: string;
   projectId: string;
   requestId: string;
@@ -14,9 +15,6 @@ export interface TaskView {
   modelId: string;
   status: TaskStatus;
   admission: 'open' | 'reserved' | 'rejected';
-  metadata: Record<string, string> | null;
-  deadlineSeconds: number;
-  maxCredits: number | null;
   /** Whether its client deleted the task. Then no client finds it. */
   isDeleted: boolean;
   input: JsonObject | null;

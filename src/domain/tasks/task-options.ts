@@ -1,6 +1,7 @@
 import { GatewayError, quoted } from '../errors.ts';
+import type { JsonObject } from '../json.ts';
 
-/** What a create request says about its task, not to the model. */
+/** What a create request says about its task, not to the model, and the task shows. A further one needs no line outside of this file but its column and its schema. */
 export interface TaskOptions {
   /** Null if the request has none. */
   metadata: Record<string, string> | null;
@@ -8,25 +9,50 @@ export interface TaskOptions {
   deadlineSeconds: number;
   /** A dearer task is refused; null for any price. */
   maxCredits: number | null;
+}
+
+export interface CreateOptions extends TaskOptions {
   /** Only the price is asked for. */
   isDryRun: boolean;
 }
-
-/** The fields of a create request that `readTaskOptions` reads. */
-export const taskOptionKeys = ['metadata', 'deadline_seconds', 'max_credits', 'dry_run'] as const;
 
 /** What metadata may have at most. */
 export const metadataLimits = { keysMax: 16, keyCharactersMax: 40, valueCharactersMax: 500 } as const;
 const DEADLINE_SECONDS_MIN = 30;
 
-/** The seconds that a request may name for a type whose tasks have `max`. An operator may have set a limit below the usual least deadline. */
-export const deadlineBounds = (max: number): { min: number; max: number } => ({
-  min: Math.min(DEADLINE_SECONDS_MIN, max),
-  max,
-});
+/** The least seconds that a request may name for a type whose tasks have `max`. An operator may have set a limit below the usual least deadline. */
+const deadlineMin = (max: number): number => Math.min(DEADLINE_SECONDS_MIN, max);
+
+/** The JSON Schemas of the fields that `readTaskOptions` reads. */
+export const taskOptionSchemas = (deadlineSecondsMax: number) =>
+  ({
+    metadata: {
+      type: ['object', 'null'],
+      additionalProperties: { type: 'string', maxLength: metadataLimits.valueCharactersMax },
+      propertyNames: { minLength: 1, maxLength: metadataLimits.keyCharactersMax },
+      maxProperties: metadataLimits.keysMax,
+      description: 'Texts of your own by name. They are on the task and in its callback, and lists can filter by them.',
+    },
+    deadline_seconds: {
+      type: ['integer', 'null'],
+      minimum: deadlineMin(deadlineSecondsMax),
+      maximum: deadlineSecondsMax,
+      description: 'After this time a task that has not ended fails. If absent, the most.',
+    },
+    max_credits: {
+      type: ['integer', 'null'],
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'The most that the task may cost. A dearer request is 402 `max_credits_exceeded`.',
+    },
+    dry_run: { type: ['boolean', 'null'], description: 'Only tell the price: nothing is created.' },
+  }) satisfies JsonObject;
+
+/** The fields of a create request that `readTaskOptions` reads. */
+export const taskOptionKeys = Object.keys(taskOptionSchemas(Infinity));
 
 /** Reads the options of a create request. Without a deadline of its own, the task has the type's limit. Throws `invalid_value`. */
-export function readTaskOptions(body: Record<string, unknown>, deadlineSecondsMax: number): TaskOptions {
+export function readTaskOptions(body: Record<string, unknown>, deadlineSecondsMax: number): CreateOptions {
   return {
     metadata: readMetadata(body.metadata ?? null),
     deadlineSeconds: readDeadline(body.deadline_seconds ?? null, deadlineSecondsMax),
@@ -34,6 +60,20 @@ export function readTaskOptions(body: Record<string, unknown>, deadlineSecondsMa
     isDryRun: readDryRun(body.dry_run ?? false),
   };
 }
+
+/** The options alone of something that has them. */
+export const optionsOf = ({ metadata, deadlineSeconds, maxCredits }: TaskOptions): TaskOptions => ({
+  metadata,
+  deadlineSeconds,
+  maxCredits,
+});
+
+/** The options as a task shows them. */
+export const presentOptions = ({ metadata, deadlineSeconds, maxCredits }: TaskOptions) => ({
+  deadline_seconds: deadlineSeconds,
+  max_credits: maxCredits,
+  metadata: metadata ?? {},
+});
 
 function demandMember(name: string, value: unknown): asserts value is string {
   const param = `metadata.${quoted(name)}`;
@@ -65,7 +105,7 @@ export function readMetadata(value: unknown): Record<string, string> | null {
 
 function readDeadline(value: unknown, max: number): number {
   if (value === null) return max;
-  const { min } = deadlineBounds(max);
+  const min = deadlineMin(max);
   if (Number.isInteger(value) && Number(value) >= min && Number(value) <= max) return Number(value);
   const message = `deadline_seconds must be a whole number from ${min} to ${max}, not ${quoted(value)}.`;
   throw invalid('deadline_seconds', message);

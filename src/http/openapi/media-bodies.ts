@@ -9,7 +9,7 @@ import {
   type AcceptedParameter,
 } from '../../domain/catalog/parameters.ts';
 import { mediaInputKeys, type MediaInputKey } from '../../domain/catalog/parameter-value.ts';
-import { deadlineBounds, metadataLimits } from '../../domain/tasks/task-options.ts';
+import { taskOptionSchemas } from '../../domain/tasks/task-options.ts';
 import type { TaskType } from '../../domain/tasks/task.ts';
 import type { Catalog, NamedSchemas } from '../description.ts';
 
@@ -47,26 +47,7 @@ const envelopeWith = (deadlineSecondsMax: number): JsonObject => ({
     pattern: '^https://',
     description: 'A public https URL. The task is sent to it when it has ended.',
   },
-  metadata: {
-    type: ['object', 'null'],
-    additionalProperties: { type: 'string', maxLength: metadataLimits.valueCharactersMax },
-    propertyNames: { minLength: 1, maxLength: metadataLimits.keyCharactersMax },
-    maxProperties: metadataLimits.keysMax,
-    description: 'Texts of your own by name. They are on the task and in its callback, and lists can filter by them.',
-  },
-  deadline_seconds: {
-    type: ['integer', 'null'],
-    minimum: deadlineBounds(deadlineSecondsMax).min,
-    maximum: deadlineSecondsMax,
-    description: 'After this time a task that has not ended fails. If absent, the most.',
-  },
-  max_credits: {
-    type: ['integer', 'null'],
-    minimum: 1,
-    maximum: Number.MAX_SAFE_INTEGER,
-    description: 'The most that the task may cost. A dearer request is 402 `max_credits_exceeded`.',
-  },
-  dry_run: { type: ['boolean', 'null'], description: 'Only tell the price: nothing is created.' },
+  ...taskOptionSchemas(deadlineSecondsMax),
 });
 
 /** Without a catalog: what every model takes. */

@@ -1,4 +1,5 @@
 import type { TaskView } from '../../db/tasks/tasks.ts';
+import { optionsOf, readTaskOptions } from '../../domain/tasks/task-options.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 
 /** The types of events about a task. */
@@ -17,9 +18,7 @@ export function sampleTask(type: EventType, { projectId, now }: { projectId: str
     modelId: 'sample-image',
     status: endings[type].status,
     admission: 'reserved',
-    metadata: { sample: 'true' },
-    deadlineSeconds: 900,
-    maxCredits: null,
+    ...optionsOf(readTaskOptions({ metadata: { sample: 'true' } }, 900)),
     isDeleted: false,
     input: { prompt: 'a sample of a callback' },
     output: isSuccess ? [{ ...samplePicture, file_id: newId('file'), expires_at: expiresAt }] : null,

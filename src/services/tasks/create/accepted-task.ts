@@ -1,5 +1,6 @@
 import type { NewTask } from '../../../db/ledger/ledger.ts';
 import type { TaskView } from '../../../db/tasks/tasks.ts';
+import { optionsOf } from '../../../domain/tasks/task-options.ts';
 
 /**
  * A task as its client sees it at the moment in which its credits are reserved. Everything but the time of its creation is what the
@@ -15,9 +16,8 @@ export function acceptedTask(task: NewTask, createdAt: number): TaskView {
     modelId,
     status: 'queued',
     admission: 'reserved',
-    metadata: task.metadata,
+    ...optionsOf(task),
     deadlineSeconds: Math.round(task.deadlineSeconds),
-    maxCredits: task.maxCredits,
     isDeleted: false,
     input,
     output: null,

@@ -4,6 +4,7 @@ import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 import { notMade } from '../../../domain/tasks/offered-requests.ts';
 import { listServing } from '../../../domain/channels/routing.ts';
+import { optionsOf } from '../../../domain/tasks/task-options.ts';
 import { taskSnapshot, type TaskSnapshot } from '../../../domain/tasks/task-snapshot.ts';
 import type { FileDraft } from '../../../db/files/files.ts';
 import type { NewTask } from '../../../db/ledger/ledger.ts';
@@ -81,9 +82,7 @@ export async function createMediaTask(deps: CreateDeps, request: CreateMediaRequ
     snapshot,
     credits,
     callbackUrl,
-    metadata: options.metadata,
-    maxCredits: options.maxCredits,
-    deadlineSeconds: options.deadlineSeconds,
+    ...optionsOf(options),
     idempotency: key === null ? null : { route, key, fingerprint, keptSeconds: deps.config.idempotency.keptSeconds },
     traceParent: deps.tracer.traceparent(),
   };

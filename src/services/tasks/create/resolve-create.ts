@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../domain/json.ts';
 import { assertMade } from '../../../domain/tasks/offered-requests.ts';
 import { resolveMediaRequest } from '../../../domain/catalog/parameters.ts';
 import { mediaCredits } from '../../../domain/ledger/pricing.ts';
-import { readTaskOptions, type TaskOptions } from '../../../domain/tasks/task-options.ts';
+import { readTaskOptions, type CreateOptions } from '../../../domain/tasks/task-options.ts';
 import type { ResolvedInput, TaskType } from '../../../domain/tasks/task.ts';
 import type { Deps } from '../../../deps.ts';
 import { EgressRefusal } from '../../../platform/egress/check-url.ts';
@@ -40,7 +40,7 @@ export interface ResolvedCreate {
   input: ResolvedInput;
   /** The price of the task, which a quote and the task share. */
   credits: number;
-  options: TaskOptions;
+  options: CreateOptions;
   callbackUrl: string | null;
 }
 

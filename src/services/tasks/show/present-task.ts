@@ -1,6 +1,7 @@
 import type { PublicTask } from '../../../schemas/task.ts';
 import type { TaskView } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
+import { presentOptions } from '../../../domain/tasks/task-options.ts';
 import { taskErrorTable, type TaskErrorCode } from '../../../domain/tasks/task.ts';
 
 /** The task in the format of the API. Polling and the callback return the same text, URLs included (rules "Media tasks"). */
@@ -16,9 +17,7 @@ export function presentTask({ urls }: Pick<Deps, 'urls'>, task: TaskView): Publi
     started_at: task.startedAt,
     completed_at: task.completedAt,
     expires_at: task.expiresAt,
-    deadline_seconds: task.deadlineSeconds,
-    max_credits: task.maxCredits,
-    metadata: task.metadata ?? {},
+    ...presentOptions(task),
     input: task.input,
     output:
       task.output?.map(({ file_id: fileId, ...about }) => ({ url: urls.sign(fileId, about.expires_at), ...about })) ??
