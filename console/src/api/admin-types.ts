@@ -2059,7 +2059,12 @@ export interface components {
       /** @example run_01ky4m8r5t0v2x6z9b3d7f1h4k */
       run_id: string;
       /** @enum {string} */
-      name: 'process-pending-callbacks' | 'check-stale-media-tasks' | 'check-api-channels' | 'scheduled-maintenance';
+      name:
+        | 'process-pending-callbacks'
+        | 'check-stale-media-tasks'
+        | 'check-api-channels'
+        | 'scheduled-maintenance'
+        | 'check-balances';
       /** @constant */
       ran: true;
       /** @enum {string} */
@@ -2114,7 +2119,12 @@ export interface components {
       /** @example run_01ky4m8r5t0v2x6z9b3d7f1h4k */
       run_id: string;
       /** @enum {string} */
-      name: 'process-pending-callbacks' | 'check-stale-media-tasks' | 'check-api-channels' | 'scheduled-maintenance';
+      name:
+        | 'process-pending-callbacks'
+        | 'check-stale-media-tasks'
+        | 'check-api-channels'
+        | 'scheduled-maintenance'
+        | 'check-balances';
       /** @enum {string} */
       trigger: 'schedule' | 'endpoint' | 'loop' | 'operator';
       /**
@@ -2597,7 +2607,12 @@ export interface components {
     };
     RefusedRun: {
       /** @enum {string} */
-      name: 'process-pending-callbacks' | 'check-stale-media-tasks' | 'check-api-channels' | 'scheduled-maintenance';
+      name:
+        | 'process-pending-callbacks'
+        | 'check-stale-media-tasks'
+        | 'check-api-channels'
+        | 'scheduled-maintenance'
+        | 'check-balances';
       /** @constant */
       ran: false;
       /** @constant */
@@ -2688,7 +2703,12 @@ export interface components {
     RunningJob: {
       run_id: string | null;
       /** @enum {string} */
-      name: 'process-pending-callbacks' | 'check-stale-media-tasks' | 'check-api-channels' | 'scheduled-maintenance';
+      name:
+        | 'process-pending-callbacks'
+        | 'check-stale-media-tasks'
+        | 'check-api-channels'
+        | 'scheduled-maintenance'
+        | 'check-balances';
     };
     SavedPlan: {
       /** @example partners */
@@ -3803,6 +3823,8 @@ export interface operations {
           amount: string | number;
           /** @description payment reference; a second call with the same one adds nothing */
           reference: string;
+          /** @description end at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d: spent before credits that last, and what is left then leaves the account (default: never) */
+          expires?: (string | number) | null;
         };
       };
     };
@@ -5059,7 +5081,12 @@ export interface operations {
     parameters: {
       query?: {
         /** @description show only this job */
-        name?: 'process-pending-callbacks' | 'check-stale-media-tasks' | 'check-api-channels' | 'scheduled-maintenance';
+        name?:
+          | 'process-pending-callbacks'
+          | 'check-stale-media-tasks'
+          | 'check-api-channels'
+          | 'scheduled-maintenance'
+          | 'check-balances';
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
         /** @description continue after the last row of an earlier list */
@@ -5106,8 +5133,13 @@ export interface operations {
         'Idempotency-Key'?: string;
       };
       path: {
-        /** @description process-pending-callbacks, check-stale-media-tasks, check-api-channels, scheduled-maintenance */
-        name: 'process-pending-callbacks' | 'check-stale-media-tasks' | 'check-api-channels' | 'scheduled-maintenance';
+        /** @description process-pending-callbacks, check-stale-media-tasks, check-api-channels, scheduled-maintenance, check-balances */
+        name:
+          | 'process-pending-callbacks'
+          | 'check-stale-media-tasks'
+          | 'check-api-channels'
+          | 'scheduled-maintenance'
+          | 'check-balances';
       };
       cookie?: never;
     };

@@ -3,7 +3,7 @@ import { adjustCredits } from '../../services/projects/adjust-credits.ts';
 import { deductCredits } from '../../services/projects/deduct-credits.ts';
 import { AdjustedCredits, Credits as Account } from '../schemas/credits.ts';
 import { group, option, action } from '../define-action.ts';
-import { count, shortText } from '../input.ts';
+import { count, moment, shortText } from '../input.ts';
 import { facts } from '../plain-text.ts';
 import { factsReport } from '../report.ts';
 
@@ -18,14 +18,17 @@ const add = action({
     project,
     amount: option('<credits>', count()).describe('whole number of credits'),
     reference: option('<text>', shortText).describe('payment reference; a second call with the same one adds nothing'),
+    expires: option('<time>', moment.nullable().default(null)).describe(
+      'end at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d: spent before credits that last, and what is left then leaves the account (default: never)',
+    ),
   },
   example: { project: 'prj_01ky4m8r5t0v2x6z9b3d7f1h4k', amount: 5_000, reference: 'invoice-17' },
   route: { method: 'POST', path: '/credits', role: 'operator' },
   answer: Account,
   refusals: ['not_found', 'action_refused'],
   needs: 'database',
-  async run(deps, { project: projectId, amount, reference }, actor) {
-    const account = await addCredits(deps, { projectId, amount, reference, actor });
+  async run(deps, { project: projectId, amount, reference, expires: expiresAt }, actor) {
+    const account = await addCredits(deps, { projectId, amount, reference, expiresAt, actor });
     const sentence = account.added
       ? `Added ${amount} credits to ${projectId}.`
       : `The reference ${reference} was already added. Nothing changed.`;

@@ -11,5 +11,8 @@ export const CreditAccount = defineEntity({
     overdraft: p.bigint('number').default(0),
     overdraftMax: p.bigint('number').default(0),
     deducted: p.bigint('number').default(0),
+    grantInterval: p.integer().nullable(),
+    grantMark: p.bigint('number').nullable(),
+    grantDueAt: p.datetime().nullable(),
   },
 });

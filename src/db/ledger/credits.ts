@@ -14,19 +14,26 @@ export const findAccount = (database: Database, projectId: string): Promise<Acco
 
 /** Any verdict but `added` and `already_added` is the reason why nothing was added; then the credits may be null. */
 export interface AddedCredits {
-  verdict: 'added' | 'already_added' | 'project_not_found' | 'reference_reused' | 'too_many';
+  verdict:
+    'added' | 'already_added' | 'project_not_found' | 'reference_reused' | 'too_many' | 'has_ended' | 'too_many_grants';
   balance: number | null;
   reserved: number | null;
 }
 
-/** Adds credits to a project, once for each reference (`add_credits.sql`). */
+/** Adds credits to a project, once for each reference (`add_credits_until.sql`). With `expiresAt` they end then. */
 export const insertCredits = (
   database: Database,
-  { projectId, amount, reference, actor }: { projectId: string; amount: number; reference: string; actor: string },
+  {
+    projectId,
+    amount,
+    reference,
+    expiresAt = null,
+    actor,
+  }: { projectId: string; amount: number; reference: string; expiresAt?: Date | null; actor: string },
 ): Promise<AddedCredits> =>
   database.transaction('begin', async (_query, inside) => {
-    const [added] = await inside.call<AddedCredits>('add_credits', [projectId, amount, reference]);
-    if (!added) throw new Error('add_credits has no verdict');
+    const [added] = await inside.call<AddedCredits>('add_credits_until', [projectId, amount, reference, expiresAt]);
+    if (!added) throw new Error('add_credits_until has no verdict');
     if (added.verdict === 'added') {
       const after = { balance: added.balance ?? 0 };
       await recordAudit(inside, {
@@ -35,7 +42,7 @@ export const insertCredits = (
         subject: projectId,
         before: { balance: after.balance - amount },
         after,
-        detail: { amount, reference },
+        detail: { amount, reference, ...(expiresAt && { expiresAt }) },
       });
     }
     return added;

@@ -260,6 +260,34 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
         where not exists (select from summary_month m where m.month = to_char(s.day, 'YYYY-MM'))
       ) wrong`,
   },
+  C11: {
+    promise:
+      'Each grant was spent, taken by a deduction or left its account, in all no more than its amount, and nothing is left of a grant that was ended.',
+    offenders: () => `select project_id || ' ' || reference as id from credit_grant
+        where absorbed + spent + expired > amount or (is_closed and absorbed + spent + expired <> amount)
+      union all
+      select g.project_id || ' ' || g.reference from credit_grant g
+      left join ledger_entry e on e.project_id = g.project_id and e.reference = g.reference and e.kind = 'topup'
+      where e.credits is distinct from g.amount
+      union all
+      -- Since a checkpoint, only what left since is known.
+      select project_id || ' ' || reference from credit_grant g
+      full join (select project_id, reference, -sum(credits) as expired from ledger_entry where id > $3 and kind = 'expiry' group by 1, 2) e
+        using (project_id, reference)
+      where coalesce(e.expired, 0) > coalesce(g.expired, 0) or ($2 = 0 and coalesce(e.expired, 0) < coalesce(g.expired, 0))
+      union all
+      select g.project_id || ' ' || g.reference from credit_grant g
+      cross join lateral (select * from left_of_grants(g.project_id) x where x.id = g.id) x
+      where not g.is_closed and (x.remaining < 0 or (x.has_ended and x.remaining > 0))
+      union all
+      select a.project_id from credit_account a
+      left join (select project_id, sum(amount) as held from hold where grant_interval is null group by 1) h using (project_id)
+      where a.grant_mark - a.balance < coalesce(h.held, 0)
+      union all
+      select i.project_id from grant_interval i
+      left join (select project_id, grant_interval as n, sum(amount) as held from hold group by 1, 2) h using (project_id, n)
+      where i.used < coalesce(h.held, 0)`,
+  },
   C10: {
     promise:
       'Each chat is charged at least the fewest tokens that what its client received can have, and a refunded one delivered nothing.',

@@ -1,5 +1,6 @@
 import type { Scope } from '../../domain/projects/scope.ts';
 import type { Database } from '../database.ts';
+import { leftOfGrants } from '../ledger/grants.ts';
 import { isLowBalance } from '../ledger/low-balance.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
@@ -32,6 +33,8 @@ export interface KeyFacts {
   balance: number;
   balanceReserved: number;
   overdraft: number;
+  /** What is left of each grant, the one that ends first before the others. `expiresAt` is in unix seconds. */
+  expiring: { credits: number; expiresAt: number }[];
   isLow: boolean;
 }
 
@@ -47,8 +50,9 @@ export async function readKeyFacts(database: Database, keyId: string): Promise<K
        in_period(k.month_reserved, k.used_on, month) as month_reserved,
        ${unixSeconds(`(today + 1)::timestamp at time zone 'UTC'`)} as next_day,
        ${unixSeconds(`(month + interval '1 month') at time zone 'UTC'`)} as next_month,
-       a.balance, a.reserved as balance_reserved, a.overdraft, ${isLowBalance} as is_low
+       a.balance - grants.ended as balance, a.reserved as balance_reserved, a.overdraft, grants.expiring, ${isLowBalance} as is_low
      from api_key k join credit_account a on a.project_id = k.project_id
+     cross join lateral (${leftOfGrants('a')}) grants
      cross join (select today, date_trunc('month', today::timestamp)::date as month
                  from (select (clock_timestamp() at time zone 'UTC')::date as today) clock) at
      where k.id = $1`,

@@ -1,11 +1,12 @@
 import type { JsonObject } from '../json.ts';
 
-/** The jobs that run by themselves and that a scheduler may trigger (spec §4.8). */
+/** The jobs that run by themselves and that a scheduler may trigger (spec §4.8; the last one is ours). */
 export const scheduledJobNames = [
   'process-pending-callbacks',
   'check-stale-media-tasks',
   'check-api-channels',
   'scheduled-maintenance',
+  'check-balances',
 ] as const;
 export type ScheduledJobName = (typeof scheduledJobNames)[number];
 

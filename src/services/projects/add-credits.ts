@@ -8,10 +8,13 @@ export interface Credits {
   reserved: number;
 }
 
-/** Adds credits once per reference. A repeated reference adds nothing; with another amount it throws `OperatorError`. */
+/**
+ * Adds credits once per reference, which last or end at `expiresAt`. A repeated reference adds nothing, whatever its end; with another amount it
+ * throws `OperatorError`, as for an end in the past.
+ */
 export async function addCredits(
   { db }: Pick<Deps, 'db'>,
-  input: { projectId: string; amount: number; reference: string; actor: string },
+  input: { projectId: string; amount: number; reference: string; expiresAt?: Date | null; actor: string },
 ): Promise<Credits & { added: boolean }> {
   const { projectId, reference } = input;
   const row = await insertCredits(db, input);
@@ -19,6 +22,10 @@ export async function addCredits(
   if (row.verdict === 'reference_reused') {
     throw new OperatorError(`The reference ${reference} was already used with another amount. Nothing was added.`);
   }
+  if (row.verdict === 'has_ended')
+    throw new OperatorError('The end of the credits must be in the future. Nothing was added.');
+  if (row.verdict === 'too_many_grants')
+    throw new OperatorError('A project can have at most 1,000 grants that have not ended. Nothing was added.');
   if (row.verdict === 'too_many')
     throw new OperatorError('A project can have at most 2^53 - 1 credits. Nothing was added.');
   return { projectId, balance: row.balance ?? 0, reserved: row.reserved ?? 0, added: row.verdict === 'added' };

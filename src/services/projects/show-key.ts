@@ -21,6 +21,7 @@ export async function showKey({ db }: Pick<Deps, 'db'>, keyId: string): Promise<
       available: facts.balance,
       reserved: facts.balanceReserved,
       overdraft: facts.overdraft,
+      expiring: facts.expiring.map(({ credits, expiresAt }) => ({ credits, expires_at: expiresAt })),
       low: facts.isLow,
     },
   };

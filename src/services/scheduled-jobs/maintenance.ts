@@ -15,6 +15,7 @@ import {
 import { purgeAlarms } from '../../db/operators/alarms.ts';
 import { purgeHistory } from '../../db/channels/channel-history.ts';
 import { purgeScheduledJobRuns } from '../../db/scheduled-jobs/scheduled-job-runs.ts';
+import { endDueGrants } from '../../db/ledger/grants.ts';
 import { listLowBalances } from '../../db/ledger/low-balance.ts';
 import { listOpenDays, monthOf, rebuildDay, type RebuiltMonth } from '../../db/ledger/summaries.ts';
 import { verifyLedger } from '../../db/ledger/verify-ledger.ts';
@@ -35,6 +36,8 @@ class MaintenanceSummary {
   checkpoint_id: number | null = null;
   /** Names of the broken invariants. */
   ledger_breaches: string[] = [];
+  /** What left accounts because its end had come. */
+  expired_credits = 0;
   /** Projects whose balance lasts for less than three days. */
   low_balances = 0;
   detail_partitions_made = 0;
@@ -115,6 +118,8 @@ export async function runMaintenance(
   const steps: [name: string, work: () => Promise<void>][] = [
     ['partitions', async () => void (summary.detail_partitions_made = await ensureDetailPartitions(db))],
     ['summaries', () => rebuildSummaries(deps, summary, signal)],
+    // Before the warnings, which count what can be held.
+    ['grants', async () => void (summary.expired_credits = (await endDueGrants(db)).expired_credits)],
     ['balances', () => warnOfLowBalances(deps, summary)],
     ['checkpoint', () => verifyAndCheckpoint(deps, summary)],
     ['details', () => dropDetails(deps, summary, signal)],

@@ -7,6 +7,7 @@ import {
 } from '../../domain/tasks/scheduled-job.ts';
 import { decideAbandonedCancels } from '../tasks/end/decide-abandoned-cancels.ts';
 import { EXPIRED_BATCH_MAX, expireChats } from '../../db/chat/chat-ledger.ts';
+import { endDueGrants } from '../../db/ledger/grants.ts';
 import { endStaleTasks } from '../tasks/end/end-stale-tasks.ts';
 import { createEndFollowUp } from '../tasks/end/follow-up-ends.ts';
 import { runMaintenance } from './maintenance.ts';
@@ -40,6 +41,9 @@ interface ScheduledJob {
   /** Runs the job once and returns counts. Safe to run at any time, concurrently, and again after an interruption. */
   run(deps: ScheduledJobDeps): Promise<ScheduledJobSummary>;
 }
+
+/** A hold after the end of a grant ends it, so this is how long what is left of it may stand in an account that nothing is spent from. */
+const balancesSeconds = 60;
 
 /** Every job with its interval and its command. */
 export const scheduledJobTable: Record<ScheduledJobName, ScheduledJob> = {
@@ -79,6 +83,10 @@ export const scheduledJobTable: Record<ScheduledJobName, ScheduledJob> = {
       const done = await runMaintenance(deps);
       return { ...done, months: done.months.map((month) => ({ ...month })) };
     },
+  },
+  'check-balances': {
+    everySeconds: () => balancesSeconds,
+    run: ({ db }) => endDueGrants(db),
   },
 };
 

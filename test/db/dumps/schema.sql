@@ -216,12 +216,30 @@ create table channel_witness (
 create table credit_account (
   balance bigint not null default 0,
   deducted bigint not null default 0,
+  grant_due_at timestamp with time zone,
+  grant_interval integer,
+  grant_mark bigint,
   in_flight integer not null default 0,
   overdraft bigint not null default 0,
   overdraft_max bigint not null default 0,
   project_id text not null,
   reserved bigint not null default 0
 ) with (fillfactor=50);
+
+create table credit_grant (
+  absorbed bigint not null default 0,
+  amount bigint not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  ends_at timestamp with time zone not null,
+  expired bigint not null default 0,
+  first_interval integer not null,
+  id bigint not null generated always as identity,
+  is_closed boolean not null default false,
+  last_interval integer,
+  project_id text not null,
+  reference text not null,
+  spent bigint not null default 0
+);
 
 create table daily_summary (
   channel_id text not null,
@@ -291,12 +309,19 @@ create table file (
   width integer
 );
 
+create table grant_interval (
+  n integer not null,
+  project_id text not null,
+  used bigint not null
+);
+
 create table hold (
   amount bigint not null,
   channel_id text,
   channel_name text,
   created_at timestamp with time zone not null default clock_timestamp(),
   expires_at timestamp with time zone not null,
+  grant_interval integer,
   id text not null,
   is_idempotent boolean not null default false,
   key_id text not null,
@@ -660,6 +685,22 @@ alter table credit_account add constraint credit_account_pkey PRIMARY KEY (proje
 
 alter table credit_account add constraint credit_account_reserved_check CHECK ((reserved >= 0));
 
+alter table credit_grant add constraint credit_grant_absorbed_check CHECK ((absorbed >= 0));
+
+alter table credit_grant add constraint credit_grant_amount_check CHECK ((amount > 0));
+
+alter table credit_grant add constraint credit_grant_check CHECK ((((absorbed + spent) + expired) <= amount));
+
+alter table credit_grant add constraint credit_grant_check1 CHECK (((NOT is_closed) OR ((last_interval IS NOT NULL) AND (((absorbed + spent) + expired) = amount))));
+
+alter table credit_grant add constraint credit_grant_expired_check CHECK ((expired >= 0));
+
+alter table credit_grant add constraint credit_grant_pkey PRIMARY KEY (id);
+
+alter table credit_grant add constraint credit_grant_project_id_reference_key UNIQUE (project_id, reference);
+
+alter table credit_grant add constraint credit_grant_spent_check CHECK ((spent >= 0));
+
 alter table daily_summary add constraint daily_summary_pkey PRIMARY KEY (day, project_id, key_id, model_id, channel_id);
 
 alter table deduction add constraint deduction_amount_check CHECK ((amount > 0));
@@ -683,6 +724,10 @@ alter table file add constraint file_pkey PRIMARY KEY (id);
 alter table file add constraint file_purpose_check CHECK ((purpose = ANY (ARRAY['output'::text, 'input'::text, 'upload'::text])));
 
 alter table file add constraint file_storage_key_key UNIQUE (storage_key);
+
+alter table grant_interval add constraint grant_interval_pkey PRIMARY KEY (project_id, n);
+
+alter table grant_interval add constraint grant_interval_used_check CHECK ((used >= 0));
 
 alter table hold add constraint hold_amount_check CHECK ((amount > 0));
 
@@ -847,6 +892,8 @@ CREATE INDEX audit_entry_actor_idx ON public.audit_entry USING btree (actor, at,
 
 CREATE INDEX audit_entry_subject_idx ON public.audit_entry USING btree (subject, at, id);
 
+CREATE INDEX credit_grant_open_idx ON public.credit_grant USING btree (project_id, ends_at) WHERE (NOT is_closed);
+
 CREATE INDEX delivery_due_idx ON public.delivery USING btree (next_attempt_at) WHERE (ended_at IS NULL);
 
 CREATE INDEX delivery_ended_idx ON public.delivery USING btree (state, created_at DESC, id DESC) WHERE (ended_at IS NOT NULL);
@@ -959,39 +1006,73 @@ UNION ALL
    FROM ledger_entry
   WHERE (ledger_entry.kind = ANY (ARRAY['settle'::text, 'refund'::text]));
 
+CREATE OR REPLACE FUNCTION public.absorb_grants(p_project_id text, p_amount bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  present record;
+  uncovered bigint;
+  part bigint;
+begin
+  select least(p_amount, p_amount - (a.balance - coalesce(sum(x.remaining), 0))) into uncovered
+  from credit_account a left join left_of_grants(p_project_id) x on true where a.project_id = p_project_id group by a.project_id;
+  for present in select * from left_of_grants(p_project_id) x where not x.has_ended order by x.ends_at desc, x.id desc loop
+    exit when uncovered <= 0;
+    part := least(uncovered, present.remaining);
+    update credit_grant set absorbed = absorbed + part where id = present.id;
+    uncovered := uncovered - part;
+  end loop;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.add_credits(p_project_id text, p_amount bigint, p_reference text)
+ RETURNS TABLE(verdict text, balance bigint, reserved bigint)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return query select * from add_credits_until(p_project_id, p_amount, p_reference, null);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.add_credits_until(p_project_id text, p_amount bigint, p_reference text, p_ends_at timestamp with time zone)
  RETURNS TABLE(verdict text, balance bigint, reserved bigint)
  LANGUAGE plpgsql
 AS $function$
 #variable_conflict use_column
 declare
   before ledger_entry;
+  a credit_account;
+  owed bigint;
+  interval_n int;
 begin
   perform lock_accounts(array[p_project_id]);
-  perform from credit_account a where a.project_id = p_project_id;
-  if not found then
-    verdict := 'project_not_found';
-    return next;
-    return;
-  end if;
-  if p_amount <= 0 or p_amount > 9007199254740991
-     or exists (select from credit_account a where a.project_id = p_project_id and a.balance + a.reserved > 9007199254740991 - p_amount) then
-    verdict := 'too_many';
-    return next;
-    return;
-  end if;
+  perform expire_grants(p_project_id);
+  select * into a from credit_account where project_id = p_project_id;
   select * into before from ledger_entry e
   where e.project_id = p_project_id and e.kind = 'topup' and e.reference = p_reference;
-  if found then
-    verdict := case when before.credits = p_amount then 'already_added' else 'reference_reused' end;
-  else
+  verdict := case
+    when a.project_id is null then 'project_not_found'
+    when p_amount <= 0 or p_amount > 9007199254740991 or a.balance + a.reserved > 9007199254740991 - p_amount then 'too_many'
+    when before.credits = p_amount then 'already_added'
+    when before.id is not null then 'reference_reused'
+    when p_ends_at <= clock_timestamp() then 'has_ended'
+    when p_ends_at is not null
+      and (select count(*) from credit_grant g where g.project_id = p_project_id and not g.is_closed) >= 1000 then 'too_many_grants'
+    else 'added'
+  end;
+  if verdict = 'added' then
+    if p_ends_at is not null then
+      owed := coalesce((select sum(x.remaining) from left_of_grants(p_project_id) x), 0) - a.balance;
+      interval_n := end_grant_interval(p_project_id);
+      insert into credit_grant (project_id, reference, amount, ends_at, first_interval, absorbed)
+      values (p_project_id, p_reference, p_amount, p_ends_at, interval_n, greatest(0, least(owed, p_amount)));
+      update credit_account set grant_due_at = least(grant_due_at, p_ends_at) where project_id = p_project_id;
+    end if;
     with account as (
-      update credit_account a set balance = a.balance + p_amount where a.project_id = p_project_id
+      update credit_account a set balance = a.balance + p_amount, grant_mark = a.grant_mark + p_amount where a.project_id = p_project_id
       returning a.balance + a.reserved as total
     )
     insert into ledger_entry (project_id, kind, credits, balance_after, reference)
     select p_project_id, 'topup', p_amount, account.total, p_reference from account;
-    verdict := 'added';
   end if;
   select a.balance, a.reserved into balance, reserved from credit_account a where a.project_id = p_project_id;
   return next;
@@ -1041,7 +1122,7 @@ begin
       month_spent = k.month_spent - case when began_on >= date_trunc('month', k.used_on::timestamp) then given else 0 end
     where k.id = r.key_id;
     with account as (
-      update credit_account a set balance = a.balance + given where a.project_id = r.project_id
+      update credit_account a set balance = a.balance + given, grant_mark = a.grant_mark + given where a.project_id = r.project_id
       returning a.balance + a.reserved as total
     )
     insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, reason, began_at)
@@ -1067,6 +1148,7 @@ declare
   allowlists jsonb[];
   known text[];
   all_fit boolean;
+  any_ended boolean;
   granted int[];
   used int[];
   reset_after int[];
@@ -1077,6 +1159,8 @@ declare
   is_admitted boolean[];
   earlier record;
   today date := (clock_timestamp() at time zone 'UTC')::date;
+  -- Once the locks are held. A grant that ends after it pays for the holds of this call.
+  decided_at timestamptz;
   began timestamptz;
   month_first date;
   p int;
@@ -1086,12 +1170,13 @@ begin
   if all_fit then perform set_config('synchronous_commit', 'off', true); end if;
 
   perform lock_accounts(p_projects);
+  decided_at := clock_timestamp();
   with accounts as materialized (
-    select a.project_id, a.balance + a.overdraft as balance from credit_account a where a.project_id = any (p_projects)
+    select a.project_id, a.balance + a.overdraft as balance, coalesce(a.grant_due_at <= decided_at, false) as has_ended from credit_account a where a.project_id = any (p_projects)
   ), keys as materialized (
     select key.*, key_room(key, today) as room from api_key key where key.id = any (p_keys)
   ), given_accounts as (
-    select array_agg(a.balance order by given.n) as balances, bool_and(coalesce(a.balance >= given.credits, false)) as fit
+    select array_agg(a.balance order by given.n) as balances, bool_and(coalesce(a.balance >= given.credits and not a.has_ended, false)) as fit, bool_or(a.has_ended) as any_ended
     from unnest(p_projects, p_project_credits) with ordinality as given (id, credits, n) left join accounts a on a.project_id = given.id
   ), given_keys as (
     select given.*, key.room, key.used_on, key.in_flight_max - key.in_flight as places,
@@ -1104,17 +1189,23 @@ begin
     from unnest(p_keys, p_key_credits, p_key_chats) with ordinality as given (id, credits, chats, n)
     left join keys key on key.id = given.id left join project pr on pr.id = key.project_id
   )
-  select (select g.balances from given_accounts g), array_agg(g.room order by g.n), array_agg(g.places order by g.n),
+  select (select g.balances from given_accounts g), (select g.any_ended from given_accounts g), array_agg(g.room order by g.n), array_agg(g.places order by g.n),
          array_agg(g.usable order by g.n), array_agg(to_jsonb(g.models) order by g.n), greatest(today, max(g.used_on)), held_now.ids,
          all_fit and not p_again and held_now.ids = '{}' and (select g.fit from given_accounts g)
            and bool_and(coalesce(g.usable, false) and coalesce(g.room >= g.credits, true) and coalesce(g.places >= g.chats, true)
                         and (g.models is null or not exists (
                           select from unnest(p_key_of, p_model_ids) as asked (k, model_id)
                           where asked.k = g.n and asked.model_id <> all (g.models))))
-  into balances, rooms, places, usable, allowlists, today, known, all_fit
+  into balances, any_ended, rooms, places, usable, allowlists, today, known, all_fit
   from given_keys g cross join (select array(select h.id from hold h where h.id = any (p_request_ids)) as ids) held_now
   group by held_now.ids;
 
+  if any_ended then
+    perform expire_grants(a.project_id, decided_at) from credit_account a where a.project_id = any (p_projects) and a.grant_due_at <= decided_at;
+    balances := array(
+      select a.balance + a.overdraft from unnest(p_projects) with ordinality as given (id, n)
+      left join credit_account a on a.project_id = given.id order by given.n);
+  end if;
   rate_places := p_rate_places;
   if not all_fit and cardinality(known) > 0 and not p_again then
     -- Another process has admitted them, and counted them.
@@ -1218,7 +1309,7 @@ begin
   if true = any (is_admitted) then
     -- A hold begins once the locks are held, so that it does not overlap with those that ended meanwhile, and within the day whose budget was
     -- checked. If the clock was set back, that is the day that the keys were used on.
-    began := now_within(today);
+    began := within_day(today, decided_at);
     month_first := date_trunc('month', today::timestamp)::date;
     with accounts as (
       update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held
@@ -1272,6 +1363,7 @@ begin
     return;
   end if;
 
+  perform expire_grants(t.project_id);
   select a.balance into balance from credit_account a where a.project_id = t.project_id;
   select coalesce(-sum(e.credits), 0) into charged_in_all from ledger_entry e
   where e.request_id = t.id and e.kind = 'adjust' and e.reason = p_reason;
@@ -1290,8 +1382,9 @@ begin
       month_spent = k.month_spent
         + case when (r.created_at at time zone 'UTC')::date >= date_trunc('month', k.used_on::timestamp) then charged else 0 end
     where k.id = r.key_id;
+    perform absorb_grants(t.project_id, charged);
     with account as (
-      update credit_account a set balance = a.balance - charged where a.project_id = t.project_id
+      update credit_account a set balance = a.balance - charged, grant_mark = a.grant_mark - charged where a.project_id = t.project_id
       returning a.balance, a.balance + a.reserved as total
     ), entered as (
       insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, reason, began_at)
@@ -1663,6 +1756,7 @@ declare
   before deduction;
 begin
   perform lock_accounts(array[p_project_id]);
+  perform expire_grants(p_project_id);
   select a.balance, a.reserved into balance, reserved from credit_account a where a.project_id = p_project_id;
   select * into before from deduction d where d.project_id = p_project_id and d.reference = p_reference;
   verdict := case
@@ -1674,8 +1768,9 @@ begin
   end;
   if verdict = 'deducted' then
     insert into deduction (project_id, reference, amount) values (p_project_id, p_reference, p_amount);
+    perform absorb_grants(p_project_id, p_amount);
     with account as (
-      update credit_account a set balance = a.balance - p_amount, deducted = a.deducted + p_amount where a.project_id = p_project_id
+      update credit_account a set balance = a.balance - p_amount, grant_mark = a.grant_mark - p_amount, deducted = a.deducted + p_amount where a.project_id = p_project_id
       returning a.balance, a.balance + a.reserved as total
     ), entered as (
       insert into ledger_entry (project_id, kind, credits, balance_after, reference, reason)
@@ -1777,6 +1872,22 @@ begin
   return true;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.end_grant_interval(p_project_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  a credit_account;
+begin
+  select * into a from credit_account where project_id = p_project_id;
+  if a.grant_mark is not null then
+    insert into grant_interval (project_id, n, used) values (p_project_id, a.grant_interval, a.grant_mark - a.balance);
+  end if;
+  update hold set grant_interval = coalesce(a.grant_interval, 0) where project_id = p_project_id and grant_interval is null;
+  update credit_account set grant_interval = coalesce(a.grant_interval, 0) + 1, grant_mark = balance where project_id = p_project_id;
+  return coalesce(a.grant_interval, 0) + 1;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.end_tasks(members jsonb, latest_day date)
  RETURNS TABLE(task_id text, finished boolean, status text, error_code text, delivery_id text)
  LANGUAGE plpgsql
@@ -1800,6 +1911,7 @@ declare
   unwanted_ids text[] := '{}';
   callback_ids text[] := '{}';
   ended_count int;
+  returned jsonb;
 begin
   for t in
     select given.member, given.member->>'task_id' as asked, given.member->>'status' as status, stored.id, stored.completed_at, stored.admission,
@@ -1887,7 +1999,10 @@ begin
         expires_at = clock_timestamp() + make_interval(secs => (g.member->>'retention_seconds')::float8)
       from given g where task.id = g.id and task.id = any (ended_ids)
     )
-    select count(*) into ended_count from over;
+    select count(*), jsonb_agg(jsonb_build_object('project_id', o.project_id, 'n', o.grant_interval, 'back', o.amount - o.charged))
+      filter (where o.grant_interval is not null and o.amount > o.charged)
+    into ended_count, returned from over o;
+    if returned is not null then perform return_to_grants(returned); end if;
     if ended_count <> cardinality(ended_ids) then
       raise exception 'one of the tasks % is open but its reservation is not held', ended_ids;
     end if;
@@ -1982,6 +2097,43 @@ begin
       array_fill(null::int, array[due.n]), array_fill(null::text, array[due.n]), array_fill('hold_expired'::text, array[due.n])));
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.expire_grants(p_project_id text, p_at timestamp with time zone DEFAULT clock_timestamp())
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  a credit_account;
+  taken bigint := 0;
+  -- Up to this interval all requests have ended.
+  through int;
+begin
+  select * into a from credit_account where project_id = p_project_id;
+  if a.grant_mark is null then return 0; end if;
+  if a.grant_due_at <= p_at then
+    perform end_grant_interval(p_project_id);
+    update credit_grant set last_interval = a.grant_interval
+    where project_id = p_project_id and not is_closed and last_interval is null and ends_at <= p_at;
+    update credit_account set grant_due_at = (
+      select min(g.ends_at) from credit_grant g where g.project_id = p_project_id and not g.is_closed and g.last_interval is null)
+    where project_id = p_project_id;
+    taken := take_ended_grants(p_project_id);
+  end if;
+
+  select coalesce(min(h.grant_interval), a.grant_interval + 1) - 1 into through
+  from hold h where h.project_id = p_project_id and h.grant_interval is not null;
+  if exists (select from grant_interval i where i.project_id = p_project_id and i.n <= through) then
+    update credit_grant g set spent = g.amount - g.absorbed - g.expired - x.remaining,
+      is_closed = coalesce(g.last_interval <= through, false)
+    from left_of_grants(p_project_id, through) x where x.id = g.id;
+    delete from grant_interval i where i.project_id = p_project_id and i.n <= through;
+    if not exists (select from credit_grant g where g.project_id = p_project_id and not g.is_closed) then
+      update credit_account set grant_mark = null, grant_due_at = null where project_id = p_project_id;
+      delete from grant_interval i where i.project_id = p_project_id;
+    end if;
+  end if;
+  return taken;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.finish_attempts(members jsonb)
  RETURNS TABLE(ours boolean, finished boolean, status text, error_code text, delivery_id text)
  LANGUAGE plpgsql
@@ -2056,6 +2208,7 @@ declare
   month_first date;
   any_other_attempt boolean;
   any_idempotent boolean;
+  returned jsonb;
 begin
   select array_agg(h.id), array_agg(h.project_id), array_agg(h.key_id) into held_ids, held_projects, held_keys
   from hold h where h.id = any (p_request_ids);
@@ -2111,10 +2264,13 @@ begin
     on conflict do nothing
   )
   select array_agg(case when o.id is not null then o.charged end order by g.n), bool_or(o.is_idempotent),
-         bool_or(g.ended_attempt_id is distinct from o.first_attempt_id)
-  into charges, any_idempotent, any_other_attempt
+         bool_or(g.ended_attempt_id is distinct from o.first_attempt_id),
+         jsonb_agg(jsonb_build_object('project_id', o.project_id, 'n', o.grant_interval, 'back', o.amount - o.charged))
+           filter (where o.grant_interval is not null and o.amount > o.charged)
+  into charges, any_idempotent, any_other_attempt, returned
   from given g left join over o on o.n = g.n;
 
+  if returned is not null then perform return_to_grants(returned); end if;
   if any_other_attempt then
     update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail,
       cost_micro_usd = coalesce(x.cost_micro_usd, 0), ended_at = clock_timestamp()
@@ -2226,6 +2382,44 @@ begin
     select metadata_pair(t.project_id, e.key, e.value) as pair, t.created_at, t.id
     from task t cross join lateral jsonb_each_text(t.metadata) e where t.id = any (p_ids) and t.metadata is not null) gone
   where m.pair = gone.pair and m.created_at = gone.created_at and m.task_id = gone.id;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.left_of_grants(p_project_id text, p_through integer DEFAULT NULL::integer)
+ RETURNS TABLE(id bigint, ends_at timestamp with time zone, has_ended boolean, remaining bigint)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+#variable_conflict use_column
+declare
+  ids bigint[];
+  lefts bigint[];
+  firsts int[];
+  lasts int[];
+  period record;
+  paid bigint;
+begin
+  select array_agg(g.id order by g.ends_at, g.id), array_agg(g.amount - g.absorbed - g.spent order by g.ends_at, g.id),
+    array_agg(g.first_interval order by g.ends_at, g.id), array_agg(g.last_interval order by g.ends_at, g.id)
+  into ids, lefts, firsts, lasts
+  from credit_grant g where g.project_id = p_project_id and not g.is_closed;
+  if ids is null then return; end if;
+  for period in
+    select i.n, i.used from grant_interval i where i.project_id = p_project_id and (p_through is null or i.n <= p_through)
+    union all
+    select a.grant_interval, a.grant_mark - a.balance from credit_account a where a.project_id = p_project_id and p_through is null
+    order by 1
+  loop
+    for g in 1..cardinality(ids) loop
+      if firsts[g] <= period.n and (lasts[g] is null or lasts[g] >= period.n) then
+        paid := least(lefts[g], period.used);
+        lefts[g] := lefts[g] - paid;
+        period.used := period.used - paid;
+      end if;
+    end loop;
+  end loop;
+  return query
+    select g.id, g.ends_at, g.last_interval is not null, x.remaining - g.expired
+    from unnest(ids, lefts) as x (id, remaining) join credit_grant g on g.id = x.id order by g.ends_at, g.id;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.lock_tasks(p_ids text[])
@@ -2623,7 +2817,11 @@ declare
   held_by_key bigint[] := '{}';
   begun_by_project int[] := '{}';
   begun_by_key int[] := '{}';
+  -- What was left of grants that had ended when this call began to decide.
+  ended_by_project bigint[] := '{}';
   today date := (clock_timestamp() at time zone 'UTC')::date;
+  -- As in admit_chats.
+  decided_at timestamptz;
   began timestamptz;
   -- Today, or the later day on which one of the keys was used.
   latest_day date := today;
@@ -2639,11 +2837,12 @@ begin
   if 'open' = any (array(select task.admission from task where id = any (ids))) then
     perform lock_accounts(array(select task.project_id from task where task.id = any (ids)));
   end if;
+  decided_at := clock_timestamp();
   perform from task where id = any (ids) order by id for no key update;
 
   for t in
     select stored.id, stored.project_id, stored.key_id, stored.admission, stored.refusal_code, stored.status, stored.completed_at,
-      stored.credits_quoted, stored.deadline_at, stored.created_at, a.balance + a.overdraft as balance, a.in_flight, k.room, k.used_on,
+      stored.credits_quoted, stored.deadline_at, stored.created_at, a.balance + a.overdraft as balance, a.grant_due_at <= decided_at as any_ended, a.in_flight, k.room, k.used_on,
       k.in_flight_max - k.in_flight as places, pr.status = 'active' as is_active, k.revoked_at is not null as is_revoked, k.expires_at
     from unnest(ids) with ordinality as asked (id, ord)
     cross join lateral (select * from task where task.id = asked.id offset 0) stored
@@ -2664,6 +2863,7 @@ begin
         projects := projects || t.project_id;
         held_by_project := held_by_project || 0::bigint;
         begun_by_project := begun_by_project || 0;
+        ended_by_project := ended_by_project || case when t.any_ended then expire_grants(t.project_id, decided_at) else 0 end;
         p := cardinality(projects);
       end if;
       k := array_position(keys, t.key_id);
@@ -2680,7 +2880,7 @@ begin
           then 'service_unavailable'
         when t.in_flight + begun_by_project[p] >= in_flight_max_per_project or t.places <= begun_by_key[k]
           then 'concurrency_limit_exceeded'
-        when t.balance - held_by_project[p] < t.credits_quoted then 'insufficient_credits'
+        when t.balance - ended_by_project[p] - held_by_project[p] < t.credits_quoted then 'insufficient_credits'
         when t.room - held_by_key[k] < t.credits_quoted then 'key_budget_exceeded'
       end;
       if code is null then
@@ -2705,7 +2905,7 @@ begin
 
   if reserved_ids <> '{}' then
     -- As in admit_chats.
-    began := now_within(latest_day);
+    began := within_day(latest_day, decided_at);
     month_first := date_trunc('month', latest_day::timestamp)::date;
     with accounts as (
       update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held, in_flight = a.in_flight + u.begun
@@ -2757,6 +2957,23 @@ begin
   return (select a.given from adjust_credits(p_request_id, null, 'the answer was not delivered') a);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.return_to_grants(p_returns jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  returned record;
+begin
+  for returned in
+    select x.project_id, x.n, sum(x.back)::bigint as back from jsonb_to_recordset(p_returns) as x (project_id text, n int, back bigint) group by 1, 2
+  loop
+    update grant_interval i set used = i.used - returned.back where i.project_id = returned.project_id and i.n = returned.n;
+    update credit_account a set grant_mark = a.grant_mark + returned.back
+    where a.project_id = returned.project_id and a.grant_mark is not null;
+  end loop;
+  perform take_ended_grants(x.project_id) from (select distinct r ->> 'project_id' as project_id from jsonb_array_elements(p_returns) r) x;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.start_attempt(p_id text, p_task_id text, p_channel_id text, p_fence text, p_image_submit_seconds double precision, p_video_submit_seconds double precision, p_probe_seconds double precision, p_adapter text, p_input_keys text[])
  RETURNS TABLE(task_id text, project_id text, request_id text, type text, model_id text, status text, input jsonb, snapshot jsonb, remaining_ms double precision, cancel_requested boolean, begun jsonb, started boolean)
  LANGUAGE plpgsql
@@ -2796,6 +3013,31 @@ begin
   cancel_requested := t.cancel_requested_at is not null;
   started := coalesce(started, false);
   return next;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.take_ended_grants(p_project_id text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  ended record;
+  taken bigint := 0;
+  total bigint;
+begin
+  select a.balance + a.reserved into total from credit_account a where a.project_id = p_project_id;
+  for ended in
+    select g.id, g.reference, x.remaining from left_of_grants(p_project_id) x join credit_grant g on g.id = x.id
+    where x.has_ended and x.remaining > 0 order by g.ends_at, g.id
+  loop
+    taken := taken + ended.remaining;
+    insert into ledger_entry (project_id, kind, credits, balance_after, reference)
+    values (p_project_id, 'expiry', -ended.remaining, total - taken, ended.reference);
+    update credit_grant set expired = expired + ended.remaining where id = ended.id;
+  end loop;
+  if taken > 0 then
+    update credit_account a set balance = a.balance - taken, grant_mark = a.grant_mark - taken where a.project_id = p_project_id;
+  end if;
+  return taken;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.write_ledger_checkpoint(p_lag_seconds double precision, p_kept integer)
@@ -2923,14 +3165,6 @@ AS $function$
   select ('x' || left(md5(p_project_id || ' ' || length(p_name)::text || ' ' || p_name || p_value), 16))::bit(64)::bigint
 $function$;
 
-CREATE OR REPLACE FUNCTION public.now_within(p_day date)
- RETURNS timestamp with time zone
- LANGUAGE sql
-AS $function$
-  select greatest(p_day::timestamp at time zone 'UTC',
-                  least(clock_timestamp(), (p_day + 1)::timestamp at time zone 'UTC' - interval '1 microsecond'))
-$function$;
-
 CREATE OR REPLACE FUNCTION public.rest_channel(p_channel_id text, p_model_id text, p_seconds double precision, p_reason text)
  RETURNS void
  LANGUAGE sql
@@ -2962,6 +3196,15 @@ AS $function$
   from (select * from ledger_entry where id > p_after and id <= p_through offset 0) e
   where e.created_at >= p_from and e.created_at < p_before and e.kind in ('settle', 'refund', 'adjust')
   group by 1, 2
+$function$;
+
+CREATE OR REPLACE FUNCTION public.within_day(p_day date, p_at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select greatest(p_day::timestamp at time zone 'UTC',
+                  least(p_at, (p_day + 1)::timestamp at time zone 'UTC' - interval '1 microsecond'))
 $function$;
 
 CREATE TRIGGER alarm_silence_changed AFTER INSERT OR DELETE OR UPDATE ON public.alarm_silence FOR EACH STATEMENT EXECUTE FUNCTION notify_change();

@@ -141,7 +141,7 @@ describe('GET /api/v1/key', () => {
         { period: 'monthly', limit: 200, spent, reserved, remaining: 200 - spent - reserved, renews_at: nextMonth },
       ],
       in_flight: { limit: 5, now: 2 },
-      balance: { available: 956, reserved: 37, overdraft: 0, low: false },
+      balance: { available: 956, reserved: 37, overdraft: 0, expiring: [], low: false },
     });
   });
 

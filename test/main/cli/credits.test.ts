@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../../src/db/database.ts';
 import { rowsOf } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
+import { eventually } from '../../support/eventually.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
 import { createOperator, type Operator } from '../../support/operator.ts';
 import { lastAuditOf } from '../../support/rows.ts';
@@ -50,6 +51,30 @@ describe('tollgate credits deduct', () => {
   });
 });
 
+describe('tollgate credits add --expires', () => {
+  it('adds credits that end, which a job takes out of the account', async () => {
+    const { projectId } = await operator.project({ credits: 100 });
+    const add = (...expires: string[]) =>
+      done('credits', 'add', '--project', projectId, '--amount', '50', '--reference', 'gift', '--expires', ...expires);
+    expect(await add('2s')).toMatchObject({ balance: 150 });
+    expect(await add('30d')).toMatchObject({ balance: 150 });
+    expect((await lastAuditOf(db, projectId))[0]).toMatchObject({
+      action: 'credits.add',
+      detail: { amount: 50, reference: 'gift', expires_at: expect.any(String) },
+    });
+    await eventually(async () => {
+      expect(await done('jobs', 'run', 'check-balances')).toMatchObject({ state: 'succeeded' });
+      return (await done('credits', 'show', '--project', projectId))['balance'] === 100;
+    });
+    expect((await done('ledger', 'list', '--project', projectId))['data']).toMatchObject([
+      { kind: 'expiry', credits: -50, balance_after: 100, reference: 'gift', reason: null },
+      { kind: 'topup', credits: 50 },
+      { kind: 'topup' },
+    ]);
+    expect(await done('ledger', 'verify')).toMatchObject({ ok: true });
+  });
+});
+
 describe('tollgate projects set', () => {
   it('sets an overdraft and ends it, and the audit log has both', async () => {
     const { projectId } = await operator.project();
@@ -79,6 +104,15 @@ describe('bad input', () => {
     ]),
     ...amounts.map(([amount, why]): [string[], string] => [
       ['credits', 'add', '--amount', amount, '--reference', 'bad'],
+      why,
+    ]),
+    ...[
+      ['2001-01-01', 'must be in the future'],
+      ['0s', 'must be in the future'],
+      ['2030-13-01', 'must be a time'],
+      ['soon', 'must be a time'],
+    ].map(([end = '', why = '']): [string[], string] => [
+      ['credits', 'add', '--amount', '5', '--reference', 'bad', '--expires', end],
       why,
     ]),
     [['credits', 'deduct', '--amount', '5', '--reason', 'bad'], 'reference'],

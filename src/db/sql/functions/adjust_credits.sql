@@ -1,5 +1,5 @@
 -- Gives back p_amount of what a request was charged, or all that is left if p_amount is null, as a ledger entry of its
--- own. It was charged by its settlement, or by the charge of a result that was adopted after its refund. That entry does not change.
+-- own, which last. It was charged by its settlement, or by the charge of a result that was adopted after its refund. That entry does not change.
 -- Verdicts: given, given_before (same reason, same amount), reason_reused (same reason, other amount), nothing_left, too_many,
 -- not_settled, not_found.
 create or replace function adjust_credits(p_request_id text, p_amount bigint, p_reason text)
@@ -46,7 +46,7 @@ begin
       month_spent = k.month_spent - case when began_on >= date_trunc('month', k.used_on::timestamp) then given else 0 end
     where k.id = r.key_id;
     with account as (
-      update credit_account a set balance = a.balance + given where a.project_id = r.project_id
+      update credit_account a set balance = a.balance + given, grant_mark = a.grant_mark + given where a.project_id = r.project_id
       returning a.balance + a.reserved as total
     )
     insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, reason, began_at)

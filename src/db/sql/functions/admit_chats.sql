@@ -31,6 +31,7 @@ declare
   allowlists jsonb[];
   known text[];
   all_fit boolean;
+  any_ended boolean;
   granted int[];
   used int[];
   reset_after int[];
@@ -41,6 +42,8 @@ declare
   is_admitted boolean[];
   earlier record;
   today date := (clock_timestamp() at time zone 'UTC')::date;
+  -- Once the locks are held. A grant that ends after it pays for the holds of this call.
+  decided_at timestamptz;
   began timestamptz;
   month_first date;
   p int;
@@ -50,12 +53,13 @@ begin
   if all_fit then perform set_config('synchronous_commit', 'off', true); end if;
 
   perform lock_accounts(p_projects);
+  decided_at := clock_timestamp();
   with accounts as materialized (
-    select a.project_id, a.balance + a.overdraft as balance from credit_account a where a.project_id = any (p_projects)
+    select a.project_id, a.balance + a.overdraft as balance, coalesce(a.grant_due_at <= decided_at, false) as has_ended from credit_account a where a.project_id = any (p_projects)
   ), keys as materialized (
     select key.*, key_room(key, today) as room from api_key key where key.id = any (p_keys)
   ), given_accounts as (
-    select array_agg(a.balance order by given.n) as balances, bool_and(coalesce(a.balance >= given.credits, false)) as fit
+    select array_agg(a.balance order by given.n) as balances, bool_and(coalesce(a.balance >= given.credits and not a.has_ended, false)) as fit, bool_or(a.has_ended) as any_ended
     from unnest(p_projects, p_project_credits) with ordinality as given (id, credits, n) left join accounts a on a.project_id = given.id
   ), given_keys as (
     select given.*, key.room, key.used_on, key.in_flight_max - key.in_flight as places,
@@ -68,17 +72,23 @@ begin
     from unnest(p_keys, p_key_credits, p_key_chats) with ordinality as given (id, credits, chats, n)
     left join keys key on key.id = given.id left join project pr on pr.id = key.project_id
   )
-  select (select g.balances from given_accounts g), array_agg(g.room order by g.n), array_agg(g.places order by g.n),
+  select (select g.balances from given_accounts g), (select g.any_ended from given_accounts g), array_agg(g.room order by g.n), array_agg(g.places order by g.n),
          array_agg(g.usable order by g.n), array_agg(to_jsonb(g.models) order by g.n), greatest(today, max(g.used_on)), held_now.ids,
          all_fit and not p_again and held_now.ids = '{}' and (select g.fit from given_accounts g)
            and bool_and(coalesce(g.usable, false) and coalesce(g.room >= g.credits, true) and coalesce(g.places >= g.chats, true)
                         and (g.models is null or not exists (
                           select from unnest(p_key_of, p_model_ids) as asked (k, model_id)
                           where asked.k = g.n and asked.model_id <> all (g.models))))
-  into balances, rooms, places, usable, allowlists, today, known, all_fit
+  into balances, any_ended, rooms, places, usable, allowlists, today, known, all_fit
   from given_keys g cross join (select array(select h.id from hold h where h.id = any (p_request_ids)) as ids) held_now
   group by held_now.ids;
 
+  if any_ended then
+    perform expire_grants(a.project_id, decided_at) from credit_account a where a.project_id = any (p_projects) and a.grant_due_at <= decided_at;
+    balances := array(
+      select a.balance + a.overdraft from unnest(p_projects) with ordinality as given (id, n)
+      left join credit_account a on a.project_id = given.id order by given.n);
+  end if;
   rate_places := p_rate_places;
   if not all_fit and cardinality(known) > 0 and not p_again then
     -- Another process has admitted them, and counted them.
@@ -182,7 +192,7 @@ begin
   if true = any (is_admitted) then
     -- A hold begins once the locks are held, so that it does not overlap with those that ended meanwhile, and within the day whose budget was
     -- checked. If the clock was set back, that is the day that the keys were used on.
-    began := now_within(today);
+    began := within_day(today, decided_at);
     month_first := date_trunc('month', today::timestamp)::date;
     with accounts as (
       update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held

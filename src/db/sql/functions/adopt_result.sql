@@ -31,6 +31,7 @@ begin
     return;
   end if;
 
+  perform expire_grants(t.project_id);
   select a.balance into balance from credit_account a where a.project_id = t.project_id;
   select coalesce(-sum(e.credits), 0) into charged_in_all from ledger_entry e
   where e.request_id = t.id and e.kind = 'adjust' and e.reason = p_reason;
@@ -49,8 +50,9 @@ begin
       month_spent = k.month_spent
         + case when (r.created_at at time zone 'UTC')::date >= date_trunc('month', k.used_on::timestamp) then charged else 0 end
     where k.id = r.key_id;
+    perform absorb_grants(t.project_id, charged);
     with account as (
-      update credit_account a set balance = a.balance - charged where a.project_id = t.project_id
+      update credit_account a set balance = a.balance - charged, grant_mark = a.grant_mark - charged where a.project_id = t.project_id
       returning a.balance, a.balance + a.reserved as total
     ), entered as (
       insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, reason, began_at)

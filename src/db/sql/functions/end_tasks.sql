@@ -22,6 +22,7 @@ declare
   unwanted_ids text[] := '{}';
   callback_ids text[] := '{}';
   ended_count int;
+  returned jsonb;
 begin
   for t in
     select given.member, given.member->>'task_id' as asked, given.member->>'status' as status, stored.id, stored.completed_at, stored.admission,
@@ -109,7 +110,10 @@ begin
         expires_at = clock_timestamp() + make_interval(secs => (g.member->>'retention_seconds')::float8)
       from given g where task.id = g.id and task.id = any (ended_ids)
     )
-    select count(*) into ended_count from over;
+    select count(*), jsonb_agg(jsonb_build_object('project_id', o.project_id, 'n', o.grant_interval, 'back', o.amount - o.charged))
+      filter (where o.grant_interval is not null and o.amount > o.charged)
+    into ended_count, returned from over o;
+    if returned is not null then perform return_to_grants(returned); end if;
     if ended_count <> cardinality(ended_ids) then
       raise exception 'one of the tasks % is open but its reservation is not held', ended_ids;
     end if;

@@ -24,6 +24,7 @@ declare
   month_first date;
   any_other_attempt boolean;
   any_idempotent boolean;
+  returned jsonb;
 begin
   select array_agg(h.id), array_agg(h.project_id), array_agg(h.key_id) into held_ids, held_projects, held_keys
   from hold h where h.id = any (p_request_ids);
@@ -79,10 +80,13 @@ begin
     on conflict do nothing
   )
   select array_agg(case when o.id is not null then o.charged end order by g.n), bool_or(o.is_idempotent),
-         bool_or(g.ended_attempt_id is distinct from o.first_attempt_id)
-  into charges, any_idempotent, any_other_attempt
+         bool_or(g.ended_attempt_id is distinct from o.first_attempt_id),
+         jsonb_agg(jsonb_build_object('project_id', o.project_id, 'n', o.grant_interval, 'back', o.amount - o.charged))
+           filter (where o.grant_interval is not null and o.amount > o.charged)
+  into charges, any_idempotent, any_other_attempt, returned
   from given g left join over o on o.n = g.n;
 
+  if returned is not null then perform return_to_grants(returned); end if;
   if any_other_attempt then
     update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail,
       cost_micro_usd = coalesce(x.cost_micro_usd, 0), ended_at = clock_timestamp()

@@ -24,7 +24,11 @@ declare
   held_by_key bigint[] := '{}';
   begun_by_project int[] := '{}';
   begun_by_key int[] := '{}';
+  -- What was left of grants that had ended when this call began to decide.
+  ended_by_project bigint[] := '{}';
   today date := (clock_timestamp() at time zone 'UTC')::date;
+  -- As in admit_chats.
+  decided_at timestamptz;
   began timestamptz;
   -- Today, or the later day on which one of the keys was used.
   latest_day date := today;
@@ -40,11 +44,12 @@ begin
   if 'open' = any (array(select task.admission from task where id = any (ids))) then
     perform lock_accounts(array(select task.project_id from task where task.id = any (ids)));
   end if;
+  decided_at := clock_timestamp();
   perform from task where id = any (ids) order by id for no key update;
 
   for t in
     select stored.id, stored.project_id, stored.key_id, stored.admission, stored.refusal_code, stored.status, stored.completed_at,
-      stored.credits_quoted, stored.deadline_at, stored.created_at, a.balance + a.overdraft as balance, a.in_flight, k.room, k.used_on,
+      stored.credits_quoted, stored.deadline_at, stored.created_at, a.balance + a.overdraft as balance, a.grant_due_at <= decided_at as any_ended, a.in_flight, k.room, k.used_on,
       k.in_flight_max - k.in_flight as places, pr.status = 'active' as is_active, k.revoked_at is not null as is_revoked, k.expires_at
     from unnest(ids) with ordinality as asked (id, ord)
     cross join lateral (select * from task where task.id = asked.id offset 0) stored
@@ -65,6 +70,7 @@ begin
         projects := projects || t.project_id;
         held_by_project := held_by_project || 0::bigint;
         begun_by_project := begun_by_project || 0;
+        ended_by_project := ended_by_project || case when t.any_ended then expire_grants(t.project_id, decided_at) else 0 end;
         p := cardinality(projects);
       end if;
       k := array_position(keys, t.key_id);
@@ -81,7 +87,7 @@ begin
           then 'service_unavailable'
         when t.in_flight + begun_by_project[p] >= in_flight_max_per_project or t.places <= begun_by_key[k]
           then 'concurrency_limit_exceeded'
-        when t.balance - held_by_project[p] < t.credits_quoted then 'insufficient_credits'
+        when t.balance - ended_by_project[p] - held_by_project[p] < t.credits_quoted then 'insufficient_credits'
         when t.room - held_by_key[k] < t.credits_quoted then 'key_budget_exceeded'
       end;
       if code is null then
@@ -106,7 +112,7 @@ begin
 
   if reserved_ids <> '{}' then
     -- As in admit_chats.
-    began := now_within(latest_day);
+    began := within_day(latest_day, decided_at);
     month_first := date_trunc('month', latest_day::timestamp)::date;
     with accounts as (
       update credit_account a set balance = a.balance - u.held, reserved = a.reserved + u.held, in_flight = a.in_flight + u.begun

@@ -31,6 +31,11 @@ export const Key = z
         available: z.int(),
         reserved: z.int(),
         overdraft: z.int().describe('How many credits below zero requests may take the balance; 0 for none.'),
+        expiring: z
+          .array(z.object({ credits: z.int(), expires_at: time }))
+          .describe(
+            'What is left of credits that end, the first end first. Requests spend them in this order, before those that last.',
+          ),
         low: z.boolean().describe('It lasts for less than three days, by the last seven full days.'),
       })
       .describe('The credits of the project.'),

@@ -1,0 +1,7 @@
+-- A time, or the time within p_day (UTC) that is nearest to it.
+create or replace function within_day(p_day date, p_at timestamptz) returns timestamptz
+language sql immutable
+as $$
+  select greatest(p_day::timestamp at time zone 'UTC',
+                  least(p_at, (p_day + 1)::timestamp at time zone 'UTC' - interval '1 microsecond'))
+$$;
