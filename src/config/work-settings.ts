@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fixed, integer, seconds, secondsList, text } from './setting.ts';
+import { fixed, integer, seconds, secondsList, setting, text } from './setting.ts';
 
 /**
  * How long, how often and how much: what the processes do with requests, tasks and callbacks. Grouped as `Config` is. Beside each setting
@@ -113,7 +113,7 @@ export const workSettings = {
     rateLimitCoolDownMaxSeconds: fixed('RATE_LIMIT_REST_MAX_SECONDS', 60).describe(
       'The longest Retry-After that is obeyed.',
     ),
-    accountCoolDownSeconds: seconds('ACCOUNT_REST_SECONDS', 300).describe(
+    accountCoolDownSeconds: fixed('ACCOUNT_REST_SECONDS', 300).describe(
       'How long a channel cools down after 401, 402, a confirmed 403 or an exhausted account. An alarm is logged.',
     ),
   }),
@@ -189,6 +189,9 @@ export const workSettings = {
   accounting: z.object({
     creditValueMicroUsd: integer('CREDIT_VALUE_MICRO_USD', 10_000).describe(
       'What one credit is worth, for the margin in summaries. Millionths of a US dollar.',
+    ),
+    currencySign: setting('CURRENCY_SIGN', z.string().max(8).default('$')).describe(
+      'The sign before amounts of money, where the console and the command line show what credits are worth.',
     ),
     lagSeconds: seconds('BOOKS_LAG_SECONDS', 600).describe(
       'Summaries and checkpoints leave younger ledger entries for the next run. Longer than any transaction; `npm start` takes 5.',

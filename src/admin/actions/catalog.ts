@@ -15,12 +15,20 @@ import { group, option, readFrom, action } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
 import { clean, table, usd } from '../plain-text.ts';
 import { priceText } from '../price-text.ts';
+import { reprice } from './reprice-catalog.ts';
 import { listReport, wholeList, type ListReport } from '../report.ts';
 
 const Entries = listOf(Entry);
 
 /** `tollgate catalog …`: the models on offer. */
-export const catalog = group('the models on offer, with their prices', () => ({ check, compare, apply, list, show }));
+export const catalog = group('the models on offer, with their prices', () => ({
+  check,
+  compare,
+  reprice,
+  apply,
+  list,
+  show,
+}));
 
 // A path may be longer than a name.
 const path = text().min(1, 'must not be empty');

@@ -64,3 +64,22 @@ export const ComparedPrices = z.object({
     }),
   ),
 });
+
+const credits = z.int().describe('Credits.');
+export const RepricedCatalog = z.object({
+  ok: z.literal(true),
+  written: z.boolean().describe('False without `--write`, and if no file changes.'),
+  credit_value_micro_usd: z.int(),
+  files: z.array(z.string()).describe('The files that change.'),
+  data: z.array(
+    z.object({
+      model: z.string(),
+      item: z.string().describe('What is priced: 1,000 tokens of a class, a request, or the shortest chat.'),
+      family: z.string().nullable().describe('Where it is dearest. Null for the shortest chat.'),
+      cost_micro_usd: z.number(),
+      old_credits: credits,
+      new_credits: credits,
+      changed: z.boolean(),
+    }),
+  ),
+});

@@ -6,6 +6,7 @@ import { offeredCombinations } from '../tasks/offered-combinations.ts';
 import { conditionsOf, mediaCredits } from '../ledger/pricing.ts';
 import { classPrices, tokenClasses, type TieredPrices, type TokenClass } from './token-prices.ts';
 import { costRules, everyRate, mediaCost, ratesFor, tokenRates } from './upstream-cost.ts';
+import type { UpstreamCost } from './cost-schema.ts';
 
 /** What the operator earns with one request at one family, or with 1,000 tokens of a chat. Amounts are in micro-USD. */
 export interface Margin {
@@ -56,17 +57,18 @@ export function modelMargins(entry: CatalogEntry, creditValue: number): ModelMar
 const units = ['request', '1,000 input tokens', '1,000 output tokens'] as const;
 
 /** The parameters and inputs that the price or the cost of a media request depends on. */
-export function pricedKeys({ model }: CatalogEntry, { cost }: Pick<UpstreamMapping, 'cost'>): string[] {
-  const rules = costRules(cost);
-  return [
-    ...(model.parameters.pricingRules ?? []).flatMap(({ match }) => conditionsOf(match).map(({ key }) => key)),
-    ...rules.flatMap(({ when, per_second: perSecond, per_image: perImage }) => [
-      ...Object.keys(when ?? {}),
-      ...(perSecond === undefined ? [] : ['duration']),
-      ...(perImage === undefined ? [] : ['n']),
-    ]),
-  ];
-}
+export const pricedKeys = ({ model }: CatalogEntry, { cost }: Pick<UpstreamMapping, 'cost'>): string[] => [
+  ...(model.parameters.pricingRules ?? []).flatMap(({ match }) => conditionsOf(match).map(({ key }) => key)),
+  ...costKeys(cost),
+];
+
+/** The parameters and inputs that the cost of a media request depends on. */
+export const costKeys = (cost: UpstreamCost): string[] =>
+  costRules(cost).flatMap(({ when, per_second: perSecond, per_image: perImage }) => [
+    ...Object.keys(when ?? {}),
+    ...(perSecond === undefined ? [] : ['duration']),
+    ...(perImage === undefined ? [] : ['n']),
+  ]);
 
 function mediaMargins(entry: CatalogEntry, family: string, mapping: UpstreamMapping, creditValue: number): Margin[] {
   const combinations = offeredCombinations(entry, mapping, pricedKeys(entry, mapping)) ?? [];

@@ -100,10 +100,13 @@ const File = z.union([
   z.strictObject({ data: Items }).transform(({ data }) => ({ models: data, defaults: {} })),
 ]);
 
+/** How the files of a catalog are parsed. */
+export const yamlOptions = { schema: 'core', stringKeys: true, uniqueKeys: true } as const;
+
 function readFile(text: string, name: string | undefined): { models: unknown[]; defaults: CatalogDefaults } {
   const refuse = (message: string) => refusal(message, name);
   if (Buffer.byteLength(text) > catalogBytesMax) throw tooLarge(name);
-  const document = parseDocument(text, { schema: 'core', stringKeys: true, uniqueKeys: true });
+  const document = parseDocument(text, yamlOptions);
   const [syntaxError] = [...document.errors, ...document.warnings];
   if (syntaxError !== undefined) throw refuse(`is not valid YAML: ${syntaxError.message}`);
   let content: unknown;

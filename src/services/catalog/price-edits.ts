@@ -1,0 +1,190 @@
+import { isMap, isPair, isScalar, isSeq, stringify, type Pair, type YAMLMap, type YAMLSeq } from 'yaml';
+import type { PricingRule } from '../../domain/catalog/price-schema.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { conditionsOf } from '../../domain/ledger/pricing.ts';
+
+/** A part of a file's text that is replaced. An insertion has the same start and end. */
+export interface TextEdit {
+  start: number;
+  end: number;
+  text: string;
+}
+
+/** The text with its edits, which must not overlap. Everything between them stays as it is: comments, order, quotes and line breaks. */
+export const applyEdits = (text: string, edits: readonly TextEdit[]): string =>
+  [...edits]
+    .sort((one, other) => one.start - other.start || one.end - other.end)
+    .reduceRight((edited, { start, end, text: own }) => edited.slice(0, start) + own + edited.slice(end), text);
+
+/** Sets numbers of a map, which may have further maps of numbers. A new member follows the one that it comes after in `members`. */
+export function setMembers(text: string, map: YAMLMap, members: Readonly<JsonObject>): TextEdit[] {
+  const edits: TextEdit[] = [];
+  let previous: Pair | undefined;
+  const added: { key: string; value: JsonObject[string]; after: Pair | undefined }[] = [];
+  for (const [key, value] of Object.entries(members)) {
+    const pair = pairOf(map, key);
+    if (pair === undefined) added.push({ key, value, after: previous });
+    else if (isMap(pair.value) && typeof value === 'object' && value !== null && !Array.isArray(value))
+      edits.push(...setMembers(text, pair.value, value));
+    else edits.push(...setScalar(pair, value));
+    previous = pair ?? previous;
+  }
+  return [...edits, ...added.map(({ key, value, after }) => addMember(text, map, { key, value, after }))];
+}
+
+function setScalar(pair: Pair, value: JsonObject[string]): TextEdit[] {
+  const node = pair.value;
+  if (!isScalar(node) || !node.range || node.value === value) return [];
+  return [{ start: node.range[0], end: node.range[1], text: JSON.stringify(value) }];
+}
+
+function addMember(
+  text: string,
+  map: YAMLMap,
+  { key, value, after = map.items.at(-1) }: { key: string; value: JsonObject[string]; after?: Pair | undefined },
+): TextEdit {
+  const end = after === undefined ? startOf(map) + 1 : valueEnd(after);
+  if (map.flow) {
+    const own = `${isJson(text, map) ? JSON.stringify(key) : key}: ${flowText(value, isJson(text, map))}`;
+    return insertion(end, after === undefined ? ` ${own} ` : `, ${own}`);
+  }
+  const indent = ' '.repeat(columnOf(text, startOf(map)));
+  return insertion(lineEnd(text, end), `\n${indent}${blockText(key, value, indent)}`);
+}
+
+const blockText = (key: string, value: JsonObject[string], indent: string): string =>
+  typeof value === 'object' && value !== null
+    ? [`${key}:`, ...Object.entries(value).map(([name, own]) => `${indent}  ${name}: ${JSON.stringify(own)}`)].join(
+        '\n',
+      )
+    : `${key}: ${JSON.stringify(value)}`;
+
+/** Removes a member of a map in blocks, with the comments in it. One of a map in braces goes with its comma. */
+export function removeMember(text: string, map: YAMLMap, key: string): TextEdit[] {
+  const index = map.items.findIndex((pair) => isKey(pair, key));
+  const pair = map.items[index];
+  if (pair === undefined) return [];
+  const [start, end] = [keyStart(pair), valueEnd(pair)];
+  if (!map.flow) return [{ start: lineStart(text, start), end: lineEnd(text, end) + 1, text: '' }];
+  return [
+    flowRemoval(
+      map.items.map((each) => [keyStart(each), valueEnd(each)]),
+      index,
+    ),
+  ];
+}
+
+/**
+ * Sets the rules of a list: a rule with the same conditions keeps its place and its comments, a new one follows the last rule of its value, and a rule that is
+ * not among them leaves, unless its value has none among them.
+ */
+export function setRules(text: string, list: YAMLSeq, rules: readonly PricingRule[]): TextEdit[] {
+  const items = list.items.filter(isMap);
+  const existing = items.map((item) => item.toJSON() as PricingRule);
+  const ids = existing.map(({ match }) => ruleId(match));
+  const ruleAt = (index: number): PricingRule | undefined => rules.find(({ match }) => ruleId(match) === ids[index]);
+  const leaves = (index: number): boolean =>
+    ruleAt(index) === undefined && rules.some(({ match }) => match.value === existing[index]?.match.value);
+  const edits = items.flatMap((item, index): TextEdit[] => {
+    if (leaves(index)) return [removeItem(text, list, index)];
+    const rule = ruleAt(index);
+    return rule ? setMembers(text, item, { credits: rule.credits }) : [];
+  });
+  const left = [...items.keys()].filter((index) => !leaves(index));
+  for (const rule of rules.filter(({ match }) => !ids.includes(ruleId(match)))) {
+    const after = left.findLast((index) => existing[index]?.match.value === rule.match.value) ?? left.at(-1);
+    edits.push(addItem(text, list, after === undefined ? undefined : items[after], rule));
+  }
+  return edits;
+}
+
+const ruleId = (match: PricingRule['match']): string =>
+  JSON.stringify(
+    conditionsOf(match)
+      .map(({ key, value }) => [key, value])
+      .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1)),
+  );
+
+function addItem(text: string, list: YAMLSeq, after: YAMLMap | undefined, rule: PricingRule): TextEdit {
+  const own = flowText(rule as unknown as JsonObject, isJson(text, list));
+  const start = startOf(list);
+  const end = after?.range?.[1];
+  if (list.flow) return end === undefined ? insertion(start + 1, `${own}, `) : insertion(end, `, ${own}`);
+  const line = `${' '.repeat(columnOf(text, start))}- ${own}`;
+  return end === undefined
+    ? insertion(lineStart(text, start), `${line}\n`)
+    : insertion(lineEnd(text, end), `\n${line}`);
+}
+
+function removeItem(text: string, list: YAMLSeq, index: number): TextEdit {
+  const ranges = list.items.filter(isMap).map((item): Range => [startOf(item), item.range?.[1] ?? 0]);
+  if (list.flow) return flowRemoval(ranges, index);
+  const [start, end] = ranges[index] ?? [0, 0];
+  return { start: lineStart(text, start), end: lineEnd(text, end) + 1, text: '' };
+}
+
+type Range = [start: number, end: number];
+
+function flowRemoval(ranges: readonly Range[], index: number): TextEdit {
+  const [start, end] = ranges[index] ?? [0, 0];
+  const next = ranges[index + 1];
+  if (next) return { start, end: next[0], text: '' };
+  return { start: ranges[index - 1]?.[1] ?? start, end, text: '' };
+}
+
+/** A member of a map before every other, such as the list of rules of a model that had none. */
+export function prependMember(text: string, map: YAMLMap, key: string, value: JsonObject[string]): TextEdit {
+  const isQuoted = isJson(text, map);
+  const own = `${isQuoted ? JSON.stringify(key) : key}: ${flowText(value, isQuoted)}`;
+  const [first] = map.items;
+  if (first === undefined) return insertion(startOf(map) + 1, own);
+  const indent = ' '.repeat(columnOf(text, startOf(map)));
+  return insertion(keyStart(first), map.flow ? `${own}, ` : `${own}\n${indent}`);
+}
+
+/** The map or list of a member; undefined if the member is absent or a scalar. */
+export function memberOf(map: YAMLMap, key: string): YAMLMap | YAMLSeq | undefined {
+  const value = pairOf(map, key)?.value;
+  return isMap(value) || isSeq(value) ? value : undefined;
+}
+
+export const hasMember = (map: YAMLMap, key: string): boolean => pairOf(map, key) !== undefined;
+
+const isKey = (pair: unknown, key: string): boolean => isPair(pair) && isScalar(pair.key) && pair.key.value === key;
+const pairOf = (map: YAMLMap, key: string): Pair | undefined => map.items.find((pair) => isKey(pair, key));
+
+/** As YAML in braces, or as JSON where the file is JSON. */
+function flowText(value: JsonObject[string], isQuoted: boolean): string {
+  if (isQuoted) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((each) => flowText(each, false)).join(', ')}]`;
+  if (typeof value === 'object' && value !== null)
+    return `{ ${Object.entries(value)
+      .map(([key, own]) => `${key}: ${flowText(own, false)}`)
+      .join(', ')} }`;
+  // In a list, because a text that is plain in a line of its own needs quotes in braces.
+  return stringify([value], { ...flowStyle, singleQuote: true })
+    .trim()
+    .slice(1, -1);
+}
+const flowStyle = { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0 } as const;
+
+const isJson = (text: string, node: YAMLMap | YAMLSeq): boolean => {
+  const [first] = node.items;
+  const inner = isPair(first) ? keyStart(first) : isMap(first) && first.items[0] ? keyStart(first.items[0]) : -1;
+  return text[inner] === '"';
+};
+
+const insertion = (at: number, text: string): TextEdit => ({ start: at, end: at, text });
+const startOf = (node: YAMLMap | YAMLSeq): number => node.range?.[0] ?? 0;
+const keyStart = (pair: Pair): number => (isScalar(pair.key) ? (pair.key.range?.[0] ?? 0) : 0);
+const valueEnd = (pair: Pair): number => {
+  const { value } = pair;
+  if (isMap(value) && !value.flow && value.items.length > 0) return valueEnd(value.items.at(-1) as Pair);
+  return isScalar(value) || isMap(value) || isSeq(value) ? (value.range?.[1] ?? 0) : 0;
+};
+const lineStart = (text: string, at: number): number => text.lastIndexOf('\n', at - 1) + 1;
+const lineEnd = (text: string, at: number): number => {
+  const end = text.indexOf('\n', at);
+  return end === -1 ? text.length : end;
+};
+const columnOf = (text: string, at: number): number => at - lineStart(text, at);
