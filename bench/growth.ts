@@ -4,7 +4,7 @@ import { beginAttempt, endAttempt } from '../src/db/tasks/attempts.ts';
 import { expireChats } from '../src/db/chat/chat-ledger.ts';
 import type { Database } from '../src/db/database.ts';
 import { claimDelivery, claimOverdueDeliveries, endDeliveryTry, readDelivery } from '../src/db/callbacks/deliveries.ts';
-import { listTasks } from '../src/db/tasks/list-tasks.ts';
+import { listTaskRows } from '../src/db/tasks/list-tasks.ts';
 import { claimSilentTasks, claimUnstartedTasks, findTask, listStaleTasks } from '../src/db/tasks/tasks.ts';
 import { verifyLedger } from '../src/db/ledger/verify-ledger.ts';
 import { inLanes } from '../src/platform/in-lanes.ts';
@@ -132,7 +132,7 @@ const workloads: Record<string, Workload> = {
       await repeat(times, () => admitted(ledger, newTask(book, 1, { callbackUrl: 'https://example.com/hook' })));
       // Not left for the sweeps of later rounds.
       const queued = { projectId: book.projectId, status: 'queued' } as const;
-      const open = (await listTasks(db, queued, { limit: times, after: null })).items;
+      const open = (await listTaskRows(db, queued, { limit: times, after: null })).items;
       await repeat(open.length, (n) => ledger.finishTask(taskEnd(open[n]?.id ?? '', 'failed')));
     },
   },
@@ -143,7 +143,7 @@ const workloads: Record<string, Workload> = {
   list: {
     times: 500,
     run: ({ db, book }, times) =>
-      repeat(times, () => listTasks(db, { projectId: book.projectId }, { limit: 20, after: null })),
+      repeat(times, () => listTaskRows(db, { projectId: book.projectId }, { limit: 20, after: null })),
   },
   callback: {
     times: 300,

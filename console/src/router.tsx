@@ -143,7 +143,7 @@ const routes = [
     path: '/channels/$channelId',
     validateSearch: texts('hours'),
     loader: ({ context }) => begin(context, (client) => client.prefetchQuery(channelsQuery)),
-    component: lazyRouteComponent(() => import('./pages/channel.tsx')),
+    component: lazyRouteComponent(() => import('./pages/channel-details.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,

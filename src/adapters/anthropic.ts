@@ -18,7 +18,15 @@ import { toAnthropicSchema } from './chat/anthropic-schema.ts';
 import { sampling, samplingWarnings, thinkingOf } from './chat/anthropic-thinking.ts';
 import { betaHeader } from './chat/anthropic-betas.ts';
 import { toAnthropicTurns, withSystemTurns } from './chat/anthropic-turns.ts';
-import { callIdOr, ModelList, count, instructionsOf, objectIn, ownObject, splitSystem } from './chat/chat-call.ts';
+import {
+  callIdOr,
+  ProviderModelList,
+  tokenCount,
+  instructionsOf,
+  objectIn,
+  ownObject,
+  splitSystem,
+} from './chat/chat-call.ts';
 import { anthropicEvents } from './chat/anthropic-stream.ts';
 import { familyCalls } from './upstream/family-calls.ts';
 import { anthropicFinishWords, finishMeaning } from './chat/finish-words.ts';
@@ -74,11 +82,15 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       (request) => ({ ...toBody(request), stream: true }),
       { events: () => anthropicEvents({ toUsage }), reply: toReply },
     ),
-    probe: probeBy('/models', ModelList),
-    listModels: modelListBy('/models?limit=1000', ModelList, ({ data, has_more: hasMore, last_id: lastId }) => ({
-      names: data.map(({ id }) => id),
-      next: hasMore ? `/models?limit=1000&after_id=${encodeURIComponent(lastId ?? data.at(-1)?.id ?? '')}` : null,
-    })),
+    probe: probeBy('/models', ProviderModelList),
+    listModels: modelListBy(
+      '/models?limit=1000',
+      ProviderModelList,
+      ({ data, has_more: hasMore, last_id: lastId }) => ({
+        names: data.map(({ id }) => id),
+        next: hasMore ? `/models?limit=1000&after_id=${encodeURIComponent(lastId ?? data.at(-1)?.id ?? '')}` : null,
+      }),
+    ),
   };
 }
 
@@ -236,12 +248,12 @@ const Reply = z.object({
   usage: z.unknown().optional(),
 });
 const Usage = z.object({
-  input_tokens: count,
-  output_tokens: count,
-  cache_creation_input_tokens: count,
-  cache_creation: z.object({ ephemeral_1h_input_tokens: count }).nullish().catch(null),
-  cache_read_input_tokens: count,
-  output_tokens_details: z.object({ thinking_tokens: count }).nullish().catch(null),
+  input_tokens: tokenCount,
+  output_tokens: tokenCount,
+  cache_creation_input_tokens: tokenCount,
+  cache_creation: z.object({ ephemeral_1h_input_tokens: tokenCount }).nullish().catch(null),
+  cache_read_input_tokens: tokenCount,
+  output_tokens_details: z.object({ thinking_tokens: tokenCount }).nullish().catch(null),
 });
 
 function toReply(json: unknown): ChatReply | FailedAnswer | null {

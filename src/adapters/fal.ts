@@ -9,7 +9,7 @@ import { onProviderJob } from './upstream/family-calls.ts';
 import { mediaCalls } from './media/media-calls.ts';
 import { namedInputs } from './media/media-inputs.ts';
 import { readMediaOutcome } from './media/media-outcome.ts';
-import { failedPoll, parsedBy, unreadableReference, unconfirmedStop, type Trouble } from './media/poll.ts';
+import { failedPoll, parsedBy, unreadableReference, unconfirmedStop, type PollTrouble } from './media/poll.ts';
 import { falAnswers as answers } from './reading/fal-answers.ts';
 import { SavedId, pathSegment } from './reading/provider-job-id.ts';
 
@@ -112,7 +112,7 @@ const appOf = (model: string): string => {
 const pathOf = ({ app, request_id }: z.infer<typeof SavedRef>): string => `/${app}/requests/${pathSegment(request_id)}`;
 
 /** The result's path returns the failure of the job. The job ends only if the failure is certainly fal's answer about the job. */
-function toFailure(trouble: Trouble, statusHasError: boolean): PollResult {
+function toFailure(trouble: PollTrouble, statusHasError: boolean): PollResult {
   const { errorClass, detail, status } = trouble;
   const common = { detail, status };
   if (errorClass === 'content_policy') return { kind: 'refused', code: 'content_policy_violation', ...common };

@@ -18,7 +18,7 @@ import type { Adapter } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
 import {
   callIdOr,
-  count,
+  tokenCount,
   objectIn,
   ownObject,
   splitSystem,
@@ -255,11 +255,11 @@ const Reply = z.object({
   usageMetadata: z.unknown().optional(),
 });
 const Usage = z.object({
-  promptTokenCount: count,
-  toolUsePromptTokenCount: count,
-  candidatesTokenCount: count,
-  thoughtsTokenCount: count,
-  cachedContentTokenCount: count,
+  promptTokenCount: tokenCount,
+  toolUsePromptTokenCount: tokenCount,
+  candidatesTokenCount: tokenCount,
+  thoughtsTokenCount: tokenCount,
+  cachedContentTokenCount: tokenCount,
 });
 
 function toReply(json: unknown): ChatReply | 'blocked' | FailedAnswer | null {

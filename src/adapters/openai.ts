@@ -12,7 +12,7 @@ import type {
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { Adapter } from './channel.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './upstream/call-upstream.ts';
-import { callIdOr, ModelList, count, fileName, resultText, filesAfterResults } from './chat/chat-call.ts';
+import { callIdOr, ProviderModelList, tokenCount, fileName, resultText, filesAfterResults } from './chat/chat-call.ts';
 import { FailedAnswer } from './upstream/classify-outcome.ts';
 import { familyCalls } from './upstream/family-calls.ts';
 import { finishMeaning, openaiFinishWords } from './chat/finish-words.ts';
@@ -67,8 +67,11 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
       events: (request) => (usesResponses(request) ? responsesEvents() : openaiEvents({ toUsage })),
       reply: replyOf,
     }),
-    probe: probeBy('/models', ModelList),
-    listModels: modelListBy('/models', ModelList, ({ data }) => ({ names: data.map(({ id }) => id), next: null })),
+    probe: probeBy('/models', ProviderModelList),
+    listModels: modelListBy('/models', ProviderModelList, ({ data }) => ({
+      names: data.map(({ id }) => id),
+      next: null,
+    })),
   };
 }
 
@@ -199,13 +202,13 @@ const Completion = z.object({
   usage: z.unknown().optional(),
 });
 const Usage = z.object({
-  prompt_tokens: count,
+  prompt_tokens: tokenCount,
   /** DeepSeek. */
-  prompt_cache_hit_tokens: count,
-  completion_tokens: count,
-  total_tokens: count,
-  prompt_tokens_details: z.object({ cached_tokens: count, cache_write_tokens: count }).nullish().catch(null),
-  completion_tokens_details: z.object({ reasoning_tokens: count }).nullish().catch(null),
+  prompt_cache_hit_tokens: tokenCount,
+  completion_tokens: tokenCount,
+  total_tokens: tokenCount,
+  prompt_tokens_details: z.object({ cached_tokens: tokenCount, cache_write_tokens: tokenCount }).nullish().catch(null),
+  completion_tokens_details: z.object({ reasoning_tokens: tokenCount }).nullish().catch(null),
 });
 
 function toReply(json: unknown): ChatReply | FailedAnswer | null {

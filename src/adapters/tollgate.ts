@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { anyNumber, type MediaTypes } from '../domain/tasks/media-support.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './upstream/call-upstream.ts';
-import { ModelList } from './chat/chat-call.ts';
+import { ProviderModelList } from './chat/chat-call.ts';
 import type { Adapter, CallOptions, MediaRequest, StopOptions, Upstream } from './channel.ts';
 import { familyCalls, onProviderJob } from './upstream/family-calls.ts';
 import { mediaCalls } from './media/media-calls.ts';
@@ -42,8 +42,8 @@ export function createTollgate(caller: UpstreamCaller): Adapter {
       return unconfirmedStop(outcome);
     }),
 
-    probe: probeBy('/api/v1/models', ModelList),
-    listModels: modelListBy('/api/v1/models', ModelList, ({ data }) => ({
+    probe: probeBy('/api/v1/models', ProviderModelList),
+    listModels: modelListBy('/api/v1/models', ProviderModelList, ({ data }) => ({
       names: data.map(({ id }) => id),
       next: null,
     })),

@@ -3,7 +3,7 @@ import type { JsonObject } from '../domain/json.ts';
 import { anyNumber, type MediaTypes } from '../domain/tasks/media-support.ts';
 import { bearerAuthorization, type UpstreamCaller } from './upstream/call-upstream.ts';
 import type { Adapter, MediaRequest } from './channel.ts';
-import { ModelList } from './chat/chat-call.ts';
+import { ProviderModelList } from './chat/chat-call.ts';
 import { familyCalls } from './upstream/family-calls.ts';
 import { mediaCalls } from './media/media-calls.ts';
 import { imagesOf } from './media/media-inputs.ts';
@@ -42,9 +42,12 @@ export function createXai(caller: UpstreamCaller): Adapter {
     },
 
     pollMedia: pollBy(SavedRef, ({ request_id }) => `/videos/${pathSegment(request_id)}`),
-    probe: probeBy('/models', ModelList),
+    probe: probeBy('/models', ProviderModelList),
     // "List all models available to the authenticating API key" (https://docs.x.ai/developers/rest-api-reference/inference/models)
-    listModels: modelListBy('/models', ModelList, ({ data }) => ({ names: data.map(({ id }) => id), next: null })),
+    listModels: modelListBy('/models', ProviderModelList, ({ data }) => ({
+      names: data.map(({ id }) => id),
+      next: null,
+    })),
   };
 }
 

@@ -70,7 +70,11 @@ const wake = ({ followers }: Followed): void => {
 };
 
 /** Yields now, and again after changes of what has this id, until `signal` fires. Changes that come while the caller is busy count as one. */
-export async function* changesOf(watch: Watch, id: string, signal: AbortSignal): AsyncGenerator<void, void, undefined> {
+export async function* watchChanges(
+  watch: Watch,
+  id: string,
+  signal: AbortSignal,
+): AsyncGenerator<void, void, undefined> {
   let isChanged = true;
   let woken = Promise.withResolvers<void>();
   const wakeUp = (): void => woken.resolve();

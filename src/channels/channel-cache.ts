@@ -29,6 +29,9 @@ interface ListNote {
   cleared: string[];
 }
 
+/** How stale the channels of a process may be if no notification reaches it. */
+export const CHANNELS_KEPT_MS = 2_000;
+
 /** Keeps the channels and their health for `keptMs`, or until this process changes the health of one. */
 export function createChannelCache(
   db: BreakerDeps['db'],

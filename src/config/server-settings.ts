@@ -4,7 +4,7 @@ import { isCidr } from '../platform/egress/public-address.ts';
 import {
   databaseUrl,
   fixed,
-  flag,
+  flagSetting,
   httpUrl,
   integer,
   isIssuer,
@@ -20,7 +20,7 @@ import {
   secret,
   setting,
   splitWords,
-  text,
+  textSetting,
   url,
 } from './setting.ts';
 
@@ -88,8 +88,8 @@ export const serverSettings = {
     ),
   }),
   temporal: z.object({
-    address: text('TEMPORAL_ADDRESS', '127.0.0.1:7233').describe('Host and port of the Temporal server.'),
-    namespace: text('TEMPORAL_NAMESPACE', 'default').describe('The namespace in which all workflows run.'),
+    address: textSetting('TEMPORAL_ADDRESS', '127.0.0.1:7233').describe('Host and port of the Temporal server.'),
+    namespace: textSetting('TEMPORAL_NAMESPACE', 'default').describe('The namespace in which all workflows run.'),
     apiKey: secret('TEMPORAL_API_KEY', z.string().default('')).describe('The API key of Temporal Cloud.'),
     caFile: readableFile('TEMPORAL_TLS_CA_FILE').describe(
       'The certificate authority of the Temporal server, a PEM file.',
@@ -101,7 +101,7 @@ export const serverSettings = {
     ),
   }),
   http: z.object({
-    host: text('HOST', '127.0.0.1').describe('The address on which the API and the worker listen.'),
+    host: textSetting('HOST', '127.0.0.1').describe('The address on which the API and the worker listen.'),
     port: integer('PORT', 8080, { max: 65_535 }).describe('The port of the API; 0 takes a free one.'),
     processes: integer('API_PROCESSES', 1, { min: 1, max: 64 }).describe(
       'API processes that share `PORT`, at most one for each core. Each has its own caches, limits and `DATABASE_POOL_MAX` connections.',
@@ -109,10 +109,10 @@ export const serverSettings = {
     adminPort: optionalPort('ADMIN_PORT').describe(
       'When set, the admin API, the console, the probes and `/metrics` are served on this port and are 404 on `PORT`. `/api/internal/*` is served on both.',
     ),
-    scheduledJobsOnAdminPortOnly: flag('JOBS_ON_ADMIN_PORT_ONLY').describe(
+    scheduledJobsOnAdminPortOnly: flagSetting('JOBS_ON_ADMIN_PORT_ONLY').describe(
       'Whether `/api/internal/*` is 404 on `PORT` when there is an `ADMIN_PORT`.',
     ),
-    adminHost: text('ADMIN_HOST', '').describe('The address on which `ADMIN_PORT` listens; empty: `HOST`.'),
+    adminHost: textSetting('ADMIN_HOST', '').describe('The address on which `ADMIN_PORT` listens; empty: `HOST`.'),
     adminOrigin: setting(
       'ADMIN_ORIGIN',
       z
@@ -189,7 +189,7 @@ export const serverSettings = {
     ).describe(
       'The identity provider by which operators may sign in to the console, exactly as it calls itself in its ID tokens; empty: by admin tokens only.',
     ),
-    clientId: text('OIDC_CLIENT_ID', '').describe(
+    clientId: textSetting('OIDC_CLIENT_ID', '').describe(
       'The id of the console at that identity provider. Required with `OIDC_ISSUER`.',
     ),
     clientSecret: secret('OIDC_CLIENT_SECRET', z.string().default('')).describe(
@@ -222,15 +222,15 @@ export const serverSettings = {
   }),
   files: z.object({
     driver: setting('FILES_DRIVER', z.enum(['local', 's3']).default('local')).describe('Where files are stored.'),
-    localDir: text('FILES_LOCAL_DIR', '.tollgate/files').describe(
+    localDir: textSetting('FILES_LOCAL_DIR', '.tollgate/files').describe(
       'The directory of stored files, shared by API and workers. With `s3` only files on their way into the bucket are here.',
     ),
     projectMaxBytes: integer('PROJECT_STORAGE_MAX_BYTES', 100_000_000_000).describe(
       'Bytes that the files of one project may take before its uploads and creates are refused; 0: no limit.',
     ),
-    s3Bucket: text('FILES_S3_BUCKET', '').describe('The bucket. Required with `s3`.'),
-    s3Region: text('FILES_S3_REGION', '').describe('The region of the bucket; empty: `auto`.'),
-    s3Endpoint: text('FILES_S3_ENDPOINT', '').describe('The URL of an S3-compatible service; empty: AWS.'),
+    s3Bucket: textSetting('FILES_S3_BUCKET', '').describe('The bucket. Required with `s3`.'),
+    s3Region: textSetting('FILES_S3_REGION', '').describe('The region of the bucket; empty: `auto`.'),
+    s3Endpoint: textSetting('FILES_S3_ENDPOINT', '').describe('The URL of an S3-compatible service; empty: AWS.'),
     s3AccessKeyId: secret('FILES_S3_ACCESS_KEY_ID', z.string().default('')).describe(
       'Required with `s3`. The key must be able to get, put and delete objects, and to list the bucket.',
     ),
@@ -251,7 +251,7 @@ export const serverSettings = {
     headers: secret('OTEL_EXPORTER_OTLP_HEADERS', headerPairs).describe(
       'Headers for the collector, such as a token: `name=value` pairs separated by commas, percent-encoded.',
     ),
-    serviceName: text('OTEL_SERVICE_NAME', '').describe(
+    serviceName: textSetting('OTEL_SERVICE_NAME', '').describe(
       'The name of this service in traces; empty: `tollgate-api` and `tollgate-worker`.',
     ),
     sampler: setting(

@@ -53,7 +53,7 @@ export const optionalPort = (name: string) =>
 export const optionalLimit = (name: string) =>
   setting(name, z.coerce.number(notNumber).int().min(1).max(2_147_483_647).nullable().default(null));
 
-export const flag = (name: string) =>
+export const flagSetting = (name: string) =>
   setting(
     name,
     z
@@ -62,7 +62,7 @@ export const flag = (name: string) =>
       .transform((text) => text === 'true' || text === '1'),
   );
 
-export const text = (name: string, fallback: string) => setting(name, z.string().default(fallback));
+export const textSetting = (name: string, fallback: string) => setting(name, z.string().default(fallback));
 
 /** The words of a list with commas, without the spaces around them. */
 export const splitWords = (words: string): string[] =>

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fixed, integer, seconds, secondsList, setting, text } from './setting.ts';
+import { fixed, integer, seconds, secondsList, setting, textSetting } from './setting.ts';
 
 /**
  * How long, how often and how much: what the processes do with requests, tasks and callbacks. Grouped as `Config` is. Beside each setting
@@ -7,7 +7,9 @@ import { fixed, integer, seconds, secondsList, setting, text } from './setting.t
  */
 export const workSettings = {
   catalog: z.object({
-    file: text('CATALOG_FILE', 'catalog').describe('The file or folder that `npm start` applies as the catalog.'),
+    file: textSetting('CATALOG_FILE', 'catalog').describe(
+      'The file or folder that `npm start` applies as the catalog.',
+    ),
   }),
   chat: z.object({
     deadlineSeconds: seconds('CHAT_DEADLINE_SECONDS', 120).describe(

@@ -26,7 +26,7 @@ export interface Description<TagName extends string = string> {
   /** False if the body may be absent. */
   bodyRequired?: boolean;
   /** By status, without the refusals. */
-  answers: Readonly<Record<number, Answer>>;
+  answers: Readonly<Record<number, DescribedAnswer>>;
   /** The refusals of this route beyond those of every route of its kind. */
   errors?: readonly ErrorCode[];
   /** A browser that asks for a page gets its refusals as one. */
@@ -35,7 +35,7 @@ export interface Description<TagName extends string = string> {
 
 export interface BodySurroundings {
   catalog: Catalog;
-  limits: TaskLimits;
+  limits: TaskDeadlines;
   /** Where schemas with a name go. */
   named: NamedSchemas;
 }
@@ -47,7 +47,7 @@ export type NamedSchemas = Map<string, JsonObject>;
 export type Catalog = readonly CatalogEntry[];
 
 /** The operator's settings that the document names. */
-export type TaskLimits = Pick<Config['tasks'], 'imageDeadlineSeconds' | 'videoDeadlineSeconds'>;
+export type TaskDeadlines = Pick<Config['tasks'], 'imageDeadlineSeconds' | 'videoDeadlineSeconds'>;
 
 export const tags = {
   Models: 'The models that a key may use, with their prices and parameters.',
@@ -67,7 +67,7 @@ export type Tag = keyof typeof tags;
 /** Each is sent to a gateway by a test. */
 export type Examples = Readonly<Record<string, { summary: string; value: JsonObject }>>;
 
-export interface Answer {
+export interface DescribedAnswer {
   description: string;
   /** By media type; absent for an answer without a body. */
   content?: Readonly<Record<string, z.ZodType>>;
@@ -78,4 +78,4 @@ export interface Answer {
 }
 
 /** A JSON body of an answer. */
-export const json = (schema: z.ZodType): Answer['content'] => ({ 'application/json': schema });
+export const json = (schema: z.ZodType): DescribedAnswer['content'] => ({ 'application/json': schema });

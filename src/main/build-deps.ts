@@ -1,7 +1,7 @@
-import { createUpstreamCaller, type UpstreamTimeouts } from '../adapters/upstream/call-upstream.ts';
+import { createUpstreamCaller } from '../adapters/upstream/call-upstream.ts';
 import { createAdapters } from '../adapters/registry.ts';
 import { createCatalogCache } from '../caches/catalog-cache.ts';
-import { createChannelCache } from '../channels/channel-cache.ts';
+import { CHANNELS_KEPT_MS, createChannelCache } from '../channels/channel-cache.ts';
 import { createTaskAnswers } from '../caches/task-answers.ts';
 import { createLedgerWatch } from '../caches/ledger-watch.ts';
 import { createTaskWatch } from '../caches/task-watch.ts';
@@ -25,7 +25,7 @@ import { describeError } from '../platform/observe/describe-error.ts';
 import { armCrashPoint } from '../platform/crash-point.ts';
 import { createEgress } from '../platform/egress/egress.ts';
 import { createFileStore } from '../platform/files/file-store.ts';
-import { alarmKind, createAlarms, type Alarm } from '../platform/observe/alarms.ts';
+import { alarmKind, createAlarms, type LoggedAlarm } from '../platform/observe/alarms.ts';
 import { createLogger, type LogDestination, type Logger } from '../platform/observe/logger.ts';
 import { createMetrics } from '../platform/observe/metrics.ts';
 import { noTracer, type Tracing } from '../platform/observe/tracer.ts';
@@ -54,17 +54,6 @@ export interface Built {
 export const temporalAccess = ({ caFile, certFile, keyFile, ...server }: Config['temporal']): TemporalAccess => ({
   ...server,
   tls: { caFile, certFile, keyFile },
-});
-
-/** The timeouts of a call to a provider, where the call sets none of its own. */
-export const upstreamTimeouts = ({ submitTimeoutSeconds }: Config['attempts']): UpstreamTimeouts => ({
-  // A provider that is up accepts a connection within a second, also from another continent.
-  connectMs: 5_000,
-  // Polls and submits of jobs are answered within seconds; a slower answer is a fault.
-  headersMs: 30_000,
-  // Between two pieces of an answer.
-  idleBodyMs: 15_000,
-  totalMs: submitTimeoutSeconds * 1000,
 });
 
 /** How stale a cache may be if no notification reaches this process. */
@@ -96,13 +85,13 @@ export async function buildDeps(config: Config, name: string, log?: LogDestinati
   const { metrics, silences, logger, flushAlarms } = buildObservers({ config, name, log, tracing }, db);
   const egress = wraps.egress(createEgress(config.egress));
   armForDevelopment(config.development.crashPoint, egress.warnings, logger);
-  const caller = wraps.caller(createUpstreamCaller(upstreamTimeouts(config.attempts)));
+  const caller = wraps.caller(createUpstreamCaller({ totalMs: config.attempts.submitTimeoutSeconds * 1000 }));
   const catalog = createCatalogCache(db, cacheWithoutNotifyMs);
   metrics.watchPool(() => db.poolUse());
   const adapters = wraps.adapters(createAdapters(caller));
   const sealer = createSealer(config.secrets.masterKeys);
   const probe = (channel: ChannelRow) => probeChannel({ sealer, adapters }, channel);
-  const channels = createChannelCache(db, 2_000, config.breaker, { logger, probe });
+  const channels = createChannelCache(db, CHANNELS_KEPT_MS, config.breaker, { logger, probe });
   const keys = createKeyCache(db, config.secrets.keyPeppers, keyCacheMs);
   const taskAnswers = createTaskAnswers(() => listener.isCurrent());
   const watches = { taskWatch: createTaskWatch(db, logger), ledgerWatch: createLedgerWatch(db, logger) };
@@ -205,7 +194,7 @@ function buildObservers(
     isSilenced: (alarm) => silences.cover(alarm),
     onLost: (error) => logger.warn({ err: error }, 'an alarm could not be sent'),
   });
-  const onAlarm = (alarm: Alarm): void => {
+  const onAlarm = (alarm: LoggedAlarm): void => {
     const kind = alarmKind(alarm);
     metrics.alarm(kind.name);
     recorder.record({ ...kind, message: alarm.message, level: alarm.level });

@@ -14,7 +14,7 @@ import { createApp } from '../http/app.ts';
 
 import { consoleRoutes } from '../http/console/console-routes.ts';
 import { createAnswerMemory } from '../http/middleware/hold-answers.ts';
-import { createRoutes } from '../http/routes.ts';
+import { createRoutes } from '../http/create-routes.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { startHttpServer } from '../http/server/server.ts';
 import { createTaskWaits } from '../http/response/task-waits.ts';

@@ -6,7 +6,7 @@ import type { EndedStatement, Send, StatementTraces } from '../db/database-optio
 import type { Ledger } from '../db/ledger/ledger.ts';
 import type { Attempt } from '../domain/channels/upstream.ts';
 import type { Egress } from '../platform/egress/egress.ts';
-import { failureOf, inSpan, type SpanFacts, type SpanStart, type Tracing } from '../platform/observe/tracer.ts';
+import { errorLabel, inSpan, type SpanFacts, type SpanStart, type Tracing } from '../platform/observe/tracer.ts';
 
 /**
  * Wraps dependencies so that their calls have spans. Only where traces are on: without them, `build-deps.ts` wraps nothing, so that they
@@ -154,7 +154,7 @@ async function untilItsEnd(
       try {
         await stream.each(take);
       } catch (error) {
-        span.end(failureOf(error));
+        span.end(errorLabel(error));
         throw error;
       } finally {
         span.end();
@@ -166,7 +166,7 @@ async function untilItsEnd(
     };
     return { kind: 'ok', value: { each, wasHeldBack: () => stream.wasHeldBack(), stop } };
   } catch (error) {
-    span.end(failureOf(error));
+    span.end(errorLabel(error));
     throw error;
   }
 }

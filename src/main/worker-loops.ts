@@ -1,4 +1,4 @@
-import { probeUnreachableChannels } from '../services/channels/probe-channels.ts';
+import { probeUnreachableChannels } from '../services/channels/probe-tripped-channels.ts';
 import { decideAbandonedCancels } from '../services/tasks/end/decide-abandoned-cancels.ts';
 import { endStaleTasks } from '../services/tasks/end/end-stale-tasks.ts';
 import { createEndFollowUp } from '../services/tasks/end/follow-up-ends.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { deliveryStates } from '../domain/callbacks/delivery-state.ts';
 import { listOf } from './list.ts';
-import { time, timeOrNull } from './time.ts';
+import { timestamp, timestampOrNull } from './time.ts';
 
 /** A callback of a task. */
 export const Delivery = z
@@ -12,15 +12,15 @@ export const Delivery = z
     state: z.enum(deliveryStates),
     attempts: z.int(),
     last_status: z.int().nullable(),
-    created_at: time,
-    ended_at: timeOrNull,
-    next_attempt_at: timeOrNull,
+    created_at: timestamp,
+    ended_at: timestampOrNull,
+    next_attempt_at: timestampOrNull,
     tries: z
       .array(
         z.object({
           n: z.int(),
-          started_at: time,
-          ended_at: timeOrNull,
+          started_at: timestamp,
+          ended_at: timestampOrNull,
           status: z.int().nullable().describe("The receiver's HTTP status, if it answered."),
           error: z.string().nullable().describe('The class of the failure.'),
         }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { chatEndReasons, sentenceOf, type ChatEndReason } from '../domain/chat/chat-end-reason.ts';
 import { taskErrorTable, type TaskErrorCode } from '../domain/tasks/task.ts';
 import { listOf } from './list.ts';
-import { time } from './time.ts';
+import { timestamp } from './time.ts';
 
 const lineOf = (reason: ChatEndReason): string => `- \`${reason}\`: ${sentenceOf(reason)}`;
 
@@ -15,10 +15,10 @@ export const EndReason = z.enum([...new Set([...chatEndReasons, ...taskErrors])]
 });
 
 /** Either `task_id` or `request_id` names what an entry is about. Both are null for a top-up, a deduction and an expiry. */
-export const LedgerEntry = z
+export const LedgerEntrySchema = z
   .object({
     entry_id: z.string(),
-    at: time,
+    at: timestamp,
     kind: z.enum(['topup', 'settle', 'refund', 'adjust', 'deduct', 'expiry']),
     credits: z.int().describe('Negative if the entry takes credits.'),
     balance_after: z.int().describe('The balance before plus `credits`, reserved credits included.'),
@@ -39,6 +39,6 @@ export const LedgerEntry = z
       ),
   })
   .meta({ id: 'LedgerEntry' });
-export type PublicEntry = z.input<typeof LedgerEntry>;
+export type PublicEntry = z.input<typeof LedgerEntrySchema>;
 
-export const LedgerList = listOf(LedgerEntry);
+export const LedgerList = listOf(LedgerEntrySchema);

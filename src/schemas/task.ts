@@ -3,7 +3,7 @@ import { deliveryStates } from '../domain/callbacks/delivery-state.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { taskErrorTable, taskStatuses, taskTypes } from '../domain/tasks/task.ts';
 import { listOf } from './list.ts';
-import { time, timeOrNull } from './time.ts';
+import { timestamp, timestampOrNull } from './time.ts';
 
 const Output = z
   .object({
@@ -14,7 +14,7 @@ const Output = z
     height: z.int().nullable(),
     duration: z.number().nullable().describe('Seconds. Null for pictures.'),
     sha256: z.string().describe('Lower-case hexadecimal.'),
-    expires_at: time,
+    expires_at: timestamp,
   })
   .meta({ id: 'TaskOutput' });
 
@@ -42,10 +42,10 @@ export const Task = z
     model: z.string(),
     status: z.enum(taskStatuses).describe('The last three are final. An ended task never changes again.'),
     progress: z.number().nullable().describe('Percent, as far as the provider tells.'),
-    created_at: time,
-    started_at: timeOrNull,
-    completed_at: timeOrNull,
-    expires_at: timeOrNull.describe('When the results are deleted. Unix seconds.'),
+    created_at: timestamp,
+    started_at: timestampOrNull,
+    completed_at: timestampOrNull,
+    expires_at: timestampOrNull.describe('When the results are deleted. Unix seconds.'),
     deadline_seconds: z.int(),
     max_credits: z.int().nullable(),
     metadata: z.record(z.string(), z.string()),
@@ -61,7 +61,7 @@ export const Task = z
         state: z.enum(deliveryStates),
         attempts: z.int(),
         last_status: z.int().nullable(),
-        next_attempt_at: timeOrNull,
+        next_attempt_at: timestampOrNull,
       })
       .nullable()
       .describe('The delivery to `callback_url`. Null without one.'),
@@ -100,9 +100,9 @@ export const AttemptList = z
         outcome: z.enum(['ok', 'refused', 'transient', 'unknown', 'canceled']).nullable(),
         error: z.string().nullable().describe('The class of the error.'),
         status: z.int().nullable().describe("The provider's HTTP status, if it answered."),
-        started_at: time,
-        submitted_at: timeOrNull,
-        ended_at: timeOrNull,
+        started_at: timestamp,
+        submitted_at: timestampOrNull,
+        ended_at: timestampOrNull,
       }),
     ),
   })

@@ -10,7 +10,7 @@ const Sums = z.object({
 });
 
 /** What the requests of a range came to. */
-export const Usage = z
+export const UsageSchema = z
   .object({
     object: z.literal('list'),
     data: z.array(
@@ -19,4 +19,4 @@ export const Usage = z
     total: Sums,
   })
   .meta({ id: 'Usage' });
-export type PublicUsage = z.input<typeof Usage>;
+export type PublicUsage = z.input<typeof UsageSchema>;

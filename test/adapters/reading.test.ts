@@ -4,7 +4,7 @@ import { parseExactly } from '../../src/adapters/reading/exact-json.ts';
 import type { WordTable } from '../../src/adapters/reading/error-words.ts';
 import { dashscopeWords } from '../../src/adapters/reading/dashscope-answers.ts';
 import { falWords } from '../../src/adapters/reading/fal-answers.ts';
-import { geminiWords } from '../../src/adapters/reading/gemini-answers.ts';
+import { geminiErrorWords } from '../../src/adapters/reading/gemini-answers.ts';
 import { klingWords } from '../../src/adapters/reading/kling-answers.ts';
 import { minimaxWords } from '../../src/adapters/reading/minimax-answers.ts';
 import { openaiWords } from '../../src/adapters/reading/openai-answers.ts';
@@ -115,7 +115,7 @@ describe('the words of failures', () => {
   const tables: Record<string, WordTable> = {
     dashscopeWords,
     falWords,
-    geminiWords,
+    geminiWords: geminiErrorWords,
     klingWords,
     minimaxWords,
     openaiWords,

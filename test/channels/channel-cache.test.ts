@@ -14,7 +14,7 @@ import {
 import type { Database } from '../../src/db/database.ts';
 import { healthNoteOf, noteOutcome, type OutcomeWindow } from '../../src/domain/channels/channel-health.ts';
 import type { Attempt, ErrorClass } from '../../src/domain/channels/upstream.ts';
-import { alarmKind, type Alarm } from '../../src/platform/observe/alarms.ts';
+import { alarmKind, type LoggedAlarm } from '../../src/platform/observe/alarms.ts';
 import { createLogger } from '../../src/platform/observe/logger.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -265,7 +265,7 @@ describe('the channel cache', () => {
   const alarms: string[] = [];
   const probe = () => Promise.resolve(null);
   const logs: unknown[] = [];
-  const onAlarm = (alarm: Alarm): void => void alarms.push(alarmKind(alarm).name);
+  const onAlarm = (alarm: LoggedAlarm): void => void alarms.push(alarmKind(alarm).name);
   const logger = createLogger('info', 'test', { write: (line) => void logs.push(JSON.parse(line)) }, onAlarm);
   const newCache = (): ChannelCache => createChannelCache(db, 0, config.breaker, { logger, probe });
   const failed = (errorClass: ErrorClass, retryAfterSeconds?: number): Attempt<unknown> => ({

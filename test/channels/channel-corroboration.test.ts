@@ -4,7 +4,7 @@ import { testConfig } from '../support/test-config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { purgeChannelCorroborations } from '../../src/db/scheduled-jobs/retention.ts';
 import type { Attempt } from '../../src/domain/channels/upstream.ts';
-import { alarmKind, type Alarm } from '../../src/platform/observe/alarms.ts';
+import { alarmKind, type LoggedAlarm } from '../../src/platform/observe/alarms.ts';
 import { createLogger } from '../../src/platform/observe/logger.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -41,7 +41,7 @@ const config = testConfig({
   KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
   MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
 });
-const onAlarm = (alarm: Alarm): void => void alarms.push(alarmKind(alarm).name);
+const onAlarm = (alarm: LoggedAlarm): void => void alarms.push(alarmKind(alarm).name);
 const logger = createLogger('error', 'test', { write: () => undefined }, onAlarm);
 /** The cache of one process. */
 const newProcess = (): ChannelCache =>

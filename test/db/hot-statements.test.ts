@@ -24,7 +24,7 @@ import { findLiveKeys } from '../../src/db/projects/live-keys.ts';
 import type { Ledger } from '../../src/db/ledger/ledger.ts';
 import { readKeyFacts } from '../../src/db/projects/key-facts.ts';
 import { listLedger } from '../../src/db/ledger/list-ledger.ts';
-import { listTasks } from '../../src/db/tasks/list-tasks.ts';
+import { listTaskRows } from '../../src/db/tasks/list-tasks.ts';
 import { claimPolls, parkProviderJob } from '../../src/db/tasks/parked-provider-jobs.ts';
 import {
   claimSilentTasks,
@@ -365,10 +365,10 @@ async function readsOfEveryAction({ db, ledger, chats, reads }: Session): Promis
   const range = { projectId, from: now - 60, to: now, timeZone: 'UTC', groups: usageGroups };
   await note('add up the usage of a minute', () => sumUsage(db, range, 10));
   await note('list the newest tasks of a project', () =>
-    listTasks(db, { projectId: book.projectId }, { limit: 20, after: null }),
+    listTaskRows(db, { projectId: book.projectId }, { limit: 20, after: null }),
   );
   await note('list the queued tasks of a project', () =>
-    listTasks(db, { projectId: book.projectId, status: 'queued' }, { limit: 20, after: null }),
+    listTaskRows(db, { projectId: book.projectId, status: 'queued' }, { limit: 20, after: null }),
   );
 
   const token = newId('token');

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AuthenticatedKey } from '../../src/domain/projects/authenticated-key.ts';
 import { scopes, type Scope } from '../../src/domain/projects/scope.ts';
 import type { Route } from '../../src/http/route.ts';
-import { createRoutes, type RouteDeps } from '../../src/http/routes.ts';
+import { createRoutes, type RouteDeps } from '../../src/http/create-routes.ts';
 import { openKey, startFrame, type Frame } from './support.ts';
 import { standIn } from '../support/stand-in.ts';
 

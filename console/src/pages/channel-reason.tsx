@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import type { ChannelReason } from '../api/admin-types.ts';
 import { time } from '../ui/format.ts';
-import { stateWords } from './channel-states.ts';
+import { stateWords } from './state-words.ts';
 
 /** What an operator can do about a state. */
 const remedies: Record<ChannelReason['kind'], string> = {

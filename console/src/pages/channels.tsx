@@ -15,7 +15,7 @@ import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { SwitchDialog } from '../ui/switch-dialog.tsx';
 import { Status } from '../ui/values.tsx';
 import { Reason } from './channel-reason.tsx';
-import { stateWords } from './channel-states.ts';
+import { stateWords } from './state-words.ts';
 import { VerifyDialog } from './verify-dialog.tsx';
 
 /** The upstream providers: their state, why, and what can be done about it. */

@@ -3,7 +3,7 @@ import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { processStart } from '../../../src/main/processes/process-identity.ts';
-import { parseJson, readText } from '../../../src/main/dev-home/json-file.ts';
+import { parseJson, readTextFile } from '../../../src/main/dev-home/json-file.ts';
 
 export type HomeLock =
   | { kind: 'taken'; tookOverFrom: number | null; release(): void }
@@ -24,7 +24,7 @@ export function takeHomeLock(home: string): HomeLock {
   let tookOverFrom: number | null = null;
   for (let tries = 0; tries < triesMax; tries++) {
     if (createWhole(file, mine)) return { kind: 'taken', tookOverFrom, release: () => releaseOwn(file, mine) };
-    const text = readText(file);
+    const text = readTextFile(file);
     if (text === null) continue;
     const owner = parseJson(Owner, text);
     if (owner !== null && owner.start === processStart(owner.pid)) return { kind: 'running', pid: owner.pid };
@@ -61,12 +61,12 @@ function moveAside(file: string, stale: string): boolean {
   } catch {
     return false;
   }
-  const moved = readText(aside);
+  const moved = readTextFile(aside);
   if (moved !== null && moved !== stale) createWhole(file, moved);
   rmSync(aside, { force: true });
   return moved === stale;
 }
 
 function releaseOwn(file: string, mine: string): void {
-  if (readText(file) === mine) rmSync(file, { force: true });
+  if (readTextFile(file) === mine) rmSync(file, { force: true });
 }

@@ -5,7 +5,7 @@ import { sendStream } from './chat-stream.ts';
 import { createHits } from './hits.ts';
 import { createInbox } from './inbox.ts';
 import { createProviderJobs } from './provider-jobs.ts';
-import { createOddForms } from './odd-forms.ts';
+import { createOddForms } from './create-odd-forms.ts';
 import { numberMark, oddForms } from './odd-table.ts';
 import { createScripting } from './script.ts';
 import { json, type FamilyCall, type Reply, type SandboxState, type WireFault } from './family.ts';

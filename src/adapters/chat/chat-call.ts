@@ -125,14 +125,14 @@ export function resultText({ content, isError }: ToolMessage): string {
 }
 
 /** A token count in a reply. Anything but an integer counts as absent, because the answer may still be usable. */
-export const count = z
+export const tokenCount = z
   .int()
   .nullish()
   .catch(null)
   .transform((value) => value ?? null);
 
 /** A model list in OpenAI's shape, which Anthropic shares. Only Anthropic's has pages. */
-export const ModelList = z.object({
+export const ProviderModelList = z.object({
   data: z.array(z.object({ id: z.string() })),
   has_more: z.boolean().nullish().catch(null),
   last_id: z.string().nullish().catch(null),

@@ -17,7 +17,7 @@ import type { ChatSupports } from '../../domain/chat/chat-supports.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { asksForThoughts, type SignedThought, type Thinking } from '../../domain/chat/thoughts.ts';
 import type { RequestBody } from '../upstream/call-upstream.ts';
-import { callIdOr, count, fileName, objectIn, ownObject, resultText } from './chat-call.ts';
+import { callIdOr, tokenCount, fileName, objectIn, ownObject, resultText } from './chat-call.ts';
 import { FailedAnswer } from '../upstream/classify-outcome.ts';
 import { wholeCounts } from './total-tokens.ts';
 
@@ -193,11 +193,11 @@ const Response = z.object({
   usage: z.unknown().optional(),
 });
 const Usage = z.object({
-  input_tokens: count,
-  output_tokens: count,
-  total_tokens: count,
-  input_tokens_details: z.object({ cached_tokens: count, cache_write_tokens: count }).nullish().catch(null),
-  output_tokens_details: z.object({ reasoning_tokens: count }).nullish().catch(null),
+  input_tokens: tokenCount,
+  output_tokens: tokenCount,
+  total_tokens: tokenCount,
+  input_tokens_details: z.object({ cached_tokens: tokenCount, cache_write_tokens: tokenCount }).nullish().catch(null),
+  output_tokens_details: z.object({ reasoning_tokens: tokenCount }).nullish().catch(null),
 });
 
 /** The errors of a failed response that are OpenAI's policy. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { PollResult, UpstreamOutput } from '../../domain/channels/upstream.ts';
 import type { UpstreamCall, UpstreamCaller } from '../upstream/call-upstream.ts';
 import type { Adapter, CallOptions, ProviderRef, SubmitResult, Upstream } from '../channel.ts';
-import { toSubmit, type FailedAnswer, type Verdict } from '../upstream/classify-outcome.ts';
+import { toSubmit, type FailedAnswer, type OutcomeVerdict } from '../upstream/classify-outcome.ts';
 import { onProviderJob } from '../upstream/family-calls.ts';
 import { readMediaOutcome } from './media-outcome.ts';
 import { failedPoll, unreadableReference } from './poll.ts';
@@ -41,7 +41,7 @@ export function mediaCalls(caller: UpstreamCaller, { headers, answers, mayWait =
     path: string,
     read: (json: unknown) => T | null,
     { signal }: CallOptions,
-  ): Promise<Verdict<T>> => readMediaOutcome(await call(upstream, { path, signal }), read, answers.error);
+  ): Promise<OutcomeVerdict<T>> => readMediaOutcome(await call(upstream, { path, signal }), read, answers.error);
 
   return {
     call,

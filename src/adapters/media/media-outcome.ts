@@ -7,7 +7,7 @@ import {
   unreadable,
   type ErrorRow,
   type ReadError,
-  type Verdict,
+  type OutcomeVerdict,
 } from '../upstream/classify-outcome.ts';
 import { means, type Meaning } from '../reading/error-words.ts';
 import { shapeOf } from '../reading/shape.ts';
@@ -22,7 +22,7 @@ export function readMediaOutcome<T>(
   read: (json: unknown) => T | null,
   readError: ReadError,
   now: () => number = Date.now,
-): Verdict<T> {
+): OutcomeVerdict<T> {
   if (outcome.kind !== 'answered') return unanswered(outcome);
   const { status, body } = outcome;
   const isGood = status >= 200 && status < 300;

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import type { PollResult } from '../../domain/channels/upstream.ts';
 import type { CallOutcome } from '../upstream/call-upstream.ts';
-import type { Verdict } from '../upstream/classify-outcome.ts';
+import type { OutcomeVerdict } from '../upstream/classify-outcome.ts';
 import type { StopAnswer } from '../channel.ts';
 
-export type Trouble = Extract<Verdict<unknown>, { kind: 'trouble' }>;
+export type PollTrouble = Extract<OutcomeVerdict<unknown>, { kind: 'trouble' }>;
 
 /** The result of a poll that failed. 404 is a separate kind: at first it is ignored, later it means that the job is lost. */
-export const failedPoll = ({ errorClass, detail, status }: Trouble): PollResult =>
+export const failedPoll = ({ errorClass, detail, status }: PollTrouble): PollResult =>
   errorClass === 'unknown_model' ? { kind: 'missing', detail } : { kind: 'unclear', detail, status };
 
 /** The saved reference belongs to another family. */

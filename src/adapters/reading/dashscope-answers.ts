@@ -1,6 +1,6 @@
 import { clips } from './clips.ts';
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, isFields, textOf } from './fields.ts';
+import { fieldsOf, isFields, asText } from './fields.ts';
 import { mediaAnswers } from './media-answers.ts';
 
 /** DashScope's error codes (https://www.alibabacloud.com/help/en/model-studio/error-code, read on 2026-11-22). */
@@ -49,7 +49,7 @@ export const dashscopeAnswers = mediaAnswers({
       state: output['task_status'] ?? output['status'],
       results,
       outputs: clips(results, usage['output_video_duration'] ?? usage['video_duration']),
-      failure: { codes: [textOf(output['code']) ?? ''], prose: [textOf(output['message']) ?? ''] },
+      failure: { codes: [asText(output['code']) ?? ''], prose: [asText(output['message']) ?? ''] },
     };
   },
 });

@@ -1,6 +1,6 @@
 import type { PollResult, UpstreamOutput } from '../../domain/channels/upstream.ts';
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, flagOf, isEmpty, listOf, type Fields } from './fields.ts';
+import { fieldsOf, flagOf, isEmpty, asList, type Fields } from './fields.ts';
 import { filesIn } from './files.ts';
 import { resultOf } from './provider-job-report.ts';
 import type { NamedState } from './provider-job-state.ts';
@@ -85,8 +85,8 @@ const shownKeys =
 
 /** The files that fal did not blacken. It has one flag for each image. */
 function visibleFiles(root: Fields, results: readonly unknown[]): { outputs: UpstreamOutput[]; isFlagged: boolean } {
-  const flags = listOf(root['has_nsfw_concepts']).map((flag) => flagOf(flag) === true);
-  const images = [...listOf(root['images']), ...listOf(root['image'])];
+  const flags = asList(root['has_nsfw_concepts']).map((flag) => flagOf(flag) === true);
+  const images = [...asList(root['images']), ...asList(root['image'])];
   const flagged = new Set(
     images.filter((_, index) => flags[index]).flatMap((image) => filesIn(image).map(({ url }) => url)),
   );

@@ -13,26 +13,26 @@ export function fieldsOf(value: unknown): Fields {
 }
 
 /** A list as it is, one value as a list of it, and nothing as an empty list. */
-export const listOf = (value: unknown): readonly unknown[] =>
+export const asList = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : value === null || value === undefined ? [] : [value];
 
 /** Text that is not blank, without the blanks around it. A number is its digits, and a list of one text is that text. */
-export function textOf(value: unknown): string | undefined {
+export function asText(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() || undefined;
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
-  return Array.isArray(value) && value.length === 1 ? textOf(value[0]) : undefined;
+  return Array.isArray(value) && value.length === 1 ? asText(value[0]) : undefined;
 }
 
 /** A number, also as text and with a unit: `5.04`, `"5.04"`, `"5s"`, `"80%"`. */
 export function numberOf(value: unknown): number | undefined {
-  const match = /^([+-]?\d{1,15}(?:\.\d{1,15})?)\s{0,3}(?:s|sec|seconds|px|%)?$/i.exec(textOf(value) ?? '');
+  const match = /^([+-]?\d{1,15}(?:\.\d{1,15})?)\s{0,3}(?:s|sec|seconds|px|%)?$/i.exec(asText(value) ?? '');
   return match ? Number(match[1]) : undefined;
 }
 
 /** A flag, also as text or as a number. */
 export function flagOf(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value;
-  const word = textOf(value)?.toLowerCase();
+  const word = asText(value)?.toLowerCase();
   return word === 'true' || word === '1' ? true : word === 'false' || word === '0' ? false : undefined;
 }
 
@@ -40,7 +40,7 @@ export function flagOf(value: unknown): boolean | undefined {
 export function percentOf(value: unknown, unit: 'percent' | 'fraction' = 'percent'): number | undefined {
   const number = numberOf(value);
   if (number === undefined) return undefined;
-  const isShare = unit === 'fraction' && !(textOf(value) ?? '').endsWith('%');
+  const isShare = unit === 'fraction' && !(asText(value) ?? '').endsWith('%');
   return Math.min(Math.max(Math.round(isShare ? number * 100 : number), 0), 100);
 }
 

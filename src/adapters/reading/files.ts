@@ -1,5 +1,5 @@
 import type { FileKind, UpstreamOutput } from '../../domain/channels/upstream.ts';
-import { isFields, numberOf, textOf, type Fields } from './fields.ts';
+import { isFields, numberOf, asText, type Fields } from './fields.ts';
 
 /** No job has so many results; an answer with more is read no further. */
 const filesMax = 64;
@@ -60,7 +60,7 @@ function fileOf(fields: Fields, kind: FileKind | undefined): UpstreamOutput | nu
   const url = key === undefined || (!isAlone && kindOfKey(key) !== undefined) ? null : addressIn(fields[key]);
   if (url !== null && key !== undefined) return { url, ...details, ...kindMember(kindOfKey(key) ?? kind) };
   for (const name of bytesKeys) {
-    const bytes = bytesOf(textOf(fields[name]) ?? '', mimeType, kindOfKey(name) ?? kind);
+    const bytes = bytesOf(asText(fields[name]) ?? '', mimeType, kindOfKey(name) ?? kind);
     if (bytes) return { ...details, ...bytes };
   }
   return null;
@@ -70,9 +70,9 @@ const kindMember = (kind: FileKind | undefined) => (kind ? { kind } : {});
 
 /** An address, also wrapped: `{"url": {"url": "https://…"}}`, `{"url": ["https://…"]}`. */
 function addressIn(value: unknown): string | null {
-  const text = textOf(value);
+  const text = asText(value);
   if (text !== undefined) return addressOf(text);
-  return isFields(value) ? addressOf(textOf(value['url'] ?? value['uri']) ?? '') : null;
+  return isFields(value) ? addressOf(asText(value['url'] ?? value['uri']) ?? '') : null;
 }
 
 /** An absolute http(s) URL or a data URI. */
@@ -102,7 +102,7 @@ function typeOfBytes(base64: string): string | undefined {
 }
 
 function mimeTypeOf(fields: Fields): string | undefined {
-  const text = textOf(fields['content_type'] ?? fields['mime_type'] ?? fields['mimeType'] ?? fields['contentType']);
+  const text = asText(fields['content_type'] ?? fields['mime_type'] ?? fields['mimeType'] ?? fields['contentType']);
   const [type] = /^[\w.+-]{1,60}\/[\w.+-]{1,60}/.exec(text ?? '') ?? [];
   return type?.toLowerCase();
 }

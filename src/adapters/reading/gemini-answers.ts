@@ -4,7 +4,7 @@ import { failureReasons, policyReasons, readGeminiError } from '../upstream/gemi
 import type { ResultReader } from '../media/media-calls.ts';
 import { asClip } from './clips.ts';
 import { errorReader, meaningsOf, type WordTable } from './error-words.ts';
-import { fieldsOf, flagOf, isEmpty, isFields, listOf, numberOf, textOf } from './fields.ts';
+import { fieldsOf, flagOf, isEmpty, isFields, asList, numberOf, asText } from './fields.ts';
 import { filesIn } from './files.ts';
 import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
 
@@ -12,7 +12,7 @@ import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
  * Google's codes and reasons (https://ai.google.dev/gemini-api/docs/troubleshooting and https://ai.google.dev/api/generate-content,
  * FinishReason, read on 2026-11-21), and the prose with which a refused operation or interaction ends, which has no code of its own.
  */
-export const geminiWords: WordTable = {
+export const geminiErrorWords: WordTable = {
   codes: {
     content_policy: [/^(?:IMAGE_)?(?:SAFETY|PROHIBITED_CONTENT|RECITATION)$/i, /^(?:BLOCKLIST|SPII)$/i],
     account: [
@@ -35,7 +35,7 @@ export const geminiWords: WordTable = {
   },
 };
 
-const read = errorReader(geminiWords, (json) => readGeminiError(json) !== null || isWordError(json));
+const read = errorReader(geminiErrorWords, (json) => readGeminiError(json) !== null || isWordError(json));
 /** Interactions have errors with a code in words. */
 const isWordError = (json: unknown): boolean => {
   const { code, message } = fieldsOf(fieldsOf(json)['error']);
@@ -46,12 +46,12 @@ const isWordError = (json: unknown): boolean => {
 const error: MediaAnswers['error'] = (json, status) => {
   const own = read(json, status);
   const google = own && readGeminiError(json);
-  return google ? [...new Set([...own, ...meaningsOf({ codes: google, prose: [] }, geminiWords)])] : own;
+  return google ? [...new Set([...own, ...meaningsOf({ codes: google, prose: [] }, geminiErrorWords)])] : own;
 };
 
 const veo = mediaAnswers({
   noun: 'the operation',
-  words: geminiWords,
+  words: geminiErrorWords,
   isOwnError: isWordError,
   id: (json) => fieldsOf(json)['name'],
   providerJob(json) {
@@ -72,8 +72,8 @@ const veo = mediaAnswers({
       withheld: isFiltered ? 'every clip was filtered' : undefined,
       failure: {
         // google.rpc.Code 3 is INVALID_ARGUMENT.
-        codes: [textOf(code) === '3' ? 'INVALID_ARGUMENT' : (textOf(code) ?? ''), textOf(status) ?? ''],
-        prose: [textOf(message) ?? textOf(failure) ?? ''],
+        codes: [asText(code) === '3' ? 'INVALID_ARGUMENT' : (asText(code) ?? ''), asText(status) ?? ''],
+        prose: [asText(message) ?? asText(failure) ?? ''],
       },
     };
   },
@@ -98,29 +98,29 @@ const isOnlyError = (json: unknown): boolean => {
 
 const omni = mediaAnswers({
   noun: 'the interaction',
-  words: geminiWords,
+  words: geminiErrorWords,
   states: { requires_action: 'failed', requires_continuation: 'failed' },
   isOwnError: isWordError,
   id: (json) => fieldsOf(json)['id'],
   providerJob(json) {
     const { status, state, steps, outputs: made, errors, error: failure, output } = fieldsOf(json);
-    const content = listOf(steps)
+    const content = asList(steps)
       .map(fieldsOf)
-      .filter(({ type }) => type === undefined || textOf(type)?.toLowerCase() === 'model_output')
-      .flatMap((step) => listOf(step['content']));
+      .filter(({ type }) => type === undefined || asText(type)?.toLowerCase() === 'model_output')
+      .flatMap((step) => asList(step['content']));
     const clipsIn = content.filter(
-      (each) => typeof each === 'string' || /^(?:video|file)?$/i.test(textOf(fieldsOf(each)['type']) ?? ''),
+      (each) => typeof each === 'string' || /^(?:video|file)?$/i.test(asText(fieldsOf(each)['type']) ?? ''),
     );
-    const results = [clipsIn, made, output, listOf(steps).filter((step) => !isFields(step))];
+    const results = [clipsIn, made, output, asList(steps).filter((step) => !isFields(step))];
     const outputs = results.map((each) => filesIn(each, 'video')).find((files) => files.length > 0) ?? [];
-    const failures = [...listOf(errors), ...listOf(failure)].map(fieldsOf);
+    const failures = [...asList(errors), ...asList(failure)].map(fieldsOf);
     return {
       state: status ?? state,
       results,
       outputs: outputs.map(asClip),
       failure: {
-        codes: failures.flatMap(({ code }) => textOf(code) ?? []),
-        prose: failures.flatMap(({ message }) => textOf(message) ?? []),
+        codes: failures.flatMap(({ code }) => asText(code) ?? []),
+        prose: failures.flatMap(({ message }) => asText(message) ?? []),
       },
     };
   },
@@ -136,16 +136,16 @@ export const omniAnswers: MediaAnswers = { ...omni, error };
 export const readGeminiImages: ResultReader = (json) => {
   const root = fieldsOf(json);
   const { blockReason } = fieldsOf(root['promptFeedback']);
-  const candidates = listOf(root['candidates']).filter(isFields);
+  const candidates = asList(root['candidates']).filter(isFields);
   if (candidates.length === 0 && isEmpty(blockReason)) return null;
   const parts = candidates.flatMap((candidate) =>
-    listOf(fieldsOf(candidate['content'])['parts'] ?? candidate['parts']),
+    asList(fieldsOf(candidate['content'])['parts'] ?? candidate['parts']),
   );
   const outputs = parts.flatMap(imagesOf);
   if (outputs.length > 0) return outputs;
   if (parts.some((part) => !isEmpty(fieldsOf(part)['inlineData']) && flagOf(fieldsOf(part)['thought']) !== true))
     return null;
-  const reasons = candidates.flatMap(({ finishReason }) => textOf(finishReason)?.toUpperCase() ?? []);
+  const reasons = candidates.flatMap(({ finishReason }) => asText(finishReason)?.toUpperCase() ?? []);
   if (!isEmpty(blockReason) || reasons.some((reason) => policyReasons.has(reason))) return 'withheld';
   const failure = reasons.find((reason) => failureReasons.has(reason));
   return failure === undefined ? [] : new FailedAnswer(plainWord(failure));

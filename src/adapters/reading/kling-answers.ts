@@ -1,6 +1,6 @@
 import type { UpstreamOutput } from '../../domain/channels/upstream.ts';
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, isEmpty, isFields, textOf } from './fields.ts';
+import { fieldsOf, isEmpty, isFields, asText } from './fields.ts';
 import { firstFiles, mediaAnswers } from './media-answers.ts';
 
 /**
@@ -44,7 +44,7 @@ export const klingAnswers = mediaAnswers({
   providerJob(json) {
     const data = dataOf(json);
     const made = data['task_result'];
-    const reason = textOf(data['task_status_msg']);
+    const reason = asText(data['task_status_msg']);
     const results = isEmpty(made) ? [data['videos'], data['images'], data['video_url'], data['url']] : [made];
     return {
       state: data['task_status'] ?? data['status'],

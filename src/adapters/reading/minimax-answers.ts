@@ -1,6 +1,6 @@
 import { clips } from './clips.ts';
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, isFields, textOf } from './fields.ts';
+import { fieldsOf, isFields, asText } from './fields.ts';
 import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
 import { problemOf, type Problem } from './problem.ts';
 
@@ -40,7 +40,7 @@ const answers = mediaAnswers({
       state: task['status'],
       results,
       outputs: clips(results, task['duration']),
-      failure: withBracketed({ codes: [textOf(code) ?? ''], prose: [textOf(message) ?? textOf(task['error']) ?? ''] }),
+      failure: withBracketed({ codes: [asText(code) ?? ''], prose: [asText(message) ?? asText(task['error']) ?? ''] }),
     };
   },
 });

@@ -3,7 +3,7 @@ import type { ReadError } from '../upstream/classify-outcome.ts';
 import { readOpenaiError } from '../upstream/openai-error.ts';
 import { asClip } from './clips.ts';
 import { errorReader, meaningsOf, type WordTable } from './error-words.ts';
-import { fieldsOf, isFields, percentOf, textOf, type Fields } from './fields.ts';
+import { fieldsOf, isFields, percentOf, asText, type Fields } from './fields.ts';
 import { filesIn } from './files.ts';
 import { providerJobId } from './provider-job-id.ts';
 import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
@@ -66,7 +66,7 @@ const answers = mediaAnswers({
       progress: percentOf(video['progress']),
       results,
       outputs: filesIn(results[0], 'video').map(asClip),
-      failure: { codes: [textOf(fieldsOf(error)['code']) ?? '', textOf(fieldsOf(error)['type']) ?? ''], prose: [] },
+      failure: { codes: [asText(fieldsOf(error)['code']) ?? '', asText(fieldsOf(error)['type']) ?? ''], prose: [] },
     };
   },
 });
@@ -89,8 +89,8 @@ export function readOpenaiImages(json: unknown): UpstreamOutput[] | null {
   const parts = [root['data'], root['images'], root['image'], root['output'], root['url'], root['b64_json']];
   const files = parts.map((part) => filesIn(wrapped(part), 'image')).find((each) => each.length > 0);
   if (!files) return parts.some((part) => Array.isArray(part) && part.every(isHollow)) ? [] : null;
-  const type = `image/${/^(?:png|jpeg|webp)$/.exec(textOf(root['output_format'])?.toLowerCase() ?? '')?.[0] ?? 'png'}`;
-  const named = textOf(root['output_format']) !== undefined;
+  const type = `image/${/^(?:png|jpeg|webp)$/.exec(asText(root['output_format'])?.toLowerCase() ?? '')?.[0] ?? 'png'}`;
+  const named = asText(root['output_format']) !== undefined;
   return files.map(({ kind: _, ...file }) =>
     file.url.startsWith('data:') && named
       ? { ...file, url: file.url.replace(/^data:[\w/+.-]+/, `data:${type}`), mimeType: type }

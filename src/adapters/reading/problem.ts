@@ -1,4 +1,4 @@
-import { fieldsOf, flagOf, isEmpty, isFields, listOf, textOf, type Fields } from './fields.ts';
+import { fieldsOf, flagOf, isEmpty, isFields, asList, asText, type Fields } from './fields.ts';
 
 /** An error that an answer tells, wherever it stands. */
 export interface Problem {
@@ -27,7 +27,7 @@ export function problemOf(json: unknown): Problem | null {
   const root = fieldsOf(json);
   const parts = [root['error'], root['errors'], root['detail'], root['base_resp'], root['err']].filter(isErrorPart);
   const problem: Problem = { codes: [], prose: [] };
-  for (const part of parts) for (const each of listOf(part).slice(0, partsMax)) gather(each, problem);
+  for (const part of parts) for (const each of asList(part).slice(0, partsMax)) gather(each, problem);
   if (parts.length > 0 || isProblem(root)) gather(root, problem, parts.length === 0 ? 1 : 0);
   const codes = [...new Set(problem.codes.filter((code) => !goodCodes.test(code)))];
   const prose = [...new Set(problem.prose)];
@@ -45,11 +45,11 @@ function isErrorPart(part: unknown): boolean {
 
 /** A body that is an error itself: `{"code": 1102, "message": "…"}`, `{"success": false, …}`, `{"message": "…"}`. */
 function isProblem(root: Fields): boolean {
-  const [code] = [textOf(root['code']), textOf(root['error_code']), textOf(root['errorCode'])].filter(
+  const [code] = [asText(root['code']), asText(root['error_code']), asText(root['errorCode'])].filter(
     (each) => each !== undefined,
   );
   if (code !== undefined) return !goodCodes.test(code);
-  if (flagOf(root['success']) === false || flagOf(root['ok']) === false || textOf(root['type']) === 'error')
+  if (flagOf(root['success']) === false || flagOf(root['ok']) === false || asText(root['type']) === 'error')
     return true;
   const filledKeys = Object.keys(root).filter(
     (key) => !isEmpty(root[key]) && !/^(?:request|trace|log)_?id$/i.test(key),
@@ -62,26 +62,26 @@ function isProblem(root: Fields): boolean {
 }
 
 function gather(value: unknown, { codes, prose }: Problem, depth = 0): void {
-  const text = textOf(value);
+  const text = asText(value);
   if (text !== undefined) return void prose.push(text);
   const fields = fieldsOf(value);
   codes.push(...codesIn(fields));
   prose.push(...proseIn(fields));
   if (depth < 2)
     for (const key of ['error', 'metadata', 'details'] as const) {
-      for (const each of listOf(fields[key]).slice(0, partsMax))
+      for (const each of asList(fields[key]).slice(0, partsMax))
         if (isFields(each)) gather(each, { codes, prose }, depth + 1);
     }
 }
 
 const codesIn = (fields: Fields): string[] =>
   codeKeys.flatMap((key) => {
-    const code = textOf(fields[key]);
+    const code = asText(fields[key]);
     return code === undefined || code === 'error' ? [] : [code];
   });
 
 const proseIn = (fields: Fields): string[] =>
   proseKeys.flatMap((key) => {
-    const text = textOf(fields[key]);
+    const text = asText(fields[key]);
     return text === undefined ? [] : [text];
   });

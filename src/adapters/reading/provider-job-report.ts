@@ -43,7 +43,7 @@ export function resultOf(report: ProviderJobReport): PollResult | null {
       return { kind: 'missing', detail: `${noun} is unknown or has expired` };
     case 'failed':
     case 'canceled':
-      return failureOf(`${noun} ended ${named.word} ${report.reason.code}`.trim(), report.reason);
+      return failedProviderJob(`${noun} ended ${named.word} ${report.reason.code}`.trim(), report.reason);
     case 'unnamed':
       return outputs.length > 0 ? { kind: 'done', outputs } : null;
     case 'succeeded':
@@ -52,7 +52,7 @@ export function resultOf(report: ProviderJobReport): PollResult | null {
 }
 
 /** The result of a job that failed. */
-export function failureOf(detail: string, { means }: FailureReason): PollResult {
+export function failedProviderJob(detail: string, { means }: FailureReason): PollResult {
   if (means === 'policy') return { kind: 'refused', code: 'content_policy_violation', detail };
   return means === 'invalid' ? { kind: 'refused', code: 'upstream_failed', detail } : { kind: 'failed', detail };
 }

@@ -1,4 +1,4 @@
-import { textOf } from './fields.ts';
+import { asText } from './fields.ts';
 
 /** How a job stands. `lost`: the provider does not know it. */
 export type ProviderJobState = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'lost';
@@ -32,7 +32,7 @@ const states = new Map<string, ProviderJobState>(
 
 /** Reads the word of a state. `own` has the words that mean something else in this family, in lower case. */
 export function namedState(value: unknown, own: Readonly<Record<string, ProviderJobState>> = {}): NamedState {
-  const word = (textOf(value) ?? '').toLowerCase().replaceAll(/[\s-]+/g, '_');
+  const word = (asText(value) ?? '').toLowerCase().replaceAll(/[\s-]+/g, '_');
   if (word === '') return { state: 'unnamed', word };
   const state = (Object.hasOwn(own, word) ? own[word] : undefined) ?? states.get(word) ?? 'unknown';
   return { state, word: /^[\w.]{1,40}$/.test(word) ? word : '' };

@@ -1,5 +1,5 @@
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, isFields, textOf } from './fields.ts';
+import { fieldsOf, isFields, asText } from './fields.ts';
 import { mediaAnswers } from './media-answers.ts';
 
 /**
@@ -25,7 +25,7 @@ export const replicateAnswers = mediaAnswers({
     const prediction = fieldsOf(json);
     const { error, output } = prediction;
     const prose =
-      textOf(error) ?? (isFields(error) ? (textOf(error['message']) ?? textOf(error['detail'])) : undefined);
+      asText(error) ?? (isFields(error) ? (asText(error['message']) ?? asText(error['detail'])) : undefined);
     return {
       state: prediction['status'],
       results: [output],

@@ -1,5 +1,5 @@
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, percentOf, textOf } from './fields.ts';
+import { fieldsOf, percentOf, asText } from './fields.ts';
 import { mediaAnswers } from './media-answers.ts';
 
 /**
@@ -31,7 +31,7 @@ export const runwayAnswers = mediaAnswers({
       state: task['status'],
       progress: percentOf(task['progress'], 'fraction'),
       results: [task['output'], task['outputs'], task['url'], task['video_url']],
-      failure: { codes: [textOf(task['failureCode']) ?? ''], prose: [textOf(task['failure']) ?? ''] },
+      failure: { codes: [asText(task['failureCode']) ?? ''], prose: [asText(task['failure']) ?? ''] },
     };
   },
 });

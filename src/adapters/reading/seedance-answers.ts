@@ -1,5 +1,5 @@
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, textOf } from './fields.ts';
+import { fieldsOf, asText } from './fields.ts';
 import { clips } from './clips.ts';
 import { mediaAnswers } from './media-answers.ts';
 
@@ -41,7 +41,7 @@ export const seedanceAnswers = mediaAnswers({
       state: task['status'],
       results,
       outputs: clips(results, task['duration']),
-      failure: { codes: [textOf(code) ?? ''], prose: [textOf(message) ?? textOf(task['error']) ?? ''] },
+      failure: { codes: [asText(code) ?? ''], prose: [asText(message) ?? asText(task['error']) ?? ''] },
     };
   },
 });

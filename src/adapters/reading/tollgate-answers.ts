@@ -1,6 +1,6 @@
 import { readOpenaiError } from '../upstream/openai-error.ts';
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, isFields, percentOf, textOf } from './fields.ts';
+import { fieldsOf, isFields, percentOf, asText } from './fields.ts';
 import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
 import { openaiErrorReader } from './openai-answers.ts';
 
@@ -27,7 +27,7 @@ const answers = mediaAnswers({
   providerJob(json) {
     const task = taskOf(json);
     // The other gateway has refunded a failed task, so the next channel may try, unless the content policy refused the request.
-    const code = textOf(fieldsOf(task['error'])['code']) ?? textOf(task['error']) ?? '';
+    const code = asText(fieldsOf(task['error'])['code']) ?? asText(task['error']) ?? '';
     return {
       state: task['status'],
       progress: percentOf(task['progress']),

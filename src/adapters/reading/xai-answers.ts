@@ -3,7 +3,7 @@ import { readOpenaiError } from '../upstream/openai-error.ts';
 import type { ResultReader } from '../media/media-calls.ts';
 import { clips } from './clips.ts';
 import type { WordTable } from './error-words.ts';
-import { fieldsOf, flagOf, listOf, percentOf, textOf } from './fields.ts';
+import { fieldsOf, flagOf, asList, percentOf, asText } from './fields.ts';
 import { mediaAnswers, type MediaAnswers } from './media-answers.ts';
 import { openaiErrorReader, readOpenaiImages } from './openai-answers.ts';
 
@@ -42,8 +42,8 @@ const answers = mediaAnswers({
       outputs: isWithheld ? [] : clips(results, video['duration']),
       withheld: isWithheld ? 'the clip was withheld by moderation' : undefined,
       failure: {
-        codes: [textOf(error['code']) ?? ''],
-        prose: [textOf(error['message']) ?? textOf(root['error']) ?? ''],
+        codes: [asText(error['code']) ?? ''],
+        prose: [asText(error['message']) ?? asText(root['error']) ?? ''],
       },
     };
   },
@@ -55,7 +55,7 @@ export const xaiAnswers: MediaAnswers = { ...answers, error: openaiErrorReader(x
 /** The images that moderation did not withhold. */
 export const readXaiImages: ResultReader = (json) => {
   const root = fieldsOf(json);
-  const images = listOf(root['data']);
+  const images = asList(root['data']);
   const clean = images.filter((image) => flagOf(fieldsOf(image)['respect_moderation']) !== false);
   const files: UpstreamOutput[] | null = readOpenaiImages('data' in root ? { ...root, data: clean } : root);
   return files?.length === 0 && clean.length < images.length ? 'withheld' : files;

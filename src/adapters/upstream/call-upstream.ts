@@ -43,9 +43,13 @@ export interface UpstreamTimeouts {
   totalMs: number;
 }
 
-export const upstreamTimeouts: UpstreamTimeouts = {
+/** Where a process or a call sets none of its own. */
+const defaultTimeouts: UpstreamTimeouts = {
+  // A provider that is up accepts a connection within a second, also from another continent.
   connectMs: 5_000,
+  // Polls and submits of jobs are answered within seconds; a slower answer is a fault.
   headersMs: 30_000,
+  // Between two pieces of an answer.
   idleBodyMs: 15_000,
   totalMs: 90_000,
 };
@@ -59,7 +63,7 @@ const streamsPerOriginMax = 4_096;
 
 /** Keeps one connection pool for each upstream origin. A process creates it once. */
 export function createUpstreamCaller(options: Partial<UpstreamTimeouts> = {}): UpstreamCaller {
-  const timeouts = { ...upstreamTimeouts, ...options };
+  const timeouts = { ...defaultTimeouts, ...options };
   const agent = new Agent({
     connect: connectorSkippingContinue({ timeout: timeouts.connectMs }),
     headersTimeout: timeouts.headersMs,

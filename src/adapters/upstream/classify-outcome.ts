@@ -31,7 +31,7 @@ const failedAttempt = ({ reason }: FailedAnswer, status: number) => ({
 });
 
 /** What an outcome means: a usable answer, or the class of the error. */
-export type Verdict<T> =
+export type OutcomeVerdict<T> =
   { kind: 'ok'; value: T; status: number } | ({ kind: 'trouble'; retryAfterSeconds?: number } & Trouble);
 
 /** Reads an outcome by the table of rules "Routing". `read` returns null when a 2xx answer cannot be used. */
@@ -40,7 +40,7 @@ export function readOutcome<T>(
   read: (json: unknown) => T | null,
   readError: ReadError,
   now: () => number = Date.now,
-): Verdict<T> {
+): OutcomeVerdict<T> {
   if (outcome.kind !== 'answered') return unanswered(outcome);
   const { status, body } = outcome;
   if (status >= 200 && status < 300) {
@@ -55,14 +55,14 @@ export function readOutcome<T>(
 type Answered = Extract<CallOutcome, { kind: 'answered' }>;
 
 /** Nothing came back. */
-export function unanswered({ kind, detail }: Exclude<CallOutcome, Answered>): Verdict<never> {
+export function unanswered({ kind, detail }: Exclude<CallOutcome, Answered>): OutcomeVerdict<never> {
   if (kind === 'not_sent') return { kind: 'trouble', errorClass: 'connect', detail: brief(detail) };
   const timedOut = isTimeout(detail) ? ({ timedOut: 'unanswered' } as const) : {};
   return { kind: 'trouble', errorClass: 'interrupted', detail: brief(detail), ...timedOut };
 }
 
 /** A 2xx that is neither a usable answer nor an error. `shape` describes its JSON. */
-export function unreadable({ status, body }: Answered, shape: string): Verdict<never> {
+export function unreadable({ status, body }: Answered, shape: string): OutcomeVerdict<never> {
   const why = 'json' in body ? shape : body.unreadable;
   // An answer that came too slowly is a timeout after the request was sent, not an unreadable answer.
   const trouble = { kind: 'trouble' as const, detail: brief(`HTTP ${status}, ${why}`), status };
@@ -76,7 +76,7 @@ export function reportedTrouble(
   own: string[] | null,
   errorClass: ErrorClass,
   now: () => number,
-): Verdict<never> {
+): OutcomeVerdict<never> {
   const detail = brief(['HTTP', status, ...(own ?? []).map(plainWord).filter(Boolean)].join(' '));
   const mayTellWhen = errorClass === 'rate_limit' || errorClass === 'provider_error';
   const delay = 'json' in body ? reportedDelay(body.json) : undefined;
@@ -167,7 +167,7 @@ export function classifySubmit<T>(
 }
 
 /** What a verdict means for a media submit. */
-export function toSubmit<T>(verdict: Verdict<T | FailedAnswer>): Attempt<T> {
+export function toSubmit<T>(verdict: OutcomeVerdict<T | FailedAnswer>): Attempt<T> {
   if (verdict.kind === 'ok') {
     const { value, status } = verdict;
     return value instanceof FailedAnswer ? failedAttempt(value, status) : { kind: 'ok', value };

@@ -4,12 +4,7 @@ import { listAlarms, type ListedAlarm } from '../../services/alarms/list-alarms.
 import { silenceAlarm } from '../../services/alarms/silence-alarm.ts';
 import { listSilences } from '../../db/operators/alarms.ts';
 import { covers, type Silence } from '../../domain/operators/alarm.ts';
-import {
-  BegunSilence,
-  EndedSilence,
-  ListedAlarm as ListedAlarmAnswer,
-  Silence as SilenceAnswer,
-} from '../schemas/alarms.ts';
+import { BegunSilence, EndedSilence, ListedAlarmSchema, SilenceSchema } from '../schemas/alarms.ts';
 import { group, option, action } from '../define-action.ts';
 import { shortText, span } from '../input.ts';
 import { time } from '../plain-text.ts';
@@ -27,7 +22,7 @@ const list = action({
   summary: 'list the alarms that fire, and those that fired in the last week',
   input: {},
   route: { method: 'GET', path: '/alarms', role: 'viewer' },
-  answer: listOf(ListedAlarmAnswer),
+  answer: listOf(ListedAlarmSchema),
   needs: 'database',
   async run(deps) {
     const toLine = ({ silence: covering, ...alarm }: ListedAlarm) => ({
@@ -72,7 +67,7 @@ const silences = action({
   summary: 'list the silences that have not ended, the next end first',
   input: {},
   route: { method: 'GET', path: '/alarms/silences', role: 'viewer' },
-  answer: listOf(SilenceAnswer),
+  answer: listOf(SilenceSchema),
   needs: 'database',
   async run({ db }) {
     const toLine = ({ silenceId: silence_id, name, subject, reason, createdBy: created_by, until }: Silence) => ({

@@ -10,7 +10,7 @@ import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { modelMargins, type Margin } from '../../domain/catalog/margins.ts';
 import { describeCombination } from '../../domain/tasks/offered-combinations.ts';
 import type { ComparedMapping } from '../../domain/catalog/price-comparison.ts';
-import { AppliedCatalog, CatalogCheck, CatalogEntry as Entry, ComparedPrices } from '../schemas/catalog.ts';
+import { AppliedCatalog, CatalogCheck, CatalogEntrySchema, ComparedPrices } from '../schemas/catalog.ts';
 import { group, option, readFrom, action } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
 import { clean, table, usd } from '../plain-text.ts';
@@ -18,7 +18,7 @@ import { priceText } from '../price-text.ts';
 import { reprice } from './reprice-catalog.ts';
 import { listReport, wholeList, type ListReport } from '../report.ts';
 
-const Entries = listOf(Entry);
+const Entries = listOf(CatalogEntrySchema);
 
 /** `tollgate catalog …`: the models on offer. */
 export const catalog = group('the models on offer, with their prices', () => ({
@@ -214,7 +214,7 @@ const show = action({
   summary: 'list the models of the catalog, or show one model in full',
   input: { model: shortText.optional().describe('id of a model') },
   route: { method: 'GET', path: '/catalog/:model', role: 'viewer' },
-  answer: Entry,
+  answer: CatalogEntrySchema,
   localAnswer: Entries,
   refusals: ['not_found'],
   needs: 'database',
@@ -226,7 +226,7 @@ const show = action({
   },
 });
 
-const listEntries = async (db: Database): Promise<ListReport<z.input<typeof Entry>>> =>
+const listEntries = async (db: Database): Promise<ListReport<z.input<typeof CatalogEntrySchema>>> =>
   listReport(wholeList(await listModels(db)), toLine, {
     list: 'catalog',
     nothing: 'The catalog is empty.',

@@ -1,5 +1,5 @@
 import { readChannelHistory } from '../../services/channels/read-channel-history.ts';
-import { ChannelHistory } from '../schemas/channels.ts';
+import { ChannelHistorySchema } from '../schemas/channels.ts';
 import { option, action } from '../define-action.ts';
 import { count, shortText } from '../input.ts';
 import { table, time } from '../plain-text.ts';
@@ -15,7 +15,7 @@ export const history = action({
     ),
   },
   route: { method: 'GET', path: '/channels/:channel/history', role: 'viewer' },
-  answer: ChannelHistory,
+  answer: ChannelHistorySchema,
   refusals: ['not_found'],
   needs: 'database',
   async run(deps, { channel, hours }) {

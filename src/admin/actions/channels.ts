@@ -10,7 +10,7 @@ import { listModels } from '../../db/catalog/models.ts';
 import { listChannelStates, type ChannelReason, type ChannelState } from '../../db/channels/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
 import { channelStateWords } from '../../domain/channels/channel-state.ts';
-import { Channel as ListedChannel, ChannelSettings, SwitchedChannel, TestedChannel } from '../schemas/channels.ts';
+import { ChannelSchema, ChannelSettings, SwitchedChannel, TestedChannel } from '../schemas/channels.ts';
 import { group, option, readFrom, action } from '../define-action.ts';
 import { count, names, onOff, shortText, text } from '../input.ts';
 import { clean, time } from '../plain-text.ts';
@@ -34,7 +34,7 @@ const list = action({
   summary: 'list channels by priority, with the state of each and the reason for it',
   input: {},
   route: { method: 'GET', path: '/channels', role: 'viewer' },
-  answer: listOf(ListedChannel),
+  answer: listOf(ChannelSchema),
   needs: 'database',
   async run({ db }) {
     const rows = (await listChannelStates(db)).map((row) => ({ ...row, state: stateOf(row) }));

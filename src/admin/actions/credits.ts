@@ -1,7 +1,7 @@
 import { addCredits, showCredits, type Credits } from '../../services/projects/add-credits.ts';
 import { adjustCredits } from '../../services/projects/adjust-credits.ts';
 import { deductCredits } from '../../services/projects/deduct-credits.ts';
-import { AdjustedCredits, Credits as Account } from '../schemas/credits.ts';
+import { AdjustedCredits, CreditsSchema } from '../schemas/credits.ts';
 import { group, option, action } from '../define-action.ts';
 import { count, moment, shortText } from '../input.ts';
 import { facts } from '../plain-text.ts';
@@ -24,7 +24,7 @@ const add = action({
   },
   example: { project: 'prj_01ky4m8r5t0v2x6z9b3d7f1h4k', amount: 5_000, reference: 'invoice-17' },
   route: { method: 'POST', path: '/credits', role: 'operator' },
-  answer: Account,
+  answer: CreditsSchema,
   refusals: ['not_found', 'action_refused'],
   needs: 'database',
   async run(deps, { project: projectId, amount, reference, expires: expiresAt }, actor) {
@@ -53,7 +53,7 @@ const deduct = action({
     reason: 'the bank took the payment of invoice 17 back',
   },
   route: { method: 'POST', path: '/credits/deduct', role: 'operator' },
-  answer: Account,
+  answer: CreditsSchema,
   refusals: ['not_found', 'action_refused'],
   needs: 'database',
   async run(deps, { project: projectId, amount, reference, reason }, actor) {
@@ -110,7 +110,7 @@ const show = action({
   summary: 'show the balance of a project, and how much of it is reserved',
   input: { project },
   route: { method: 'GET', path: '/credits', role: 'viewer' },
-  answer: Account,
+  answer: CreditsSchema,
   refusals: ['not_found'],
   needs: 'database',
   async run(deps, { project: projectId }) {

@@ -3,7 +3,7 @@ import { listOf } from '../../schemas/list.ts';
 import { presentDelivery } from '../../services/callbacks/list-deliveries.ts';
 import { deliveryStates } from '../../domain/callbacks/delivery-state.ts';
 import { listAllDeliveries, type ListedDelivery } from '../../db/callbacks/list-deliveries.ts';
-import { ListedDelivery as Listed } from '../schemas/callbacks.ts';
+import { ListedDeliverySchema } from '../schemas/callbacks.ts';
 import { group, option, action } from '../define-action.ts';
 import { shortText } from '../input.ts';
 import { pageInput } from '../page-input.ts';
@@ -22,7 +22,7 @@ const list = action({
     ...pageInput('all-deliveries'),
   },
   route: { method: 'GET', path: '/deliveries', role: 'viewer' },
-  answer: listOf(Listed),
+  answer: listOf(ListedDeliverySchema),
   needs: 'database',
   async run({ db }, { project: projectId, task: taskId, state, ...page }) {
     const toLine = (delivery: ListedDelivery & { taskId: string; projectId: string }) => ({

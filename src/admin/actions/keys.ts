@@ -8,7 +8,7 @@ import { listModels } from '../../db/catalog/models.ts';
 import { keyStates, listKeys, type KeyRow } from '../../db/projects/keys.ts';
 import type { Deps } from '../../deps.ts';
 import { isAllowed } from '../../domain/catalog/model-names.ts';
-import { CreatedKey, Key, KeyLimits, RevokedKey, RotatedKey } from '../schemas/keys.ts';
+import { CreatedKey, Key, KeyLimitsSchema, RevokedKey, RotatedKey } from '../schemas/keys.ts';
 import { flag, group, option, action } from '../define-action.ts';
 import { cleared, count, ipRanges, metadataPairs, moment, names, scopeNames, shortText, smallCount } from '../input.ts';
 import { pageInput, sortInput } from '../page-input.ts';
@@ -147,7 +147,7 @@ const set = action({
   },
   example: { rpm: null, budget_daily: 2_000, expires: '2030-01-31' },
   route: { method: 'PATCH', path: '/keys/:id', role: 'operator' },
-  answer: KeyLimits,
+  answer: KeyLimitsSchema,
   refusals: ['not_found', 'action_refused'],
   needs: 'database',
   async run(deps, { id: keyId, inFlight, expires, ip, metadata, ...same }, actor) {

@@ -1,8 +1,8 @@
 import { listOf } from '../../schemas/list.ts';
-import { LedgerEntry, type PublicEntry } from '../../schemas/ledger-entry.ts';
+import { LedgerEntrySchema, type PublicEntry } from '../../schemas/ledger-entry.ts';
 import { listLedgerEntries } from '../../services/projects/list-ledger-entries.ts';
 import { verifyLedger } from '../../db/ledger/verify-ledger.ts';
-import { LedgerReport } from '../schemas/ledger.ts';
+import { LedgerReportSchema } from '../schemas/ledger.ts';
 import { flag, group, option, action } from '../define-action.ts';
 import { shortText } from '../input.ts';
 import { pageInput } from '../page-input.ts';
@@ -21,7 +21,7 @@ const list = action({
     ...pageInput('ledger'),
   },
   route: { method: 'GET', path: '/ledger', role: 'viewer' },
-  answer: listOf(LedgerEntry),
+  answer: listOf(LedgerEntrySchema),
   needs: 'database',
   async run(deps, { project: projectId, key: keyId, task: requestId, ...page }) {
     const toLine = (entry: PublicEntry) => ({ ...entry, at: time(entry.at) });
@@ -37,7 +37,7 @@ const verify = action({
   summary: 'add up all entries and check every invariant; exits 1 when one is violated',
   input: { full: flag().describe('start at the first entry, not at the last checkpoint') },
   route: { method: 'POST', path: '/ledger/verify', role: 'operator' },
-  answer: LedgerReport,
+  answer: LedgerReportSchema,
   needs: 'database',
   async run({ db, config }, { full }) {
     // A reservation may stay held past its expiry until the running sweep and the next one have finished.

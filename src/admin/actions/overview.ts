@@ -1,5 +1,5 @@
 import { readOverview, type Earned } from '../../services/overview/read-overview.ts';
-import { Overview } from '../schemas/overview.ts';
+import { OverviewSchema } from '../schemas/overview.ts';
 import { group, action } from '../define-action.ts';
 import { clean, table, time, usd } from '../plain-text.ts';
 import { jsonRow } from '../report.ts';
@@ -11,7 +11,7 @@ const show = action({
   summary: 'show the traffic and the margin of today against yesterday, and every alarm with what to do',
   input: {},
   route: { method: 'GET', path: '/overview', role: 'viewer' },
-  answer: Overview,
+  answer: OverviewSchema,
   needs: 'database',
   async run(deps) {
     const { alarms, hours, today, yesterday, ...about } = await readOverview(deps);

@@ -12,7 +12,7 @@ import { clean, facts, table, time } from '../plain-text.ts';
 import { planName } from '../plan-name.ts';
 import { priceText } from '../price-text.ts';
 import { factsReport, jsonRow, listReport, wholeList } from '../report.ts';
-import { ChangedPlan, DeletedPlan, Plan, PlanPreview, SavedPlan } from '../schemas/plans.ts';
+import { ChangedPlan, DeletedPlan, PlanSchema, PlanPreview, SavedPlan } from '../schemas/plans.ts';
 
 /** `tollgate plans …`: prices for projects. */
 export const plans = group('plans, by which projects have prices of their own', () => ({
@@ -92,7 +92,7 @@ const list = action({
   summary: 'list the plans',
   input: {},
   route: { method: 'GET', path: '/plans', role: 'viewer' },
-  answer: listOf(Plan),
+  answer: listOf(PlanSchema),
   needs: 'database',
   async run({ db }) {
     const toLine = (row: PlanRow) => ({

@@ -8,10 +8,10 @@ import { recordAudit } from '../../db/operators/audit.ts';
 import { listProjects, type ProjectRow, type ProjectStatus } from '../../db/projects/projects.ts';
 import {
   CreatedProject,
-  Project,
+  ProjectSchema,
   projectStatuses,
-  ProjectSecret as Secret,
-  ProjectSettings,
+  ProjectSecretSchema,
+  ProjectSettingsSchema,
   SwitchedProject,
 } from '../schemas/projects.ts';
 import { flag, group, option, action } from '../define-action.ts';
@@ -52,7 +52,7 @@ const list = action({
     ...pageInput('projects', 1_000),
   },
   route: { method: 'GET', path: '/projects', role: 'viewer' },
-  answer: listOf(Project),
+  answer: listOf(ProjectSchema),
   needs: 'database',
   async run({ db }, { status, sort, ...page }) {
     const toLine = (row: ProjectRow) => ({ ...jsonRow(row), created_at: time(row.createdAt) });
@@ -79,7 +79,7 @@ const set = action({
   },
   example: { plan: 'partners', overdraft: 5_000_000 },
   route: { method: 'PATCH', path: '/projects/:id', role: 'operator' },
-  answer: ProjectSettings,
+  answer: ProjectSettingsSchema,
   refusals: ['not_found', 'action_refused'],
   needs: 'database',
   async run(deps, { id: projectId, overdraft, ...changes }, actor) {
@@ -114,7 +114,7 @@ const showSecret = action({
   summary: 'show the callback secret, and the previous one while both sign',
   input: { id },
   route: { method: 'GET', path: '/projects/:id/secret', role: 'owner' },
-  answer: Secret,
+  answer: ProjectSecretSchema,
   refusals: ['not_found', 'action_refused'],
   needs: 'secrets',
   async run(deps, { id: projectId }, actor) {
@@ -138,7 +138,7 @@ const rotateSecret = action({
     force: flag().describe('rotate again during that overlap, which ends the older secret immediately'),
   },
   route: { method: 'POST', path: '/projects/:id/secret/rotate', role: 'owner' },
-  answer: Secret,
+  answer: ProjectSecretSchema,
   refusals: ['not_found', 'action_refused'],
   needs: 'secrets',
   async run(deps, { id: projectId, force }, actor) {

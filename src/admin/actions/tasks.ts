@@ -9,7 +9,7 @@ import { resolveTask } from '../../services/tasks/end/resolve-task.ts';
 import { recordAudit } from '../../db/operators/audit.ts';
 import { findResolution } from '../../db/tasks/resolutions.ts';
 import { listAttemptDetails } from '../../db/tasks/attempt-details.ts';
-import { listTasks } from '../../db/tasks/list-tasks.ts';
+import { listTaskRows } from '../../db/tasks/list-tasks.ts';
 import type { TaskView } from '../../db/tasks/tasks.ts';
 import { taskStatuses, taskTypes } from '../../domain/tasks/task.ts';
 import { AdoptedResult, CanceledTask, RedeliveredTask, ResolvedTask, TaskContent, TaskRow } from '../schemas/tasks.ts';
@@ -71,7 +71,7 @@ const list = action({
       created_at: time(task.createdAt),
       completed_at: time(task.completedAt),
     });
-    return listReport(await listTasks(db, filter, page), toLine, {
+    return listReport(await listTaskRows(db, filter, page), toLine, {
       list: 'tasks',
       nothing: 'No task matches.',
       toDocument: taskRow,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Usage } from '../../schemas/usage.ts';
+import { UsageSchema } from '../../schemas/usage.ts';
 import { summarizeUsage } from '../../services/projects/summarize-usage.ts';
 import { usageGroups } from '../../domain/ledger/usage-group.ts';
 import { isTimeZone, usageRange } from '../../domain/ledger/usage-range.ts';
@@ -24,7 +24,7 @@ export const usage = action({
     ).describe('zone that cuts the days (default: UTC)'),
   },
   route: { method: 'GET', path: '/usage', role: 'viewer' },
-  answer: Usage,
+  answer: UsageSchema,
   needs: 'database',
   async run(deps, { project: projectId, key: keyId, from, to, groupBy: groups, tz: timeZone }) {
     const range = usageRange({ from: unixSecondsOf(from), to: unixSecondsOf(to) }, Date.now());

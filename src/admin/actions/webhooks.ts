@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { eventTypes } from '../../services/callbacks/sample-task.ts';
 import { sendTestCallback } from '../../services/callbacks/send-test-callback.ts';
-import { PassedCallbacks, TestCallback } from '../schemas/callbacks.ts';
+import { PassedCallbacks, TestCallbackSchema } from '../schemas/callbacks.ts';
 import { group, option, action } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
 import { loopbackUrl } from '../loopback-url.ts';
@@ -43,7 +43,7 @@ const sendTest = action({
   },
   example: { url: 'https://shop.example/hooks/tollgate', event: 'task.failed' },
   route: { method: 'POST', path: '/projects/:project/test-callback', role: 'operator' },
-  answer: TestCallback,
+  answer: TestCallbackSchema,
   refusals: ['not_found', 'action_refused'],
   needs: 'worker',
   async run(deps, { project: projectId, url, event: type }) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time, timeOrNull } from '../../schemas/time.ts';
+import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { adminTokenStates } from '../../db/operators/admin-tokens.ts';
 import { roles } from '../../domain/operators/role.ts';
 import { changed } from './changed.ts';
@@ -15,10 +15,10 @@ export const AdminToken = z
     prefix: z.string().describe('The first characters of the token.'),
     last4: z.string(),
     created_by: z.string(),
-    created_at: time,
-    expires_at: timeOrNull,
-    revoked_at: timeOrNull,
-    last_used_at: timeOrNull,
+    created_at: timestamp,
+    expires_at: timestampOrNull,
+    revoked_at: timestampOrNull,
+    last_used_at: timestampOrNull,
   })
   .meta({ id: 'AdminToken' });
 
@@ -30,5 +30,5 @@ export const CreatedAdminToken = z
   .meta({ id: 'CreatedAdminToken' });
 
 export const RevokedAdminToken = z
-  .object({ token_id: tokenId, revoked_at: time, changed })
+  .object({ token_id: tokenId, revoked_at: timestamp, changed })
   .meta({ id: 'RevokedAdminToken' });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time, timeOrNull } from '../../schemas/time.ts';
+import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { changed, warnings } from './changed.ts';
 import { silenceId } from './ids.ts';
 
@@ -14,39 +14,39 @@ const silence = {
   subject: z.string().describe('The only channel or job that it covers, or empty for all.'),
   reason: z.string(),
   created_by: z.string(),
-  created_at: time,
-  until: time,
+  created_at: timestamp,
+  until: timestamp,
 };
 
-export const Silence = z.object(silence).meta({ id: 'Silence' });
+export const SilenceSchema = z.object(silence).meta({ id: 'Silence' });
 export const BegunSilence = z.object({ ...silence, warnings }).meta({ id: 'BegunSilence' });
 export const EndedSilence = z.object({ ...silence, changed }).meta({ id: 'EndedSilence' });
 
 /** The silence that covers an alarm. */
-export const covering = Silence.nullable().describe(
+export const covering = SilenceSchema.nullable().describe(
   'Who wants no webhook and no mail of it until when. Null if nobody.',
 );
 
-export const ListedAlarm = z
+export const ListedAlarmSchema = z
   .object({
     ...kind,
     state: z.enum(['firing', 'fired']).describe('`fired`: its log line was written in the last week.'),
     message: z.string(),
-    since: timeOrNull,
-    last_at: timeOrNull.describe('When its log line was last written. Null if it is only shown and never logged.'),
+    since: timestampOrNull,
+    last_at: timestampOrNull.describe('When its log line was last written. Null if it is only shown and never logged.'),
     count: z.int().nullable().describe('How often it was written since it was quiet for a day.'),
     silence: covering,
   })
   .meta({ id: 'ListedAlarm' });
 
 /** An alarm of the overview. */
-export const Alarm = z
+export const AlarmSchema = z
   .object({
     kind: z.enum(['channel', 'temporal', 'unknown_outcome', 'callbacks', 'job']),
     ...kind,
     message: z.string(),
     remedy: z.string().describe('What to do.'),
-    since: timeOrNull,
+    since: timestampOrNull,
     silence: covering,
   })
   .meta({ id: 'Alarm' });

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { time } from '../../schemas/time.ts';
+import { timestamp } from '../../schemas/time.ts';
 
 const members = z.record(z.string(), z.unknown());
 
 export const AuditEntry = z
   .object({
     id: z.int(),
-    at: time,
+    at: timestamp,
     actor: z.string(),
     action: z.string().meta({ examples: ['keys.revoke'] }),
     subject: z.string().describe('What was changed: a project, key, channel, task or token.'),

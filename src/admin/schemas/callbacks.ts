@@ -3,11 +3,11 @@ import { Delivery } from '../../schemas/delivery.ts';
 import { eventTypes } from '../../services/callbacks/sample-task.ts';
 import { projectId, taskId } from './ids.ts';
 
-export const ListedDelivery = Delivery.extend({ task_id: taskId, project_id: projectId }).meta({
+export const ListedDeliverySchema = Delivery.extend({ task_id: taskId, project_id: projectId }).meta({
   id: 'ListedDelivery',
 });
 
-export const TestCallback = z
+export const TestCallbackSchema = z
   .object({
     event_id: z.string().describe('The `webhook-id`.'),
     type: z.enum(eventTypes),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ReadEntry } from '../../domain/catalog/catalog.ts';
 
 /** A model with what clients do not see. */
-export const CatalogEntry = ReadEntry.meta({ id: 'CatalogEntry' });
+export const CatalogEntrySchema = ReadEntry.meta({ id: 'CatalogEntry' });
 
 const microUsd = z.int().describe('Micro-USD.');
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time, timeOrNull } from '../../schemas/time.ts';
+import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { changed, warnings } from './changed.ts';
 import { channelId } from './ids.ts';
 
@@ -31,15 +31,15 @@ const ChannelReason = z
       ),
     model: z.string().describe('`*` for all models.'),
     reason: z.string().nullable(),
-    since: timeOrNull,
-    until: timeOrNull,
+    since: timestampOrNull,
+    until: timestampOrNull,
     failures: z.int().describe('Failures in a row since the last trip.'),
     opens: z.int().describe('Trips since the last success. Each one lasts longer.'),
   })
   .meta({ id: 'ChannelReason' });
 
 /** A channel without its credential. */
-export const Channel = z
+export const ChannelSchema = z
   .object({
     ...settings,
     enabled: z.boolean(),
@@ -70,7 +70,7 @@ export const TestedChannel = z
 
 const HistoryPoint = z
   .object({
-    at: time.describe('The beginning of the minute or hour, in unix seconds.'),
+    at: timestamp.describe('The beginning of the minute or hour, in unix seconds.'),
     attempts: z.int(),
     ok: z.int(),
     refused: z.int().describe('The provider refused the request itself. Says nothing about the channel.'),
@@ -81,7 +81,7 @@ const HistoryPoint = z
   })
   .meta({ id: 'HistoryPoint' });
 
-export const ChannelHistory = z
+export const ChannelHistorySchema = z
   .object({
     channel_id: channelId,
     name: z.string(),

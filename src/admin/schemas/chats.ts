@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { EndReason, LedgerEntry } from '../../schemas/ledger-entry.ts';
-import { time, timeOrNull } from '../../schemas/time.ts';
+import { EndReason, LedgerEntrySchema } from '../../schemas/ledger-entry.ts';
+import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { chatOutcomes } from '../../db/chat/chats.ts';
 import { keyId, projectId, requestId } from './ids.ts';
 
@@ -31,8 +31,8 @@ const row = {
       .describe('The whole reservation of a refunded chat; else what adjustments gave back after the charge.'),
   }),
   cost_micro_usd: z.number().describe('Of all its calls, by the catalog.'),
-  created_at: time.describe('When its credits were reserved.'),
-  ended_at: timeOrNull,
+  created_at: timestamp.describe('When its credits were reserved.'),
+  ended_at: timestampOrNull,
   took_ms: z.number().nullable(),
 };
 
@@ -47,8 +47,8 @@ const ChatCall = z
     status: z.int().nullable().describe("The provider's HTTP status, if it answered."),
     detail: z.string().nullable().describe('The code of the error. Never what the prompt or the answer says.'),
     cost_micro_usd: z.number(),
-    started_at: time,
-    ended_at: timeOrNull,
+    started_at: timestamp,
+    ended_at: timestampOrNull,
     took_ms: z.number().nullable(),
   })
   .meta({ id: 'ChatCall' });
@@ -57,8 +57,8 @@ export const ChatTimeline = z
   .object({
     ...row,
     explanation: z.string().describe('Why it ended as it did, in sentences.'),
-    expires_at: timeOrNull.describe('While it runs: when it is refunded if no process ends it.'),
+    expires_at: timestampOrNull.describe('While it runs: when it is refunded if no process ends it.'),
     attempts_detail: z.array(ChatCall).describe('The calls to providers, in order.'),
-    ledger: z.array(LedgerEntry),
+    ledger: z.array(LedgerEntrySchema),
   })
   .meta({ id: 'ChatTimeline' });

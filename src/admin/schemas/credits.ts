@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { projectId, taskId } from './ids.ts';
 
-export const Credits = z
+export const CreditsSchema = z
   .object({
     project_id: projectId,
     balance: z.int().describe('Credits that nothing holds. Negative after a deduction or within an overdraft.'),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time, timeOrNull } from '../../schemas/time.ts';
+import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { keyStates } from '../../db/projects/keys.ts';
 import { scopes } from '../../domain/projects/scope.ts';
 import { changed, warnings } from './changed.ts';
@@ -17,7 +17,7 @@ const limits = {
   budget: z.int().nullable().describe('Credits over its lifetime.'),
   budget_daily: z.int().nullable().describe('Credits each day, UTC.'),
   budget_monthly: z.int().nullable().describe('Credits each month, UTC.'),
-  expires_at: timeOrNull,
+  expires_at: timestampOrNull,
 };
 
 /** A key without its secret. */
@@ -37,9 +37,9 @@ export const Key = z
     reserved: z.int(),
     used_today: z.int().describe('Spent and reserved by the requests of this day, UTC.'),
     used_this_month: z.int(),
-    revoked_at: timeOrNull,
-    last_used_at: timeOrNull,
-    created_at: time,
+    revoked_at: timestampOrNull,
+    last_used_at: timestampOrNull,
+    created_at: timestamp,
   })
   .meta({ id: 'Key' });
 
@@ -47,14 +47,14 @@ const apiKey = z.string().meta({ description: 'The secret, which is shown only h
 
 export const CreatedKey = z.object({ key_id: keyId, api_key: apiKey, warnings }).meta({ id: 'CreatedKey' });
 
-export const KeyLimits = z.object({ key_id: keyId, ...limits, warnings }).meta({ id: 'KeyLimits' });
+export const KeyLimitsSchema = z.object({ key_id: keyId, ...limits, warnings }).meta({ id: 'KeyLimits' });
 
 export const RotatedKey = z
   .object({
     key_id: keyId,
     api_key: apiKey,
-    previous_until: time.describe('Unix seconds: until then the previous secret works as well.'),
+    previous_until: timestamp.describe('Unix seconds: until then the previous secret works as well.'),
   })
   .meta({ id: 'RotatedKey' });
 
-export const RevokedKey = z.object({ key_id: keyId, revoked_at: time, changed }).meta({ id: 'RevokedKey' });
+export const RevokedKey = z.object({ key_id: keyId, revoked_at: timestamp, changed }).meta({ id: 'RevokedKey' });

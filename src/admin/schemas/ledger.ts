@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-export const LedgerReport = z
+export const LedgerReportSchema = z
   .object({
     ok: z.boolean(),
     since: z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time, timeOrNull } from '../../schemas/time.ts';
+import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { roles } from '../../domain/operators/role.ts';
 import { warnings } from './changed.ts';
 import { operatorId } from './ids.ts';
@@ -16,8 +16,8 @@ export const Operator = z
     name: z.string(),
     role: z.enum(roles),
     created_by: z.string(),
-    created_at: time,
-    last_used_at: timeOrNull,
+    created_at: timestamp,
+    last_used_at: timestampOrNull,
   })
   .meta({ id: 'Operator' });
 

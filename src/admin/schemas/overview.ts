@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { time } from '../../schemas/time.ts';
-import { Alarm } from './alarms.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { AlarmSchema } from './alarms.ts';
 
 const traffic = {
   requests: z.int(),
@@ -15,12 +15,14 @@ const traffic = {
 
 const Traffic = z.object(traffic).meta({ id: 'Traffic' });
 
-export const Overview = z
+export const OverviewSchema = z
   .object({
-    at: time,
+    at: timestamp,
     today: Traffic,
     yesterday: Traffic,
-    hours: z.array(z.object({ at: time, ...traffic })).describe('Every hour from the beginning of yesterday to now.'),
-    alarms: z.array(Alarm),
+    hours: z
+      .array(z.object({ at: timestamp, ...traffic }))
+      .describe('Every hour from the beginning of yesterday to now.'),
+    alarms: z.array(AlarmSchema),
   })
   .meta({ id: 'Overview' });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time } from '../../schemas/time.ts';
+import { timestamp } from '../../schemas/time.ts';
 import { ReadEntry, ReadParameters } from '../../domain/catalog/catalog.ts';
 import { Rule } from '../../services/plans/read-plan-rules.ts';
 import { changed, warnings } from './changed.ts';
@@ -14,11 +14,11 @@ const plan = {
   name,
   rules,
   projects: z.int().describe('Projects that have the plan.'),
-  created_at: time,
-  updated_at: time,
+  created_at: timestamp,
+  updated_at: timestamp,
 };
 
-export const Plan = z.object(plan).meta({ id: 'Plan' });
+export const PlanSchema = z.object(plan).meta({ id: 'Plan' });
 
 export const SavedPlan = z.object({ name, rules, warnings }).meta({ id: 'SavedPlan' });
 

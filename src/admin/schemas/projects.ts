@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time, timeOrNull } from '../../schemas/time.ts';
+import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { changed } from './changed.ts';
 import { projectId } from './ids.ts';
 
@@ -7,7 +7,7 @@ export const projectStatuses = ['active', 'disabled'] as const;
 
 const plan = z.string().nullable().describe('The name of its plan. Null: it has the prices of the catalog.');
 
-export const Project = z
+export const ProjectSchema = z
   .object({
     project_id: projectId,
     name: z.string(),
@@ -16,11 +16,11 @@ export const Project = z
     balance: z.int().describe('Credits that nothing holds.'),
     reserved: z.int().describe('Credits that running requests hold.'),
     overdraft: z.int().describe('How many credits below zero requests may take the balance.'),
-    created_at: time,
+    created_at: timestamp,
   })
   .meta({ id: 'Project' });
 
-export const ProjectSettings = z
+export const ProjectSettingsSchema = z
   .object({
     project_id: projectId,
     plan,
@@ -38,11 +38,11 @@ export const SwitchedProject = z
   .object({ project_id: projectId, status: z.enum(projectStatuses), changed })
   .meta({ id: 'SwitchedProject' });
 
-export const ProjectSecret = z
+export const ProjectSecretSchema = z
   .object({
     project_id: projectId,
     webhook_secret: webhookSecret,
     previous_secret: z.string().nullable().describe('Also signs until `previous_until`. Null if only one signs.'),
-    previous_until: timeOrNull,
+    previous_until: timestampOrNull,
   })
   .meta({ id: 'ProjectSecret' });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time, timeOrNull } from '../../schemas/time.ts';
+import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { scheduledJobNames, scheduledJobStates, scheduledJobTriggers } from '../../domain/tasks/scheduled-job.ts';
 import { runId } from './ids.ts';
 
@@ -15,9 +15,9 @@ export const ListedRun = z
     state: z
       .enum(scheduledJobStates)
       .describe('`requested`: a worker is about to run it. `lost`: the process that ran it has ended.'),
-    requested_at: time,
-    started_at: timeOrNull,
-    ended_at: timeOrNull,
+    requested_at: timestamp,
+    started_at: timestampOrNull,
+    ended_at: timestampOrNull,
     summary: summary.nullable(),
   })
   .meta({ id: 'JobRun' });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time, timeOrNull } from '../../schemas/time.ts';
+import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 
 const sums = {
   requests: z.int(),
@@ -25,8 +25,8 @@ const SummaryRow = z
 export const Summary = z
   .object({
     month: z.string().meta({ examples: ['2030-01'] }),
-    built_at: time,
-    frozen_at: timeOrNull.describe('Null while the month is rebuilt every day.'),
+    built_at: timestamp,
+    frozen_at: timestampOrNull.describe('Null while the month is rebuilt every day.'),
     credit_value_micro_usd: z.int(),
     data: z.array(SummaryRow),
     totals: z.object(sums),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Delivery } from '../../schemas/delivery.ts';
-import { LedgerEntry } from '../../schemas/ledger-entry.ts';
+import { LedgerEntrySchema } from '../../schemas/ledger-entry.ts';
 import { Task, TaskCredits } from '../../schemas/task.ts';
-import { time, timeOrNull } from '../../schemas/time.ts';
+import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { taskErrorTable, taskStatuses, taskTypes, type TaskErrorCode } from '../../domain/tasks/task.ts';
 import { changed } from './changed.ts';
 import { projectId, requestId, taskId } from './ids.ts';
@@ -19,9 +19,9 @@ const row = {
   outcome_unknown: z.boolean().describe('A provider may have billed it.'),
   attempts: z.int().describe('Calls to providers.'),
   credits: TaskCredits,
-  created_at: time,
-  started_at: timeOrNull,
-  completed_at: timeOrNull,
+  created_at: timestamp,
+  started_at: timestampOrNull,
+  completed_at: timestampOrNull,
   request_id: requestId,
 };
 
@@ -39,11 +39,11 @@ const AttemptDetail = z
     code: z.string().nullable(),
     operation: z.record(z.string(), z.unknown()).nullable().describe("The provider's reference of the job."),
     cost_micro_usd: z.number().describe('By the catalog. 0 if the call bought nothing.'),
-    started_at: time,
-    submitted_at: timeOrNull,
-    ended_at: timeOrNull,
+    started_at: timestamp,
+    submitted_at: timestampOrNull,
+    ended_at: timestampOrNull,
     took_ms: z.number().nullable(),
-    next_poll_at: timeOrNull.describe('While the job is parked: when the provider is asked again.'),
+    next_poll_at: timestampOrNull.describe('While the job is parked: when the provider is asked again.'),
   })
   .meta({ id: 'AttemptDetail' });
 
@@ -64,7 +64,7 @@ export const TaskTimeline = z
     workflow_url: z.string().nullable().describe('In the Temporal UI, if its address is known.'),
     trace_id: traceId,
     deliveries: z.array(Delivery),
-    ledger: z.array(LedgerEntry),
+    ledger: z.array(LedgerEntrySchema),
   })
   .meta({ id: 'TaskTimeline' });
 

@@ -68,7 +68,7 @@ export const updatePlanRules = (
   });
 
 /** Deletes a plan that no project has. Returns the projects that have it, or null if there is no plan of this name. */
-export const deletePlan = (
+export const deletePlanRow = (
   database: Database,
   { name, actor }: { name: string; actor: string },
 ): Promise<{ usedBy: string[] } | null> =>

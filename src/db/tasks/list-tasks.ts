@@ -227,7 +227,7 @@ export interface TaskFilter extends TasksFilter {
 }
 
 /** One page of the admitted tasks of all projects or of one, for operators, newest first (`timePosition`). It costs as much as a page of a project. */
-export async function listTasks(
+export async function listTaskRows(
   database: Database,
   { unknownOnly = false, ...filter }: TaskFilter,
   page: PageRequest,

@@ -60,7 +60,7 @@ export const findTasks = (database: Statements, taskIds: readonly string[]): Pro
   );
 
 /** Erases an ended task. Returns the files whose bytes the caller has to delete. */
-export async function deleteTask(
+export async function deleteTaskRow(
   database: Database,
   taskId: string,
 ): Promise<{ verdict: 'deleted' | 'unknown' | 'not_ended'; files: FileDraft[] }> {

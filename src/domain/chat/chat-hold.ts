@@ -219,7 +219,7 @@ const asCount = (tokens: number | null | undefined, most = tokensMax): number | 
     ? null
     : Math.max(tokens, 0);
 
-export interface ChatSettlement {
+export interface SettledCredits {
   /** Credits to charge: 0 for an empty answer, never more than was held. */
   credits: number;
   /** Credits by which the actual usage exceeds the hold. The operator bears them (`credits_undercharged_total`). */
@@ -227,7 +227,7 @@ export interface ChatSettlement {
 }
 
 /** The charge for an answer whose hold was `heldCredits`. Throws only if `chatCredits` throws. */
-export function settledCredits(pricing: Pricing, usage: SettledUsage, heldCredits: number): ChatSettlement {
+export function settledCredits(pricing: Pricing, usage: SettledUsage, heldCredits: number): SettledCredits {
   if (usage.empty) return { credits: 0, undercharged: 0 };
   const price = chatCredits(pricing, usage);
   return { credits: Math.min(price, heldCredits), undercharged: Math.max(price - heldCredits, 0) };

@@ -4,7 +4,7 @@ import { namesModel } from './model-pattern.ts';
 import { multiplierPlaces, type PlanPrices, type PlanRule } from './plan.ts';
 
 /** The rule that decides about a model: the first that names it. Undefined: the model has the prices of the catalog. */
-export const decidingRule = (rules: readonly PlanRule[], model: Model): PlanRule | undefined =>
+export const planRuleOf = (rules: readonly PlanRule[], model: Model): PlanRule | undefined =>
   rules.find(({ models }) => namesModel(models, model));
 
 /**
@@ -12,7 +12,7 @@ export const decidingRule = (rules: readonly PlanRule[], model: Model): PlanRule
  * entry itself. A price is multiplied exactly and rounded up, once, here, so that the listed price is the one that is charged.
  */
 export function entryUnderPlan(entry: CatalogEntry, rules: readonly PlanRule[]): CatalogEntry {
-  const rule = decidingRule(rules, entry.model);
+  const rule = planRuleOf(rules, entry.model);
   if (rule === undefined) return entry;
   const price =
     'multiplier' in rule ? multipliedModel(entry.model, rule.multiplier) : fixedModel(entry.model, rule.prices);

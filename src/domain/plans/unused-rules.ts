@@ -1,7 +1,7 @@
 import type { CatalogEntry } from '../catalog/catalog.ts';
 import { coversPattern, namesModel, readModelPattern } from './model-pattern.ts';
 import type { PlanRule } from './plan.ts';
-import { decidingRule, pricesOfUnit } from './price-under-plan.ts';
+import { planRuleOf, pricesOfUnit } from './price-under-plan.ts';
 
 /** A rule that decides no price, by its number from 1 on, and why, as a sentence. */
 export interface UnusedRule {
@@ -33,7 +33,7 @@ function whyUnused(
   const named = entries.filter(({ model }) => namesModel(rule.models, model));
   if (named.length === 0)
     return unused('no_model', `${name} matches no model of the catalog.${hint(rule.models, entries)}`);
-  const left = named.filter(({ model }) => decidingRule(rules, model) === rule);
+  const left = named.filter(({ model }) => planRuleOf(rules, model) === rule);
   if (left.length === 0) {
     const takers = earlier.flatMap((each, at) =>
       named.some(({ model }) => namesModel(each.models, model)) ? [at + 1] : [],

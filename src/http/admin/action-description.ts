@@ -4,7 +4,7 @@ import type { AnswerSchema, Action, ActionRoute } from '../../admin/define-actio
 import { snakeCase } from '../../admin/input.ts';
 import { reportType } from '../../admin/report.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { json, type Answer, type Description } from '../description.ts';
+import { json, type DescribedAnswer, type Description } from '../description.ts';
 import { isRequired } from '../request/query.ts';
 
 /** What the route of an action says to clients. Its command is `tollgate` and the name, its `fields` are the inputs that are not in the path. */
@@ -50,14 +50,14 @@ const idempotencyKey = z
 /** Of an Idempotency-Key. */
 const keyRefusals: ErrorCode[] = ['idempotency_key_reused', 'idempotency_in_progress', 'idempotency_result_gone'];
 
-function answersOf({ answer, pendingAnswer }: Action, isRead: boolean): Record<number, Answer> {
-  const answers: Record<number, Answer> = { 200: answered('The document of the command.', answer, isRead) };
+function answersOf({ answer, pendingAnswer }: Action, isRead: boolean): Record<number, DescribedAnswer> {
+  const answers: Record<number, DescribedAnswer> = { 200: answered('The document of the command.', answer, isRead) };
   if (pendingAnswer) answers[202] = answered('The work continues.', pendingAnswer, isRead);
   return answers;
 }
 
 /** The answer for scripts, and the whole report for the command line. */
-const answered = (description: string, schema: AnswerSchema, isRead: boolean): Answer => ({
+const answered = (description: string, schema: AnswerSchema, isRead: boolean): DescribedAnswer => ({
   description,
   content: {
     ...json(schema),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../domain/json.ts';
 import { actionTable } from '../../admin/table.ts';
-import { errorBodies, openaiError } from '../openapi/schemas/errors.ts';
+import { errorBodies, openaiErrorSchema } from '../openapi/schemas/errors.ts';
 import { describedIn, describeRoutes, type DescribedRoute } from '../openapi/describe-routes.ts';
 import type { Route } from '../route.ts';
 import { version } from '../version.ts';
@@ -59,7 +59,7 @@ const Problem = z.object({
 
 const AdminError = z
   .object({
-    error: openaiError.extend({
+    error: openaiErrorSchema.extend({
       problems: z.array(Problem).optional().describe('Everything that is wrong with a catalog.'),
     }),
   })

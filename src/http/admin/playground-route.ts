@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { issuePlaygroundKey } from '../../services/admin/playground-key.ts';
 import type { Deps } from '../../deps.ts';
 import { adminOf } from '../context.ts';
-import { time } from '../../schemas/time.ts';
+import { timestamp } from '../../schemas/time.ts';
 import { json } from '../description.ts';
 import { endpoint, type Route } from '../route.ts';
 import { validate } from '../request/validate.ts';
@@ -18,7 +18,7 @@ const PlaygroundKey = z
   .object({
     key_id: z.string(),
     api_key: z.string().describe('The secret, which is shown only here.'),
-    expires_at: time,
+    expires_at: timestamp,
     budget_daily: z.int().describe('Credits that the key may spend each day, UTC.'),
   })
   .meta({ id: 'PlaygroundKey' });

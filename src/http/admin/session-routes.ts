@@ -3,7 +3,7 @@ import { accessByToken, beginSession, endSession, type AccessDeps } from '../../
 import type { AdminAccess } from '../../domain/operators/admin-access.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { roles } from '../../domain/operators/role.ts';
-import { timeOrNull } from '../../schemas/time.ts';
+import { timestampOrNull } from '../../schemas/time.ts';
 import { adminOf, type AppContext } from '../context.ts';
 import { json } from '../description.ts';
 import { endpoint, type Route } from '../route.ts';
@@ -18,7 +18,7 @@ const Session = z
   .object({
     name: z.string(),
     role: z.enum(roles),
-    expires_at: timeOrNull.describe('Null for a token that never expires.'),
+    expires_at: timestampOrNull.describe('Null for a token that never expires.'),
   })
   .meta({ id: 'Session' });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isDataUri } from '../../domain/chat/chat.ts';
-import { anyJson, chosenBy, listOf, typeIn } from '../request/validate.ts';
+import { anyJson, chosenBy, arrayOf, typeIn } from '../request/validate.ts';
 import type { FieldRules } from '../request/unknown-fields.ts';
 import { Base64 } from './base64.ts';
 import { FunctionName, inlineMax, v1ItemsMax, JsonRecord, v1ToolsMax, V1MaxTokens, V1Stops } from './chat-fields.ts';
@@ -9,12 +9,12 @@ import { FunctionName, inlineMax, v1ItemsMax, JsonRecord, v1ToolsMax, V1MaxToken
  * The fields of a Messages request (https://platform.claude.com/docs/en/api/messages and the types of `@anthropic-ai/sdk` 1.12.0, read
  * 2026-11-22) that can be carried to every family or refused by name. Objects are strict, so that no field is dropped.
  */
-export const CacheControl = z.strictObject({
+export const CacheControlSchema = z.strictObject({
   type: z.literal('ephemeral'),
   ttl: z.enum(['5m', '1h']).optional(),
   scope: z.string().max(64).optional(),
 });
-const cache_control = CacheControl.nullish();
+const cache_control = CacheControlSchema.nullish();
 /** What the SDKs send back from an answer of ours, and what is without effect here. */
 // The sources of an earlier answer, too. The model needs the text alone.
 const unread = z.union([z.null(), z.array(anyJson), z.strictObject({ enabled: z.boolean().nullish() })]).optional();
@@ -55,7 +55,7 @@ const Document = z.strictObject({
     z.strictObject({ type: z.literal('url'), url: ImageUrl }),
     z.strictObject({
       type: z.literal('content'),
-      content: z.union([z.string(), listOf(z.discriminatedUnion('type', [Text, Image]), { max: v1ItemsMax })]),
+      content: z.union([z.string(), arrayOf(z.discriminatedUnion('type', [Text, Image]), { max: v1ItemsMax })]),
     }),
     StoredFile,
   ]),
@@ -70,7 +70,7 @@ const SearchResult = z.strictObject({
   type: z.literal('search_result'),
   source: z.string(),
   title: z.string(),
-  content: listOf(Text, { max: v1ItemsMax }),
+  content: arrayOf(Text, { max: v1ItemsMax }),
   citations: unread,
   cache_control,
 });
@@ -93,7 +93,7 @@ const providerBlocks = [
 const ProviderBlock = z.object({ type: z.enum(providerBlocks) }).catchall(anyJson);
 export type ProviderBlock = z.infer<typeof ProviderBlock>;
 
-const contentOf = <Block extends z.ZodType>(block: Block) => z.union([z.string(), listOf(block, { max: v1ItemsMax })]);
+const contentOf = <Block extends z.ZodType>(block: Block) => z.union([z.string(), arrayOf(block, { max: v1ItemsMax })]);
 const callId = z.string().min(1).max(512);
 
 const ToolResult = z.strictObject({
@@ -132,7 +132,7 @@ const Message = z.discriminatedUnion('role', [
   z.strictObject({
     role: z.literal('system'),
     content: z
-      .union([z.string(), listOf(z.discriminatedUnion('type', [Text, ToolChange]), { max: v1ItemsMax }), z.null()])
+      .union([z.string(), arrayOf(z.discriminatedUnion('type', [Text, ToolChange]), { max: v1ItemsMax }), z.null()])
       .optional(),
     ...systemTurn,
   }),
@@ -160,9 +160,9 @@ const ProviderTool = z
   .object({ type: z.string().min(1).max(200), name: z.string().max(200).nullish() })
   .catchall(anyJson)
   .transform(({ type, name }) => ({ type: 'provider' as const, kind: type, name }));
-export type Tool = CustomTool | z.output<typeof ProviderTool>;
+export type AnthropicTool = CustomTool | z.output<typeof ProviderTool>;
 const Tool = chosenBy(
-  (value): z.ZodType<Tool> => {
+  (value): z.ZodType<AnthropicTool> => {
     const type = typeIn(value);
     return typeof type === 'string' && type !== 'custom' ? ProviderTool : CustomTool;
   },
@@ -195,7 +195,7 @@ const OutputFormat = z.strictObject({ type: z.literal('json_schema'), schema: Js
 /** The fields of a count of tokens. */
 const counted = {
   model: z.string().min(1).max(200),
-  messages: listOf(Message, { min: 1, max: v1ItemsMax }),
+  messages: arrayOf(Message, { min: 1, max: v1ItemsMax }),
   system: contentOf(Text).nullish(),
   tools: z.array(Tool).max(v1ToolsMax).nullish(),
   tool_choice: ToolChoice.nullish(),

@@ -13,7 +13,7 @@ import { notStored, toFilePart } from './document-part.ts';
 type ContentBlock = TextBlock | ImageBlock | DocumentBlock | SearchResultBlock | ToolReferenceBlock;
 
 /** The content of a message or a result. `at` is its path. */
-export const toContent = (content: string | readonly ContentBlock[], at = ''): ChatContent =>
+export const contentOfBlocks = (content: string | readonly ContentBlock[], at = ''): ChatContent =>
   typeof content === 'string' ? content : content.flatMap((block, index) => toParts(block, `${at}.${index}`));
 
 /** A block as parts: a document may be several. `at` is its path. */
@@ -59,7 +59,7 @@ function toContentDocument(
   content: string | readonly (TextBlock | ImageBlock)[],
   { words, at, cacheControl }: { words: DocumentWords; at: string; cacheControl: CacheControl | null | undefined },
 ): ChatPart[] {
-  const chatContent = toContent(content, at);
+  const chatContent = contentOfBlocks(content, at);
   const parts =
     typeof chatContent === 'string' ? [{ type: 'text' as const, text: chatContent, document: words }] : chatContent;
   const heading = typeof chatContent === 'string' ? '' : [words.title, words.context].filter(Boolean).join('\n');

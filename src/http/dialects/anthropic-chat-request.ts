@@ -20,10 +20,10 @@ import {
   type Message,
   type ProviderBlock,
   type SystemMessage,
-  type Tool,
+  type AnthropicTool,
   type UserBlock,
 } from './anthropic-chat-fields.ts';
-import { toContent, toParts } from './anthropic-chat-parts.ts';
+import { contentOfBlocks, toParts } from './anthropic-chat-parts.ts';
 import { marked } from './cache-mark.ts';
 import { nonNullFields, isNonNull } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
@@ -88,7 +88,7 @@ function toRequest(parsed: ParsedBody, maxTokens: number, reading: Reading): Cha
     own.add(nonNullFields({ block_binding: parsed.thinking.block_binding }), 'thinking');
   const history: ProviderPart[] = [];
   const messages: ChatMessage[] = [
-    ...(isNonNull(system) ? [{ role: 'system' as const, content: toContent(system) }] : []),
+    ...(isNonNull(system) ? [{ role: 'system' as const, content: contentOfBlocks(system) }] : []),
     ...toMessages(parsed.messages, own, history),
   ];
   checkConversation(messages, 'messages');
@@ -122,7 +122,7 @@ function toRequest(parsed: ParsedBody, maxTokens: number, reading: Reading): Cha
 const keepsAll = (management: ParsedBody['context_management']): boolean => KeepsAll.safeParse(management).success;
 
 /** Without the provider's search for tools, one that waits to be found would never be offered. */
-function offered(tools: readonly Tool[], own: VendorFieldCollector): OfferedTools {
+function offered(tools: readonly AnthropicTool[], own: VendorFieldCollector): OfferedTools {
   const providerRun = tools.flatMap((tool, index) =>
     tool.type === 'provider' ? [{ path: `tools.${index}`, kind: tool.kind }] : [],
   );
@@ -149,7 +149,7 @@ const ownToolFields = ({ defer_loading, input_examples }: CustomTool, isSearchab
 
 function readToolChoice(
   choice: ParsedBody['tool_choice'],
-  { tools, requestedTools }: { tools: readonly { name: string }[]; requestedTools: readonly Tool[] },
+  { tools, requestedTools }: { tools: readonly { name: string }[]; requestedTools: readonly AnthropicTool[] },
 ): ChatRequest['toolChoice'] {
   if (!isNonNull(choice)) return undefined;
   const { type } = choice;
@@ -225,7 +225,7 @@ function toMessages(messages: readonly Message[], own: VendorFieldCollector, his
 function toSystem({ content }: SystemMessage, vendor: { vendor?: JsonObject }): ChatMessage[] {
   const texts = typeof content === 'string' ? content : (content ?? []).filter((block) => block.type === 'text');
   if (texts.length === 0 && !vendor.vendor && content !== '') return [];
-  return [{ role: 'system', content: texts.length === 0 ? '' : toContent(texts), ...vendor }];
+  return [{ role: 'system', content: texts.length === 0 ? '' : contentOfBlocks(texts), ...vendor }];
 }
 
 const isOfProvider = (block: UserBlock | AssistantBlock): block is ProviderBlock => !readBlocks.includes(block.type);
@@ -240,7 +240,7 @@ function toUserMessages(blocks: readonly UserBlock[], called: ReadonlySet<string
     const { tool_use_id: toolCallId, content, is_error: isError, cache_control: mark } = block;
     if (!called.has(toolCallId))
       throw refused(`${at}.${index}.tool_use_id`, `no earlier tool_use block has the id ${quoted(toolCallId)}`);
-    const chatContent = toContent(content ?? '', `${at}.${index}.content`);
+    const chatContent = contentOfBlocks(content ?? '', `${at}.${index}.content`);
     return [
       {
         role: 'tool',

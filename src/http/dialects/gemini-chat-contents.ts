@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ChatContent, ChatMessage, ChatPart, ToolCall } from '../../domain/chat/chat.ts';
-import { listOf } from '../request/validate.ts';
+import { arrayOf } from '../request/validate.ts';
 import { FunctionName, nonNullFields, JsonRecord, v1ItemsMax } from './chat-fields.ts';
 import { notStored, toFilePart } from './document-part.ts';
 import { aliased, InlineData, refused } from './gemini-fields.ts';
@@ -22,7 +22,7 @@ const PlainAnswer = aliased(answer);
 /** With the files that the function returned. */
 const V1Answer = aliased({
   ...answer,
-  parts: listOf(aliased({ inlineData: AnyInlineData.optional(), fileData: FileData.optional() }), {
+  parts: arrayOf(aliased({ inlineData: AnyInlineData.optional(), fileData: FileData.optional() }), {
     max: v1ItemsMax,
   }).nullish(),
 });
@@ -51,7 +51,7 @@ const partsWith = <Part extends z.ZodType>(part: Part, max: number) =>
   aliased({
     // `function` is an older role of answers to function calls.
     role: z.enum(['user', 'model', 'function']).nullish(),
-    parts: listOf(part, { min: 1, max }),
+    parts: arrayOf(part, { min: 1, max }),
   });
 const Part = ofOneKind(
   aliased({ ...common, inlineData: InlineData.optional(), functionResponse: PlainAnswer.optional() }),
@@ -69,15 +69,15 @@ const V1Part = ofOneKind(
 );
 type Part = z.output<typeof V1Part>;
 /** The turns of a conversation, which has at most `max` turns of at most as many parts. */
-export const contentsWith = (max: number) => listOf(partsWith(Part, max), { min: 1, max });
+export const contentsWith = (max: number) => arrayOf(partsWith(Part, max), { min: 1, max });
 /** The same under `/v1`. */
-export const v1ContentsWith = (max: number) => listOf(partsWith(V1Part, max), { min: 1, max });
+export const v1ContentsWith = (max: number) => arrayOf(partsWith(V1Part, max), { min: 1, max });
 
 /**
  * A call without an id gets one from its position, so that the same conversation has the same ids each time it is sent. An
  * answer without an id belongs to the first unanswered call of its name.
  */
-export function toMessages(contents: z.output<ReturnType<typeof v1ContentsWith>>): ChatMessage[] {
+export function messagesOfContents(contents: z.output<ReturnType<typeof v1ContentsWith>>): ChatMessage[] {
   const unanswered: { id: string; name: string }[] = [];
   return contents.flatMap(({ role, parts }, index): ChatMessage[] => {
     const at = `contents.${index}`;

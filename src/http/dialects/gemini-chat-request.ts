@@ -11,7 +11,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { fromGeminiSchema } from '../../domain/chat/gemini-schema.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { FieldRules } from '../request/unknown-fields.ts';
-import { listOf, validate } from '../request/validate.ts';
+import { arrayOf, validate } from '../request/validate.ts';
 import {
   FunctionName,
   nonNullFields,
@@ -28,7 +28,7 @@ import {
   type HarmlessValues,
   V1Stops,
 } from './chat-fields.ts';
-import { contentsWith, toMessages, v1ContentsWith } from './gemini-chat-contents.ts';
+import { contentsWith, messagesOfContents, v1ContentsWith } from './gemini-chat-contents.ts';
 import { aliased, refused } from './gemini-fields.ts';
 import { allowedTools, type ChosenTools } from './offered-tools.ts';
 import { takeProviderTools } from './gemini-provider-tools.ts';
@@ -106,7 +106,7 @@ function toRequest(model: string, parsed: ParsedBody, functionsMax = toolsMax): 
   const system = (parsed.systemInstruction?.parts ?? []).map(({ text }) => text).join('\n');
   const messages: ChatMessage[] = [
     ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
-    ...toMessages(parsed.contents),
+    ...messagesOfContents(parsed.contents),
   ];
   checkConversation(messages, 'contents');
   return {
@@ -140,7 +140,7 @@ const systemWith = (max: number) =>
     aliased({
       role: z.string().nullish(),
       parts: z.union([
-        listOf(aliased({ text: z.string() }), { max }),
+        arrayOf(aliased({ text: z.string() }), { max }),
         aliased({ text: z.string() }).transform((part) => [part]),
       ]),
     }),

@@ -3,7 +3,7 @@ import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { arrangePictures } from '../../domain/tasks/arrange-pictures.ts';
 import type { FieldRules } from '../request/unknown-fields.ts';
-import { listOf } from '../request/validate.ts';
+import { arrayOf } from '../request/validate.ts';
 import type { AnsweredPicture } from './answered-picture.ts';
 import { nonNullFields, itemsMax } from './chat-fields.ts';
 import { aliased, dataUriOf, InlineData, refused } from './gemini-fields.ts';
@@ -60,11 +60,11 @@ const Part = aliased({ text: z.string().optional(), inlineData: InlineData.optio
 export const GeminiImageBody = aliased({
   // Some SDKs repeat the path's model.
   model: z.string().optional(),
-  contents: listOf(
+  contents: arrayOf(
     aliased({
       // The contents are one prompt and not a conversation, so model turns are refused.
       role: z.literal('user', 'must be user, because image models accept no conversation').nullish(),
-      parts: listOf(Part, { min: 1, max: itemsMax }),
+      parts: arrayOf(Part, { min: 1, max: itemsMax }),
     }),
     { min: 1, max: itemsMax },
   ),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { FieldRules } from '../request/unknown-fields.ts';
-import { listOf } from '../request/validate.ts';
+import { arrayOf } from '../request/validate.ts';
 import type { AnsweredPicture } from './answered-picture.ts';
 import { nonNullFields } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
@@ -50,7 +50,7 @@ const predictRules: FieldRules = {
 
 export const PredictBody = aliased({
   // Each instance would be a picture of its own, which could fail and cost alone.
-  instances: listOf(aliased({ prompt: z.string() }), { min: 1, max: 1 }),
+  instances: arrayOf(aliased({ prompt: z.string() }), { min: 1, max: 1 }),
   parameters: aliased({
     sampleCount: z.int().min(1).max(8).nullish(),
     aspectRatio: z.string().nullish(),

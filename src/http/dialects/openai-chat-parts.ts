@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChatContent, ChatPart } from '../../domain/chat/chat.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { chosenBy, listOf } from '../request/validate.ts';
+import { chosenBy, arrayOf } from '../request/validate.ts';
 import { cache_control, nonNullFields, ImageUrl, isNonNull, v1ItemsMax } from './chat-fields.ts';
 import { V1ImageUrl } from './picture-url.ts';
 import { notStored, toFilePart } from './document-part.ts';
@@ -34,7 +34,7 @@ const PictureOrPdf = z.object({
 const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 
 const contentOf = <Part extends z.ZodType>(part: Part, max: number) =>
-  z.union([z.string(), listOf(part, { min: 1, max })]);
+  z.union([z.string(), arrayOf(part, { min: 1, max })]);
 /** What each role says, in at most `max` parts. */
 export const contentsOf = (max: number) => ({
   text: contentOf(TextPart, max),

@@ -11,7 +11,7 @@ import {
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { neverPassedThrough } from '../../domain/chat/pass-through.ts';
-import { anyJson, chosenBy, listOf, typeIn, validate } from '../request/validate.ts';
+import { anyJson, chosenBy, arrayOf, typeIn, validate } from '../request/validate.ts';
 import {
   cache_control,
   FunctionName,
@@ -148,7 +148,7 @@ const messagesWith = <
       role: z.literal('assistant'),
       content: assistant.nullish(),
       refusal: z.string().nullish(),
-      tool_calls: listOf(call, { max: toolsMax }).nullish(),
+      tool_calls: arrayOf(call, { max: toolsMax }).nullish(),
       reasoning_content: z.string().nullish(),
       // Retired fields, which SDKs send back as null with an earlier answer.
       function_call: z.null().optional(),
@@ -196,7 +196,7 @@ const Format = z.discriminatedUnion('type', [
 /** The fields that are read, by name. */
 export const openaiChatFields = {
   model: z.string().min(1).max(200),
-  messages: listOf(Message, { min: 1, max: itemsMax }),
+  messages: arrayOf(Message, { min: 1, max: itemsMax }),
   max_tokens: MaxTokens.nullish(),
   max_completion_tokens: MaxTokens.nullish(),
   temperature: Temperature.nullish(),
@@ -222,7 +222,7 @@ const fixed = {
 const Body = z.object({ ...openaiChatFields, ...fixed }).catchall(anyJson);
 /** The fields that are read otherwise under `/v1`. */
 export const v1OpenaiChatFields = {
-  messages: listOf(V1Message, { min: 1, max: v1ItemsMax }),
+  messages: arrayOf(V1Message, { min: 1, max: v1ItemsMax }),
   tools: z.array(V1ChatTool).max(v1ToolsMax).nullish(),
   tool_choice: V1ToolChoice.nullish(),
   max_tokens: V1MaxTokens.nullish(),

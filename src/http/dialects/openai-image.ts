@@ -6,7 +6,7 @@ import type { TaskOutput } from '../../domain/tasks/task.ts';
 import { acceptedParameters } from '../../domain/catalog/parameters.ts';
 import { pictureSize } from '../../domain/tasks/picture-size.ts';
 import { arrangePictures } from '../../domain/tasks/arrange-pictures.ts';
-import { anyJson, listOf } from '../request/validate.ts';
+import { anyJson, arrayOf } from '../request/validate.ts';
 import type { AnsweredPicture } from './answered-picture.ts';
 import { nonNullFields, isNonNull, withoutHarmless, type HarmlessValues } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
@@ -85,8 +85,8 @@ export const Reference = z
   );
 export const toReference = ({ image_url: url, file_id: id }: z.output<typeof Reference>): string => url ?? id ?? '';
 export const OpenaiEditBody = OpenaiImageBody.extend({
-  image: z.union([z.string().min(1), listOf(z.string().min(1), { max: picturesMax })]).nullish(),
-  images: listOf(Reference, { max: picturesMax }).nullish(),
+  image: z.union([z.string().min(1), arrayOf(z.string().min(1), { max: picturesMax })]).nullish(),
+  images: arrayOf(Reference, { max: picturesMax }).nullish(),
 });
 
 /** Values that change nothing here. A field with such a value is accepted and not sent. */

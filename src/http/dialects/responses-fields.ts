@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { anyJson, chosenBy, listOf } from '../request/validate.ts';
+import { anyJson, chosenBy, arrayOf } from '../request/validate.ts';
 import type { FieldRules } from '../request/unknown-fields.ts';
 import {
   FunctionName,
@@ -12,7 +12,7 @@ import {
   V1User,
 } from './chat-fields.ts';
 import { V1ImageUrl } from './picture-url.ts';
-import { Tool, ToolChoice } from './responses-tools.ts';
+import { ResponsesTool, ResponsesToolChoice } from './responses-tools.ts';
 
 /**
  * The fields of a Responses request (https://platform.openai.com/docs/api-reference/responses/create and the types of `openai` 7.57.0, read
@@ -47,7 +47,7 @@ const Refusal = z.strictObject({ type: z.literal('refusal'), refusal: z.string()
 const inputPart = z.discriminatedUnion('type', [InputText, InputImage, InputFile]);
 const assistantPart = z.discriminatedUnion('type', [OutputText, Refusal, InputText]);
 export type InputPart = z.infer<typeof inputPart> | z.infer<typeof assistantPart>;
-const contentOf = <Part extends z.ZodType>(part: Part) => z.union([z.string(), listOf(part, { max: v1ItemsMax })]);
+const contentOf = <Part extends z.ZodType>(part: Part) => z.union([z.string(), arrayOf(part, { max: v1ItemsMax })]);
 
 const id = z.string().max(512).nullish();
 const status = z.enum(['in_progress', 'completed', 'incomplete']).nullish();
@@ -103,8 +103,8 @@ const Reasoning = z.strictObject({
   type: z.literal('reasoning'),
   id,
   status,
-  summary: listOf(z.strictObject({ type: z.literal('summary_text'), text: z.string() }), { max: v1ItemsMax }),
-  content: listOf(z.strictObject({ type: z.literal('reasoning_text'), text: z.string() }), {
+  summary: arrayOf(z.strictObject({ type: z.literal('summary_text'), text: z.string() }), { max: v1ItemsMax }),
+  content: arrayOf(z.strictObject({ type: z.literal('reasoning_text'), text: z.string() }), {
     max: v1ItemsMax,
   }).nullish(),
   encrypted_content: z.string().nullish(),
@@ -114,7 +114,7 @@ const AdditionalTools = z.strictObject({
   type: z.literal('additional_tools'),
   id,
   role: z.string().max(64).nullish(),
-  tools: z.array(Tool).max(v1ToolsMax),
+  tools: z.array(ResponsesTool).max(v1ToolsMax),
 });
 const ItemReference = z.strictObject({ type: z.literal('item_reference'), id: z.string().max(512) });
 const Typed = z.discriminatedUnion('type', [
@@ -161,13 +161,13 @@ const summary = z.enum(['auto', 'concise', 'detailed']).nullish();
 /** The fields that are read. Every other one is a further field or is refused. */
 export const responsesFields = {
   model: z.string().min(1).max(200),
-  input: z.union([z.string(), listOf(Item, { min: 1, max: v1ItemsMax })]),
+  input: z.union([z.string(), arrayOf(Item, { min: 1, max: v1ItemsMax })]),
   instructions: z.string().nullish(),
   max_output_tokens: V1MaxTokens.nullish(),
   temperature: Temperature.nullish(),
   top_p: z.number().min(0).max(1).nullish(),
-  tools: z.array(Tool).max(v1ToolsMax).nullish(),
-  tool_choice: ToolChoice.nullish(),
+  tools: z.array(ResponsesTool).max(v1ToolsMax).nullish(),
+  tool_choice: ResponsesToolChoice.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   text: z.strictObject({ format: Format.nullish(), verbosity: z.enum(['low', 'medium', 'high']).nullish() }).nullish(),
   reasoning: z

@@ -8,7 +8,7 @@ import { ResponseItems } from './responses-items.ts';
 export function responseObject(answer: ChatAnswer, request: JsonObject, tools: readonly ChatTool[] = []): JsonObject {
   const items = new ResponseItems(itemsOf(answer.id, request, tools));
   for (const delta of toDeltas(answer.reply).filter(isContent)) items.add(delta);
-  items.end(statusOf(answer.reply));
+  items.end(responseStatus(answer.reply));
   return finishedResponse(answer, request, items.items);
 }
 
@@ -24,13 +24,13 @@ export const itemsOf = (
 });
 
 /** The status of the response and of its last item. */
-export const statusOf = ({ finishReason }: ChatReply): 'completed' | 'incomplete' =>
+export const responseStatus = ({ finishReason }: ChatReply): 'completed' | 'incomplete' =>
   finishReason === 'length' || finishReason === 'content_filter' ? 'incomplete' : 'completed';
 
 /** The response with its items, reason and counts. */
 export function finishedResponse(answer: ChatAnswer, request: JsonObject, output: JsonObject[]): JsonObject {
   const { reply, warning, created } = answer;
-  const status = statusOf(reply);
+  const status = responseStatus(reply);
   const reason = reply.finishReason === 'length' ? 'max_output_tokens' : 'content_filter';
   return {
     ...openResponse(answer, request),

@@ -4,7 +4,7 @@ import { tollgateOf } from './chat-answer.ts';
 import { namedEvent, type ChatStreamWriter, type StreamAbout } from './chat-stream-writer.ts';
 import { errorFields } from './openai.ts';
 import { ResponseItems, type ItemEvent } from './responses-items.ts';
-import { finishedResponse, itemsOf, openResponse, statusOf } from './responses-reply.ts';
+import { finishedResponse, itemsOf, openResponse, responseStatus } from './responses-reply.ts';
 
 /**
  * Writes the events of a streamed response (https://platform.openai.com/docs/api-reference/responses-streaming, read 2026-11-22). The last
@@ -39,7 +39,7 @@ export function responsesStream(
 
     end(answer) {
       const opening = begin();
-      const status = statusOf(answer.reply);
+      const status = responseStatus(answer.reply);
       const ending = items.end(status).map(write).join('');
       const { reply, usage, credits, costDetails } = answer;
       const response = finishedResponse({ ...about, reply, usage, credits, costDetails }, request, items.items);

@@ -38,7 +38,7 @@ export type ResponseTool =
   z.output<typeof FunctionTool> | z.output<typeof CustomTool> | z.output<typeof ProviderTool> | Namespace;
 
 /** A tool by its type. Unknown types are those of tools that a provider runs: vendors add them often. */
-export const Tool = chosenBy(
+export const ResponsesTool = chosenBy(
   (value): z.ZodType<ResponseTool> => {
     const type = typeIn(value);
     if (type === 'custom') return CustomTool;
@@ -51,7 +51,7 @@ const NamespaceTool: z.ZodType<Namespace> = z.strictObject({
   type: z.literal('namespace'),
   name: FunctionName,
   description: z.string().nullish(),
-  tools: z.array(Tool).max(v1ToolsMax),
+  tools: z.array(ResponsesTool).max(v1ToolsMax),
 });
 
 /** A list of tools and where it stands in the request. */
@@ -120,7 +120,7 @@ const AllowedTools = z.strictObject({
 const isNamed = (value: unknown): boolean => ['function', 'custom'].includes(String(typeIn(value)));
 
 const plainChoice = z.enum(['auto', 'none', 'required']);
-export const ToolChoice = chosenBy(
+export const ResponsesToolChoice = chosenBy(
   (value): z.ZodType<Choice> => {
     if (typeof value !== 'object' || value === null) return plainChoice;
     if (isNamed(value)) return NamedTool;

@@ -35,9 +35,6 @@ export async function mediaModels(
 
 const summaries = (models: readonly Model[]): z.output<typeof MediaModel>[] =>
   models.flatMap((model) => {
-    const { id, type, display_name, description } = model;
-    return type === 'chat' ? [] : [{ id, type, display_name, description, credits_from: leastPrice(model) }];
+    const { id, type, display_name, description, pricing } = model;
+    return type === 'chat' ? [] : [{ id, type, display_name, description, credits_from: pricing.credits_per_request }];
   });
-
-const leastPrice = ({ pricing, parameters: { pricingRules: rules = [] } }: Model): number =>
-  rules.length === 0 ? pricing.credits_per_request : Math.min(...rules.map(({ credits }) => credits));

@@ -1,4 +1,4 @@
-import { failureOf, type Tracing } from '../../platform/observe/tracer.ts';
+import { errorLabel, type Tracing } from '../../platform/observe/tracer.ts';
 import type { AppContext, AppMiddleware } from '../context.ts';
 import { answeredStatus, probePaths } from './request-context.ts';
 
@@ -16,7 +16,7 @@ export function traceRequests(tracing: Pick<Tracing, 'serve'>): AppMiddleware {
     try {
       await span.run(next);
     } catch (error) {
-      failure = failureOf(error);
+      failure = errorLabel(error);
       throw error;
     } finally {
       void closed.then(() => {

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { errorTable, type ErrorCode } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { statusOf } from '../response/error-status.ts';
-import type { Answer, Catalog, Description, NamedSchemas, TaskLimits } from '../description.ts';
+import type { DescribedAnswer, Catalog, Description, NamedSchemas, TaskDeadlines } from '../description.ts';
 import { isDeepObject, isRequired } from '../request/query.ts';
 import type { RouteFacts } from '../route-facts.ts';
 import { vendors } from '../vendor.ts';
@@ -27,7 +27,7 @@ export type DescribedRoute = RouteFacts & Description;
 export interface Surroundings {
   /** The offered models. */
   catalog: Catalog;
-  limits: TaskLimits;
+  limits: TaskDeadlines;
   /** Who may call a route, as a sentence. */
   accessText: (route: DescribedRoute) => string;
   /** The `security` of a route; undefined if it is that of the document. */
@@ -134,7 +134,10 @@ function describeBody(
   );
 }
 
-const describeAnswer = ({ description, content, headers, sometimes }: Answer, named: NamedSchemas): JsonObject => ({
+const describeAnswer = (
+  { description, content, headers, sometimes }: DescribedAnswer,
+  named: NamedSchemas,
+): JsonObject => ({
   description,
   ...((headers ?? sometimes) && {
     headers: { ...describeHeaders(headers, { required: true }), ...describeHeaders(sometimes) },
@@ -146,7 +149,7 @@ const describeAnswer = ({ description, content, headers, sometimes }: Answer, na
   }),
 });
 
-const describeHeaders = (headers: Answer['headers'] = {}, about: JsonObject = {}): JsonObject =>
+const describeHeaders = (headers: DescribedAnswer['headers'] = {}, about: JsonObject = {}): JsonObject =>
   Object.fromEntries(
     Object.entries(headers).map(([name, description]) => [name, { description, ...about, schema: { type: 'string' } }]),
   );

@@ -2,14 +2,14 @@ import type { JsonObject } from '../../domain/json.ts';
 import type { Route } from '../route.ts';
 import { version } from '../version.ts';
 import { errorBodies } from './schemas/errors.ts';
-import { tags, type Catalog, type TaskLimits } from '../description.ts';
+import { tags, type Catalog, type TaskDeadlines } from '../description.ts';
 import { describedIn, describeRoutes, type DescribedRoute } from './describe-routes.ts';
 
 /**
  * The OpenAPI 3.1 document of the client routes, with the parameters and examples of the models in `catalog`, and with the operator's
  * `limits`.
  */
-export function openapiDocument(routes: readonly Route[], catalog: Catalog, limits: TaskLimits): JsonObject {
+export function openapiDocument(routes: readonly Route[], catalog: Catalog, limits: TaskDeadlines): JsonObject {
   const { paths, schemas, responses } = describeRoutes(describedIn(routes), {
     catalog,
     limits,

@@ -18,7 +18,7 @@ export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown
  * An array of `item`, checked up to the first item that is not accepted. `z.array` would list the errors of all items: 4 MB of
  * zeros would be two million errors, of which the client sees one.
  */
-export function listOf<Item extends z.ZodType>(item: Item, { min = 0, max }: { min?: number; max: number }) {
+export function arrayOf<Item extends z.ZodType>(item: Item, { min = 0, max }: { min?: number; max: number }) {
   const list = z.array(z.unknown()).min(min).max(max);
   items.set(list, item);
   return list.transform((values, context): z.output<Item>[] => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LedgerList, type PublicEntry } from '../../schemas/ledger-entry.ts';
-import { Usage, type PublicUsage } from '../../schemas/usage.ts';
+import { UsageSchema, type PublicUsage } from '../../schemas/usage.ts';
 import { listLedgerEntries } from '../../services/projects/list-ledger-entries.ts';
 import { PlaygroundKeyRefusal } from '../../services/projects/playground-key-refusal.ts';
 import { clientRotations, rotateKey } from '../../services/projects/rotate-key.ts';
@@ -12,7 +12,7 @@ import { isTimeZone, usageRange } from '../../domain/ledger/usage-range.ts';
 import { entryPosition } from '../../domain/time-position.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import { json } from '../description.ts';
-import { Key, RotatedKey } from '../openapi/schemas/account.ts';
+import { OwnKey, RotatedOwnKey } from '../openapi/schemas/account.ts';
 import { toCsv } from '../response/csv.ts';
 import { createListCodec, pageQuery } from '../request/list-codec.ts';
 import { preferredType } from '../request/preferred-type.ts';
@@ -32,7 +32,7 @@ export const accountRoutes = (deps: AccountDeps): Route[] => [
     tag,
     summary: 'Read the key',
     description: 'What the key of the request may do and has left, at this moment.',
-    answers: { 200: { description: 'The key.', content: json(Key) } },
+    answers: { 200: { description: 'The key.', content: json(OwnKey) } },
     async handler(ctx) {
       ctx.body = await showKey(deps, keyOf(ctx).keyId);
     },
@@ -42,7 +42,7 @@ export const accountRoutes = (deps: AccountDeps): Route[] => [
     tag,
     summary: 'Rotate the key',
     description: 'Gives the key another secret. The previous one works for another day. At most ten times a day.',
-    answers: { 200: { description: 'The new secret.', content: json(RotatedKey) } },
+    answers: { 200: { description: 'The new secret.', content: json(RotatedOwnKey) } },
     handler: (ctx) => rotateOwnKey(deps, ctx),
   }),
   usageRoute(deps),
@@ -104,7 +104,7 @@ const usageRoute = (deps: AccountDeps): Route =>
       key_id: plainText('Of this key.'),
     },
     answers: {
-      200: { description: 'The sums.', content: { ...json(Usage), 'text/csv': z.string() }, sometimes: fileName },
+      200: { description: 'The sums.', content: { ...json(UsageSchema), 'text/csv': z.string() }, sometimes: fileName },
     },
     async handler(ctx, { from, to, group_by: groups = [...usageGroups], tz: timeZone = 'UTC', key_id: keyId }) {
       const range = usageRange({ from, to }, Date.now());

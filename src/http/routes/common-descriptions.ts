@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Model } from '../../domain/catalog/catalog.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { json, type Answer, type Catalog, type Description, type Examples } from '../description.ts';
+import { json, type DescribedAnswer, type Catalog, type Description, type Examples } from '../description.ts';
 import { exampleWith, firstOf } from '../openapi/model-examples.ts';
 import { EventText } from '../openapi/schemas/chat-completion.ts';
 import { wholeNumber } from '../request/query.ts';
@@ -10,7 +10,7 @@ import { wholeNumber } from '../request/query.ts';
 /** The headers of a read that a client may ask for again with `If-None-Match`. */
 const validated = { ETag: 'Send it as `If-None-Match`: the answer is 304 until the content changes.' };
 
-export const notModified: Answer = {
+export const notModified: DescribedAnswer = {
   description: 'The client has this version (`If-None-Match`).',
   headers: validated,
 };
@@ -28,8 +28,8 @@ export const idempotencyKey = {
 /** A read that answers with its version. */
 export const versioned = (
   description: string,
-  content: Answer['content'],
-  more: Pick<Answer, 'sometimes'> = {},
+  content: DescribedAnswer['content'],
+  more: Pick<DescribedAnswer, 'sometimes'> = {},
 ): Description['answers'] => ({ 200: { description, content, headers: validated, ...more }, 304: notModified });
 
 export const replayed = {
@@ -77,13 +77,13 @@ export const ignored = {
 };
 
 /** What was changed in a request under `/v1`. */
-export const changed = {
+export const changedHeaders = {
   'x-tollgate-clamped': 'Under `/v1`: the field whose value was lowered to what the model writes.',
   ...ignored,
 };
 
 /** The same, and what a stream says of itself. */
-export const streamed = { 'x-tollgate-stream': 'Of a streamed answer: `live` or `buffered`.', ...changed };
+export const streamed = { 'x-tollgate-stream': 'Of a streamed answer: `live` or `buffered`.', ...changedHeaders };
 
 /** The refusals of a request that names a model and is charged. */
 export const purchase: readonly ErrorCode[] = [

@@ -22,7 +22,7 @@ interface CountDialect {
  * A count of the tokens of a request. It costs nothing and asks no provider: the answer is the gateway's own estimate, which is billed
  * where a provider reports no usage.
  */
-export const countTokens =
+export const countTokensRoute =
   (deps: ChatRouteDeps, { read, words, write }: CountDialect) =>
   async (ctx: AppContext): Promise<void> => {
     const request = read(ctx, ctx.request.body ?? {}, readingOf(ctx));

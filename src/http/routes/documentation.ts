@@ -6,7 +6,7 @@ import { isOffered } from '../../domain/catalog/model-list.ts';
 import { BoundedMap } from '../../platform/bounded-map.ts';
 import { etagOf } from '../../platform/crypto/hash.ts';
 import type { AppContext } from '../context.ts';
-import { json, type TaskLimits } from '../description.ts';
+import { json, type TaskDeadlines } from '../description.ts';
 import { docAssets } from '../docs/assets.ts';
 import { errorPage, errorsPage, isErrorCode } from '../docs/error-pages.ts';
 import { homeFacts, homePage } from '../docs/home-page.ts';
@@ -23,7 +23,7 @@ import { webhookKeysRoute } from './webhook-keys.ts';
 
 interface DocumentationDeps {
   catalog: Pick<CatalogCache, 'entries'>;
-  config: { http: Pick<Config['http'], 'publicBaseUrl'>; tasks: TaskLimits } & Pick<Config, 'secrets'>;
+  config: { http: Pick<Config['http'], 'publicBaseUrl'>; tasks: TaskDeadlines } & Pick<Config, 'secrets'>;
 }
 
 const open = { method: 'GET', auth: 'none', dialect: 'openai', body: 'none', tag: 'Documentation' } as const;

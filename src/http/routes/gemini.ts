@@ -23,7 +23,7 @@ import { answerChat, type ChatDialect, type ChatRouteDeps } from './answer-chat.
 import { storedEvents, streamAnswer } from './chat-stream.ts';
 import {
   answersOrCreates,
-  changed,
+  changedHeaders,
   cost,
   costOfWhole,
   counting,
@@ -35,7 +35,7 @@ import {
   streamed,
 } from './common-descriptions.ts';
 import { chat, chatOrMedia, postJson, postParts } from './common-rows.ts';
-import { countTokens } from './count-tokens.ts';
+import { countTokensRoute } from './count-tokens.ts';
 import { proxyWaitSeconds, type AnswerPictures } from './picture-answers.ts';
 
 /** Where the routes stand. */
@@ -89,7 +89,7 @@ export function geminiRoutes(deps: ChatRouteDeps, mount: Mounted): Route[] {
           description: 'The answer.',
           content: json(GeminiResponse),
           headers: cost,
-          sometimes: { ...replayed, ...changed },
+          sometimes: { ...replayed, ...changedHeaders },
         },
       },
       async handler(ctx, query) {
@@ -128,7 +128,7 @@ export function geminiRoutes(deps: ChatRouteDeps, mount: Mounted): Route[] {
 
 /** `countTokens` under one prefix (https://ai.google.dev/api/tokens, read 2026-11-26). */
 export const geminiCountRoute = (deps: ChatRouteDeps, prefix: string): Route => {
-  const count = countTokens(deps, {
+  const count = countTokensRoute(deps, {
     read: (ctx, body, reading) => readGeminiCount(ctx.params['model'] ?? '', body, reading),
     words: geminiWords,
     write: (tokens) => ({ totalTokens: tokens, promptTokensDetails: [{ modality: 'TEXT', tokenCount: tokens }] }),

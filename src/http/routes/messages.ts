@@ -13,7 +13,7 @@ import { anyText, headerText } from '../request/query.ts';
 import { endpoint, type Route } from '../route.ts';
 import { chatAnswer, counting, idempotencyKey, question, questionText } from './common-descriptions.ts';
 import { chat, postParts } from './common-rows.ts';
-import { countTokens } from './count-tokens.ts';
+import { countTokensRoute } from './count-tokens.ts';
 
 const dialect: ChatDialect = {
   route: '/v1/messages',
@@ -66,7 +66,7 @@ export const messageRoutes = (deps: ChatRouteDeps): Route[] => [
     accepts: { 'application/json': CountBody.meta({ id: 'CountRequest' }) },
     examples: question((model) => ({ model, messages })),
     answers: { 200: { description: 'The count.', content: json(TokenCount) } },
-    handler: countTokens(deps, {
+    handler: countTokensRoute(deps, {
       read(ctx, body, reading) {
         demandVersion(ctx);
         return readTokenCount(body, reading);

@@ -11,7 +11,7 @@ import { anthropicModels } from '../dialects/anthropic-models.ts';
 import { geminiModels } from '../dialects/gemini-models.ts';
 import { geminiPages, vendorPages, type ModelForm, type ModelQuery } from '../dialects/model-form.ts';
 import { openaiModels } from '../dialects/openai-models.ts';
-import { Model, ModelList } from '../openapi/schemas/model.ts';
+import { ModelSchema, ModelList } from '../openapi/schemas/model.ts';
 import { GeminiModel, GeminiModels, VendorModel, VendorModels } from '../openapi/schemas/vendor-models.ts';
 import { answerRepresentation, type Representation } from '../response/etag.ts';
 import { demandSupportedQuery } from '../request/query.ts';
@@ -42,7 +42,7 @@ export const modelRoutes = (deps: ModelDeps): Route[] => [
     summary: 'Read a model',
     tag: 'Models',
     ...modelInPath('The id of a model.'),
-    answers: versioned('The model.', json(Model)),
+    answers: versioned('The model.', json(ModelSchema)),
     errors: ['model_not_found'],
     handler: showModel(deps),
   }),

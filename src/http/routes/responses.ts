@@ -12,7 +12,7 @@ import { sendJsonText } from '../request/json-text.ts';
 import { endpoint, type Route } from '../route.ts';
 import { chatAnswer, counting, idempotencyKey, question, questionText } from './common-descriptions.ts';
 import { chat, postParts } from './common-rows.ts';
-import { countTokens } from './count-tokens.ts';
+import { countTokensRoute } from './count-tokens.ts';
 
 const Request = ResponsesBody.meta({ id: 'ResponsesRequest' });
 const body = {
@@ -43,7 +43,7 @@ export const responseRoutes = (deps: ChatRouteDeps): Route[] => [
     ...counting,
     summary: 'Count the tokens of a response',
     answers: { 200: { description: 'The count.', content: json(ResponseTokens) } },
-    handler: countTokens(deps, {
+    handler: countTokensRoute(deps, {
       read: (_ctx, body, reading) => readResponses(body, reading),
       words: responsesWords,
       write: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),

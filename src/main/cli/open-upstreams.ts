@@ -1,6 +1,6 @@
 import { createUpstreamCaller } from '../../adapters/upstream/call-upstream.ts';
 import { createAdapters } from '../../adapters/registry.ts';
-import { createChannelCache } from '../../channels/channel-cache.ts';
+import { CHANNELS_KEPT_MS, createChannelCache } from '../../channels/channel-cache.ts';
 import { probeChannel } from '../../services/channels/probe-channel.ts';
 import type { Config } from '../../config/load-config.ts';
 import type { ChannelRow } from '../../db/channels/channels.ts';
@@ -11,11 +11,11 @@ import { createLogger } from '../../platform/observe/logger.ts';
 import { createMetrics } from '../../platform/observe/metrics.ts';
 import { noTracer } from '../../platform/observe/tracer.ts';
 import { createWorkflowClient } from '../../platform/temporal/workflow-client.ts';
-import { temporalAccess, upstreamTimeouts } from '../build-deps.ts';
+import { temporalAccess } from '../build-deps.ts';
 
 /** The parts that reach beyond the database. Each connects when it is first used. */
 export function openUpstreams(config: Config, db: Database, sealer: Sealer) {
-  const caller = createUpstreamCaller(upstreamTimeouts(config.attempts));
+  const caller = createUpstreamCaller({ totalMs: config.attempts.submitTimeoutSeconds * 1000 });
   const logger = createLogger('warn', 'cli');
   const workflows = createWorkflowClient(temporalAccess(config.temporal));
   const adapters = createAdapters(caller);
@@ -29,7 +29,7 @@ export function openUpstreams(config: Config, db: Database, sealer: Sealer) {
       logger,
       metrics,
       tracer: noTracer,
-      channels: createChannelCache(db, channelsKeptMs, config.breaker, { logger, probe }),
+      channels: createChannelCache(db, CHANNELS_KEPT_MS, config.breaker, { logger, probe }),
       adapters,
     },
     async close(): Promise<void> {
@@ -39,5 +39,3 @@ export function openUpstreams(config: Config, db: Database, sealer: Sealer) {
     },
   };
 }
-
-const channelsKeptMs = 2_000;

@@ -10,7 +10,7 @@ export function writePrivate(path: string, value: unknown): void {
 }
 
 /** The text of a file. Null if it is missing or not readable. */
-export function readText(path: string): string | null {
+export function readTextFile(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch {
@@ -19,7 +19,8 @@ export function readText(path: string): string | null {
 }
 
 /** The content of a JSON file. Null if it is not readable or does not have this shape. */
-export const readJsonFile = <T>(shape: z.ZodType<T>, path: string): T | null => parseJson(shape, readText(path) ?? '');
+export const readJsonFile = <T>(shape: z.ZodType<T>, path: string): T | null =>
+  parseJson(shape, readTextFile(path) ?? '');
 
 /** JSON text of this shape, else null. */
 export function parseJson<T>(shape: z.ZodType<T>, text: string): T | null {

@@ -2,14 +2,14 @@ import type { AlarmKind } from '../../domain/operators/alarm.ts';
 import { pause, within } from '../pause.ts';
 
 /** A log line with `alarm: true`: something that an operator has to look at. Its facts are redacted. */
-export interface Alarm {
+export interface LoggedAlarm {
   message: string;
   level: string;
   facts: Record<string, unknown>;
 }
 
 /** The name of an alarm is its reason, or its message if it has none. */
-export const alarmKind = ({ message, facts }: Alarm): AlarmKind => ({
+export const alarmKind = ({ message, facts }: LoggedAlarm): AlarmKind => ({
   name: textOf(facts['reason']) ?? message,
   subject: textOf(facts['channel']) ?? textOf(facts['job']) ?? '',
 });
@@ -17,7 +17,7 @@ export const alarmKind = ({ message, facts }: Alarm): AlarmKind => ({
 const textOf = (fact: unknown): string | undefined => (typeof fact === 'string' ? fact : undefined);
 
 /** Alarms of one kind, as they are sent: the first at once, those that follow as one notice at the end of the period. */
-export interface AlarmNotice extends Alarm {
+export interface AlarmNotice extends LoggedAlarm {
   count: number;
   /** ISO 8601. */
   firstAt: string;
@@ -28,7 +28,7 @@ export interface AlarmNotice extends Alarm {
 export type SendAlarm = (notice: AlarmNotice) => Promise<void>;
 
 export interface Alarms {
-  raise(alarm: Alarm): void;
+  raise(alarm: LoggedAlarm): void;
   /** Resolves when everything raised so far is sent or given up, after two seconds at most. For a process that ends. */
   flush(): Promise<void>;
 }
@@ -120,5 +120,5 @@ export function createAlarms({
   };
 }
 
-const groupOf = ({ message, facts }: Alarm): string =>
+const groupOf = ({ message, facts }: LoggedAlarm): string =>
   JSON.stringify([message, facts['reason'], facts['channel'], facts['job'], facts['model']]);

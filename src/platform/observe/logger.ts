@@ -9,7 +9,7 @@ import {
   type Logger,
   type LoggerOptions,
 } from 'pino';
-import type { Alarm } from './alarms.ts';
+import type { LoggedAlarm } from './alarms.ts';
 import { describeError, isFromDatabase } from './describe-error.ts';
 
 export type { DestinationStream as LogDestination, Logger };
@@ -26,7 +26,7 @@ export function createLogger(
   level: LogLevel,
   name: string,
   destination: DestinationStream = (standardError ??= openStandardError()),
-  onAlarm?: (alarm: Alarm) => void,
+  onAlarm?: (alarm: LoggedAlarm) => void,
   mixin?: () => object,
 ): Logger {
   const logger = pino(
@@ -48,7 +48,7 @@ export function createLogger(
   return redactChildren(logger);
 }
 
-const watchAlarms = (onAlarm: (alarm: Alarm) => void): Pick<Required<LoggerOptions>['hooks'], 'logMethod'> => ({
+const watchAlarms = (onAlarm: (alarm: LoggedAlarm) => void): Pick<Required<LoggerOptions>['hooks'], 'logMethod'> => ({
   logMethod(args, method, level) {
     const [fields, message]: unknown[] = args;
     if (typeof fields === 'object' && fields !== null && 'alarm' in fields && fields.alarm === true) {

@@ -37,16 +37,12 @@ export interface SpanStart {
   startedAt?: number;
 }
 
-/** Lets the one call of a batch appear in the trace of each of its members. */
-export interface BatchTraces {
-  /** Where a member is when it joins a batch, for `together`. */
+/** What `main` attaches spans with, where traces are on. */
+export interface Tracing extends Tracer {
+  /** Where a member of a batch is in its trace when it joins, for `together`. */
   here(): unknown;
   /** Runs the call of a batch. A span that begins in it begins in each of these spans. */
   together<T>(spans: readonly unknown[], work: () => Promise<T>): Promise<T>;
-}
-
-/** What `main` attaches spans with, where traces are on. */
-export interface Tracing extends Tracer, BatchTraces {
   /** Begins the span of a request. `traceparent` is the header of its client, empty or invalid if it continues no trace. */
   serve(name: string, traceparent: string): Span;
   /** Begins a span below the running one. Null if none runs, or if its trace is not recorded. */
@@ -75,7 +71,7 @@ export async function inSpan<T>(
   try {
     return await span.run(() => work((facts) => span.note(facts)));
   } catch (error) {
-    span.end(failureOf(error));
+    span.end(errorLabel(error));
     throw error;
   } finally {
     span.end();
@@ -83,7 +79,7 @@ export async function inSpan<T>(
 }
 
 /** The code or the class of an error, because its message may quote a client's text. */
-export function failureOf(error: unknown): string {
+export function errorLabel(error: unknown): string {
   if (!(error instanceof Error)) return 'error';
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }

@@ -1,4 +1,4 @@
-import { changesOf } from '../../caches/watch.ts';
+import { watchChanges } from '../../caches/watch.ts';
 import { ledgerEnds, listEndEntries, type EndEntry } from '../../db/tasks/list-task-ends.ts';
 import { readProjectSecret } from '../../db/projects/project-secret.ts';
 import { findTasks, type TaskView } from '../../db/tasks/tasks.ts';
@@ -66,7 +66,7 @@ export async function* followProjectEvents(
   signal: AbortSignal,
 ): AsyncGenerator<EventStep, void, undefined> {
   let position = after;
-  for await (const _ of changesOf(deps.ledgerWatch, projectId, signal)) {
+  for await (const _ of watchChanges(deps.ledgerWatch, projectId, signal)) {
     position = yield* readProjectEvents(deps, { projectId, after: position }, signal);
   }
 }

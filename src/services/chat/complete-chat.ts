@@ -13,9 +13,9 @@ import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
 import { refundChat, refundOnError } from './refund-chat.ts';
 import { billChat, settleChat } from './settle-chat.ts';
 import {
-  drawChannels,
+  drawChatChannels,
   endingOf,
-  tryChannels,
+  tryChatChannels,
   type AskChannel,
   type Progress,
   type ChannelAttempt,
@@ -77,11 +77,11 @@ export async function obtainAnswer<Answer>(
   ask: AskChannel<Answer>,
 ): Promise<Obtained<Answer> | 'replay'> {
   const deadline = performance.now() + deps.config.chat.deadlineSeconds * 1000;
-  const order = await drawChannels(deps, input);
+  const order = await drawChatChannels(deps, input);
   const progress = await admit(deps, input, order[0]);
   if (progress === 'replay') return 'replay';
   const attempted = await refundOnError(deps, input, progress, () =>
-    tryChannels(deps, input, order, progress, { ask, deadline }),
+    tryChatChannels(deps, input, order, progress, { ask, deadline }),
   );
   if (attempted.attempt.kind === 'ok') return { attempted, answer: attempted.attempt.value, progress };
   const { attempt, channel } = attempted;
@@ -140,7 +140,7 @@ const chatRefusal = (
   input: ChatInput,
   attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>,
   channel: ChannelRow,
-): GatewayError => refusalOf(attempt, input.prepared.request.isOfSpec ? undefined : namesOf(input, channel));
+): GatewayError => attemptRefusal(attempt, input.prepared.request.isOfSpec ? undefined : namesOf(input, channel));
 
 /** What must not stand in a message to the client, and the client's name of the model. */
 const namesOf = ({ prepared: { entry, request } }: ChatInput, { adapter, baseUrl }: ChannelRow): UpstreamNames => ({
@@ -151,7 +151,10 @@ const namesOf = ({ prepared: { entry, request } }: ChatInput, { adapter, baseUrl
 type UpstreamNames = Parameters<typeof cleanedSentence>[1];
 
 /** The client's error for the last failed attempt. It never shows an upstream's name, or its 401, 402 or 404. */
-export function refusalOf(attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>, names?: UpstreamNames): GatewayError {
+export function attemptRefusal(
+  attempt: Exclude<Attempt<unknown>, { kind: 'ok' }>,
+  names?: UpstreamNames,
+): GatewayError {
   if (attempt.kind === 'refused') {
     const { reported, clientCode = 'invalid_value' } = attempt;
     if (!reported || !names) return new GatewayError(clientCode);

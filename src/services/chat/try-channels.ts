@@ -22,7 +22,7 @@ export type ChannelOrder = [ChannelRow, ...ChannelRow[]];
  * anyway. If all cool down, the answer is 503 with the time until the first is available (rules "Routing"). A channel whose
  * credential cannot be decrypted is left out, so that it costs no attempt.
  */
-export async function drawChannels(
+export async function drawChatChannels(
   deps: ChatDeps,
   {
     prepared: { entry, families, request },
@@ -87,7 +87,7 @@ export type AskChannel<Answer> = (
 ) => Promise<Attempt<Answer>>;
 
 /** Calls one channel after another until one answers, or until the deadline, the retry budget or the attempt limit stops it. */
-export async function tryChannels<Answer>(
+export async function tryChatChannels<Answer>(
   deps: ChatDeps,
   input: ChatInput,
   [first, ...others]: ChannelOrder,

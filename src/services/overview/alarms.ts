@@ -3,7 +3,7 @@ import type { Backlog } from '../../db/operators/overview.ts';
 import { temporalAway, type AlarmKind } from '../../domain/operators/alarm.ts';
 
 /** Something that needs an operator. Its name and its subject are those of the log line with `alarm: true`, where there is one. */
-export interface Alarm extends AlarmKind {
+export interface OverviewAlarm extends AlarmKind {
   kind: 'channel' | 'temporal' | 'unknown_outcome' | 'callbacks' | 'job';
   /** What is wrong, in a sentence without a full stop. */
   message: string;
@@ -14,7 +14,7 @@ export interface Alarm extends AlarmKind {
 }
 
 /** The alarms of the overview: broken channels first, then what waits for a decision. */
-export const alarmsOf = (channels: readonly ChannelState[], backlog: Backlog): Alarm[] => [
+export const alarmsOf = (channels: readonly ChannelState[], backlog: Backlog): OverviewAlarm[] => [
   ...channels.filter(({ enabled }) => enabled).flatMap(channelAlarms),
   ...channelsMissing(channels),
   ...temporalMissing(backlog),
@@ -50,8 +50,8 @@ const words: Record<ChannelReason['kind'], { name: string | null; is: string; re
 };
 
 /** One alarm for each channel and name of trouble, however many models it concerns. */
-function channelAlarms({ name: channel, reasons }: ChannelState): Alarm[] {
-  return (['alarm', 'open', 'resting', 'not_drawn'] as const).flatMap((kind): Alarm[] => {
+function channelAlarms({ name: channel, reasons }: ChannelState): OverviewAlarm[] {
+  return (['alarm', 'open', 'resting', 'not_drawn'] as const).flatMap((kind): OverviewAlarm[] => {
     const word = words[kind];
     if (!word) return [];
     const ofKind = reasons.filter((reason) => reason.kind === kind);
@@ -65,7 +65,7 @@ function channelAlarm(
   name: string,
   { is, remedy }: { is: string; remedy: string },
   those: readonly ChannelReason[],
-): Alarm {
+): OverviewAlarm {
   const models = those.some(({ model }) => model === '*')
     ? 'all models'
     : those.length === 1
@@ -84,7 +84,7 @@ function channelAlarm(
   };
 }
 
-const channelsMissing = (channels: readonly ChannelState[]): Alarm[] =>
+const channelsMissing = (channels: readonly ChannelState[]): OverviewAlarm[] =>
   channels.some(({ enabled }) => enabled)
     ? []
     : [
@@ -98,7 +98,7 @@ const channelsMissing = (channels: readonly ChannelState[]): Alarm[] =>
         },
       ];
 
-const temporalMissing = ({ isTemporalAway }: Backlog): Alarm[] =>
+const temporalMissing = ({ isTemporalAway }: Backlog): OverviewAlarm[] =>
   isTemporalAway
     ? [
         {
@@ -113,7 +113,7 @@ const temporalMissing = ({ isTemporalAway }: Backlog): Alarm[] =>
       ]
     : [];
 
-const unknownOutcomes = ({ unknownOutcomes: count }: Backlog): Alarm[] =>
+const unknownOutcomes = ({ unknownOutcomes: count }: Backlog): OverviewAlarm[] =>
   count === 0
     ? []
     : [
@@ -128,7 +128,7 @@ const unknownOutcomes = ({ unknownOutcomes: count }: Backlog): Alarm[] =>
         },
       ];
 
-const lateCallbacks = ({ lateCallbacks: count }: Backlog): Alarm[] =>
+const lateCallbacks = ({ lateCallbacks: count }: Backlog): OverviewAlarm[] =>
   count === 0
     ? []
     : [
@@ -142,7 +142,7 @@ const lateCallbacks = ({ lateCallbacks: count }: Backlog): Alarm[] =>
         },
       ];
 
-const failedScheduledJobs = ({ failedScheduledJobs: runs }: Backlog): Alarm[] =>
+const failedScheduledJobs = ({ failedScheduledJobs: runs }: Backlog): OverviewAlarm[] =>
   runs.map(({ name, state, endedAt }) => ({
     kind: 'job',
     name: 'job_failed',

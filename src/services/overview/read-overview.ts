@@ -5,7 +5,7 @@ import { readBacklog, readTraffic, type Traffic } from '../../db/operators/overv
 import type { Deps } from '../../deps.ts';
 import { silenceOf, type Silence } from '../../domain/operators/alarm.ts';
 import { scheduledJobNames } from '../../domain/tasks/scheduled-job.ts';
-import { alarmsOf, type Alarm } from './alarms.ts';
+import { alarmsOf, type OverviewAlarm } from './alarms.ts';
 
 export interface Earned extends Traffic {
   succeeded: number;
@@ -18,7 +18,7 @@ export interface Overview {
   yesterday: Earned;
   /** Every hour from the beginning of yesterday to now. */
   hours: (Earned & { at: number })[];
-  alarms: (Alarm & { silence: Silence | null })[];
+  alarms: (OverviewAlarm & { silence: Silence | null })[];
 }
 
 /** How the gateway does today against yesterday, and what needs an operator. */

@@ -1,4 +1,4 @@
-import { deletePlan as deletePlanRow } from '../../db/plans/plans.ts';
+import { deletePlanRow } from '../../db/plans/plans.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError } from '../operator-error.ts';
 import { unknownPlan } from './save-plan.ts';

@@ -2,7 +2,7 @@ import { listModels } from '../../db/catalog/models.ts';
 import { findPlan, type PlanRow } from '../../db/plans/plans.ts';
 import type { Deps } from '../../deps.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
-import { decidingRule, entryUnderPlan } from '../../domain/plans/price-under-plan.ts';
+import { planRuleOf, entryUnderPlan } from '../../domain/plans/price-under-plan.ts';
 import { unusedRules, type UnusedRule } from '../../domain/plans/unused-rules.ts';
 import { unknownPlan } from './save-plan.ts';
 
@@ -24,7 +24,7 @@ export async function showPlan(
   const { rules } = plan;
   const entries = await listModels(db);
   const models = entries.map((base) => {
-    const rule = decidingRule(rules, base.model);
+    const rule = planRuleOf(rules, base.model);
     return { base, planned: entryUnderPlan(base, rules), rule: rule ? rules.indexOf(rule) + 1 : null };
   });
   return { plan, models, unused: unusedRules(rules, entries) };

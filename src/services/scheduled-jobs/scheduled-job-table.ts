@@ -13,7 +13,7 @@ import { createEndFollowUp } from '../tasks/end/follow-up-ends.ts';
 import { runMaintenance } from './maintenance.ts';
 import { checkChannels } from '../channels/check-channels.ts';
 import { checkModelLists } from '../channels/check-model-lists.ts';
-import { probeChannels } from '../channels/probe-channels.ts';
+import { probeTrippedChannels } from '../channels/probe-tripped-channels.ts';
 import { processCallbacks } from '../callbacks/process-callbacks.ts';
 import { resumeSilentTasks, startUnstartedTasks } from '../tasks/create/start-tasks.ts';
 
@@ -67,7 +67,7 @@ export const scheduledJobTable: Record<ScheduledJobName, ScheduledJob> = {
     // A list that hangs must not delay the recovery of a tripped channel.
     async run(deps) {
       const [probes, checks, lists] = await Promise.allSettled([
-        probeChannels(deps),
+        probeTrippedChannels(deps),
         checkChannels(deps),
         checkModelLists(deps),
       ]);

@@ -6,7 +6,7 @@ import { claimDelivery, endDeliveryTry, saveDeliveryBody } from '../../../src/db
 import { recordFile } from '../../../src/db/files/files.ts';
 import type { NewTask } from '../../../src/db/ledger/ledger.ts';
 import { parkProviderJob } from '../../../src/db/tasks/parked-provider-jobs.ts';
-import { deleteTask } from '../../../src/db/tasks/tasks.ts';
+import { deleteTaskRow } from '../../../src/db/tasks/tasks.ts';
 import type { Deps } from '../../../src/deps.ts';
 import { deliveryStates, type DeliveryState } from '../../../src/domain/callbacks/delivery-state.ts';
 import { taskSnapshot } from '../../../src/domain/tasks/task-snapshot.ts';
@@ -76,7 +76,7 @@ export async function fillTasks(deps: Deps, book: Book, channelId: string): Prom
   await recordFile(db, { ...aFile, id: newId('file'), projectId: book.projectId, taskId: succeeded.taskId });
   await adjustCredits(deps, { requestId: succeeded.taskId, amount: 2, reason: 'the result was late', actor });
   const deleted = await ended('succeeded');
-  await deleteTask(db, deleted.taskId);
+  await deleteTaskRow(db, deleted.taskId);
 
   await ended('succeeded', { callbackUrl: hook });
   for (const state of deliveryStates) {

@@ -1,6 +1,6 @@
 import { testConfig } from '../../support/test-config.ts';
 import { createAdminRoutes } from '../../../src/http/admin/admin-routes.ts';
-import { createRoutes, type RouteDeps } from '../../../src/http/routes.ts';
+import { createRoutes, type RouteDeps } from '../../../src/http/create-routes.ts';
 import type { Route } from '../../../src/http/route.ts';
 import { quickSettings } from '../../support/gateway-settings.ts';
 

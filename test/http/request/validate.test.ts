@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { GatewayError } from '../../../src/domain/errors.ts';
-import { listOf, validate } from '../../../src/http/request/validate.ts';
+import { arrayOf, validate } from '../../../src/http/request/validate.ts';
 
 const Body = z.strictObject({
   model: z.string().min(1),
@@ -51,7 +51,7 @@ describe('validate', () => {
       checked += 1;
       return value % 2 === 0;
     });
-    const Lists = z.strictObject({ lists: listOf(listOf(even, { max: 1_000 }), { min: 1, max: 1_000 }) });
+    const Lists = z.strictObject({ lists: arrayOf(arrayOf(even, { max: 1_000 }), { min: 1, max: 1_000 }) });
     const zeros = Array.from({ length: 500 }, () => 0);
     const body = { lists: [zeros, [0, 1, 1, 1], ...Array.from({ length: 998 }, () => [1])] };
     expect(() => validate(Lists, body)).toThrow(expect.objectContaining({ param: 'lists.1.1' }));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../../src/db/database.ts';
-import { deleteTask } from '../../../src/db/tasks/tasks.ts';
+import { deleteTaskRow } from '../../../src/db/tasks/tasks.ts';
 import { verifyLedger } from '../../../src/db/ledger/verify-ledger.ts';
 import { mediaRoutes } from '../../../src/http/routes/media.ts';
 import { taskRoutes } from '../../../src/http/routes/tasks.ts';
@@ -189,7 +189,7 @@ describe('a replay of a create', () => {
     const key = { 'idempotency-key': randomUUID() };
     const taskId = String((await create(image, key)).body['task_id']);
     await home.deps.ledger.finishTask(taskEnd(taskId, 'failed'));
-    expect(await deleteTask(db, taskId)).toMatchObject({ verdict: 'deleted' });
+    expect(await deleteTaskRow(db, taskId)).toMatchObject({ verdict: 'deleted' });
     const before = await countRows(db);
     expect(await create(image, key)).toMatchObject({
       status: 409,

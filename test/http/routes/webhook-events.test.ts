@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { z } from 'zod';
-import { deleteTask } from '../../../src/db/tasks/tasks.ts';
+import { deleteTaskRow } from '../../../src/db/tasks/tasks.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { AppMiddleware } from '../../../src/http/context.ts';
 import { webhookEventsRoute } from '../../../src/http/routes/webhook-events.ts';
@@ -204,7 +204,7 @@ describe('the callbacks of a project', () => {
     const [, event, end] = await listen('?wait=0', start?.id).ended;
     expect(event && taskIdsOf([event])).toEqual([taskId]);
     expect(end).toMatchObject({ type: 'listening', id: expect.not.stringMatching(event?.id ?? '') });
-    await deleteTask(db, taskId);
+    await deleteTaskRow(db, taskId);
     expect((await listen('?wait=0', start?.id).ended).map(({ type, id }) => [type, id])).toEqual([
       ['listening', start?.id],
       ['listening', end?.id],

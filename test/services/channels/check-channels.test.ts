@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { checkChannels } from '../../../src/services/channels/check-channels.ts';
-import { probeChannels, probeUnreachableChannels } from '../../../src/services/channels/probe-channels.ts';
+import {
+  probeTrippedChannels,
+  probeUnreachableChannels,
+} from '../../../src/services/channels/probe-tripped-channels.ts';
 import { listChannels, noteChannelFailure, noteChannelSuccess } from '../../../src/db/channels/channels.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { channelStates } from '../../../src/domain/channels/model-states.ts';
@@ -88,10 +91,10 @@ describe('a check of every enabled channel', () => {
     expect(await states()).toEqual(['* tripped']);
     // A tripped channel is asked by its probe alone.
     expect(await check()).toEqual({ checked: 0, unhealthy: 0 });
-    expect(await probeChannels(built.deps)).toEqual({ probed: 1, reopened: 0, failed: 1 });
+    expect(await probeTrippedChannels(built.deps)).toEqual({ probed: 1, reopened: 0, failed: 1 });
     expect(await states()).toEqual(['* tripped']);
     await changeChannel('base_url = $1', [baseUrl]);
-    expect(await probeChannels(built.deps)).toEqual({ probed: 1, reopened: 1, failed: 0 });
+    expect(await probeTrippedChannels(built.deps)).toEqual({ probed: 1, reopened: 1, failed: 0 });
     expect(await states()).toEqual([]);
   });
 

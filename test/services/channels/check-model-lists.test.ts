@@ -14,7 +14,7 @@ import type { CatalogEntry } from '../../../src/domain/catalog/catalog.ts';
 import { listServing } from '../../../src/domain/channels/routing.ts';
 import { catalogNames } from '../../../packages/sandbox/src/sandbox-models.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
-import { alarmKind, type Alarm } from '../../../src/platform/observe/alarms.ts';
+import { alarmKind, type LoggedAlarm } from '../../../src/platform/observe/alarms.ts';
 import { createLogger } from '../../../src/platform/observe/logger.ts';
 import { createSandbox, type Sandbox } from '../../../packages/sandbox/src/create-sandbox.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
@@ -37,7 +37,7 @@ const raised: string[] = [];
 const createDeps = () => {
   const config = testConfig(home.settings);
   const sealer = createSealer(config.secrets.masterKeys);
-  const onAlarm = (alarm: Alarm): void => void raised.push(alarmKind(alarm).name);
+  const onAlarm = (alarm: LoggedAlarm): void => void raised.push(alarmKind(alarm).name);
   const logger = createLogger('error', 'test', { write: () => undefined }, onAlarm);
   const probe = () => Promise.resolve(null);
   const channels = createChannelCache(db, 60_000, config.breaker, { logger, probe });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { scheduledJobTable } from '../../../src/services/scheduled-jobs/scheduled-job-table.ts';
-import { probeChannels } from '../../../src/services/channels/probe-channels.ts';
+import { probeTrippedChannels } from '../../../src/services/channels/probe-tripped-channels.ts';
 import {
   createTaskStarter,
   resumeSilentTasks,
@@ -204,7 +204,7 @@ describe('tripped channels', () => {
     }
     const bad = ids.slice(0, badCount);
     const { channels } = built.deps;
-    const did = probeChannels(
+    const did = probeTrippedChannels(
       depsWith(
         {},
         {

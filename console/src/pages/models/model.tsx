@@ -11,7 +11,7 @@ import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status } from '../../ui/values.tsx';
 import { EditModel } from './edit-model.tsx';
 import { priceOf, useMargins } from './margins.ts';
-import { stateWords } from '../channel-states.ts';
+import { stateWords } from '../state-words.ts';
 import { PageButton, PageLink } from '../../ui/links.tsx';
 
 /** One model: its price, what it earns, and the channels that serve it. */

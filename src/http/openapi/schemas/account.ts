@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { scopes } from '../../../domain/projects/scope.ts';
-import { time } from '../../../schemas/time.ts';
+import { timestamp } from '../../../schemas/time.ts';
 
 const Budget = z.object({
   period: z.enum(['lifetime', 'daily', 'monthly']).describe('Days and months are UTC.'),
@@ -8,10 +8,10 @@ const Budget = z.object({
   spent: z.int(),
   reserved: z.int().describe('Held for requests that run.'),
   remaining: z.int(),
-  renews_at: time.nullable(),
+  renews_at: timestamp.nullable(),
 });
 
-export const Key = z
+export const OwnKey = z
   .object({
     object: z.literal('key'),
     key_id: z.string(),
@@ -20,7 +20,7 @@ export const Key = z
     project_id: z.string(),
     scopes: z.array(z.enum(scopes)),
     models: z.array(z.string()).nullable().describe('Null: every model.'),
-    expires_at: time.nullable(),
+    expires_at: timestamp.nullable(),
     rpm: z
       .object({ limit: z.int().nullable(), remaining: z.int().nullable() })
       .describe('POST requests in any 60 seconds. Null: no limit.'),
@@ -32,7 +32,7 @@ export const Key = z
         reserved: z.int(),
         overdraft: z.int().describe('How many credits below zero requests may take the balance; 0 for none.'),
         expiring: z
-          .array(z.object({ credits: z.int(), expires_at: time }))
+          .array(z.object({ credits: z.int(), expires_at: timestamp }))
           .describe(
             'What is left of credits that end, the first end first. Requests spend them in this order, before those that last.',
           ),
@@ -42,9 +42,9 @@ export const Key = z
   })
   .meta({ id: 'Key' });
 
-export const RotatedKey = z.object({
+export const RotatedOwnKey = z.object({
   object: z.literal('key'),
   key_id: z.string(),
   api_key: z.string().describe('The new secret. It is shown only here.'),
-  previous_until: time.describe('Unix seconds: until then the previous secret works as well.'),
+  previous_until: timestamp.describe('Unix seconds: until then the previous secret works as well.'),
 });

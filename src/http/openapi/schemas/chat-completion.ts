@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time } from '../../../schemas/time.ts';
+import { timestamp } from '../../../schemas/time.ts';
 import { ChatCost } from './chat-cost.ts';
 
 const ToolCall = z.object({
@@ -17,7 +17,7 @@ export const ChatCompletion = z
   .object({
     id: z.string(),
     object: z.literal('chat.completion'),
-    created: time,
+    created: timestamp,
     model: z.string(),
     choices: z.array(
       z.object({

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../domain/json.ts';
 import { THREAD_UNSUPPORTED } from '../../dialects/anthropic.ts';
 import type { DialectName } from '../../dialects/dialect-name.ts';
 
-export const openaiError = z.object({
+export const openaiErrorSchema = z.object({
   message: z.string().describe('A sentence for people. It names the field, the value and what is accepted.'),
   type: z.string(),
   param: z.string().nullable().describe('The field or query parameter at fault.'),
@@ -42,14 +42,14 @@ const mcp = z.object({
 
 /** The error body of each dialect. */
 export const errorBodies = {
-  openai: z.object({ error: openaiError }).meta({ id: 'Error' }),
+  openai: z.object({ error: openaiErrorSchema }).meta({ id: 'Error' }),
   anthropic: z
     .object({ type: z.literal('error'), error: anthropic, request_id: z.string() })
     .meta({ id: 'AnthropicError' }),
   gemini: z.object({ error: gemini }).meta({ id: 'GeminiError' }),
-  legacy: z.object({ success: z.literal(false), error: openaiError }).meta({ id: 'LegacyError' }),
+  legacy: z.object({ success: z.literal(false), error: openaiErrorSchema }).meta({ id: 'LegacyError' }),
   legacy_data: z
-    .object({ success: z.literal(false), error: openaiError, data: z.null() })
+    .object({ success: z.literal(false), error: openaiErrorSchema, data: z.null() })
     .meta({ id: 'LegacyDataError' }),
   mcp: mcp.meta({ id: 'McpError' }),
 } satisfies Record<DialectName, z.ZodType>;

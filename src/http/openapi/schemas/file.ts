@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time } from '../../../schemas/time.ts';
+import { timestamp } from '../../../schemas/time.ts';
 
 /** A stored upload. */
 export const UploadedFile = z
@@ -12,8 +12,8 @@ export const UploadedFile = z
     width: z.int(),
     height: z.int(),
     sha256: z.string(),
-    created_at: time,
-    expires_at: time,
+    created_at: timestamp,
+    expires_at: timestamp,
   })
   .meta({ id: 'UploadedFile' });
 

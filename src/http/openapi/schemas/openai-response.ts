@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time } from '../../../schemas/time.ts';
+import { timestamp } from '../../../schemas/time.ts';
 import { ChatCost } from './chat-cost.ts';
 
 /** A whole answer of `POST /v1/responses`. Fields of the request are repeated in it, as OpenAI does. */
@@ -7,9 +7,9 @@ export const OpenaiResponse = z
   .looseObject({
     id: z.string(),
     object: z.literal('response'),
-    created_at: time,
+    created_at: timestamp,
     status: z.enum(['completed', 'incomplete']),
-    completed_at: time.nullable(),
+    completed_at: timestamp.nullable(),
     incomplete_details: z.object({ reason: z.enum(['max_output_tokens', 'content_filter']) }).nullable(),
     model: z.string(),
     output: z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time } from '../../../schemas/time.ts';
+import { timestamp } from '../../../schemas/time.ts';
 
 export const OpenaiVideo = z
   .object({
@@ -8,9 +8,9 @@ export const OpenaiVideo = z
     model: z.string(),
     status: z.enum(['queued', 'in_progress', 'completed', 'failed']),
     progress: z.int().min(0).max(100),
-    created_at: time,
-    completed_at: time.nullable(),
-    expires_at: time.nullable(),
+    created_at: timestamp,
+    completed_at: timestamp.nullable(),
+    expires_at: timestamp.nullable(),
     prompt: z.string().nullable(),
     seconds: z.string().nullable(),
     size: z.string().nullable(),

@@ -15,7 +15,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { within } from '../../pause.ts';
-import { failureOf, type Span, type SpanFacts, type Tracing } from '../tracer.ts';
+import { errorLabel, type Span, type SpanFacts, type Tracing } from '../tracer.ts';
 import { createSampler, type SamplerName } from './sampler.ts';
 import { temporalTracing } from './temporal-tracing.ts';
 
@@ -75,7 +75,7 @@ export function createOpenTelemetry(
       try {
         return await span.run(work);
       } catch (error) {
-        span.end(failureOf(error));
+        span.end(errorLabel(error));
         throw error;
       } finally {
         span.end();

@@ -1,7 +1,7 @@
 import type { CatalogEntry } from '../../../domain/catalog/catalog.ts';
 import { acceptedParameters, accepts } from '../../../domain/catalog/parameters.ts';
 import { isInputKey, type RequestCondition } from '../../../domain/catalog/request-condition.ts';
-import { quoted, refuseDuplicates, type Findings } from './findings.ts';
+import { quotedList, refuseDuplicates, type Findings } from './findings.ts';
 
 /** Checks that a condition asks only for inputs and values that the model accepts; false if it does not. */
 export function checkCondition(
@@ -31,7 +31,7 @@ export function checkCondition(
       continue;
     }
     const unknown = values.filter((value) => !accepts(taken, value));
-    if (unknown.length > 0) refuse(at, `names ${quoted(unknown)}, which the model does not accept`);
+    if (unknown.length > 0) refuse(at, `names ${quotedList(unknown)}, which the model does not accept`);
   }
   return isFine;
 }

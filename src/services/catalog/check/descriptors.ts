@@ -10,7 +10,7 @@ import {
   type AcceptedParameter,
 } from '../../../domain/catalog/parameters.ts';
 import { ModelParameters, strings, valuesMax } from '../../../domain/catalog/catalog.ts';
-import { quoted, refuseDuplicates, type Findings } from './findings.ts';
+import { quotedList, refuseDuplicates, type Findings } from './findings.ts';
 
 /** Checks the vendor's list of variants, which `private.variant_field` names. No other unknown member is allowed. */
 export function checkVariants({ model, private: hidden }: CatalogEntry, { problem }: Findings): void {
@@ -112,6 +112,6 @@ function compareOffer(field: FieldDescriptor, taken: AcceptedParameter, path: st
   if (offered === undefined || acceptedValues === undefined) return;
   const surplus = offered.filter((value) => !acceptedValues.includes(value));
   const missing = acceptedValues.filter((value) => !offered.includes(value));
-  if (surplus.length > 0) warn(path, `offers ${quoted(surplus)}, which the top-level array does not accept`);
-  if (missing.length > 0) warn(path, `does not offer ${quoted(missing)}, which the top-level array accepts`);
+  if (surplus.length > 0) warn(path, `offers ${quotedList(surplus)}, which the top-level array does not accept`);
+  if (missing.length > 0) warn(path, `does not offer ${quotedList(missing)}, which the top-level array accepts`);
 }

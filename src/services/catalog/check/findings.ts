@@ -15,8 +15,9 @@ export interface Findings {
 
 export function refuseDuplicates(values: readonly unknown[], path: string, { problem }: Findings): void {
   const duplicates = values.filter((value, index) => values.indexOf(value) !== index);
-  if (duplicates.length > 0) problem(path, `lists ${quoted([...new Set(duplicates)])} twice`);
+  if (duplicates.length > 0) problem(path, `lists ${quotedList([...new Set(duplicates)])} twice`);
 }
 
 /** Values as a message shows them. */
-export const quoted = (values: readonly unknown[]): string => values.map((value) => JSON.stringify(value)).join(', ');
+export const quotedList = (values: readonly unknown[]): string =>
+  values.map((value) => JSON.stringify(value)).join(', ');

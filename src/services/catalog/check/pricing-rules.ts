@@ -10,7 +10,7 @@ import {
 } from '../../../domain/tasks/offered-combinations.ts';
 import { valuesMax } from '../../../domain/catalog/catalog.ts';
 import { checkCondition } from './condition.ts';
-import { quoted, refuseDuplicates, type Findings } from './findings.ts';
+import { quotedList, refuseDuplicates, type Findings } from './findings.ts';
 
 const path = 'parameters.pricingRules';
 
@@ -49,7 +49,7 @@ export function checkPricingRules(entry: CatalogEntry, findings: Findings): void
   if (!checkFurtherConditions(entry, rules, findings)) return;
   for (const value of values) checkValue(entry, value, rules, findings);
   const unused = new Set(rules.map(({ match }) => match.value).filter((value) => !values.includes(value)));
-  if (unused.size > 0) warn(path, `${ruleKey} ${quoted([...unused])} has a price but is not accepted`);
+  if (unused.size > 0) warn(path, `${ruleKey} ${quotedList([...unused])} has a price but is not accepted`);
   const lowest = Math.min(...rules.map(({ credits }) => credits));
   for (const member of ['credits_per_request', 'min_credits_per_request'] as const) {
     if (pricing[member] !== lowest) problem(`pricing.${member}`, `must equal the lowest rule, ${lowest}`);

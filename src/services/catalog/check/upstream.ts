@@ -15,7 +15,7 @@ import { valuesMax } from '../../../domain/catalog/catalog.ts';
 import { chatDescriptors } from './chat.ts';
 import { checkCondition } from './condition.ts';
 import { checkCost } from './cost.ts';
-import { quoted, refuseDuplicates, type Findings } from './findings.ts';
+import { quotedList, refuseDuplicates, type Findings } from './findings.ts';
 import { checkMediaInputs, checkSingleRefusal } from './media-inputs.ts';
 
 /** Checks how the model's parameters and inputs are translated for each adapter family. */
@@ -46,7 +46,7 @@ function checkFurtherFields(
 ): void {
   const refuseOwn = (names: readonly string[], refused: readonly string[], at: string): void => {
     const own = names.filter((field) => refused.includes(field));
-    if (own.length > 0) findings.problem(at, `lists ${quoted(own)}, which the gateway reads or refuses itself`);
+    if (own.length > 0) findings.problem(at, `lists ${quotedList(own)}, which the gateway reads or refuses itself`);
   };
   if (model.type === 'chat') refuseOwn(Object.keys(fixed), neverFixed, `private.upstream.${family}.fixed`);
   if (fields === undefined) return;
@@ -69,7 +69,7 @@ function checkVendor(
   if (model.type !== 'chat') problem(path, 'belongs to chat models');
   else if (api !== undefined) problem(path, 'belongs to chat completions');
   else if (!Object.hasOwn(chatVendors[family] ?? {}, vendor))
-    problem(path, `is no vendor of this family: ${quoted([vendor])}`);
+    problem(path, `is no vendor of this family: ${quotedList([vendor])}`);
 }
 
 /** Checks that only chat models of families which can send PDFs take them. */
@@ -96,7 +96,7 @@ function checkEveryValueIsMade(entry: CatalogEntry, { problem }: Findings): void
       (value) => !mappings.some((mapping) => canMake(mapping, { [key]: value })),
     );
     if (lost.length === 0) continue;
-    problem('private.upstream', `no family makes ${key} ${quoted(lost)}, which the model accepts`);
+    problem('private.upstream', `no family makes ${key} ${quotedList(lost)}, which the model accepts`);
   }
 }
 
@@ -142,7 +142,7 @@ function checkMapping(entry: CatalogEntry, mapping: UpstreamMapping, path: strin
       continue;
     }
     const unknown = values.filter((value) => !accepts(accepted, value));
-    if (unknown.length > 0) problem(at, `names ${quoted(unknown)}, which the model does not accept`);
+    if (unknown.length > 0) problem(at, `names ${quotedList(unknown)}, which the model does not accept`);
     refuseDuplicates(values, at, findings);
   }
   for (const member of ['inputs', 'path_by_input'] as const) {

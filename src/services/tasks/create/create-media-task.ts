@@ -21,7 +21,7 @@ import { acceptedTask } from './accepted-task.ts';
 import { decideUnkeyed } from './decide-unkeyed.ts';
 import { resolveCreate, type CreateMediaRequest } from './resolve-create.ts';
 import { storeInputs } from './store-inputs.ts';
-import type { TaskAdmission, Verdict } from './task-admission.ts';
+import type { TaskAdmission, AdmissionVerdict } from './task-admission.ts';
 import { withdrawTask } from '../end/withdraw-task.ts';
 
 export interface CreatedMediaTask {
@@ -146,7 +146,7 @@ async function replay(deps: CreateDeps, taskId: string): Promise<CreatedMediaTas
   return { task, replayed: true };
 }
 
-const refusal = (deps: CreateDeps, verdict: Verdict, task: NewTask): Promise<GatewayError> =>
+const refusal = (deps: CreateDeps, verdict: AdmissionVerdict, task: NewTask): Promise<GatewayError> =>
   creditRefusal(deps, {
     code: verdict.refusalCode ?? 'service_unavailable',
     key: task,
@@ -154,7 +154,7 @@ const refusal = (deps: CreateDeps, verdict: Verdict, task: NewTask): Promise<Gat
     retryAfterSeconds: waitAfter(verdict),
   });
 
-const waitAfter = ({ refusalCode }: Verdict): number | undefined =>
+const waitAfter = ({ refusalCode }: AdmissionVerdict): number | undefined =>
   refusalCode === 'concurrency_limit_exceeded' ? 5 : undefined;
 
 async function readTask(deps: Pick<Deps, 'db'>, taskId: string): Promise<TaskView> {

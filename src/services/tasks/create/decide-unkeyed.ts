@@ -2,7 +2,7 @@ import { CreateFailed } from '../../../domain/errors.ts';
 import { readUndecided, rejectUndecided, UNKEYED_DECIDE_SECONDS } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { keepWriting } from '../../keep-writing.ts';
-import type { Verdict } from './task-admission.ts';
+import type { AdmissionVerdict } from './task-admission.ts';
 
 /** Longer than the usual restart of a database, and shorter than most clients and proxies wait for an answer. */
 const certaintySeconds = 25;
@@ -16,8 +16,8 @@ const marginMs = 200;
 export async function decideUnkeyed(
   deps: Pick<Deps, 'db' | 'ledger' | 'logger'>,
   taskId: string,
-  admit: () => Promise<Verdict>,
-): Promise<Verdict> {
+  admit: () => Promise<AdmissionVerdict>,
+): Promise<AdmissionVerdict> {
   const startedAt = performance.now();
   const leftOf = (seconds: number) => () => startedAt + seconds * 1_000 + marginMs - performance.now();
   try {

@@ -5,11 +5,11 @@ import type { Deps } from '../../../deps.ts';
 import type { WorkflowTask } from '../../../platform/temporal/workflow-client.ts';
 import { createCached } from '../../../caches/cached.ts';
 
-export type Verdict = Pick<Admission, 'admitted' | 'refusalCode'>;
+export type AdmissionVerdict = Pick<Admission, 'admitted' | 'refusalCode'>;
 
 export interface TaskAdmission {
   /** The stored, final verdict about a task's credits. */
-  admit(task: WorkflowTask): Promise<Verdict>;
+  admit(task: WorkflowTask): Promise<AdmissionVerdict>;
   /**
    * Throws 503 `overloaded` while too many admitted tasks wait for their workflow, or the oldest has waited for as long as this task may
    * take. A few minutes without Temporal refuse nothing: PostgreSQL keeps the tasks, and workers start them afterwards.

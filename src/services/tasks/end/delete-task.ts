@@ -1,4 +1,4 @@
-import { deleteTask as deleteRow, type TaskView } from '../../../db/tasks/tasks.ts';
+import { deleteTaskRow, type TaskView } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { GatewayError } from '../../../domain/errors.ts';
 import { discardFiles } from '../../files/discard-files.ts';
@@ -11,7 +11,7 @@ export async function deleteTask(
   deps: Pick<Deps, 'db' | 'taskAnswers'> & Parameters<typeof discardFiles>[0],
   { id }: TaskView,
 ): Promise<void> {
-  const { verdict, files } = await deleteRow(deps.db, id);
+  const { verdict, files } = await deleteTaskRow(deps.db, id);
   if (verdict === 'not_ended') throw new GatewayError('task_not_ended');
   if (verdict === 'unknown') throw new GatewayError('task_not_found');
   // The notification tells all processes, but this one may answer a read before it arrives.

@@ -1,4 +1,4 @@
-import { changesOf } from '../../../caches/watch.ts';
+import { watchChanges } from '../../../caches/watch.ts';
 import type { TaskView } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { pause } from '../../../platform/pause.ts';
@@ -7,7 +7,7 @@ export type FollowDeps = Pick<Deps, 'taskReader' | 'taskWatch' | 'logger'>;
 
 /** The task now, and again after each of its changes, until `signal` fires. */
 export async function* followTask(deps: FollowDeps, taskId: string, signal: AbortSignal): AsyncGenerator<TaskView> {
-  for await (const _ of changesOf(deps.taskWatch, taskId, signal)) {
+  for await (const _ of watchChanges(deps.taskWatch, taskId, signal)) {
     const task = await readTask(deps, taskId, signal);
     if (task) yield task;
   }

@@ -1,4 +1,14 @@
+import type { Deps } from '../deps.ts';
+import type { FairBudget } from '../platform/fair-budget.ts';
+import type { ImageDecoder } from '../platform/media/decode-image.ts';
+import type { EarlyHangUps } from '../services/chat/early-hang-ups.ts';
+import type { LiveChats } from '../services/chat/live-chats.ts';
+import type { RetryBudget } from '../services/chat/retry-budget.ts';
+import type { UndeliveredChats } from '../services/chat/undelivered-chats.ts';
+import type { StorageGuard } from '../services/files/storage-guard.ts';
+import type { TaskAdmission } from '../services/tasks/create/task-admission.ts';
 import type { HttpDeps } from './http-deps.ts';
+import type { TaskWaits } from './response/task-waits.ts';
 import type { Route } from './route.ts';
 import { accountRoutes } from './routes/account.ts';
 import { chatRoutes } from './routes/chat.ts';
@@ -22,19 +32,44 @@ import { webhookEventsRoute } from './routes/webhook-events.ts';
 
 /** The dependencies of all handlers. Each handler takes its own part. */
 export type RouteDeps = HttpDeps &
-  Parameters<typeof modelRoutes>[0] &
-  Parameters<typeof chatRoutes>[0] &
-  Parameters<typeof mediaRoutes>[0] &
-  Parameters<typeof uploadRoute>[0] &
-  Parameters<typeof taskRoutes>[0] &
-  Parameters<typeof webhookEventsRoute>[0] &
-  Parameters<typeof accountRoutes>[0] &
-  Parameters<typeof createPictureAnswers>[0] &
-  Parameters<typeof openaiVideoRoutes>[0] &
-  Parameters<typeof legacyRoutes>[0] &
-  Parameters<typeof mcpRoute>[0] &
-  Parameters<typeof scheduledJobRoutes>[0] &
-  Parameters<typeof documentationRoutes>[0];
+  Pick<
+    Deps,
+    | 'adapters'
+    | 'callbackSlots'
+    | 'catalog'
+    | 'channels'
+    | 'chatLedger'
+    | 'db'
+    | 'egress'
+    | 'files'
+    | 'ledger'
+    | 'ledgerWatch'
+    | 'metrics'
+    | 'pdfMeter'
+    | 'sealer'
+    | 'taskAnswers'
+    | 'taskReader'
+    | 'taskWatch'
+    | 'tokenCounter'
+    | 'tracer'
+    | 'urls'
+    | 'workflows'
+  > &
+  ApiState;
+
+/** What an API server counts and bounds in memory. */
+interface ApiState {
+  admission: TaskAdmission;
+  storage: StorageGuard;
+  taskWaits: TaskWaits;
+  retryBudget: RetryBudget;
+  undelivered: Pick<UndeliveredChats, 'giveBack'>;
+  liveChats: LiveChats;
+  earlyHangUps: EarlyHangUps;
+  /** Answers that are streamed at the same time. */
+  streamSlots: FairBudget;
+  decodeImage: ImageDecoder;
+}
 
 /** Every route of the service: what it demands of a request, what it says to clients, and its handler. The documents have this order. */
 export function createRoutes(deps: RouteDeps): readonly Route[] {

@@ -19,7 +19,9 @@ const lanes = 8;
  * be drawn for one call at a time (spec §4.8 check-api-channels). A cool-down after a 429 or an account error lasts to its end,
  * because the free call was not what the provider limited. A channel without a free call stays tripped until its time is over.
  */
-export async function probeChannels(deps: ProbeDeps): Promise<{ probed: number; reopened: number; failed: number }> {
+export async function probeTrippedChannels(
+  deps: ProbeDeps,
+): Promise<{ probed: number; reopened: number; failed: number }> {
   const count = { probed: 0, reopened: 0, failed: 0 };
   await inLanes(await listTrippedChannels(deps.db), lanes, async (tripped) => {
     const result = await probe(deps, tripped);

@@ -10,7 +10,7 @@ import { PageLink } from '../ui/links.tsx';
 import { Empty, Loaded, Loading, Page } from '../ui/page.tsx';
 import { Facts, Status } from '../ui/values.tsx';
 import { Reason } from './channel-reason.tsx';
-import { stateWords } from './channel-states.ts';
+import { stateWords } from './state-words.ts';
 
 const ChannelCharts = lazy(() => import('./channel-charts.tsx'));
 
