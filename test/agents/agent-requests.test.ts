@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { JsonObject } from '../../src/domain/json.ts';
 import { agentPrograms, type AgentProgram } from '../dialects/agent-programs.ts';
-import type { AgentTurn } from '../dialects/agent-tools.ts';
+import type { AgentTurn } from '../dialects/agent-programs.ts';
 import type { DialectName } from '../dialects/matrix.ts';
 import { fieldPaths } from './field-paths.ts';
 import { programs } from './programs.ts';

@@ -1,7 +1,12 @@
 import type { JsonObject } from '../../src/domain/json.ts';
-import type { AgentTurn } from './agent-tools.ts';
 import { objectAt } from './json-at.ts';
 import type { DialectName, FamilyName } from './matrix.ts';
+
+/** What a program has seen and done in one turn. */
+export interface AgentTurn {
+  turn: JsonObject | JsonObject[];
+  results: { callId: string; text: string }[];
+}
 
 /** What a program sends in one turn of its task. */
 export interface AgentAsk {

@@ -5,7 +5,6 @@ import { chatCredits } from '../../src/domain/ledger/pricing.ts';
 import { letModelsStream } from '../services/chat/streams.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { pdf } from '../support/pdfs.ts';
-import { describeDocuments } from './documents.ts';
 import type { Ask, DialectClient, Seen, ToolResult } from './dialect-client.ts';
 import { objectAt, parsed, textAt } from './json-at.ts';
 import {
@@ -20,26 +19,12 @@ import {
   type FamilyName,
   type Feature,
 } from './matrix.ts';
-import { describeAgentTools } from './agent-tools.ts';
-import { describeBrokenStreams } from './broken-streams.ts';
-import { describeAiProviders } from './sdk-ai.ts';
-import { describeAnthropicSdk } from './sdk-anthropic.ts';
-import { describeChatSdk } from './sdk-chat.ts';
-import { describeGenaiSdk } from './sdk-genai.ts';
-import { describePythonDialects } from './sdk-python.ts';
-import { describeResponsesSdk } from './sdk-responses.ts';
-import { describeReportedRequests } from './reported-requests.ts';
-import { describeOddAddresses } from './odd-addresses.ts';
-import { describeTokenCounts } from './token-counts.ts';
-import { describeLargeRequests } from './large-requests.ts';
 import { eventsIn, hitsOf } from './sdk-scene.ts';
-import { describeUnknownFields } from './unknown-fields.ts';
 
-/** One gateway for all cases and client libraries: each is one or two requests. */
 let gateway: Gateway;
 let apiKey = '';
 beforeAll(async () => {
-  gateway = await startGateway();
+  gateway = await startGateway({ workers: 0 });
   ({ apiKey } = await gateway.project({ credits: 100_000 }));
   await letModelsStream(gateway, apiKey, Object.values(families));
 });
@@ -290,22 +275,6 @@ async function refusedAsk(client: DialectClient, feature: Feature, ask: Ask): Pr
   const results = calls.map(({ id }) => ({ callId: id, text: 'rain', file: report }));
   return { ...ask, hasTool: true, answered: { turn, results } };
 }
-
-const scene = () => ({ gateway, apiKey });
-describeAnthropicSdk(scene);
-describeChatSdk(scene);
-describeGenaiSdk(scene);
-describeResponsesSdk(scene);
-describeAiProviders(scene);
-describePythonDialects(scene);
-describeUnknownFields(scene);
-describeTokenCounts(scene);
-describeDocuments(scene);
-describeReportedRequests(scene);
-describeOddAddresses(scene);
-describeLargeRequests(scene);
-describeBrokenStreams(scene);
-describeAgentTools(scene);
 
 describe.each(dialectNames)('a client of %s', (dialect) => {
   const client = dialects[dialect];

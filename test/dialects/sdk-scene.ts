@@ -1,13 +1,31 @@
 import { createParser } from 'eventsource-parser';
 import type { JsonObject } from '../../src/domain/json.ts';
 import type { Hit } from '../../packages/sandbox/src/hits.ts';
-import type { Gateway } from '../support/gateway.ts';
+import { letModelsStream } from '../services/chat/streams.ts';
+import { startGateway, type Gateway } from '../support/gateway.ts';
 import { objectAt, parsed } from './json-at.ts';
+import { families } from './matrix.ts';
 
-/** What the tests of the client libraries share with the suite. */
+/** A gateway whose models of all families stream, and a key. */
 export interface SdkScene {
   gateway: Gateway;
   apiKey: string;
+}
+
+/** Starts one without a worker. `stop` throws if the books do not add up. */
+export async function startSdkScene(): Promise<SdkScene & { stop(): Promise<void> }> {
+  const gateway = await startGateway({ workers: 0 });
+  const { apiKey } = await gateway.project({ credits: 100_000 });
+  await letModelsStream(gateway, apiKey, Object.values(families));
+  return {
+    gateway,
+    apiKey,
+    async stop() {
+      const report = await gateway.verifyLedger();
+      await gateway.stop();
+      if (!report.ok) throw new Error(`The books do not add up: ${JSON.stringify(report)}`);
+    },
+  };
 }
 
 /** Two prompts of one conversation. The sandbox answers each with thoughts and a call, and its result with text. */

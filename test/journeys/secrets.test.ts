@@ -15,7 +15,6 @@ import { startGateway, type Gateway, type TestProject } from '../support/gateway
 import { oidcClient, startOidcIssuer, type OidcIssuer } from '../support/oidc-issuer.ts';
 import { startOtlpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts';
 import { png } from '../support/pictures.ts';
-import { describeMetrics } from './metrics-pages.ts';
 
 let gateway: Gateway;
 let traces: OtlpReceiver;
@@ -106,8 +105,6 @@ afterAll(async () => {
   await traces?.close();
   await issuer?.close();
 });
-
-describeMetrics(() => ({ gateway, project, urls: metricsUrls, token: metricsToken }));
 
 /** An admin token, a session and a token that was made by one, each as the client has it, and what a sign-in by OIDC passes around. */
 const adminSecrets: string[] = [];

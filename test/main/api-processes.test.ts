@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { chooseOwnPort } from '../support/own-port.ts';
 import { eventually } from '../support/eventually.ts';
 import { metricValue } from '../support/metric-value.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
-import { describeAdminListener } from './admin-listener.ts';
 
 const processes = 2;
 let gateway: Gateway;
@@ -24,7 +24,33 @@ beforeAll(async () => {
 afterAll(() => gateway?.stop());
 
 // First, because the last test below ends the API server.
-describeAdminListener(() => gateway);
+describe('the admin listener', () => {
+  it('serves the admin port on ADMIN_HOST only, and the public port on HOST', async () => {
+    const { port } = new URL(gateway.baseUrl);
+    const adminPort = gateway.env['ADMIN_PORT'] ?? '';
+    expect(await statusOf('127.0.0.1', adminPort, '/livez')).toBe(200);
+    expect(await statusOf('127.0.0.1', adminPort, '/metrics')).toBe(200);
+    expect(await statusOf(elsewhere, adminPort, '/livez')).toBe('refused');
+    for (const host of ['127.0.0.1', elsewhere]) {
+      expect(await statusOf(host, port, '/api/v1/models')).toBe(401);
+      expect(await statusOf(host, port, '/livez')).toBe(404);
+    }
+  });
+});
+
+/** Another address of this machine. On Linux the whole of 127.0.0.0/8 is one; elsewhere it is the address in the local network. */
+const elsewhere =
+  process.platform === 'linux'
+    ? '127.0.0.2'
+    : Object.values(networkInterfaces())
+        .flat()
+        .find((one) => one?.family === 'IPv4' && !one.internal)?.address;
+
+const statusOf = (host: string | undefined, port: string, path: string): Promise<number | 'refused'> =>
+  fetch(`http://${host}:${port}${path}`, { signal: AbortSignal.timeout(10_000) }).then(
+    ({ status }) => status,
+    () => 'refused',
+  );
 
 const logLines = (): { msg: string; pid: number; path?: string }[] =>
   readFileSync(join(gateway.logFolder, 'api-1.log'), 'utf8')

@@ -2,14 +2,43 @@ import { createParser } from 'eventsource-parser';
 import type { JsonObject } from '../../src/domain/json.ts';
 import type { Ask, DialectClient } from '../dialects/dialect-client.ts';
 import { objectAt, parsed } from '../dialects/json-at.ts';
-import type { Gateway } from '../support/gateway.ts';
-import type { ScriptedProvider } from './scripted-provider.ts';
+import { startGateway, type Gateway } from '../support/gateway.ts';
+import { startScriptedProvider, type ScriptedProvider } from './scripted-provider.ts';
 
 /** A gateway all of whose channels lead to one scripted provider. */
 export interface ProviderScene {
   gateway: Gateway;
   apiKey: string;
   provider: ScriptedProvider;
+}
+
+/** Starts one without a worker. A channel that fails in one test is available in the next. */
+export async function startProviderScene(): Promise<ProviderScene & { stop(): Promise<void> }> {
+  const provider = await startScriptedProvider();
+  const gateway = await startGateway({
+    workers: 0,
+    sandbox: false,
+    env: {
+      RETRIES_PER_MINUTE_MIN: '1000',
+      BREAKER_FAILURES_MAX: '1000',
+      BREAKER_OPEN_SECONDS: '0',
+      BREAKER_PROBE_SECONDS: '0',
+    },
+  });
+  await gateway.database.query('test-lead', 'update channel set base_url = $1, enabled = (name like $2)', [
+    provider.url,
+    'sandbox-a%',
+  ]);
+  const { apiKey } = await gateway.project({ credits: 10_000_000 });
+  return {
+    gateway,
+    apiKey,
+    provider,
+    async stop() {
+      await gateway.stop();
+      await provider.close();
+    },
+  };
 }
 
 export interface Answered {

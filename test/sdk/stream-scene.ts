@@ -1,9 +1,18 @@
-import type { Gateway } from '../support/gateway.ts';
+import { letModelsStream } from '../services/chat/streams.ts';
+import { startGateway, type Gateway } from '../support/gateway.ts';
 
-/** What the tests of streams share. */
+/** A gateway whose models stream, and a key. */
 export interface StreamScene {
   gateway: Gateway;
   apiKey: string;
+}
+
+/** Starts one without a worker. */
+export async function startStreamScene(): Promise<StreamScene & { stop(): Promise<void> }> {
+  const gateway = await startGateway({ workers: 0 });
+  const { apiKey } = await gateway.project({ credits: 100_000 });
+  await letModelsStream(gateway, apiKey);
+  return { gateway, apiKey, stop: () => gateway.stop() };
 }
 
 /** A model whose catalog entry says `stream: false`. */

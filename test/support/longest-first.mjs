@@ -22,9 +22,12 @@ const gatewayMs = 20_000;
 const startsGateway = (path) => readFileSync(path, 'utf8').includes('startGateway(');
 
 const expected = [
-  [/\/test\/(commands\/(chat\/slow-readers|jobs\/schedules|tasks\/cancel-task)|console|dialects|sdk)/, 60_000],
-  [/\/test\/(commands\/requests-and-inputs|faults|fairness|journeys\/tasks-and-credits|spec\/client-api)/, 40_000],
-  [/\/test\/(journeys|main|deploy)\//, 20_000],
-  [/\/test\/(commands|http\/routes|http\/admin|workflows)\//, 10_000],
+  [
+    /\/test\/(console|services\/(chat\/slow-readers|scheduled-jobs|tasks\/end\/cancel-task)|faults\/failing|dialects\/matrix)/,
+    90_000,
+  ],
+  [/\/test\/(sdk|faults|fairness|main\/cli\/cli|main\/dev|services\/tasks)/, 40_000],
+  [/\/test\/(journeys|main|deploy|dialects)\//, 20_000],
+  [/\/test\/(services|http\/routes|http\/admin|workflows)\//, 10_000],
   [/\/test\/db\//, 5_000],
 ];

@@ -91,7 +91,8 @@ export async function serveRunHelper(): Promise<{ url: string; close(): Promise<
     if (!task) throw new Error(`The helper of the run does not know ${request.url}`);
     return task((await json(request)) as never);
   };
-  const server = createServer((request, response) => {
+  // A process that blocks its event loop for longer than this would ask on a connection that is closed.
+  const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
     answer(request).then(
       (value) => response.end(JSON.stringify(value)),
       (error: unknown) => response.writeHead(500).end(error instanceof Error ? error.stack : String(error)),

@@ -2,10 +2,14 @@ import { expect } from '@jest/globals';
 import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { chatCredits } from '../../../src/domain/ledger/pricing.ts';
 import { dialects, type DialectName } from '../../dialects/matrix.ts';
-import type { ChatUpstream } from '../../support/chat-upstream.ts';
+import { startChatUpstream, type ChatUpstream } from '../../support/chat-upstream.ts';
 import { eventually } from '../../support/eventually.ts';
-import type { WireUsage } from '../../support/family-wires.ts';
-import type { Gateway, TestProject } from '../../support/gateway.ts';
+import { familyWires, type WireUsage } from '../../support/family-wires.ts';
+import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
+import { testConfig } from '../../support/test-config.ts';
+import { createSealer } from '../../../src/platform/crypto/seal.ts';
+import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts';
+import { letModelsStream } from './streams.ts';
 import { chatFacts, deliveredTokensOf, type ChatFacts } from './chats.ts';
 
 /** A gateway whose channels all lead to one scripted provider. */
@@ -13,6 +17,48 @@ export interface ChargeScene {
   gateway: Gateway;
   upstream: ChatUpstream;
   project: TestProject;
+}
+
+/** Starts one without a worker. */
+export async function startChargeScene(): Promise<ChargeScene & { stop(): Promise<void> }> {
+  const [gateway, upstream] = await Promise.all([startGateway({ workers: 0, sandbox: false }), startChatUpstream()]);
+  await gateway.database.query('test-slow-channels', 'update channel set enabled = false');
+  const sealer = createSealer(testConfig(gateway.env).secrets.masterKeys);
+  for (const adapter of ['openai', 'anthropic', 'gemini']) {
+    await ensureChannel(
+      { db: gateway.database, sealer },
+      {
+        name: `slow-${adapter}`,
+        adapter,
+        baseUrl: upstream.url,
+        credential: 'x',
+        groups: ['chat'],
+        priority: 0,
+        weight: 1,
+        actor: 'test',
+      },
+    );
+  }
+  await gateway.database.query(
+    'test-long-answers',
+    `update model set private = jsonb_set(private, '{max_output_tokens}', '128000') where id = any ($1)`,
+    [Object.values(familyWires).map(({ model }) => model)],
+  );
+  const project = await gateway.project({ credits: 10_000_000 });
+  await letModelsStream(
+    gateway,
+    project.apiKey,
+    Object.values(familyWires).map(({ model }) => model),
+  );
+  return {
+    gateway,
+    upstream,
+    project,
+    async stop() {
+      await gateway.stop();
+      await upstream.die();
+    },
+  };
 }
 
 /** About 200 tokens, which no provider of these tests reports. */

@@ -6,6 +6,20 @@ export const chatRoute = '/api/v1/chat/completions';
 /** Costs two credits per 1,000 input tokens and eight per 1,000 output tokens, at least one credit. */
 export const chatModel = 'gpt-5-mini';
 
+/** Settings of a gateway whose channels that fail in one test are available in the next. */
+export const quickRecovery = {
+  CHAT_ATTEMPT_TIMEOUT_SECONDS: '20',
+  CHAT_DEADLINE_SECONDS: '60',
+  IDEMPOTENT_BODY_MAX_BYTES: '1500',
+  RETRIES_PER_MINUTE_MIN: '1000',
+  RATE_LIMIT_REST_MAX_SECONDS: '1',
+  // test/faults/failing-channels.test.ts covers the circuit breaker.
+  BREAKER_FAILURES_MAX: '1000',
+  BREAKER_OPEN_SECONDS: '0',
+  BREAKER_PROBE_SECONDS: '0',
+  ACCOUNT_REST_SECONDS: '0',
+};
+
 export interface ChatOptions extends CreateOptions {
   /** Fields of the body besides model and messages. */
   fields?: Record<string, unknown>;

@@ -2,59 +2,25 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { createParser } from 'eventsource-parser';
-import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts';
-import { testConfig } from '../../support/test-config.ts';
-import { createSealer } from '../../../src/platform/crypto/seal.ts';
-import { startChatUpstream, type ChatUpstream } from '../../support/chat-upstream.ts';
+import type { ChatUpstream } from '../../support/chat-upstream.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
 import { dialects, dialectNames } from '../../dialects/matrix.ts';
 import { objectAt, parsed } from '../../dialects/json-at.ts';
 import { eventually } from '../../support/eventually.ts';
 import { beginEvents, familyWires, type FamilyName, type FamilyWire } from '../../support/family-wires.ts';
-import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
-import { describeCharges, describeUnwritable } from './charges.ts';
+import type { Gateway } from '../../support/gateway.ts';
+import { startChargeScene, type ChargeScene } from './charge-scene.ts';
 import { chatBody, chatFacts, chatModel } from './chats.ts';
 import { letModelsStream } from './streams.ts';
-import { describeWholeCharges } from './whole-charges.ts';
 
 let gateway: Gateway;
 let upstream: ChatUpstream;
-let project: TestProject;
+let scene: ChargeScene & { stop(): Promise<void> };
 beforeAll(async () => {
-  [gateway, upstream] = await Promise.all([startGateway({ workers: 0, sandbox: false }), startChatUpstream()]);
-  await gateway.database.query('test-slow-channels', 'update channel set enabled = false');
-  const sealer = createSealer(testConfig(gateway.env).secrets.masterKeys);
-  for (const adapter of ['openai', 'anthropic', 'gemini']) {
-    await ensureChannel(
-      { db: gateway.database, sealer },
-      {
-        name: `slow-${adapter}`,
-        adapter,
-        baseUrl: upstream.url,
-        credential: 'x',
-        groups: ['chat'],
-        priority: 0,
-        weight: 1,
-        actor: 'test',
-      },
-    );
-  }
-  await gateway.database.query(
-    'test-long-answers',
-    `update model set private = jsonb_set(private, '{max_output_tokens}', '128000') where id = any ($1)`,
-    [Object.values(familyWires).map(({ model }) => model)],
-  );
-  project = await gateway.project({ credits: 10_000_000 });
-  await letModelsStream(
-    gateway,
-    project.apiKey,
-    Object.values(familyWires).map(({ model }) => model),
-  );
+  scene = await startChargeScene();
+  ({ gateway, upstream } = scene);
 });
-afterAll(async () => {
-  await gateway?.stop();
-  await upstream?.die();
-});
+afterAll(() => scene?.stop());
 
 /** Sends pieces of an answer without end, as fast as they are read. */
 function pour(response: ServerResponse): void {
@@ -120,10 +86,6 @@ describe('a client that stops reading its stream', () => {
     expect(await gateway.verifyLedger()).toMatchObject({ ok: true });
   });
 });
-
-describeCharges(() => ({ gateway, upstream, project }));
-describeUnwritable(() => ({ gateway, upstream, project }));
-describeWholeCharges(() => ({ gateway, upstream, project }));
 
 /** Numbered lines, so that a text whose pieces changed places differs. More than the buffers of two connections hold. */
 const lines = Array.from({ length: 6_000 }, (_, index) => `${index} ${'lorem '.repeat(165)}\n`);
