@@ -3165,6 +3165,14 @@ AS $function$
   select ('x' || left(md5(p_project_id || ' ' || length(p_name)::text || ' ' || p_name || p_value), 16))::bit(64)::bigint
 $function$;
 
+CREATE OR REPLACE FUNCTION public.now_within(p_day date)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+AS $function$
+  select greatest(p_day::timestamp at time zone 'UTC',
+                  least(clock_timestamp(), (p_day + 1)::timestamp at time zone 'UTC' - interval '1 microsecond'))
+$function$;
+
 CREATE OR REPLACE FUNCTION public.rest_channel(p_channel_id text, p_model_id text, p_seconds double precision, p_reason text)
  RETURNS void
  LANGUAGE sql
