@@ -59,9 +59,7 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       httpsImages: true,
       jsonObject: false,
       jsonSchema: true,
-      seed: false,
-      topK: true,
-      serialToolCalls: true,
+      parameters: ['top_k', 'stop', 'parallel_tool_calls'],
       // Its documents name no limit.
       stopMax: 1_000,
       // "stop_sequences: each stop sequence must contain non-whitespace"

@@ -56,7 +56,7 @@ describe('a mapping of the shipped catalog', () => {
     const adapter = adapters[family];
     const supports = mapping.api === 'responses' ? adapter?.responsesSupports : adapter?.chatSupports;
     const { topK: _, ...without } = fullRequest;
-    const request = supports?.topK ? fullRequest : without;
+    const request = supports?.parameters.includes('top_k') ? fullRequest : without;
     const upstream = { channelId: 'c', baseUrl: `${sandbox.url}/sandbox-a/${family}`, credential: 'a:b' };
     const attempt = await adapter?.chat?.(upstream, toUpstreamChat(request, mapping), { timeoutMs: 10_000 });
     expect(attempt).toMatchObject({ kind: 'ok' });

@@ -1,4 +1,5 @@
 import type { ChatContent, ChatMessage, UpstreamChat } from '../../domain/chat/chat.ts';
+import { optionalNames } from '../../domain/chat/optional-parameters.ts';
 import { isEffort, nearestEffort } from '../../domain/chat/reasoning.ts';
 import { isNamed, noEffect } from '../../domain/chat/unsent-parameters.ts';
 import { isForced, type VendorParameter, type VendorRules } from '../../domain/chat/vendor-rules.ts';
@@ -46,7 +47,7 @@ const rulesOf = ({ traits }: UpstreamChat): VendorRules | undefined =>
     ? openaiVendors[traits.vendor]
     : undefined;
 
-const unsent: readonly VendorParameter[] = ['user', 'name', 'stream_options', 'n', 'seed', 'top_k', 'stop'];
+const unsent: readonly VendorParameter[] = ['user', 'name', 'stream_options', 'n', ...optionalNames];
 const steps: readonly ((rules: VendorRules, request: UpstreamChat) => UpstreamChat)[] = [
   withFurther,
   withNames,

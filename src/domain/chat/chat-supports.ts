@@ -5,6 +5,7 @@ import { isDataUri, listImages, withoutUnsent, type ChatRequest, type VendorApi 
 import { GatewayError } from '../errors.ts';
 import { listDocuments, plainDocuments, refusedDocument, type DocumentSupports } from './documents.ts';
 import type { JsonValue } from '../json.ts';
+import { optionalParameters, usedParameters, type OptionalParameter } from './optional-parameters.ts';
 import { fromThinkingConfig, isEffort } from './reasoning.ts';
 import { asksForThoughts, type ThoughtKind } from './thoughts.ts';
 import { leftOutSilently, neverLeftOut, passThroughDefault, withoutEffect } from './pass-through.ts';
@@ -16,10 +17,8 @@ export interface ChatSupports {
   httpsImages: boolean;
   jsonObject: boolean;
   jsonSchema: boolean;
-  seed: boolean;
-  topK: boolean;
-  /** Whether parallel tool calls can be switched off. */
-  serialToolCalls: boolean;
+  /** The optional parameters that the family takes; `parallel_tool_calls`: calls in parallel can be switched off. */
+  parameters: readonly OptionalParameter[];
   /** The most stop sequences. */
   stopMax: number;
   /** Whether a stop sequence may be only white space. */
@@ -63,9 +62,7 @@ export function unsupportedBy(
     ['messages', supports.prefill === true || request.isPrefilled !== true],
     ['response_format', supports.jsonObject || request.responseFormat?.type !== 'json_object'],
     ['response_format', supports.jsonSchema || request.responseFormat?.type !== 'json_schema'],
-    ['seed', supports.seed || request.seed === undefined],
-    ['top_k', supports.topK || request.topK === undefined],
-    ['parallel_tool_calls', supports.serialToolCalls || request.parallelToolCalls !== false],
+    ...lackedParameters(supports, request).map((field): [string, boolean] => [field, false]),
     ['stop', (request.stop?.length ?? 0) <= supports.stopMax],
     ['stop', supports.blankStops || (request.stop ?? []).every((text) => text.trim() !== '')],
     ['generationConfig.thinkingConfig', supports.gemini || !request.gemini?.thinkingConfig],
@@ -78,6 +75,10 @@ export function unsupportedBy(
   ];
   return fields.find(([, isSupported]) => !isSupported)?.[0] ?? null;
 }
+
+/** What the request uses and the family lacks. A family without stop sequences says so by `stopMax`. */
+const lackedParameters = ({ parameters }: ChatSupports, request: ChatRequest): OptionalParameter[] =>
+  usedParameters(request).filter((name) => name !== 'stop' && !parameters.includes(name));
 
 /** A family that translates `parallel_tool_calls` takes it without a list. */
 const furtherFields = ({ extra }: ChatSupports, request: ChatRequest): string[] =>
@@ -183,19 +184,13 @@ export function carriedBy(
 
 /** A tolerant request without the parameters that its family lacks. They change how an answer is drawn, not what it is about. */
 function withoutUnable(
-  { seed, topK, serialToolCalls }: ChatSupports,
+  supports: ChatSupports,
   request: ChatRequest,
-): { request: ChatRequest; leftOut: string[] } {
-  const lacked = [
-    ...(seed || request.seed === undefined ? [] : [['seed', 'seed'] as const]),
-    ...(topK || request.topK === undefined ? [] : [['top_k', 'topK'] as const]),
-    ...(serialToolCalls || request.parallelToolCalls !== false
-      ? []
-      : [['parallel_tool_calls', 'parallelToolCalls'] as const]),
-  ];
+): { request: ChatRequest; leftOut: OptionalParameter[] } {
+  const leftOut = lackedParameters(supports, request);
   return {
-    request: { ...request, ...Object.fromEntries(lacked.map(([, member]) => [member, undefined])) },
-    leftOut: lacked.map(([field]) => field),
+    request: { ...request, ...Object.fromEntries(leftOut.map((name) => [optionalParameters[name], undefined])) },
+    leftOut,
   };
 }
 

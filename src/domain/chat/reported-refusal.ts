@@ -1,3 +1,5 @@
+import { optionalNames } from './optional-parameters.ts';
+
 /** What a provider says about a request that it refuses with a 400, as it said it. For clients only after `clientRefusal`. */
 export interface ReportedRefusal {
   message: string;
@@ -63,6 +65,7 @@ const modelIn = (name: string): RegExp =>
 
 /** Roots of fields in the requests of all families, by our names. Messages are divided otherwise at each family. */
 const roots: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(optionalNames.map((name) => [name, name])),
   messages: 'messages',
   contents: 'messages',
   input: 'messages',
@@ -74,10 +77,7 @@ const roots: Readonly<Record<string, string>> = {
   max_output_tokens: 'max_tokens',
   temperature: 'temperature',
   top_p: 'top_p',
-  top_k: 'top_k',
-  seed: 'seed',
   random_seed: 'seed',
-  stop: 'stop',
   stop_sequences: 'stop',
   tool_choice: 'tool_choice',
   tool_config: 'tool_choice',

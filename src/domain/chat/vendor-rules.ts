@@ -1,5 +1,6 @@
 import { asksForNothing } from './asks-for-nothing.ts';
 import type { ChatRequest } from './chat.ts';
+import { optionalParameters, usedParameters, type OptionalParameter } from './optional-parameters.ts';
 import type { JsonObject } from '../json.ts';
 import type { Effort } from './reasoning.ts';
 
@@ -38,16 +39,7 @@ export interface VendorRules {
 }
 
 /** `name` is that of a message, `strict` that of a tool. */
-export type VendorParameter =
-  'top_k' | 'seed' | 'stop' | 'user' | 'name' | 'strict' | 'stream_options' | 'n' | 'parallel_tool_calls';
-
-/** The parameters that change the answer, as a request has them. They are named where a vendor lacks them; the others are left out silently. */
-const named = [
-  ['top_k', 'topK'],
-  ['seed', 'seed'],
-  ['stop', 'stop'],
-  ['parallel_tool_calls', 'parallelToolCalls'],
-] as const;
+export type VendorParameter = OptionalParameter | 'user' | 'name' | 'strict' | 'stream_options' | 'n';
 
 /**
  * The request without what the vendor lacks, and the names of the parameters and of the fields that are `usual` for other vendors that it loses
@@ -58,7 +50,8 @@ export function asTakenBy(
   request: ChatRequest,
   usual: readonly string[],
 ): { request: ChatRequest; lost: string[] } {
-  const lacked = named.filter(([field, member]) => !takes.includes(field) && request[member] !== undefined);
+  const lacked = Object.entries(optionalParameters).filter(([field]) => !takes.includes(field as OptionalParameter));
+  const used = usedParameters(request);
   const isLost = (field: string): boolean => usual.includes(field) && !further.includes(field);
   const fields = Object.entries(request.extra);
   return {
@@ -68,8 +61,8 @@ export function asTakenBy(
       extra: Object.fromEntries(fields.filter(([field]) => !isLost(field))),
     },
     lost: [
-      // Several calls at a time are what all vendors allow by themselves.
-      ...lacked.flatMap(([field, member]) => (request[member] === true ? [] : [field])),
+      // They change the answer, so they are named. What else a vendor lacks is left out silently.
+      ...used.filter((field) => !takes.includes(field)),
       ...fields.flatMap(([field, value]) => (isLost(field) && !asksForNothing(value) ? [field] : [])),
     ],
   };

@@ -26,9 +26,7 @@ const all: ChatSupports = {
   httpsImages: true,
   jsonObject: true,
   jsonSchema: true,
-  seed: true,
-  topK: true,
-  serialToolCalls: true,
+  parameters: ['top_k', 'seed', 'stop', 'parallel_tool_calls'],
   stopMax: 4,
   blankStops: true,
   gemini: true,
@@ -38,9 +36,7 @@ const none: ChatSupports = {
   httpsImages: false,
   jsonObject: false,
   jsonSchema: false,
-  seed: false,
-  topK: false,
-  serialToolCalls: false,
+  parameters: [],
   stopMax: 0,
   blankStops: false,
   extra: false,
@@ -191,7 +187,7 @@ describe('a family that passes fields through', () => {
     expect(familiesTaking({ first: { fixed }, second: {} }, () => all, request)).toEqual(['second']);
     const withTopK = asking({ topK: 5 });
     const families = { first: {}, second: { parameters: { top_k: null } } };
-    expect(familiesTaking(families, () => ({ ...all, topK: false }), withTopK)).toEqual(['second']);
+    expect(familiesTaking(families, () => ({ ...all, parameters: [] }), withTopK)).toEqual(['second']);
   });
 
   it('of several is chosen by its list', () => {
