@@ -1,10 +1,11 @@
+import { LRUCache } from 'lru-cache';
+import { getOrMake } from '../platform/get-or-make.ts';
 import type { CatalogEntry } from '../domain/catalog/catalog.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { Plan } from '../domain/plans/plan.ts';
 import { entryUnderPlan } from '../domain/plans/price-under-plan.ts';
 import type { Database } from '../db/database.ts';
 import { listModels } from '../db/catalog/models.ts';
-import { BoundedMap } from '../platform/bounded-map.ts';
 import { createCached } from './cached.ts';
 
 /** The catalog with the prices of one plan. */
@@ -58,12 +59,12 @@ function indexed(entries: readonly CatalogEntry[]) {
   const aliases = entries.flatMap(({ model, private: hidden }) =>
     Object.entries(hidden.aliases).map(([alias, preset]) => [alias, { modelId: model.id, preset }] as const),
   );
-  const plans = new BoundedMap<Indexed>(plansMax);
+  const plans = new LRUCache<string, Indexed>({ max: plansMax });
   return {
     ...indexEntries(entries),
     aliases: new Map(aliases),
     under: ({ planId, revision, rules }: Plan): Indexed =>
-      plans.getOrMake(`${planId} ${revision}`, () =>
+      getOrMake(plans, `${planId} ${revision}`, () =>
         indexEntries(entries.map((entry) => entryUnderPlan(entry, rules))),
       ),
   };

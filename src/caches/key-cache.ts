@@ -1,9 +1,10 @@
+import { LRUCache } from 'lru-cache';
+import { getOrMake } from '../platform/get-or-make.ts';
 import type { Database } from '../db/database.ts';
 import { findLiveKeys } from '../db/projects/live-keys.ts';
 import type { AuthenticatedKey } from '../domain/projects/authenticated-key.ts';
 import type { Plan } from '../domain/plans/plan.ts';
 import { GatewayError } from '../domain/errors.ts';
-import { BoundedMap } from '../platform/bounded-map.ts';
 import { digestApiKey } from '../platform/crypto/api-key.ts';
 import { nameOfText } from '../platform/crypto/hash.ts';
 
@@ -16,7 +17,7 @@ export interface KeyCache {
   forget(): void;
 }
 
-/** Beyond these numbers the oldest entries are dropped. */
+/** Beyond these numbers the entries that were not used for longest are dropped. */
 const keysMax = 50_000;
 const unknownMax = 10_000;
 const plansMax = 1_000;
@@ -36,32 +37,32 @@ type Found = Promise<AuthenticatedKey | null>;
  * look-ups of known keys alone.
  */
 export function createKeyCache(db: Database, peppers: readonly { secret: Buffer }[], keptMs: number): KeyCache {
-  const cached = new BoundedMap<{ key: Found; until: number }>(keysMax);
-  const unknown = new BoundedMap<number>(unknownMax);
-  const everValid = new BoundedMap<true>(keysMax);
-  const plans = new BoundedMap<Plan>(plansMax);
+  const cached = new LRUCache<string, Found>({ max: keysMax, ttl: keptMs });
+  const unknown = new LRUCache<string, true>({ max: unknownMax, ttl: unknownMs });
+  const everValid = new LRUCache<string, true>({ max: keysMax });
+  const plans = new LRUCache<string, Plan>({ max: plansMax });
   /** The keys of a plan share one object with its rules. */
-  const sharedPlan = (plan: Plan): Plan => plans.getOrMake(`${plan.planId} ${plan.revision}`, () => plan);
+  const sharedPlan = (plan: Plan): Plan => getOrMake(plans, `${plan.planId} ${plan.revision}`, () => plan);
   const shared = (key: AuthenticatedKey | null): AuthenticatedKey | null =>
     key && { ...key, plan: key.plan && sharedPlan(key.plan) };
   const findKeys = async (secrets: readonly string[]) => (await findTogether(db, peppers, secrets)).map(shared);
   const findUnknownKey = createUnknownKeyQueue(findKeys);
 
   const keep = (name: string, key: Found): void => {
-    cached.set(name, { key, until: performance.now() + keptMs });
-    const drop = () => cached.get(name)?.key === key && cached.delete(name);
+    cached.set(name, key);
+    const drop = () => cached.peek(name) === key && cached.delete(name);
     key.then((found) => {
       if (found) return void everValid.set(name, true);
       drop();
-      unknown.set(name, performance.now() + unknownMs);
+      unknown.set(name, true);
     }, drop);
   };
   return {
     async find(secret) {
       const name = nameOfText(secret);
       const remembered = cached.get(name);
-      if (remembered && remembered.until > performance.now()) return remembered.key;
-      if ((unknown.get(name) ?? 0) > performance.now()) return null;
+      if (remembered) return remembered;
+      if (unknown.has(name)) return null;
       const key = everValid.has(name) ? findKeys([secret]).then(([found]) => found ?? null) : findUnknownKey(secret);
       keep(name, key);
       return key;

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { BoundedMap } from '../platform/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 
 /** The answer to a read of a task, as it is sent. */
 export interface TaskAnswer {
@@ -40,7 +40,7 @@ const entryBytes = 500;
  * announcement may have been missed.
  */
 export function createTaskAnswers(isCurrent: () => boolean): TaskAnswers {
-  const kept = new BoundedMap<Kept>(bytesMax, weightOf);
+  const kept = new LRUCache<string, Kept>({ maxSize: bytesMax, sizeCalculation: weightOf });
   const wasRequested = createRecentIds();
   let changes = 0;
   return {

@@ -1,6 +1,6 @@
+import { LRUCache } from 'lru-cache';
 import { noteChannelUse, type ChannelUse } from '../db/channels/channels.ts';
 import type { Database } from '../db/database.ts';
-import { BoundedMap } from '../platform/bounded-map.ts';
 
 /** How long a project's failure speaks against a channel: as long as the circuit breaker's own window. */
 const windowSeconds = 60;
@@ -29,7 +29,7 @@ interface Written {
  */
 export class ChannelCorroboration {
   readonly #db: Database;
-  readonly #written = new BoundedMap<Written>(usesMax);
+  readonly #written = new LRUCache<string, Written>({ max: usesMax });
   /** By channel and model: when a failure counted. One that counts confirms the others, so they are judged again. */
   readonly #confirmedAt = new Map<string, number>();
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Config } from '../config/load-config.ts';
 import {
   claimChannel,
@@ -20,7 +21,6 @@ import {
   type OutcomeWindow,
 } from '../domain/channels/channel-health.ts';
 import type { Attempt, ErrorClass } from '../domain/channels/upstream.ts';
-import { BoundedMap } from '../platform/bounded-map.ts';
 import type { Logger } from '../platform/observe/logger.ts';
 import { ChannelCorroboration, type UseOutcome } from './channel-corroboration.ts';
 
@@ -63,10 +63,10 @@ export class CircuitBreaker {
   readonly #windows = new Map<string, OutcomeWindow & { since: number }>();
   readonly #corroboration: ChannelCorroboration;
   /** By channel: whether the free call showed that the provider refuses our account. */
-  readonly #refused = new BoundedMap<{ at: number; isRefused: Promise<boolean> }>(probesMax);
+  readonly #refused = new LRUCache<string, { at: number; isRefused: Promise<boolean> }>({ max: probesMax });
 
   /** By channel and model: when the last success was written down. */
-  readonly #succeededAt = new BoundedMap<number>(successesMax);
+  readonly #succeededAt = new LRUCache<string, number>({ max: successesMax });
 
   constructor(deps: BreakerDeps) {
     this.#deps = deps;

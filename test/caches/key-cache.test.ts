@@ -55,7 +55,7 @@ describe('the cache of keys', () => {
       if (isHeld && digests.length > peppers.length) await guessesAnswered.promise;
       return db.query(...args);
     };
-    const keys = createKeyCache(slow, peppers, 0);
+    const keys = createKeyCache(slow, peppers, 1);
     await keys.find(apiKey);
     isHeld = true;
     // The first one has a batch of its own, and the others the next one, which is not answered.

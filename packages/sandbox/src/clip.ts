@@ -1,4 +1,5 @@
-import { BoundedMap } from '../../../src/platform/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
+import { getOrMake } from '../../../src/platform/get-or-make.ts';
 import { seeds, sideMax, u32 } from './picture.ts';
 
 /**
@@ -10,11 +11,11 @@ export function clip(options: { width: number; height: number; seconds: number; 
   const height = even(options.height);
   const seconds = Math.min(Math.max(options.seconds || 1, 1), secondsMax);
   const seed = Math.abs(options.seed) % seeds;
-  return made.getOrMake(`${width}x${height}x${seconds}-${seed}`, () => build(width, height, seconds, seed));
+  return getOrMake(made, `${width}x${height}x${seconds}-${seed}`, () => build(width, height, seconds, seed));
 }
 
 const secondsMax = 600;
-const made = new BoundedMap<Buffer>(128);
+const made = new LRUCache<string, Buffer>({ max: 128 });
 /** H.264 with 4:2:0 colour has even sides only. */
 const even = (pixels: number): number => Math.min(Math.max(Math.round((pixels || 2) / 2) * 2, 32), sideMax);
 

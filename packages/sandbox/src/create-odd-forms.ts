@@ -1,4 +1,4 @@
-import { BoundedMap } from '../../../src/platform/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 import { json, type FamilyCall, type Reply } from './family.ts';
 import type { OddForm, ServedFile } from './odd-form.ts';
 import { isObject } from './odd-fields.ts';
@@ -16,12 +16,12 @@ const aliasesMax = 50_000;
 
 export function createOddForms(): OddForms {
   /** The sandbox's id of each odd one. */
-  const aliases = new BoundedMap<string>(aliasesMax);
+  const aliases = new LRUCache<string, string>({ max: aliasesMax });
   /** How often each job was polled. */
-  const polls = new BoundedMap<number>(aliasesMax);
+  const polls = new LRUCache<string, number>({ max: aliasesMax });
 
   /** How often the result of each job was requested. */
-  const downloads = new BoundedMap<number>(aliasesMax);
+  const downloads = new LRUCache<string, number>({ max: aliasesMax });
 
   const download = (call: FamilyCall, form: OddForm, file: ServedFile): Reply => {
     if (form.hasOwnAddress && !call.path.startsWith('/files/')) return json(404, { error: 'not found' });

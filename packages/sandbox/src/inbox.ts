@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { BoundedMap } from '../../../src/platform/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 import { json, type FamilyCall, type Reply } from './family.ts';
 
 interface Received {
@@ -15,7 +15,7 @@ interface Received {
  * `delay` (milliseconds), `retry_after`, `location`, and `times=N`, which limits all of them to the first N deliveries.
  */
 export function createInbox() {
-  const boxes = new BoundedMap<{ count: number; received: Received[] }>(5_000);
+  const boxes = new LRUCache<string, { count: number; received: Received[] }>({ max: 5_000 });
   return {
     answer(
       [name = '', leaf = '']: string[],

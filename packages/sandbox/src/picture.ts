@@ -1,6 +1,7 @@
 import { crc32, deflate } from 'node:zlib';
 import { promisify } from 'node:util';
-import { BoundedMap } from '../../../src/platform/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
+import { getOrMake } from '../../../src/platform/get-or-make.ts';
 
 /**
  * A PNG of exactly this size: a diagonal gradient whose colour depends on the seed. Cached by size and seed, so that a thousand
@@ -10,13 +11,13 @@ export function picture(size: { width: number; height: number; seed: number }): 
   const width = side(size.width);
   const height = side(size.height);
   const seed = Math.abs(Math.trunc(size.seed)) % seeds;
-  return made.getOrMake(`${width}x${height}-${seed}`, () => draw(width, height, seed));
+  return getOrMake(made, `${width}x${height}-${seed}`, () => draw(width, height, seed));
 }
 
 /** More colours would only fill the cache. */
 export const seeds = 8;
 export const sideMax = 4_096;
-const made = new BoundedMap<Promise<Buffer>>(128);
+const made = new LRUCache<string, Promise<Buffer>>({ max: 128 });
 const side = (pixels: number): number => Math.min(Math.max(Math.trunc(pixels) || 1, 1), sideMax);
 
 /** PNG (ISO/IEC 15948): one byte a pixel into a palette of 256 shades. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { BoundedMap } from '../../../src/platform/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 import { clip } from './clip.ts';
 import { picture, seeds } from './picture.ts';
 import type { Behaviour } from './script.ts';
@@ -40,11 +40,11 @@ export interface FoundProviderJob {
 /** Media jobs, independent of the family: when a job is done, what it returns, and its prompt. */
 export function createProviderJobs() {
   // Prompts are kept here, for the list of hits, and not in the id, because ids end up in databases and logs.
-  const prompts = new BoundedMap<string>(providerJobsMax);
+  const prompts = new LRUCache<string, string>({ max: providerJobsMax });
   /** The canceled jobs, and whether each had started by then. */
-  const canceled = new BoundedMap<boolean>(providerJobsMax);
+  const canceled = new LRUCache<string, boolean>({ max: providerJobsMax });
   /** The job of each idempotency key, for families that support such keys. */
-  const keyed = new BoundedMap<string>(providerJobsMax);
+  const keyed = new LRUCache<string, string>({ max: providerJobsMax });
 
   const see = (id: string, providerJob: ProviderJob): FoundProviderJob => {
     const hadStarted = canceled.get(id);

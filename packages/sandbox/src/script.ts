@@ -1,4 +1,4 @@
-import { BoundedMap } from '../../../src/platform/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 
 /**
  * The script of one call, given by words in double square brackets anywhere in its prompt or message:
@@ -64,7 +64,7 @@ export type FailKind = (typeof failKinds)[number];
  * same word of an earlier one. The first group whose `fail` still applies decides the failure.
  */
 export function createScripting() {
-  const counts = new BoundedMap<number>(countedPromptsMax);
+  const counts = new LRUCache<string, number>({ max: countedPromptsMax });
 
   /** Counts this call and returns how many came before it. */
   const countUp = (key: string): number => {

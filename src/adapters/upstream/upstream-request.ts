@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
+import { LRUCache } from 'lru-cache';
 import type { Dispatcher } from 'undici';
 import type { JsonValue } from '../../domain/json.ts';
-import { BoundedMap } from '../../platform/bounded-map.ts';
 import { requestPath } from '../../platform/egress/request-path.ts';
 import { isLarge, jsonBytes } from '../../platform/json-pieces.ts';
 import type { Upstream } from '../channel.ts';
@@ -57,7 +57,7 @@ interface Address {
 }
 
 /** Chats go to few addresses, and parsing one costs as much as half of a chat's validation. Media jobs have addresses of their own. */
-const addresses = new BoundedMap<Address>(1_000);
+const addresses = new LRUCache<string, Address>({ max: 1_000 });
 
 export function addressOf(text: string): Address | null {
   const cached = addresses.get(text);

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../../platform/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 
 export interface FailureThrottle {
   /** Counts one failure of this address. Returns 0, or the seconds until the address is below its limit again. */
@@ -24,7 +24,7 @@ export function createFailureThrottle({
   now = () => performance.now(),
   addressesMax = 10_000,
 }: ThrottleOptions): FailureThrottle {
-  const windows = new BoundedMap<{ endsAt: number; failures: number }>(addressesMax);
+  const windows = new LRUCache<string, { endsAt: number; failures: number }>({ max: addressesMax });
   return {
     record(address) {
       const name = networkOf(address);

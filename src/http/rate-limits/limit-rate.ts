@@ -1,6 +1,6 @@
+import { LRUCache } from 'lru-cache';
 import type { Next } from 'koa';
 import { GatewayError } from '../../domain/errors.ts';
-import { BoundedMap } from '../../platform/bounded-map.ts';
 import { keyOf, type AppContext, type AppMiddleware } from '../context.ts';
 import { countRate, setRateHeaders, type RateDeps } from './count-rate.ts';
 import { isDatabaseTrouble } from '../server/database-trouble.ts';
@@ -21,7 +21,7 @@ interface Bucket {
  * clock. GET has a separate, approximate bucket in this process, so that polls never use up the limit of creates.
  */
 export function limitRate(deps: RateDeps): AppMiddleware {
-  const buckets = new BoundedMap<Bucket>(keysMax);
+  const buckets = new LRUCache<string, Bucket>({ max: keysMax });
   return async (ctx, next) => {
     const { keyId, rpm } = keyOf(ctx);
     if (rpm === null) return next();
@@ -66,7 +66,7 @@ async function countedBelow(deps: RateDeps, ctx: AppContext, next: Next): Promis
 }
 
 /** The remaining count after this request. Negative if the bucket was empty. */
-function takeToken(buckets: Map<string, Bucket>, keyId: string, limit: number): number {
+function takeToken(buckets: LRUCache<string, Bucket>, keyId: string, limit: number): number {
   const now = performance.now();
   const bucket = buckets.get(keyId) ?? { tokens: limit, at: now };
   const refilled = Math.min(limit, bucket.tokens + ((now - bucket.at) / windowMs) * limit);

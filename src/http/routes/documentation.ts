@@ -1,9 +1,10 @@
+import { LRUCache } from 'lru-cache';
+import { getOrMake } from '../../platform/get-or-make.ts';
 import { z } from 'zod';
 import type { CatalogCache } from '../../caches/catalog-cache.ts';
 import type { Config } from '../../config/load-config.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { isOffered } from '../../domain/catalog/model-list.ts';
-import { BoundedMap } from '../../platform/bounded-map.ts';
 import { etagOf } from '../../platform/crypto/hash.ts';
 import type { AppContext } from '../context.ts';
 import { json, type TaskDeadlines } from '../description.ts';
@@ -127,9 +128,9 @@ const guidesMax = 10;
 
 function showGuide({ catalog, config }: DocumentationDeps, routes: () => readonly Route[]): Handler {
   const guides = perCatalog((entries) => {
-    const byBaseUrl = new BoundedMap<Representation>(guidesMax);
+    const byBaseUrl = new LRUCache<string, Representation>({ max: guidesMax });
     return (baseUrl: string) =>
-      byBaseUrl.getOrMake(baseUrl, () =>
+      getOrMake(byBaseUrl, baseUrl, () =>
         kept(llmsText(baseUrl, routes(), entries.filter(isOffered)), 'text/plain; charset=utf-8'),
       );
   });

@@ -1,6 +1,7 @@
+import { LRUCache } from 'lru-cache';
+import { getOrMake } from '../../platform/get-or-make.ts';
 import type { CatalogCache } from '../../caches/catalog-cache.ts';
 import { findNamed, modelNotFound } from '../../services/catalog/find-model.ts';
-import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { isOffered, modelList, publicModel } from '../../domain/catalog/model-list.ts';
 import { isAllowed } from '../../domain/catalog/model-names.ts';
@@ -122,14 +123,14 @@ const renderedMax = 100;
  * its own.
  */
 const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels) => {
-  const rendered = perCatalog(() => new BoundedMap<CodedBody>(renderedMax));
+  const rendered = perCatalog(() => new LRUCache<string, CodedBody>({ max: renderedMax }));
   return async (ctx: AppContext, query: ModelQuery): Promise<void> => {
     const form = formOf(ctx);
     demandSupportedQuery(ctx, form.query);
     const { models, plan } = keyOf(ctx);
     const entries = await catalog.under(plan).entries();
     const name = JSON.stringify([form.name, ctx.querystring, models && [...models].sort()]);
-    const list = rendered(entries).getOrMake(name, () => {
+    const list = getOrMake(rendered(entries), name, () => {
       const mayUse = entries.filter((entry) => isUsable(entry, models) && form.shows(entry));
       const plain = renderJson(form.list(mayUse, query));
       // A page is one of thousands that a client may ask for. To compress it takes half a second of a thread that others need.

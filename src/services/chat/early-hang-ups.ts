@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../../domain/errors.ts';
-import { BoundedMap } from '../../platform/bounded-map.ts';
 
 /**
  * Counts the streamed chats of each key whose client left before the first piece of the answer. They cost the client nothing, and a provider
@@ -18,7 +18,7 @@ const keysMax = 10_000;
 
 /** Keeps the counts in the memory of this process. `now` is in milliseconds. */
 export function createEarlyHangUps(now = () => performance.now()): EarlyHangUps {
-  const timesOf = new BoundedMap<number[]>(keysMax);
+  const timesOf = new LRUCache<string, number[]>({ max: keysMax });
   const recent = (keyId: string): number[] => (timesOf.get(keyId) ?? []).filter((time) => time > now() - minuteMs);
   return {
     check(keyId) {

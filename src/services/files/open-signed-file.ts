@@ -1,8 +1,8 @@
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { LRUCache } from 'lru-cache';
 import { findFile } from '../../db/files/files.ts';
 import type { Deps } from '../../deps.ts';
-import { BoundedMap } from '../../platform/bounded-map.ts';
 import type { ByteRange } from '../../platform/files/file-store.ts';
 
 const extensions: Record<string, string> = {
@@ -25,8 +25,8 @@ type SignedFileDeps = Pick<Deps, 'db' | 'files' | 'urls'>;
 
 /** The files of signed URLs. Both answer null if the signature is wrong or has expired, or the file is missing. */
 export function createSignedFiles(deps: SignedFileDeps) {
-  const owners = new BoundedMap<Promise<string | null>>(REMEMBERED_MAX);
-  const verified = new BoundedMap<true>(REMEMBERED_MAX);
+  const owners = new LRUCache<string, Promise<string | null>>({ max: REMEMBERED_MAX });
+  const verified = new LRUCache<string, true>({ max: REMEMBERED_MAX });
   /** A URL may have thousands of readers at the same time, so its signature is computed once. */
   const isSigned = (fileId: string, expires: number, signature: string): boolean => {
     const now = Date.now() / 1000;

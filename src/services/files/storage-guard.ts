@@ -1,7 +1,8 @@
+import { LRUCache } from 'lru-cache';
+import { getOrMake } from '../../platform/get-or-make.ts';
 import { storedBytes } from '../../db/files/files.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { BoundedMap } from '../../platform/bounded-map.ts';
 import { createCached } from '../../caches/cached.ts';
 import { alarmOf } from '../../domain/operators/alarm.ts';
 
@@ -28,13 +29,10 @@ export function createStorageGuard({
   logger,
 }: Pick<Deps, 'config' | 'db' | 'logger'> & { files: Pick<Deps['files'], 'freeBytes'> }): StorageGuard {
   const { projectMaxBytes } = config.files;
-  const sums = new BoundedMap<ReturnType<typeof createCached<number>>>(projectsKeptMax);
+  const sums = new LRUCache<string, ReturnType<typeof createCached<number>>>({ max: projectsKeptMax });
   const free = createCached(freeKeptMs, () => files.freeBytes());
-  const sumOf = (projectId: string): Promise<number> => {
-    const sum = sums.get(projectId) ?? createCached(sumKeptMs, () => storedBytes(db, projectId));
-    sums.set(projectId, sum);
-    return sum.get();
-  };
+  const sumOf = (projectId: string): Promise<number> =>
+    getOrMake(sums, projectId, () => createCached(sumKeptMs, () => storedBytes(db, projectId))).get();
   return {
     async assertCapacity(projectId, purpose) {
       const freeBytes = await free.get();

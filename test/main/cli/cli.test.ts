@@ -151,7 +151,7 @@ describe('tollgate keys', () => {
       '--expires',
       '2099-01-31',
     ]);
-    const keys = createKeyCache(db, testConfig(settings).secrets.keyPeppers, 0);
+    const keys = createKeyCache(db, testConfig(settings).secrets.keyPeppers, 1);
     expect(await keys.find(made.api_key)).toMatchObject({ keyId: made.key_id, rpm: 30, inFlightMax: 4 });
 
     const listed = await tollgate(['keys', 'list', '--project', project, '--json']);
@@ -200,7 +200,7 @@ describe('tollgate keys', () => {
     const made = await json(Key, ['keys', 'create', '--project', await aProject()]);
     const Revoked = z.strictObject({ key_id: z.literal(made.key_id), revoked_at: z.number(), changed: z.boolean() });
     expect(await json(Revoked, ['keys', 'revoke', made.key_id])).toMatchObject({ changed: true });
-    const keys = createKeyCache(db, testConfig(settings).secrets.keyPeppers, 0);
+    const keys = createKeyCache(db, testConfig(settings).secrets.keyPeppers, 1);
     expect(await keys.find(made.api_key)).toBeNull();
     expect(await json(Revoked, ['keys', 'revoke', made.key_id])).toMatchObject({ changed: false });
     expect((await auditOf(made.key_id)).map(({ action }) => action)).toEqual(['keys.revoke', 'keys.create']);
@@ -668,7 +668,7 @@ describe('the command line', () => {
       const env = { TOLLGATE_HOME: running };
       const { project_id } = await json(Project, ['projects', 'create', '--name', 'dev'], { env, run: spawned });
       const { api_key } = await json(Key, ['keys', 'create', '--project', project_id], { env });
-      const keys = createKeyCache(db, testConfig(settings).secrets.keyPeppers, 0);
+      const keys = createKeyCache(db, testConfig(settings).secrets.keyPeppers, 1);
       expect(await keys.find(api_key)).toMatchObject({ projectId: project_id });
 
       // The stored secrets belong to that database. In another one, keys created with them would never be accepted.

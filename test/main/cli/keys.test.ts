@@ -25,7 +25,7 @@ const { tollgate, done, refused } = commandLine(() => home.settings);
 
 const auditOf = (subject: string) => lastAuditOf(db, subject);
 
-const find = (secret: string) => createKeyCache(db, testConfig(home.settings).secrets.keyPeppers, 0).find(secret);
+const find = (secret: string) => createKeyCache(db, testConfig(home.settings).secrets.keyPeppers, 1).find(secret);
 
 describe('tollgate keys set', () => {
   it('changes only the given limits, removes those set to none, and the audit log has the old and new values', async () => {

@@ -39,7 +39,7 @@ function file(rules: unknown): string {
 
 const times = (multiplier: number) => [{ models: '*', multiplier }];
 const planOf = async (secret: string) =>
-  (await createKeyCache(db, testConfig(home.settings).secrets.keyPeppers, 0).find(secret))?.plan;
+  (await createKeyCache(db, testConfig(home.settings).secrets.keyPeppers, 1).find(secret))?.plan;
 const allPlans = () => done('plans', 'list');
 
 const dearChat = {

@@ -1,13 +1,13 @@
+import { LRUCache } from 'lru-cache';
 import type { Deps } from '../../../deps.ts';
 import type { PollResult } from '../../../domain/channels/upstream.ts';
-import { BoundedMap } from '../../../platform/bounded-map.ts';
 import { alarmOf } from '../../../domain/operators/alarm.ts';
 
 /** After so many answers that call a job finished and cannot be read, the job is given up. */
 export const unreadablePollsMax = 3;
 
 /** The jobs about which an alarm was raised. An alarm for each poll would fill the log. */
-const alarmed = new BoundedMap<true>(10_000);
+const alarmed = new LRUCache<string, true>({ max: 10_000 });
 
 /** Where a poll found an answer. */
 interface Polled {
