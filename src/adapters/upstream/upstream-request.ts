@@ -56,7 +56,10 @@ interface Address {
   path: string;
 }
 
-/** Chats go to few addresses, and parsing one costs as much as half of a chat's validation. Media jobs have addresses of their own. */
+/**
+ * Chats go to few addresses, and one that is kept costs 0.02 instead of 1.1 µs of CPU (medians of 7 interleaved runs, 26 November 2026), about half of
+ * a chat's validation. Media jobs have addresses of their own.
+ */
 const addresses = new LRUCache<string, Address>({ max: 1_000 });
 
 export function addressOf(text: string): Address | null {
