@@ -39,8 +39,8 @@ export function boundedPageOf<Row extends object>(
 }
 
 /** The row as the statement itself has it. */
-export function withoutBounds<Row extends object>(row: Row & Bounded): Row {
+export function withoutBounds<Row extends object>(row: Row & Partial<Bounded>): Row {
   const { pageRow: _row, pageBytes: _bytes, pageFound: _found, ...rest } = row;
-  // TypeScript does not see that what is left of `Row & Bounded` is a `Row`.
+  // TypeScript does not see that what is left is a `Row`.
   return rest as unknown as Row;
 }

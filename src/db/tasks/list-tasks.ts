@@ -95,7 +95,9 @@ async function readPage(
     oldestFirst,
     isBounded,
   };
-  const rows = await database.query<TaskView & Bounded & { position: string; scannedTo: string | null; found: number }>(
+  const rows = await database.query<
+    TaskView & Partial<Bounded> & { position: string; scannedTo: string | null; found: number }
+  >(
     `list-${ofProject ? 'project-' : ''}tasks${isBounded ? '' : '-whole'}${shape.ofPair ? '-of-pair' : ''}${shape.ofKey ? '-of-key' : ''}${shape.ofModel ? '-of-model' : ''}${oldestFirst ? '-oldest-first' : ''}`,
     isBounded ? pageTextOf(shape) : boundedText(pageTextOf(shape), OPERATOR_PAGE_BYTES_MAX),
     [

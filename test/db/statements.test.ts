@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { describeStatement, type DescribedColumn } from './statements/describe-statement.ts';
+import { readStatements, type DeclaredStatement, type Kinds } from './statements/read-statements.ts';
+
+let scratch: TestDatabase;
+let client: pg.Client;
+const { statements, unreadable } = readStatements();
+
+beforeAll(async () => {
+  scratch = await createTestDatabase();
+  client = new pg.Client({ connectionString: scratch.url });
+  await client.connect();
+});
+afterAll(async () => {
+  await client.end();
+  await scratch.drop();
+});
+
+/** What pg makes of a value of each type. */
+const kindsOfType: Readonly<Record<string, Kinds>> = {
+  bool: ['boolean'],
+  bytea: ['Buffer'],
+  date: ['Date'],
+  float8: ['number'],
+  int2: ['number'],
+  int4: ['number'],
+  int8: ['number'],
+  json: ['object', 'string', 'number', 'boolean', 'array'],
+  jsonb: ['object', 'string', 'number', 'boolean', 'array'],
+  name: ['string'],
+  numeric: ['string'],
+  oid: ['number'],
+  text: ['string'],
+  timestamptz: ['Date'],
+  varchar: ['string'],
+  void: ['undefined', 'string'],
+  _bool: ['boolean[]'],
+  _float8: ['number[]'],
+  _int4: ['number[]'],
+  _int8: ['number[]'],
+  _text: ['string[]'],
+};
+
+/** Columns that a table allows to be null and that are never null in a statement. */
+const neverNull: Readonly<Record<string, string>> = {
+  'src/db/callbacks/deliveries.ts url': 'the statement asks for deliveries with a URL',
+  'src/db/callbacks/deliveries.ts body': 'the statement has just set it',
+  'src/db/projects/sealed-values.ts value': 'the statement asks for values that are not null',
+  'src/db/tasks/adopt-result.ts result': 'the statement asks for attempts with a result',
+  'src/db/tasks/adopt-result.ts operation': 'the statement asks for attempts with a reference',
+  'src/db/tasks/stops.ts operation': 'the statement asks for attempts with a reference',
+};
+
+/** The mistakes of a declared type beside a column; empty if it is true. */
+function mistakesOf(column: DescribedColumn, kinds: Kinds, file = ''): string[] {
+  const allowed = kindsOfType[column.type];
+  if (!allowed) return [`${column.name} has the type ${column.type}, which no test maps`];
+  const wrong = kinds.filter(
+    (kind) =>
+      kind !== 'null' &&
+      kind !== 'any' &&
+      !allowed.includes(kind) &&
+      !(kind.endsWith('[]') && allowed.includes('array')) &&
+      kind !== 'undefined',
+  );
+  return [
+    ...wrong.map((kind) => `${column.name} is ${column.type} and declared as ${kind}`),
+    ...(column.nullable && !kinds.includes('null') && !kinds.includes('any') && !neverNull[`${file} ${column.name}`]
+      ? [`${column.name} may be null and is declared without null`]
+      : []),
+  ];
+}
+
+function mistakesOfRow(columns: readonly DescribedColumn[], { at, row, sqlFunction }: DeclaredStatement): string[] {
+  if (!row) return [];
+  const file = at.replace(/:\d+$/, '');
+  const names = new Set(columns.map(({ name }) => name));
+  return [
+    ...[...row].filter(([name, { optional }]) => !optional && !names.has(name)).map(([name]) => `${name} is no column`),
+    ...columns.flatMap((column) => {
+      const declared = row.get(column.name);
+      if (declared) return mistakesOf(column, declared.kinds, file);
+      // A function may return more than this caller reads, because it keeps its columns for the release before.
+      return sqlFunction === null ? [`the column ${column.name} is not declared`] : [];
+    }),
+  ];
+}
+
+async function mistakesOfStatement(statement: DeclaredStatement): Promise<string[]> {
+  const { at, texts, sqlFunction, value } = statement;
+  const sent = sqlFunction === null ? texts : [await callOf(sqlFunction)];
+  const found = new Set<string>();
+  for (const text of sent) {
+    try {
+      const columns = await describeStatement(client, text);
+      const [column] = columns;
+      const mistakes = value ? (column ? mistakesOf(column, value) : ['no column']) : mistakesOfRow(columns, statement);
+      for (const mistake of mistakes) found.add(`${at}: ${mistake}`);
+    } catch (error) {
+      found.add(`${at}: ${error instanceof Error ? error.message : String(error)} in ${text.slice(0, 200)}`);
+    }
+  }
+  return [...found];
+}
+
+/** The call of an SQL function, as `Statements.call` writes it. */
+async function callOf(name: string): Promise<string> {
+  const { rows } = await client.query<{ n: number }>('select pronargs as n from pg_proc where proname = $1', [name]);
+  const parameters = Array.from({ length: rows[0]?.n ?? 0 }, (_, index) => `$${index + 1}`);
+  return `select * from ${name}(${parameters.join(', ')})`;
+}
+
+describe('the statements of src/db', () => {
+  it('can all be read without running them', () => {
+    expect(unreadable).toEqual([]);
+    expect(statements.length).toBeGreaterThan(150);
+  });
+
+  it('return rows of the declared types: the names of columns, their types, and null where a table allows it', async () => {
+    const mistakes: string[] = [];
+    for (const statement of statements) mistakes.push(...(await mistakesOfStatement(statement)));
+    expect(mistakes).toEqual([]);
+  });
+
+  it('are refused for a misnamed column, another type, a missing null, and a column that no row type has', async () => {
+    const columns = await describeStatement(
+      client,
+      'select id, name, status, expires_at, spent from (select k.*, 1::int as status from api_key k) k',
+    );
+    const declared = (kinds: Kinds) => ({ kinds, optional: false });
+    const row = new Map([
+      ['keyId', declared(['string'])],
+      ['name', declared(['string'])],
+      ['status', declared(['string'])],
+      ['expiresAt', declared(['Date'])],
+      ['spent', declared(['number'])],
+    ]);
+    expect(mistakesOfRow(columns, { at: 'a test', texts: [], sqlFunction: null, row, value: null })).toEqual([
+      'keyId is no column',
+      'the column id is not declared',
+      'status is int4 and declared as string',
+      'expiresAt may be null and is declared without null',
+    ]);
+  });
+});
