@@ -3,6 +3,7 @@ import { chatEndReasons, sentenceOf, type ChatEndReason } from '../domain/chat/c
 import { taskErrorTable, type TaskErrorCode } from '../domain/tasks/task.ts';
 import { listOf } from './list.ts';
 import { timestamp } from './time.ts';
+import { nullableTokenParts } from './token-parts.ts';
 
 const lineOf = (reason: ChatEndReason): string => `- \`${reason}\`: ${sentenceOf(reason)}`;
 
@@ -37,6 +38,9 @@ export const LedgerEntrySchema = z
       .describe(
         "Of a refund: why. Of a chat's settlement: why the answer is not whole or cost nothing. Of a deduction: what the operator wrote. Null otherwise, and for what an earlier release ended.",
       ),
+    input_tokens: z.int().nullable().describe("Of a chat's settlement: the tokens that were charged. Null otherwise."),
+    ...nullableTokenParts,
+    output_tokens: z.int().nullable().describe('As `input_tokens`.'),
   })
   .meta({ id: 'LedgerEntry' });
 export type PublicEntry = z.input<typeof LedgerEntrySchema>;

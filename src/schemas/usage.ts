@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { tokenParts } from './token-parts.ts';
 
 const Sums = z.object({
   requests: z.int(),
@@ -7,6 +8,7 @@ const Sums = z.object({
   credits: z.int().describe('Charged, less what was given back.'),
   input_tokens: z.int(),
   output_tokens: z.int(),
+  ...tokenParts,
 });
 
 /** What the requests of a range came to. */

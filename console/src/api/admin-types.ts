@@ -1873,6 +1873,10 @@ export interface components {
       input_tokens: number | null;
       /** @description Null unless it was charged. */
       output_tokens: number | null;
+      cached_input_tokens: number | null;
+      cache_write_tokens: number | null;
+      cache_write_1h_tokens: number | null;
+      reasoning_tokens: number | null;
       /** @description The provider did not count the tokens. */
       usage_estimated: boolean;
       credits: {
@@ -1913,6 +1917,10 @@ export interface components {
       input_tokens: number | null;
       /** @description Null unless it was charged. */
       output_tokens: number | null;
+      cached_input_tokens: number | null;
+      cache_write_tokens: number | null;
+      cache_write_1h_tokens: number | null;
+      reasoning_tokens: number | null;
       /** @description The provider did not count the tokens. */
       usage_estimated: boolean;
       credits: {
@@ -2237,6 +2245,14 @@ export interface components {
       reference: string | null;
       /** @description Of a refund: why. Of a chat's settlement: why the answer is not whole or cost nothing. Of a deduction: what the operator wrote. Null otherwise, and for what an earlier release ended. */
       reason: (components['schemas']['EndReason'] | string) | null;
+      /** @description Of a chat's settlement: the tokens that were charged. Null otherwise. */
+      input_tokens: number | null;
+      cached_input_tokens: number | null;
+      cache_write_tokens: number | null;
+      cache_write_1h_tokens: number | null;
+      reasoning_tokens: number | null;
+      /** @description As `input_tokens`. */
+      output_tokens: number | null;
     };
     LedgerReport: {
       ok: boolean;
@@ -2777,6 +2793,14 @@ export interface components {
         margin_micro_usd: number;
         input_tokens: number;
         output_tokens: number;
+        /** @description The part of the input that the provider read from its cache. */
+        cached_input_tokens: number;
+        /** @description The part of the input that the provider wrote to its cache. */
+        cache_write_tokens: number;
+        /** @description The part of what was written that the cache keeps for an hour. */
+        cache_write_1h_tokens: number;
+        /** @description The part of the output that is hidden reasoning. */
+        reasoning_tokens: number;
       };
     };
     SummaryRow: {
@@ -2794,6 +2818,14 @@ export interface components {
       margin_micro_usd: number;
       input_tokens: number;
       output_tokens: number;
+      /** @description The part of the input that the provider read from its cache. */
+      cached_input_tokens: number;
+      /** @description The part of the input that the provider wrote to its cache. */
+      cache_write_tokens: number;
+      /** @description The part of what was written that the cache keeps for an hour. */
+      cache_write_1h_tokens: number;
+      /** @description The part of the output that is hidden reasoning. */
+      reasoning_tokens: number;
     };
     SwitchedChannel: {
       /** @example chn_01ky4m8r5t0v2x6z9b3d7f1h4k */
@@ -3062,6 +3094,14 @@ export interface components {
         credits: number;
         input_tokens: number;
         output_tokens: number;
+        /** @description The part of the input that the provider read from its cache. */
+        cached_input_tokens: number;
+        /** @description The part of the input that the provider wrote to its cache. */
+        cache_write_tokens: number;
+        /** @description The part of what was written that the cache keeps for an hour. */
+        cache_write_1h_tokens: number;
+        /** @description The part of the output that is hidden reasoning. */
+        reasoning_tokens: number;
         day: string | null;
         model: string | null;
         key_id: string | null;
@@ -3074,6 +3114,14 @@ export interface components {
         credits: number;
         input_tokens: number;
         output_tokens: number;
+        /** @description The part of the input that the provider read from its cache. */
+        cached_input_tokens: number;
+        /** @description The part of the input that the provider wrote to its cache. */
+        cache_write_tokens: number;
+        /** @description The part of what was written that the cache keeps for an hour. */
+        cache_write_1h_tokens: number;
+        /** @description The part of the output that is hidden reasoning. */
+        reasoning_tokens: number;
       };
     };
     VerifiedChannel: {

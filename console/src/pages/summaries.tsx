@@ -155,6 +155,10 @@ const csvRows = ({ data }: Summary): (string | number)[][] => [
     'margin_usd',
     'input_tokens',
     'output_tokens',
+    'cached_input_tokens',
+    'cache_write_tokens',
+    'cache_write_1h_tokens',
+    'reasoning_tokens',
   ],
   ...data.map((row: SummaryRow) => [
     row.project_id,
@@ -168,5 +172,9 @@ const csvRows = ({ data }: Summary): (string | number)[][] => [
     row.margin_micro_usd / 1e6,
     row.input_tokens,
     row.output_tokens,
+    row.cached_input_tokens,
+    row.cache_write_tokens,
+    row.cache_write_1h_tokens,
+    row.reasoning_tokens,
   ]),
 ];

@@ -43,7 +43,7 @@ export interface ChatAnswered {
   /** The stop sequence that ended the text. */
   stop?: string;
   /** Tokens, with the cached input and the thoughts in the totals. Null if the script omits them. */
-  usage: { input: number; output: number; cached: number; thoughts: number } | null;
+  usage: { input: number; output: number; cached: number; written: number; thoughts: number } | null;
   /** What the model thought before it answered. Empty if it did not. */
   thoughts: string;
 }
@@ -97,7 +97,7 @@ export function answerChat(call: FamilyCall, request: ChatRequest, { answer, str
           thoughtTokens,
         });
   const usage = behaviour.usage ?? usageOf(request, written, thoughtTokens, behaviour.tokens);
-  const parts = { cached: behaviour.cached ?? 0, thoughts: thoughtTokens };
+  const parts = { cached: behaviour.cached ?? 0, written: behaviour.written ?? 0, thoughts: thoughtTokens };
   const thoughts = tokensOfText(thoughtTokens).join('');
   const answered = { ...written, thoughts, usage: usage === 'none' ? null : { ...usage, ...parts } };
   const reply =

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 /**
  * The script of one call, given by words in double square brackets anywhere in its prompt or message:
  * `latency=MS`, `fail=KIND`, `on=CHANNEL`, `times=N`, `outputs=N`, `tool=NAME` or `tool=NAME,NAME`, `args={…}` or `args=[{…},{…}]`, `calls=N`, `usage=IN,OUT` or `usage=none`,
- * `cached=N`, `thoughts=N` or `reasoning=N`, `tokens=N`, and for streamed chats `rate=PER_SECOND`, `cut=AFTER_N`, `silent=AFTER_N`, `garble=AFTER_N`,
+ * `cached=N`, `written=N`, `thoughts=N` or `reasoning=N`, `tokens=N`, and for streamed chats `rate=PER_SECOND`, `cut=AFTER_N`, `silent=AFTER_N`, `garble=AFTER_N`,
  * `break=AFTER_N`.
  * Each group is a rule of its own: `a red fox [[fail=transient on=sandbox-a]] [[latency=50]]`.
  */
@@ -21,6 +21,8 @@ export interface Behaviour {
   usage?: { input: number; output: number } | 'none' | undefined;
   /** Chat: tokens of the input that came from the prompt cache. */
   cached?: number | undefined;
+  /** Chat: tokens of the input that were written to the prompt cache. Anthropic and OpenAI's Responses report them. */
+  written?: number | undefined;
   /** Chat: tokens of thoughts before the answer. If they use up `max_tokens`, the answer has no text. */
   thoughts?: number | undefined;
   /** Chat: the length of the text, in tokens. */
@@ -95,6 +97,7 @@ export function createScripting() {
         behaviour.toolArguments = words.get('args') ?? behaviour.toolArguments;
         behaviour.calls = wholeNumber(words.get('calls')) ?? behaviour.calls;
         behaviour.cached = wholeNumber(words.get('cached')) ?? behaviour.cached;
+        behaviour.written = wholeNumber(words.get('written')) ?? behaviour.written;
         behaviour.thoughts = wholeNumber(words.get('thoughts') ?? words.get('reasoning')) ?? behaviour.thoughts;
         for (const word of streamWords) behaviour[word] = wholeNumber(words.get(word)) ?? behaviour[word];
         behaviour.usage = toUsage(words.get('usage')) ?? behaviour.usage;

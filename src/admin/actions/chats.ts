@@ -129,6 +129,10 @@ const chatRow = (chat: ChatView): z.input<typeof ChatRow> => ({
   channels: chat.channels,
   input_tokens: isCharged(chat) ? (chat.inputTokens ?? 0) : null,
   output_tokens: isCharged(chat) ? (chat.outputTokens ?? 0) : null,
+  cached_input_tokens: isCharged(chat) ? chat.cachedInputTokens : null,
+  cache_write_tokens: isCharged(chat) ? chat.cacheWriteTokens : null,
+  cache_write_1h_tokens: isCharged(chat) ? chat.cacheWrite1hTokens : null,
+  reasoning_tokens: isCharged(chat) ? chat.reasoningTokens : null,
   usage_estimated: chat.usageEstimated,
   credits: {
     reserved: chat.creditsHeld,

@@ -39,10 +39,16 @@ export const summary = action({
         ? `Built ${time(found.builtAt)}. It is rebuilt every day until the 3rd of the next month.`
         : `Frozen ${time(found.frozenAt)}.`;
     return {
-      document: { ...jsonRow(about), data: rows.map(jsonRow), totals: jsonRow(totals) },
+      document: { ...jsonRow(about), data: rows.map(toDocument), totals: toDocument(totals) },
       text: `${table(lines, 'There were no requests in this month.')}\n\n${state}`,
     };
   },
+});
+
+/** As `--json` shows it. `jsonRow` would name the digit otherwise. */
+const toDocument = <Row extends Sums>({ cacheWrite1hTokens, ...row }: Row) => ({
+  ...jsonRow(row),
+  cache_write_1h_tokens: cacheWrite1hTokens,
 });
 
 type Sums = Omit<SummaryRow, 'projectId' | 'model' | 'channel' | 'channelId'>;
@@ -58,6 +64,10 @@ function totalsOf(rows: readonly SummaryRow[]): Sums {
     marginMicroUsd: sum('marginMicroUsd'),
     inputTokens: sum('inputTokens'),
     outputTokens: sum('outputTokens'),
+    cachedInputTokens: sum('cachedInputTokens'),
+    cacheWriteTokens: sum('cacheWriteTokens'),
+    cacheWrite1hTokens: sum('cacheWrite1hTokens'),
+    reasoningTokens: sum('reasoningTokens'),
   };
 }
 
@@ -70,4 +80,7 @@ const shown = (sums: Sums) => ({
   margin_usd: usd(sums.marginMicroUsd),
   input_tokens: sums.inputTokens,
   output_tokens: sums.outputTokens,
+  cached_input_tokens: sums.cachedInputTokens,
+  cache_write_tokens: sums.cacheWriteTokens,
+  reasoning_tokens: sums.reasoningTokens,
 });

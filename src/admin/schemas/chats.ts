@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { EndReason, LedgerEntrySchema } from '../../schemas/ledger-entry.ts';
 import { timestamp, timestampOrNull } from '../../schemas/time.ts';
+import { nullableTokenParts } from '../../schemas/token-parts.ts';
 import { chatOutcomes } from '../../db/chat/chats.ts';
 import { keyId, projectId, requestId } from './ids.ts';
 
@@ -22,6 +23,7 @@ const row = {
     .describe('That were called, in order. Only the last one once the rows of old calls are deleted.'),
   input_tokens: z.int().nullable().describe('Null unless it was charged.'),
   output_tokens: z.int().nullable().describe('Null unless it was charged.'),
+  ...nullableTokenParts,
   usage_estimated: z.boolean().describe('The provider did not count the tokens.'),
   credits: z.object({
     reserved: z.int().describe('For the worst case, when it began.'),

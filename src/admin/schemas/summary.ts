@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { timestamp, timestampOrNull } from '../../schemas/time.ts';
+import { tokenParts } from '../../schemas/token-parts.ts';
 
 const sums = {
   requests: z.int(),
@@ -10,6 +11,7 @@ const sums = {
   margin_micro_usd: z.int(),
   input_tokens: z.int(),
   output_tokens: z.int(),
+  ...tokenParts,
 };
 
 const SummaryRow = z

@@ -1,5 +1,6 @@
 import type { ChargeReason, RefundReason } from '../../domain/chat/chat-end-reason.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
+import type { TokenUsage } from '../../domain/ledger/pricing.ts';
 import { toMembers, type Database } from '../database.ts';
 import type { IdempotencyBinding } from '../idempotency.ts';
 import { GroupCommit, type GroupLimits } from '../group-commit.ts';
@@ -54,6 +55,8 @@ interface ChatFacts {
   channelId: string | null;
   inputTokens: number | null;
   outputTokens: number | null;
+  /** The tokens that are billed by their class, as parts of the two. */
+  tokenClasses?: Pick<TokenUsage, 'cached' | 'cacheWrite' | 'cacheWrite1h' | 'reasoning'>;
   usageEstimated: boolean;
   /**
    * The fewest tokens that may be charged for what the client received, counted where it was handed over. The ledger keeps it for invariant
@@ -270,6 +273,10 @@ function endChats(database: Database, members: ChatEnd[]): Promise<{ ended: bool
     column(({ answer }) => answer?.status),
     column(({ answer }) => answer?.body),
     column(({ reason }) => reason),
+    column(({ tokenClasses }) => tokenClasses && (tokenClasses.cached ?? 0)),
+    column(({ tokenClasses }) => tokenClasses && (tokenClasses.cacheWrite ?? 0)),
+    column(({ tokenClasses }) => tokenClasses && (tokenClasses.cacheWrite1h ?? 0)),
+    column(({ tokenClasses }) => tokenClasses && (tokenClasses.reasoning ?? 0)),
   ]);
 }
 

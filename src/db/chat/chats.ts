@@ -24,6 +24,11 @@ export interface ChatView {
   /** Null unless it was charged. */
   inputTokens: number | null;
   outputTokens: number | null;
+  /** Parts of the input and of the output. Null for what an earlier release charged, too. */
+  cachedInputTokens: number | null;
+  cacheWriteTokens: number | null;
+  cacheWrite1hTokens: number | null;
+  reasoningTokens: number | null;
   usageEstimated: boolean;
   creditsHeld: number;
   creditsCharged: number;
@@ -40,12 +45,14 @@ export interface ChatView {
 
 /** SQL for the running chats: rows of `hold h`, in the form of `endedChat`. */
 export const runningChat = `h.id as request_id, h.project_id, h.key_id, h.model_id, 'running' as outcome, null::text as reason,
-  h.channel_id, h.channel_name, null::bigint as input_tokens, null::bigint as output_tokens, null::boolean as usage_estimated,
+  h.channel_id, h.channel_name, null::bigint as input_tokens, null::bigint as output_tokens,
+  null::bigint as cached_input_tokens, null::bigint as cache_write_tokens, null::bigint as cache_write_1h_tokens, null::bigint as reasoning_tokens, null::boolean as usage_estimated,
   h.amount as held, 0::bigint as charged, 0::bigint as cost_micro_usd, h.created_at as started, null::timestamptz as ended, h.expires_at as expires`;
 
 /** SQL for the chats that have ended: rows of `ledger_entry e` that `isEndOfChat`. */
 export const endedChat = `e.request_id, e.project_id, e.key_id, e.model_id, case when e.kind = 'refund' then 'refunded' when e.reason is null then 'succeeded' else 'incomplete' end as outcome,
-  e.reason, e.channel_id, null::text as channel_name, e.input_tokens, e.output_tokens, e.usage_estimated,
+  e.reason, e.channel_id, null::text as channel_name, e.input_tokens, e.output_tokens,
+  e.cached_input_tokens, e.cache_write_tokens, e.cache_write_1h_tokens, e.reasoning_tokens, e.usage_estimated,
   e.held, -e.credits as charged, e.cost_micro_usd, e.began_at as started, e.created_at as ended, null::timestamptz as expires`;
 
 /** Tasks have entries of the same kinds. */
@@ -55,7 +62,8 @@ export const isEndOfChat = `e.kind in ('settle', 'refund') and e.request_id not 
 export const chatColumns = `chat.request_id, chat.project_id, chat.key_id, chat.model_id, chat.outcome, chat.reason,
   coalesce(calls.channels, array_remove(array[coalesce(chat.channel_name, (select c.name from channel c where c.id = chat.channel_id), chat.channel_id)], null))
     as channels,
-  chat.input_tokens, chat.output_tokens, coalesce(chat.usage_estimated, false) as usage_estimated,
+  chat.input_tokens, chat.output_tokens, chat.cached_input_tokens, chat.cache_write_tokens, chat.cache_write_1h_tokens, chat.reasoning_tokens,
+  coalesce(chat.usage_estimated, false) as usage_estimated,
   chat.held as credits_held, chat.charged as credits_charged,
   coalesce((select sum(a.credits) from ledger_entry a where a.request_id = chat.request_id and a.kind = 'adjust'), 0)::float8
     as credits_given_back,

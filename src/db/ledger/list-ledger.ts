@@ -25,6 +25,13 @@ export interface LedgerEntry {
   /** The id of a task or of a chat's request; null for a top-up. */
   requestId: string | null;
   keyId: string | null;
+  /** Of the settlement of a chat: the tokens that were charged. The further counts are parts of these two. Null otherwise. */
+  inputTokens: number | null;
+  outputTokens: number | null;
+  cachedInputTokens: number | null;
+  cacheWriteTokens: number | null;
+  cacheWrite1hTokens: number | null;
+  reasoningTokens: number | null;
   /** Of a top-up, a deduction and an expiry the reference, of an adjustment the reason. */
   reference: string | null;
   /**
@@ -51,7 +58,9 @@ export async function listLedger(
   const rows = await database.query<LedgerEntry & Bounded & { position: string }>(
     `list-ledger${requestId === undefined ? '' : '-of-request'}${keyId === undefined ? '' : '-of-key'}`,
     boundedText(
-      `select id, ${unixSeconds('created_at')} as at, kind, credits, balance_after, request_id, key_id, case when kind = 'adjust' then reason else reference end as reference,
+      `select id, ${unixSeconds('created_at')} as at, kind, credits, balance_after, request_id, key_id,
+       case when kind = 'settle' then input_tokens end as input_tokens, case when kind = 'settle' then output_tokens end as output_tokens,
+       cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens, case when kind = 'adjust' then reason else reference end as reference,
        case when kind <> 'adjust' then reason end as reason, ${positionOf('entry')} as position
      from ${source} entry
      where project_id = $1 and (created_at, id) < (${timeOfPosition('$2')}, $3::bigint) ${ofKey}

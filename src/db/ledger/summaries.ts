@@ -55,6 +55,10 @@ export interface SummaryRow {
   marginMicroUsd: number;
   inputTokens: number;
   outputTokens: number;
+  cachedInputTokens: number;
+  cacheWriteTokens: number;
+  cacheWrite1hTokens: number;
+  reasoningTokens: number;
 }
 
 export interface MonthlySummary {
@@ -81,7 +85,8 @@ export async function readSummary(database: Database, month: string): Promise<Mo
     const rows = await query<SummaryRow>(
       'summary-rows',
       `select s.project_id, s.model_id as model, s.channel_id, c.name as channel, s.requests, s.successes, s.failures,
-         s.credits_charged, s.cost_micro_usd, s.margin_micro_usd, s.input_tokens, s.output_tokens
+         s.credits_charged, s.cost_micro_usd, s.margin_micro_usd, s.input_tokens, s.output_tokens,
+         s.cached_input_tokens, s.cache_write_tokens, s.cache_write_1h_tokens, s.reasoning_tokens
        from monthly_summary s left join channel c on c.id = s.channel_id
        where s.month = $1 order by s.project_id, s.model_id, s.channel_id`,
       [month],

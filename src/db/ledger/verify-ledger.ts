@@ -210,13 +210,18 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
           select b.day, e.project_id, coalesce(e.key_id, '') as key_id, coalesce(e.model_id, '') as model_id,
             coalesce(e.channel_id, '') as channel_id, e.kind, -e.credits as credits,
             case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end as input_tokens,
-            case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens
+            case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens,
+            e.cached_input_tokens, e.cache_write_tokens, e.cache_write_1h_tokens, e.reasoning_tokens
           from ledger_entry e join built b on b.day = (e.created_at at time zone 'UTC')::date
           where e.created_at >= (select min(first_at) from built) and e.created_at < (select max(past_at) from built)
             and e.kind in ('settle', 'refund', 'adjust') and (e.id <= b.through_entry_id or b.frozen_at is not null)
         ), taken as (
           select day, project_id, key_id, model_id, channel_id, count(*) filter (where kind = 'settle') as successes,
-            sum(credits) as credits, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens
+            sum(credits) as credits, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
+            sum(cached_input_tokens) as cached_input_tokens,
+            sum(cache_write_tokens) as cache_write_tokens,
+            sum(cache_write_1h_tokens) as cache_write_1h_tokens,
+            sum(reasoning_tokens) as reasoning_tokens
           from entered where kind <> 'refund' group by 1, 2, 3, 4, 5
         ), failed as (
           select day, project_id, key_id, model_id, count(*) as failures from entered where kind = 'refund' group by 1, 2, 3, 4
@@ -227,7 +232,11 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
         ), month_of_days as (
           select to_char(day, 'YYYY-MM') as month, project_id, model_id, channel_id, sum(successes) as successes,
             sum(failures) as failures, sum(credits_charged) as credits, sum(cost_micro_usd) as cost,
-            sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens
+            sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
+            sum(cached_input_tokens) as cached_input_tokens,
+            sum(cache_write_tokens) as cache_write_tokens,
+            sum(cache_write_1h_tokens) as cache_write_1h_tokens,
+            sum(reasoning_tokens) as reasoning_tokens
           from daily_summary group by 1, 2, 3, 4
         )
         select day::text as at, project_id, key_id, model_id, channel_id
@@ -235,6 +244,10 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
         where coalesce(told.successes, 0) <> coalesce(taken.successes, 0) or coalesce(told.credits_charged, 0) <> coalesce(taken.credits, 0)
            or coalesce(told.input_tokens, 0) <> coalesce(taken.input_tokens, 0)
            or coalesce(told.output_tokens, 0) <> coalesce(taken.output_tokens, 0)
+           or coalesce(told.cached_input_tokens, 0) <> coalesce(taken.cached_input_tokens, 0)
+           or coalesce(told.cache_write_tokens, 0) <> coalesce(taken.cache_write_tokens, 0)
+           or coalesce(told.cache_write_1h_tokens, 0) <> coalesce(taken.cache_write_1h_tokens, 0)
+           or coalesce(told.reasoning_tokens, 0) <> coalesce(taken.reasoning_tokens, 0)
         union
         select day::text, project_id, key_id, model_id, null
         from told_failures full join failed using (day, project_id, key_id, model_id)
@@ -242,8 +255,9 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
         union
         select month, project_id, null, model_id, channel_id
         from monthly_summary m full join month_of_days d using (month, project_id, model_id, channel_id)
-        where (m.successes, m.failures, m.credits_charged, m.cost_micro_usd, m.input_tokens, m.output_tokens)
-          is distinct from (d.successes, d.failures, d.credits, d.cost, d.input_tokens, d.output_tokens)
+        where (m.successes, m.failures, m.credits_charged, m.cost_micro_usd, m.input_tokens, m.output_tokens,
+               m.cached_input_tokens, m.cache_write_tokens, m.cache_write_1h_tokens, m.reasoning_tokens)
+          is distinct from (d.successes, d.failures, d.credits, d.cost, d.input_tokens, d.output_tokens, d.cached_input_tokens, d.cache_write_tokens, d.cache_write_1h_tokens, d.reasoning_tokens)
         union
         select month, project_id, null, model_id, channel_id from monthly_summary m join summary_month built using (month)
         where m.requests <> m.successes + m.failures or m.cost_micro_usd < 0

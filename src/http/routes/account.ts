@@ -125,6 +125,10 @@ const usageColumns: readonly (keyof PublicUsage['data'][number])[] = [
   'credits',
   'input_tokens',
   'output_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'cache_write_1h_tokens',
+  'reasoning_tokens',
 ];
 
 const wantsTable = (ctx: AppContext): boolean => preferredType(ctx, ['application/json', 'text/csv']) === 'text/csv';
@@ -186,6 +190,12 @@ const ledgerColumns: readonly (keyof PublicEntry)[] = [
   'key_id',
   'reference',
   'reason',
+  'input_tokens',
+  'output_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'cache_write_1h_tokens',
+  'reasoning_tokens',
 ];
 
 /** RFC 8288 */

@@ -71,6 +71,7 @@ export async function billChat(
     channelId: attempted.channel.id,
     inputTokens: usage.input,
     outputTokens: usage.output,
+    tokenClasses: billed,
     usageEstimated: usage.estimated,
     deliveredTokens: (streamed?.delivered ?? deliveredWhole(answered.reply)).leastTokens(hold.outputTokens),
     costMicroUsd: mapping ? chatCost(mapping.cost, billedTokens(reply, usage)) : 0,

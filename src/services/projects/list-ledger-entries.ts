@@ -11,7 +11,7 @@ export async function listLedgerEntries(
 ): Promise<Page<PublicEntry>> {
   const { items, next } = await listLedger(db, filter, page);
   const entries = items.map(
-    ({ id, at, kind, credits, balanceAfter, requestId, keyId, reference, reason }): PublicEntry => {
+    ({ id, at, kind, credits, balanceAfter, requestId, keyId, reference, reason, ...tokens }): PublicEntry => {
       const isTask = requestId?.startsWith('task_') ?? false;
       return {
         entry_id: `entry_${id}`,
@@ -24,6 +24,12 @@ export async function listLedgerEntries(
         key_id: keyId,
         reference,
         reason,
+        input_tokens: tokens.inputTokens,
+        cached_input_tokens: tokens.cachedInputTokens,
+        cache_write_tokens: tokens.cacheWriteTokens,
+        cache_write_1h_tokens: tokens.cacheWrite1hTokens,
+        output_tokens: tokens.outputTokens,
+        reasoning_tokens: tokens.reasoningTokens,
       };
     },
   );

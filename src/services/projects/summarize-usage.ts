@@ -24,11 +24,23 @@ export async function summarizeUsage({ db }: Pick<Deps, 'db'>, range: UsageRange
   };
 }
 
-const sumsOf = ({ requests, succeeded, failed, credits, inputTokens, outputTokens }: Usage): PublicUsage['total'] => ({
+const sumsOf = ({
+  requests,
+  succeeded,
+  failed,
+  credits,
+  inputTokens,
+  outputTokens,
+  ...parts
+}: Usage): PublicUsage['total'] => ({
   requests,
   succeeded,
   failed,
   credits,
   input_tokens: inputTokens,
   output_tokens: outputTokens,
+  cached_input_tokens: parts.cachedInputTokens,
+  cache_write_tokens: parts.cacheWriteTokens,
+  cache_write_1h_tokens: parts.cacheWrite1hTokens,
+  reasoning_tokens: parts.reasoningTokens,
 });

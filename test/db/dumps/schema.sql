@@ -242,6 +242,9 @@ create table credit_grant (
 );
 
 create table daily_summary (
+  cache_write_1h_tokens bigint not null default 0,
+  cache_write_tokens bigint not null default 0,
+  cached_input_tokens bigint not null default 0,
   channel_id text not null,
   cost_micro_usd bigint not null,
   credits_charged bigint not null,
@@ -252,6 +255,7 @@ create table daily_summary (
   model_id text not null,
   output_tokens bigint not null,
   project_id text not null,
+  reasoning_tokens bigint not null default 0,
   successes bigint not null
 );
 
@@ -382,6 +386,9 @@ create table ledger_checkpoint_key (
 create table ledger_entry (
   balance_after bigint not null,
   began_at timestamp with time zone,
+  cache_write_1h_tokens bigint,
+  cache_write_tokens bigint,
+  cached_input_tokens bigint,
   channel_id text,
   cost_micro_usd bigint,
   created_at timestamp with time zone not null default clock_timestamp(),
@@ -396,6 +403,7 @@ create table ledger_entry (
   output_tokens bigint,
   project_id text not null,
   reason text,
+  reasoning_tokens bigint,
   reference text,
   request_id text,
   usage_estimated boolean
@@ -410,6 +418,9 @@ create table model (
 );
 
 create table monthly_summary (
+  cache_write_1h_tokens bigint not null default 0,
+  cache_write_tokens bigint not null default 0,
+  cached_input_tokens bigint not null default 0,
   channel_id text not null,
   cost_micro_usd bigint not null,
   credits_charged bigint not null,
@@ -420,6 +431,7 @@ create table monthly_summary (
   month text not null,
   output_tokens bigint not null,
   project_id text not null,
+  reasoning_tokens bigint not null default 0,
   requests bigint not null,
   successes bigint not null
 );
@@ -572,6 +584,9 @@ create table traffic_mark (
 );
 
 create table usage_half_hour (
+  cache_write_1h_tokens bigint not null default 0,
+  cache_write_tokens bigint not null default 0,
+  cached_input_tokens bigint not null default 0,
   credits_charged bigint not null,
   failures bigint not null,
   input_tokens bigint not null,
@@ -579,6 +594,7 @@ create table usage_half_hour (
   model_id text not null,
   output_tokens bigint not null,
   project_id text not null,
+  reasoning_tokens bigint not null default 0,
   slot timestamp with time zone not null,
   successes bigint not null
 );
@@ -1846,11 +1862,14 @@ CREATE OR REPLACE FUNCTION public.end_chats(p_request_ids text[], p_settled bigi
  RETURNS TABLE(ended boolean, charged bigint)
  LANGUAGE plpgsql
 AS $function$
+declare
+  no_tokens bigint[] := array_fill(null::bigint, array[cardinality(p_request_ids)]);
 begin
   return query select * from finish_chats(
     p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
     array_fill(null::int, array[cardinality(p_request_ids)]), p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes,
-    p_statuses, p_details, p_answer_statuses, p_answer_bodies, array_fill(null::text, array[cardinality(p_request_ids)]));
+    p_statuses, p_details, p_answer_statuses, p_answer_bodies, array_fill(null::text, array[cardinality(p_request_ids)]),
+    no_tokens, no_tokens, no_tokens, no_tokens);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.end_delivery_try(p_id text, p_token text, p_state text, p_delay_seconds double precision, p_status integer, p_error_class text, p_claimed_at double precision)
@@ -2081,12 +2100,14 @@ CREATE OR REPLACE FUNCTION public.expire_chats(p_limit integer)
 AS $function$
 declare
   due record;
+  no_tokens bigint[];
 begin
   select array_agg(id) as ids, array_agg(coalesce(open_attempt_id, first_attempt_id(id))) as attempt_ids, count(*)::int as n into due
   from (select h.id,
                (select a.id from attempt a where a.request_id = h.id and a.outcome is null order by a.n desc limit 1) as open_attempt_id
         from hold h where h.kind = 'chat' and h.expires_at < clock_timestamp() order by h.expires_at limit p_limit) expired;
   if due.n = 0 then return 0; end if;
+  no_tokens := array_fill(null::bigint, array[due.n]);
   return (
     select count(*) filter (where ended) from finish_chats(
       due.ids, array_fill(null::bigint, array[due.n]), array_fill(null::text, array[due.n]), array_fill(null::bigint, array[due.n]),
@@ -2094,7 +2115,8 @@ begin
       array_fill(null::bigint, array[due.n]),
       due.attempt_ids, array_fill('unknown'::text, array[due.n]), array_fill('deadline'::text, array[due.n]),
       array_fill(null::int, array[due.n]), array_fill('the process that made this call is gone'::text, array[due.n]),
-      array_fill(null::int, array[due.n]), array_fill(null::text, array[due.n]), array_fill('hold_expired'::text, array[due.n])));
+      array_fill(null::int, array[due.n]), array_fill(null::text, array[due.n]), array_fill('hold_expired'::text, array[due.n]),
+      no_tokens, no_tokens, no_tokens, no_tokens));
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.expire_grants(p_project_id text, p_at timestamp with time zone DEFAULT clock_timestamp())
@@ -2189,7 +2211,7 @@ begin
     order by asked.n;
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.finish_chats(p_request_ids text[], p_settled bigint[], p_channel_ids text[], p_input_tokens bigint[], p_output_tokens bigint[], p_usage_estimated boolean[], p_delivered_tokens integer[], p_costs_micro_usd bigint[], p_attempt_ids text[], p_outcomes text[], p_error_classes text[], p_statuses integer[], p_details text[], p_answer_statuses integer[], p_answer_bodies text[], p_reasons text[])
+CREATE OR REPLACE FUNCTION public.finish_chats(p_request_ids text[], p_settled bigint[], p_channel_ids text[], p_input_tokens bigint[], p_output_tokens bigint[], p_usage_estimated boolean[], p_delivered_tokens integer[], p_costs_micro_usd bigint[], p_attempt_ids text[], p_outcomes text[], p_error_classes text[], p_statuses integer[], p_details text[], p_answer_statuses integer[], p_answer_bodies text[], p_reasons text[], p_cached_input_tokens bigint[], p_cache_write_tokens bigint[], p_cache_write_1h_tokens bigint[], p_reasoning_tokens bigint[])
  RETURNS TABLE(ended boolean, charged bigint)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -2218,9 +2240,10 @@ begin
   with given as materialized (
     select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
                          p_delivered_tokens, p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details,
-                         p_reasons)
+                         p_reasons, p_cached_input_tokens, p_cache_write_tokens, p_cache_write_1h_tokens, p_reasoning_tokens)
       with ordinality as x (request_id, settled, won_by, input_tokens, output_tokens, usage_estimated,
-                            delivered_tokens, cost_micro_usd, ended_attempt_id, outcome, error_class, status, detail, reason, n)
+                            delivered_tokens, cost_micro_usd, ended_attempt_id, outcome, error_class, status, detail, reason,
+                            cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens, n)
   ), released as (
     delete from hold h where h.id = any (held_ids) returning h.*, first_attempt_id(h.id) as first_attempt_id
   ), over as materialized (
@@ -2248,12 +2271,14 @@ begin
     where k.id = s.key_id and k.id = any (array(select key_id from over))
   ), entries as (
     insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
-                              usage_estimated, delivered_tokens, cost_micro_usd, reason, began_at)
+                              usage_estimated, delivered_tokens, cost_micro_usd, reason, began_at,
+                              cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
     select o.project_id, case when o.settled is null then 'refund' else 'settle' end, -o.charged,
       -- What the later ones of this batch take is still in the account.
       a.total + coalesce(sum(o.charged) over (partition by o.project_id order by o.n rows between 1 following and unbounded following), 0),
       o.key_id, o.id, o.model_id, o.won_by, o.amount, o.input_tokens, o.output_tokens, o.usage_estimated, o.delivered_tokens,
-      case when o.at_once then o.cost_micro_usd end, o.reason, o.created_at
+      case when o.at_once then o.cost_micro_usd end, o.reason, o.created_at,
+      o.cached_input_tokens, o.cache_write_tokens, o.cache_write_1h_tokens, o.reasoning_tokens
     from over o join accounts a on a.project_id = o.project_id order by o.n
   ), first_attempts as (
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
@@ -2355,9 +2380,11 @@ begin
   on conflict (slot, latency_class) do update set succeeded = t.succeeded + excluded.succeeded, failed = t.failed + excluded.failed,
     credits = t.credits + excluded.credits, cost_micro_usd = t.cost_micro_usd + excluded.cost_micro_usd,
     first_entry_id = least(t.first_entry_id, excluded.first_entry_id), last_entry_id = greatest(t.last_entry_id, excluded.last_entry_id);
-  insert into usage_half_hour as t
+  insert into usage_half_hour as t (slot, project_id, key_id, model_id, successes, failures, credits_charged, input_tokens, output_tokens,
+                                    cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
   select date_bin('30 minutes', e.created_at, 'epoch'), e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), count(*) filter (where e.kind = 'settle'),
-    count(*) filter (where e.kind = 'refund'), -sum(e.credits), coalesce(sum(e.input_tokens), 0), coalesce(sum(e.output_tokens), 0)
+    count(*) filter (where e.kind = 'refund'), -sum(e.credits), coalesce(sum(e.input_tokens), 0), coalesce(sum(e.output_tokens), 0),
+    coalesce(sum(e.cached_input_tokens), 0), coalesce(sum(e.cache_write_tokens), 0), coalesce(sum(e.cache_write_1h_tokens), 0), coalesce(sum(e.reasoning_tokens), 0)
   from (select * from ledger_entry where id > mark and id <= through offset 0) e
   where e.created_at >= usage_since and e.kind in ('settle', 'refund', 'adjust')
   group by 1, 2, 3, 4
@@ -2365,7 +2392,9 @@ begin
   order by 1, 2, 3, 4
   on conflict (slot, project_id, key_id, model_id) do update set successes = t.successes + excluded.successes,
     failures = t.failures + excluded.failures, credits_charged = t.credits_charged + excluded.credits_charged,
-    input_tokens = t.input_tokens + excluded.input_tokens, output_tokens = t.output_tokens + excluded.output_tokens;
+    input_tokens = t.input_tokens + excluded.input_tokens, output_tokens = t.output_tokens + excluded.output_tokens,
+    cached_input_tokens = t.cached_input_tokens + excluded.cached_input_tokens, cache_write_tokens = t.cache_write_tokens + excluded.cache_write_tokens,
+    cache_write_1h_tokens = t.cache_write_1h_tokens + excluded.cache_write_1h_tokens, reasoning_tokens = t.reasoning_tokens + excluded.reasoning_tokens;
   update traffic_mark set through_entry_id = through;
   delete from traffic where slot < since;
   delete from usage_half_hour where slot < usage_since;
@@ -2704,9 +2733,9 @@ begin
     frozen_at = excluded.frozen_at;
 
   insert into daily_summary (day, project_id, key_id, model_id, channel_id, successes, failures, credits_charged, cost_micro_usd,
-                             input_tokens, output_tokens)
+                             input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
   select p_day, project_id, key_id, model_id, channel_id, sum(successes), sum(failures), sum(credits), sum(cost),
-         sum(input_tokens), sum(output_tokens)
+         sum(input_tokens), sum(output_tokens), sum(cached_input_tokens), sum(cache_write_tokens), sum(cache_write_1h_tokens), sum(reasoning_tokens)
   from (
     select e.project_id, coalesce(e.key_id, '') as key_id, coalesce(e.model_id, '') as model_id,
       coalesce(e.channel_id,
@@ -2714,17 +2743,19 @@ begin
                '') as channel_id,
       (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures, -e.credits as credits, 0::bigint as cost,
       case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end as input_tokens,
-      case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens
+      case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens,
+      coalesce(e.cached_input_tokens, 0) as cached_input_tokens, coalesce(e.cache_write_tokens, 0) as cache_write_tokens,
+      coalesce(e.cache_write_1h_tokens, 0) as cache_write_1h_tokens, coalesce(e.reasoning_tokens, 0) as reasoning_tokens
     from ledger_entry e
     where e.created_at >= first and e.created_at < past and e.id <= through and e.kind in ('settle', 'refund', 'adjust')
     union all
     -- A chat ends within minutes, so an hour more holds every chat that began on this day.
-    select e.project_id, e.key_id, e.model_id, e.channel_id, 0, 0, 0, e.cost_micro_usd, 0, 0
+    select e.project_id, e.key_id, e.model_id, e.channel_id, 0, 0, 0, e.cost_micro_usd, 0, 0, 0, 0, 0, 0
     from ledger_entry e
     where e.created_at >= first and e.created_at < past + interval '1 hour' and e.began_at >= first and e.began_at < past
       and e.cost_micro_usd <> 0 and (over or e.created_at <= until)
     union all
-    select r.project_id, r.key_id, r.model_id, a.channel_id, 0, 0, 0, a.cost_micro_usd, 0, 0
+    select r.project_id, r.key_id, r.model_id, a.channel_id, 0, 0, 0, a.cost_micro_usd, 0, 0, 0, 0, 0, 0
     from attempt a cross join lateral (select * from reservation where reservation.id = a.request_id offset 0) r
     where a.started_at >= first and a.started_at < past and a.cost_micro_usd <> 0 and (over or r.ended_at <= until)
       -- Nothing was bought by what was refused, and by what ended before the provider had taken it.
@@ -2742,10 +2773,11 @@ begin
   on conflict (month) do update set built_at = excluded.built_at, credit_value_micro_usd = excluded.credit_value_micro_usd,
     frozen_at = excluded.frozen_at;
   insert into monthly_summary (month, project_id, model_id, channel_id, requests, successes, failures, credits_charged,
-                               cost_micro_usd, margin_micro_usd, input_tokens, output_tokens)
+                               cost_micro_usd, margin_micro_usd, input_tokens, output_tokens,
+                               cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
   select this_month, project_id, model_id, channel_id, sum(successes + failures), sum(successes), sum(failures),
          sum(credits_charged), sum(cost_micro_usd), sum(credits_charged) * p_credit_value - sum(cost_micro_usd), sum(input_tokens),
-         sum(output_tokens)
+         sum(output_tokens), sum(cached_input_tokens), sum(cache_write_tokens), sum(cache_write_1h_tokens), sum(reasoning_tokens)
   from daily_summary where day >= month_first and day < month_past
   group by 2, 3, 4;
   return case when month_over then 'frozen' else 'rebuilt' end;

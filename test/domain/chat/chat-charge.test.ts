@@ -7,6 +7,8 @@ import {
   settledUsage,
   type ChatHold,
 } from '../../../src/domain/chat/chat-hold.ts';
+import { entryUnderPlan } from '../../../src/domain/plans/price-under-plan.ts';
+import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { likelyTokens } from '../../../src/domain/chat/likely-tokens.ts';
 import { costDetails } from '../../../src/domain/ledger/pricing.ts';
 import type { Pricing } from '../../../src/domain/catalog/price-schema.ts';
@@ -51,15 +53,20 @@ function classesOf(input: number, output: number, usage: ChatUsage | null): Reco
   };
 }
 
-function formula(pricing: Pricing, tokens: Record<Class, number>): number {
+/** Prices of which hundredths are multiplied by a plan: rounded up to a whole number once, at the price. */
+const planned = (price: number, hundredths: number): bigint => (BigInt(price) * BigInt(hundredths) + 99n) / 100n;
+
+function formula(pricing: Pricing, hundredths: number, tokens: Record<Class, number>): number {
   const input = tokens.input + tokens.cached + tokens.write + tokens.hour;
   let thousandths = 0n;
   for (const each of Object.keys(members) as Class[])
-    thousandths += BigInt(tokens[each]) * BigInt(priceOf(pricing, each, input));
+    thousandths += BigInt(tokens[each]) * planned(priceOf(pricing, each, input), hundredths);
   let credits = thousandths / 1_000n;
   if (credits * 1_000n < thousandths) credits += 1n;
-  return Math.max(Number(credits), pricing.min_credits_per_request);
+  return Math.max(Number(credits), Number(planned(pricing.min_credits_per_request, hundredths)));
 }
+
+const { entries } = await loadCatalog('test/support/catalog');
 
 interface Case {
   usage: ChatUsage | null;
@@ -162,10 +169,10 @@ class Dice {
   case(): Case {
     return {
       usage: this.maybe(10, this.usage()) ?? null,
-      content: this.maybe(8, 'a'.repeat(this.upTo(300))) ?? null,
+      content: this.maybe(8, 'a'.repeat(this.upTo(60))) ?? null,
       isBroken: this.of([true, false]),
       counted: this.maybe(3, { input: this.upTo(400), output: this.upTo(400) }) ?? null,
-      prompt: this.upTo(600),
+      prompt: this.upTo(100),
       maxTokens: 16 + this.upTo(400),
     };
   }
@@ -187,20 +194,32 @@ const reply = ({ content, usage, isBroken }: Case): ChatReply => ({
   usage,
 });
 
+/** The prices of a plan that multiplies those of every model. */
+function underPlan(pricing: Pricing, hundredths: number): Pricing {
+  const entry = entries.find(({ model }) => model.type === 'chat');
+  if (!entry) throw new Error('the catalog has no chat model');
+  const priced = { ...entry, model: { ...entry.model, pricing } };
+  return entryUnderPlan(priced, [{ models: '*', multiplier: hundredths / 100 }]).model.pricing;
+}
+
 describe('the charge of a chat', () => {
-  it('equals the sum of the tokens of each class times their price, rounded up once, in 100,000 random usages', () => {
+  it('equals the sum of the tokens of each class times their price, rounded up once, in 100,000 random usages under random plans', () => {
     const seed = Math.floor(Math.random() * 2 ** 32);
     const dice = new Dice(seed);
-    let pricing = dice.pricing();
+    let [base, hundredths] = [dice.pricing(), 100];
+    let pricing = base;
     for (let n = 0; n < 100_000; n += 1) {
-      if (n % 10 === 0) pricing = dice.pricing();
+      if (n % 10 === 0) {
+        [base, hundredths] = [dice.pricing(), 1 + dice.upTo(dice.of([150, 1_000]))];
+        pricing = underPlan(base, hundredths);
+      }
       const each = dice.case();
       const hold = chatHold(request(each), 0);
       const held = heldCredits(pricing, hold);
       const settled = settledUsage(reply(each), hold, each.counted);
       const { credits, undercharged } = settledCredits(pricing, settled, held);
       const tokens = chargedTokens({ ...each, isBroken: each.isBroken && each.usage !== null }, hold);
-      const expected = tokens === null ? 0 : formula(pricing, tokens);
+      const expected = tokens === null ? 0 : formula(base, hundredths, tokens);
       const isWithin = settled.input <= hold.inputTokens && settled.output <= hold.outputTokens;
       const details = Object.values(costDetails(pricing, settled, credits));
       const isRight =
@@ -212,7 +231,7 @@ describe('the charge of a chat', () => {
       // Not compared by a matcher, which would take most of the time.
       if (!isRight)
         throw new Error(
-          JSON.stringify({ seed, n, each, pricing, held, settled, credits, undercharged, expected, details }),
+          JSON.stringify({ seed, n, each, base, hundredths, held, settled, credits, undercharged, expected, details }),
         );
     }
   });

@@ -98,6 +98,10 @@ interface Sums {
   credits: number;
   input_tokens: number;
   output_tokens: number;
+  cached_input_tokens: number;
+  cache_write_tokens: number;
+  cache_write_1h_tokens: number;
+  reasoning_tokens: number;
 }
 type UsageRow = Sums & { day: string | null; model: string | null; key_id: string | null };
 interface UsageList {
@@ -240,6 +244,12 @@ describe('GET /api/v1/ledger', () => {
       key_id,
       reference: null,
       reason: null,
+      input_tokens: null,
+      output_tokens: null,
+      cached_input_tokens: null,
+      cache_write_tokens: null,
+      cache_write_1h_tokens: null,
+      reasoning_tokens: null,
     };
     expect(data).toEqual([
       { ...entry, kind: 'adjust', credits: 5, balance_after: 973, task_id: ended, request_id: null, reference: 'late' },
@@ -253,7 +263,16 @@ describe('GET /api/v1/ledger', () => {
         reason: 'upstream_failed',
       },
       { ...entry, kind: 'settle', credits: -25, balance_after: 968, task_id: ended, request_id: null },
-      { ...entry, kind: 'settle', credits: -7, balance_after: 993, task_id: null, request_id: requestId },
+      {
+        ...entry,
+        kind: 'settle',
+        credits: -7,
+        balance_after: 993,
+        task_id: null,
+        request_id: requestId,
+        input_tokens: 1,
+        output_tokens: 1,
+      },
       {
         ...entry,
         kind: 'topup',
@@ -287,7 +306,7 @@ describe('GET /api/v1/ledger', () => {
       ['refund', null, 'client_left'],
     ]);
     const csv = await ask(`/api/v1/ledger?task_id=${failed}`, project.apiKey, { accept: 'text/csv' });
-    expect(csv.text).toMatch(/,refund,0,1000,task_\w+,,key_\w+,,upstream_failed\r\n$/);
+    expect(csv.text).toMatch(/,refund,0,1000,task_\w+,,key_\w+,,upstream_failed,,,,,,\r\n$/);
   });
 
   it('lists each entry once, page by page, while chats and tasks end', async () => {
@@ -341,12 +360,15 @@ describe('GET /api/v1/ledger', () => {
     const csv = await ask('/api/v1/ledger?limit=1', project.apiKey, { accept: 'text/csv' });
     expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     const [head, line, end] = csv.text.split('\r\n');
-    expect(head).toBe('entry_id,at,kind,credits,balance_after,task_id,request_id,key_id,reference,reason');
-    expect(line).toMatch(/^entry_\d+,\d+,topup,5,1005,,,,[\w-]+,$/);
+    expect(head).toBe(
+      'entry_id,at,kind,credits,balance_after,task_id,request_id,key_id,reference,reason,' +
+        'input_tokens,output_tokens,cached_input_tokens,cache_write_tokens,cache_write_1h_tokens,reasoning_tokens',
+    );
+    expect(line).toMatch(/^entry_\d+,\d+,topup,5,1005,,,,[\w-]+,,,,,,,$/);
     expect(end).toBe('');
     const next = /^<(.*)>; rel="next"$/.exec(csv.headers.get('link') ?? '')?.[1] ?? '';
     const second = await ask(next, project.apiKey, { accept: 'text/csv' });
-    expect(second.text).toMatch(/topup,1000,1000,,,,start,\r\n$/);
+    expect(second.text).toMatch(/topup,1000,1000,,,,start,,,,,,,\r\n$/);
     expect(second.headers.get('link')).toBeNull();
   });
 });
@@ -369,6 +391,10 @@ describe('GET /api/v1/usage', () => {
       credits,
       input_tokens: tokens,
       output_tokens: tokens,
+      cached_input_tokens: 0,
+      cache_write_tokens: 0,
+      cache_write_1h_tokens: 0,
+      reasoning_tokens: 0,
     });
     const all = await read<UsageList>('/api/v1/usage', project.apiKey);
     const byKey = (keyId: string) => (keyId < project.keyId ? -1 : 1);
@@ -407,7 +433,9 @@ describe('GET /api/v1/usage', () => {
     const { data } = await read<{ data: Record<string, unknown>[] }>('/api/v1/usage', project.apiKey);
     const csv = await ask('/api/v1/usage', project.apiKey, { accept: 'text/csv' });
     const [head = '', ...lines] = csv.text.split('\r\n');
-    expect(head).toBe('day,model,key_id,requests,succeeded,failed,credits,input_tokens,output_tokens');
+    expect(head).toBe(
+      'day,model,key_id,requests,succeeded,failed,credits,input_tokens,output_tokens,cached_input_tokens,cache_write_tokens,cache_write_1h_tokens,reasoning_tokens',
+    );
     expect(lines).toEqual([
       ...data.map((row) =>
         head

@@ -89,5 +89,7 @@ const columns: Columns<UsageRow> = [
   figure('failed', 'Failed', { of: (row) => row.failed, show: number }),
   figure('credits', 'Credits', { of: (row) => row.credits, show: number }),
   figure('input_tokens', 'Tokens in', { of: (row) => row.input_tokens, show: number }),
+  figure('cached_input_tokens', 'Cached', { of: (row) => row.cached_input_tokens, show: number }),
   figure('output_tokens', 'Tokens out', { of: (row) => row.output_tokens, show: number }),
+  figure('reasoning_tokens', 'Reasoning', { of: (row) => row.reasoning_tokens, show: number }),
 ];

@@ -81,10 +81,22 @@ function Summary({ chat }: { chat: ChatTimeline }) {
   );
 }
 
-const tokensOf = ({ input_tokens: input, output_tokens: output, usage_estimated: isEstimated }: ChatTimeline) =>
-  input === null || output === null
-    ? null
-    : `${number(input)} in, ${number(output)} out${isEstimated ? ' (estimated)' : ''}`;
+/** The tokens that were charged, with the classes that have any. */
+function tokensOf(chat: ChatTimeline): string | null {
+  const { input_tokens: input, output_tokens: output } = chat;
+  if (input === null || output === null) return null;
+  const parts = (of: [name: string, tokens: number | null][]): string => {
+    const known = of.flatMap(([name, tokens]) => (tokens ? [`${number(tokens)} ${name}`] : []));
+    return known.length === 0 ? '' : ` (${known.join(', ')})`;
+  };
+  const ofInput = parts([
+    ['cached', chat.cached_input_tokens],
+    ['written to the cache', chat.cache_write_tokens],
+  ]);
+  const ofOutput = parts([['reasoning', chat.reasoning_tokens]]);
+  const isEstimated = chat.usage_estimated ? ', estimated' : '';
+  return `${number(input)} in${ofInput}, ${number(output)} out${ofOutput}${isEstimated}`;
+}
 
 function Calls({ calls }: { calls: ChatCall[] }) {
   return (

@@ -72,9 +72,9 @@ const reasonOf = { stop: 'end_turn', empty: 'end_turn', length: 'max_tokens', to
 
 const toUsage = (usage: NonNullable<ChatAnswered['usage']>) => ({
   // Tokens from the cache are counted apart.
-  input_tokens: usage.input - usage.cached,
+  input_tokens: usage.input - usage.cached - usage.written,
   output_tokens: usage.output,
-  cache_creation_input_tokens: 0,
+  cache_creation_input_tokens: usage.written,
   cache_read_input_tokens: usage.cached,
   output_tokens_details: { thinking_tokens: usage.thoughts },
   service_tier: 'standard',

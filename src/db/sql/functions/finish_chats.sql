@@ -5,7 +5,8 @@
 create or replace function finish_chats(
   p_request_ids text[], p_settled bigint[], p_channel_ids text[], p_input_tokens bigint[], p_output_tokens bigint[],
   p_usage_estimated boolean[], p_delivered_tokens int[], p_costs_micro_usd bigint[], p_attempt_ids text[], p_outcomes text[], p_error_classes text[],
-  p_statuses int[], p_details text[], p_answer_statuses int[], p_answer_bodies text[], p_reasons text[])
+  p_statuses int[], p_details text[], p_answer_statuses int[], p_answer_bodies text[], p_reasons text[],
+  p_cached_input_tokens bigint[], p_cache_write_tokens bigint[], p_cache_write_1h_tokens bigint[], p_reasoning_tokens bigint[])
 returns table (ended boolean, charged bigint)
 language plpgsql
 set enable_seqscan = off
@@ -34,9 +35,10 @@ begin
   with given as materialized (
     select * from unnest(p_request_ids, p_settled, p_channel_ids, p_input_tokens, p_output_tokens, p_usage_estimated,
                          p_delivered_tokens, p_costs_micro_usd, p_attempt_ids, p_outcomes, p_error_classes, p_statuses, p_details,
-                         p_reasons)
+                         p_reasons, p_cached_input_tokens, p_cache_write_tokens, p_cache_write_1h_tokens, p_reasoning_tokens)
       with ordinality as x (request_id, settled, won_by, input_tokens, output_tokens, usage_estimated,
-                            delivered_tokens, cost_micro_usd, ended_attempt_id, outcome, error_class, status, detail, reason, n)
+                            delivered_tokens, cost_micro_usd, ended_attempt_id, outcome, error_class, status, detail, reason,
+                            cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens, n)
   ), released as (
     delete from hold h where h.id = any (held_ids) returning h.*, first_attempt_id(h.id) as first_attempt_id
   ), over as materialized (
@@ -64,12 +66,14 @@ begin
     where k.id = s.key_id and k.id = any (array(select key_id from over))
   ), entries as (
     insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
-                              usage_estimated, delivered_tokens, cost_micro_usd, reason, began_at)
+                              usage_estimated, delivered_tokens, cost_micro_usd, reason, began_at,
+                              cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
     select o.project_id, case when o.settled is null then 'refund' else 'settle' end, -o.charged,
       -- What the later ones of this batch take is still in the account.
       a.total + coalesce(sum(o.charged) over (partition by o.project_id order by o.n rows between 1 following and unbounded following), 0),
       o.key_id, o.id, o.model_id, o.won_by, o.amount, o.input_tokens, o.output_tokens, o.usage_estimated, o.delivered_tokens,
-      case when o.at_once then o.cost_micro_usd end, o.reason, o.created_at
+      case when o.at_once then o.cost_micro_usd end, o.reason, o.created_at,
+      o.cached_input_tokens, o.cache_write_tokens, o.cache_write_1h_tokens, o.reasoning_tokens
     from over o join accounts a on a.project_id = o.project_id order by o.n
   ), first_attempts as (
     insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,

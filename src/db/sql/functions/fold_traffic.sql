@@ -24,9 +24,11 @@ begin
   on conflict (slot, latency_class) do update set succeeded = t.succeeded + excluded.succeeded, failed = t.failed + excluded.failed,
     credits = t.credits + excluded.credits, cost_micro_usd = t.cost_micro_usd + excluded.cost_micro_usd,
     first_entry_id = least(t.first_entry_id, excluded.first_entry_id), last_entry_id = greatest(t.last_entry_id, excluded.last_entry_id);
-  insert into usage_half_hour as t
+  insert into usage_half_hour as t (slot, project_id, key_id, model_id, successes, failures, credits_charged, input_tokens, output_tokens,
+                                    cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
   select date_bin('30 minutes', e.created_at, 'epoch'), e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), count(*) filter (where e.kind = 'settle'),
-    count(*) filter (where e.kind = 'refund'), -sum(e.credits), coalesce(sum(e.input_tokens), 0), coalesce(sum(e.output_tokens), 0)
+    count(*) filter (where e.kind = 'refund'), -sum(e.credits), coalesce(sum(e.input_tokens), 0), coalesce(sum(e.output_tokens), 0),
+    coalesce(sum(e.cached_input_tokens), 0), coalesce(sum(e.cache_write_tokens), 0), coalesce(sum(e.cache_write_1h_tokens), 0), coalesce(sum(e.reasoning_tokens), 0)
   from (select * from ledger_entry where id > mark and id <= through offset 0) e
   where e.created_at >= usage_since and e.kind in ('settle', 'refund', 'adjust')
   group by 1, 2, 3, 4
@@ -34,7 +36,9 @@ begin
   order by 1, 2, 3, 4
   on conflict (slot, project_id, key_id, model_id) do update set successes = t.successes + excluded.successes,
     failures = t.failures + excluded.failures, credits_charged = t.credits_charged + excluded.credits_charged,
-    input_tokens = t.input_tokens + excluded.input_tokens, output_tokens = t.output_tokens + excluded.output_tokens;
+    input_tokens = t.input_tokens + excluded.input_tokens, output_tokens = t.output_tokens + excluded.output_tokens,
+    cached_input_tokens = t.cached_input_tokens + excluded.cached_input_tokens, cache_write_tokens = t.cache_write_tokens + excluded.cache_write_tokens,
+    cache_write_1h_tokens = t.cache_write_1h_tokens + excluded.cache_write_1h_tokens, reasoning_tokens = t.reasoning_tokens + excluded.reasoning_tokens;
   update traffic_mark set through_entry_id = through;
   delete from traffic where slot < since;
   delete from usage_half_hour where slot < usage_since;

@@ -36,9 +36,9 @@ begin
     frozen_at = excluded.frozen_at;
 
   insert into daily_summary (day, project_id, key_id, model_id, channel_id, successes, failures, credits_charged, cost_micro_usd,
-                             input_tokens, output_tokens)
+                             input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
   select p_day, project_id, key_id, model_id, channel_id, sum(successes), sum(failures), sum(credits), sum(cost),
-         sum(input_tokens), sum(output_tokens)
+         sum(input_tokens), sum(output_tokens), sum(cached_input_tokens), sum(cache_write_tokens), sum(cache_write_1h_tokens), sum(reasoning_tokens)
   from (
     select e.project_id, coalesce(e.key_id, '') as key_id, coalesce(e.model_id, '') as model_id,
       coalesce(e.channel_id,
@@ -46,17 +46,19 @@ begin
                '') as channel_id,
       (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures, -e.credits as credits, 0::bigint as cost,
       case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end as input_tokens,
-      case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens
+      case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens,
+      coalesce(e.cached_input_tokens, 0) as cached_input_tokens, coalesce(e.cache_write_tokens, 0) as cache_write_tokens,
+      coalesce(e.cache_write_1h_tokens, 0) as cache_write_1h_tokens, coalesce(e.reasoning_tokens, 0) as reasoning_tokens
     from ledger_entry e
     where e.created_at >= first and e.created_at < past and e.id <= through and e.kind in ('settle', 'refund', 'adjust')
     union all
     -- A chat ends within minutes, so an hour more holds every chat that began on this day.
-    select e.project_id, e.key_id, e.model_id, e.channel_id, 0, 0, 0, e.cost_micro_usd, 0, 0
+    select e.project_id, e.key_id, e.model_id, e.channel_id, 0, 0, 0, e.cost_micro_usd, 0, 0, 0, 0, 0, 0
     from ledger_entry e
     where e.created_at >= first and e.created_at < past + interval '1 hour' and e.began_at >= first and e.began_at < past
       and e.cost_micro_usd <> 0 and (over or e.created_at <= until)
     union all
-    select r.project_id, r.key_id, r.model_id, a.channel_id, 0, 0, 0, a.cost_micro_usd, 0, 0
+    select r.project_id, r.key_id, r.model_id, a.channel_id, 0, 0, 0, a.cost_micro_usd, 0, 0, 0, 0, 0, 0
     from attempt a cross join lateral (select * from reservation where reservation.id = a.request_id offset 0) r
     where a.started_at >= first and a.started_at < past and a.cost_micro_usd <> 0 and (over or r.ended_at <= until)
       -- Nothing was bought by what was refused, and by what ended before the provider had taken it.
@@ -74,10 +76,11 @@ begin
   on conflict (month) do update set built_at = excluded.built_at, credit_value_micro_usd = excluded.credit_value_micro_usd,
     frozen_at = excluded.frozen_at;
   insert into monthly_summary (month, project_id, model_id, channel_id, requests, successes, failures, credits_charged,
-                               cost_micro_usd, margin_micro_usd, input_tokens, output_tokens)
+                               cost_micro_usd, margin_micro_usd, input_tokens, output_tokens,
+                               cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
   select this_month, project_id, model_id, channel_id, sum(successes + failures), sum(successes), sum(failures),
          sum(credits_charged), sum(cost_micro_usd), sum(credits_charged) * p_credit_value - sum(cost_micro_usd), sum(input_tokens),
-         sum(output_tokens)
+         sum(output_tokens), sum(cached_input_tokens), sum(cache_write_tokens), sum(cache_write_1h_tokens), sum(reasoning_tokens)
   from daily_summary where day >= month_first and day < month_past
   group by 2, 3, 4;
   return case when month_over then 'frozen' else 'rebuilt' end;
