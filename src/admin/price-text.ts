@@ -1,11 +1,14 @@
 import type { Model } from '../domain/catalog/catalog.ts';
 
-/** The prices of a model in one line for people, in credits. */
-export function priceText({ pricing, parameters }: Pick<Model, 'pricing' | 'parameters'>): string {
+/** The prices of a model in one line for people: in credits, or as `shown` shows those. */
+export function priceText(
+  { pricing, parameters }: Pick<Model, 'pricing' | 'parameters'>,
+  shown: (credits: number) => string = String,
+): string {
   if (pricing.unit === 'tokens') {
-    return `${pricing.credits_per_1k_input_tokens} in, ${pricing.credits_per_1k_output_tokens} out per 1k`;
+    return `${shown(pricing.credits_per_1k_input_tokens)} in, ${shown(pricing.credits_per_1k_output_tokens)} out per 1k`;
   }
   const prices = parameters.pricingRules?.map(({ credits }) => credits) ?? [pricing.credits_per_request];
   const [low, high] = [Math.min(...prices), Math.max(...prices)];
-  return low === high ? String(low) : `${low} to ${high}`;
+  return low === high ? shown(low) : `${shown(low)} to ${shown(high)}`;
 }

@@ -189,8 +189,11 @@ export const workSettings = {
     ),
   }),
   accounting: z.object({
-    creditValueMicroUsd: integer('CREDIT_VALUE_MICRO_USD', 10_000).describe(
-      'What one credit is worth, for the margin in summaries. Millionths of a US dollar.',
+    creditValueMicroUsd: setting(
+      'CREDIT_VALUE_MICRO_USD',
+      z.coerce.number('must be a number').int().min(0).max(Number.MAX_SAFE_INTEGER).nullable().default(null),
+    ).describe(
+      'What one credit is worth, for margins and wherever money is shown. Millionths of a US dollar. `migrate` stores it. Empty: as stored, which is 1 for a database that this release or a later one created and 10000 (a cent) for an older one. A change changes no balance and no price.',
     ),
     currencySign: setting('CURRENCY_SIGN', z.string().max(8).default('$')).describe(
       'The sign before amounts of money, where the console and the command line show what credits are worth.',

@@ -1,4 +1,5 @@
 import type { MikroORM, Transaction } from '@mikro-orm/postgresql';
+import { creditValueOfNew } from '../domain/ledger/money.ts';
 import type { Database } from './database.ts';
 import { migrations } from './migrations/index.ts';
 import { grantToRuntimeRole } from './runtime-role.ts';
@@ -10,6 +11,8 @@ const migrationLock = 7_105_001;
 export interface MigrateOptions {
   /** The role of API servers, workers and operators, if it is not the one that migrates. It gets its privileges again. */
   runtimeRole?: string | null;
+  /** What one credit is worth, in micro-USD. Null or absent: as before. */
+  creditValue?: number | null;
   /** The days of API details that only the owner can drop. Absent: as many as before. */
   detailDays?: number;
 }
@@ -20,7 +23,7 @@ export interface MigrateOptions {
  */
 export async function migrate(
   database: Database,
-  { runtimeRole = null, detailDays }: MigrateOptions = {},
+  { runtimeRole = null, creditValue = null, detailDays }: MigrateOptions = {},
 ): Promise<string[]> {
   const { orm } = await database.orm();
   return orm.em.getConnection().transactional(async (transaction) => {
@@ -29,7 +32,7 @@ export async function migrate(
     await run(`select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true),
                       set_config('idle_in_transaction_session_timeout', '0', true)`);
     await run(`select pg_advisory_xact_lock(${migrationLock}), set_config('lock_timeout', '2s', true)`);
-    await refuseUnknownMigrations(run);
+    const isNew = (await refuseUnknownMigrations(run)).length === 0;
     await run(`create table if not exists schema_function (
       name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp())`);
     const found = new Map(
@@ -46,6 +49,11 @@ export async function migrate(
       run,
       changed.filter(({ isTrigger }) => !isTrigger),
     );
+    await run('insert into installation (credit_value_micro_usd) values (?::bigint) on conflict do nothing', [
+      String(creditValue ?? (isNew ? creditValueOfNew : creditValueBefore030)),
+    ]);
+    if (creditValue !== null)
+      await run('update installation set credit_value_micro_usd = ?::bigint', [String(creditValue)]);
     if (detailDays !== undefined)
       await run('update retention_floor set api_detail_days = ?::int where api_detail_days is distinct from ?::int', [
         String(detailDays),
@@ -56,6 +64,9 @@ export async function migrate(
   });
 }
 
+/** Up to 0.2.0 the default of the setting was a cent, and no database has stored it. */
+const creditValueBefore030 = 10_000;
+
 type Run = (text: string, values?: string[]) => Promise<{ name: string; checksum?: string }[]>;
 
 const inTransaction =
@@ -63,8 +74,11 @@ const inTransaction =
   (text, values) =>
     orm.em.getConnection().execute(text, values, 'all', transaction);
 
-/** Refuses a newer release's database, whose functions must not be replaced, and one of 0.1.0, which cannot be upgraded. */
-async function refuseUnknownMigrations(run: Run): Promise<void> {
+/**
+ * Refuses a newer release's database, whose functions must not be replaced, and one of 0.1.0, which cannot be upgraded. Returns the names of the
+ * migrations that it has: none for a new database.
+ */
+async function refuseUnknownMigrations(run: Run): Promise<string[]> {
   const [bookkeeping] = await run(`select to_regclass('schema_migration')::text as name`);
   const rows = bookkeeping?.name ? await run('select name from schema_migration order by id') : [];
   const unknown = rows
@@ -75,6 +89,7 @@ async function refuseUnknownMigrations(run: Run): Promise<void> {
       `The database has migrations that this release does not know: ${unknown.join(', ')}. It belongs to a newer release, ` +
         'or to 0.1.0, which cannot be upgraded: start with an empty database.',
     );
+  return rows.map(({ name }) => name);
 }
 
 async function applyFunctions(run: Run, functions: SqlFunction[]): Promise<void> {

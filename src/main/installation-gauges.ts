@@ -4,6 +4,7 @@ import type { ChannelRow } from '../db/channels/channels.ts';
 import { readWorkInHand, type WorkInHand } from '../db/tasks/work-in-hand.ts';
 import type { Deps } from '../deps.ts';
 import { channelStates } from '../domain/channels/model-states.ts';
+import { creditValueOf } from '../services/overview/credit-value.ts';
 import { within } from '../platform/pause.ts';
 
 /** A scrape within this time reads nothing. */
@@ -28,11 +29,15 @@ export function createInstallationGauges({
     /** In Prometheus' text format. */
     async page(): Promise<string> {
       const read = Promise.all([work.get(), channels.list()]).catch(() => null);
-      const [readings, isTemporalUp] = await Promise.all([within(answerWithinMs, read), temporal.get()]);
+      const worth = within(
+        answerWithinMs,
+        creditValueOf({ config, db }).catch(() => null),
+      );
+      const [readings, value, isTemporalUp] = await Promise.all([within(answerWithinMs, read), worth, temporal.get()]);
       const { registry, gauge } = createRegistry();
       gauge('database_up', 'Whether the database answered in time.').set(readings ? 1 : 0);
       gauge('temporal_up', 'Whether Temporal answered in time.').set(isTemporalUp ? 1 : 0);
-      gauge('credit_value_micro_usd', 'What one credit is worth.').set(config.accounting.creditValueMicroUsd);
+      if (value) gauge('credit_value_micro_usd', 'What one credit is worth.').set(value);
       if (readings) {
         const [inHand, { channels: rows, nowMs }] = readings;
         showWork(gauge, inHand);

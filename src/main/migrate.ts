@@ -16,6 +16,7 @@ const runtime = open(url);
 const applied = await doneOrExit(async () =>
   migrate(owner, {
     runtimeRole: migrateUrl === '' ? null : await findRuntimeRole({ owner, runtime }),
+    creditValue: config.accounting.creditValueMicroUsd,
     detailDays: config.retention.detailDays,
   }).catch((cause: unknown) => {
     throw isRefusedToRole(cause) ? new Error(`${cause.message}. ${whoMigrates}`, { cause }) : cause;

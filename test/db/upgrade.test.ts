@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/db/database.ts';
+import { readCreditValue } from '../../src/db/ledger/credit-value.ts';
 import { assertSchemaVersion, migrate } from '../../src/db/migrate.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -47,6 +48,23 @@ describe(`an upgrade from the dump ${lastDump}`, () => {
   it('ends with the schema of a new database', async () => {
     await expect(assertSchemaVersion(database)).resolves.toBeUndefined();
     expect(await dumpSchema(database)).toBe(readFileSync(new URL('schema.sql', dumps), 'utf8'));
+  });
+
+  it('keeps what a credit is worth, a cent, unless the setting says otherwise; in a new database it is a millionth of a dollar', async () => {
+    expect(await readCreditValue(database)).toBe(10_000);
+    await migrate(database);
+    expect(await readCreditValue(database)).toBe(10_000);
+    const fresh = await createTestDatabase({ migrated: false });
+    try {
+      const own = await fresh.open();
+      await migrate(own);
+      expect(await readCreditValue(own)).toBe(1);
+      await migrate(own, { creditValue: 250 });
+      await migrate(own);
+      expect(await readCreditValue(own)).toBe(250);
+    } finally {
+      await fresh.drop();
+    }
   });
 
   it('keeps every row', async () => {

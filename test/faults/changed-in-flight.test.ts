@@ -12,6 +12,7 @@ import { setProjectEnabled } from '../../src/services/projects/set-project-enabl
 import { startReceiver, quickCallbacks, verified, type Receiver } from '../services/callbacks/receiver.ts';
 import { mediaRoutes, type Answer } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
+import { testConfig } from '../support/test-config.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { projectFolder } from '../support/program.ts';
 import { accountOf, countRows, entriesOf } from '../support/rows.ts';
@@ -36,6 +37,7 @@ describe('a running task', () => {
   it('is charged the quoted price even if its key, project, model or price changes', async () => {
     const actor = 'test';
     const deps = { db: gateway.database };
+    const config = testConfig(gateway.env);
     const begun = async (model: string): Promise<TestProject & { taskId: string; model: string }> => {
       const project = await gateway.project({ credits: 100, budget: 50 });
       return {
@@ -59,7 +61,9 @@ describe('a running task', () => {
     await setKey(deps, { keyId: lowered.keyId, changes: { budget: 1 }, actor });
     await revokeKey(deps, { keyId: revoked.keyId, actor });
     await setProjectEnabled(deps, { projectId: disabled.projectId, enabled: false, actor });
-    expect(await applyCatalog(deps, { texts: await readCatalogFiles(await changedCatalog()), actor })).toMatchObject({
+    expect(
+      await applyCatalog({ ...deps, config }, { texts: await readCatalogFiles(await changedCatalog()), actor }),
+    ).toMatchObject({
       changed: expect.arrayContaining(['flux-1.1-pro']),
       removed: ['ideogram-v3'],
     });

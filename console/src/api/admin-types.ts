@@ -474,7 +474,7 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * report the errors of a catalog and what each model earns; exits 1 if a request costs more than the client pays
+     * report the errors of a catalog and what each model earns; exits 1 if a request costs more than the client pays, and warns above 5 times its cost
      * @description `tollgate catalog check`.
      *
      *     Needs the role `viewer`.
@@ -1545,6 +1545,7 @@ export interface components {
           [key: string]: string;
         };
         margins: components['schemas']['Margin'][];
+        ratios: components['schemas']['PriceRatios'][];
         losses: components['schemas']['Margin'][];
       }[];
       warnings: string[];
@@ -2569,6 +2570,25 @@ export interface components {
       /** @description Credits that the key may spend each day, UTC. */
       budget_daily: number;
     };
+    PriceRatios:
+      | {
+          /** @description For requests with more tokens of input than this. Null: for all others. */
+          above: number | null;
+          /** @description Price ÷ cost at the dearest family. Null where it costs nothing. */
+          input: number | null;
+          /** @description Price ÷ cost at the dearest family. Null where it costs nothing. */
+          cached_input: number | null;
+          /** @description Price ÷ cost at the dearest family. Null where it costs nothing. */
+          cache_write: number | null;
+          /** @description Price ÷ cost at the dearest family. Null where it costs nothing. */
+          output: number | null;
+        }
+      | {
+          /** @description Price ÷ cost at the dearest family. Null where it costs nothing. */
+          lowest: number | null;
+          /** @description Price ÷ cost at the dearest family. Null where it costs nothing. */
+          highest: number | null;
+        };
     Project: {
       /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
       project_id: string;
@@ -2740,6 +2760,10 @@ export interface components {
       role: 'viewer' | 'operator' | 'owner';
       /** @description Null for a token that never expires. */
       expires_at: number | null;
+      /** @description What one credit is worth. */
+      credit_value_micro_usd: number;
+      /** @description The sign before amounts of money. */
+      currency_sign: string;
     };
     SignInOptions: {
       /** @description Null where no identity provider is configured. */
@@ -3260,6 +3284,7 @@ export type PlanPreview = components['schemas']['PlanPreview'];
 export type PlanRule = components['schemas']['PlanRule'];
 export type PlannedModel = components['schemas']['PlannedModel'];
 export type PlaygroundKey = components['schemas']['PlaygroundKey'];
+export type PriceRatios = components['schemas']['PriceRatios'];
 export type Project = components['schemas']['Project'];
 export type ProjectSecret = components['schemas']['ProjectSecret'];
 export type ProjectSettings = components['schemas']['ProjectSettings'];
@@ -6053,7 +6078,7 @@ export interface operations {
       content: {
         'application/json': {
           project_id: string;
-          /** @default 1000 */
+          /** @description The most credits of a day (UTC); without it, credits for 10 US dollars. */
           budget_daily?: number;
         };
       };

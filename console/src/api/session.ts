@@ -1,4 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
+import { showMoneyAs } from '../ui/format.ts';
 import { read } from './admin.ts';
 import { ApiError } from './request.ts';
 import type { Session } from './admin-types.ts';
@@ -9,10 +10,15 @@ export type Role = Session['role'];
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: () =>
-    read('/session', {}).catch((error: unknown) => {
-      if (error instanceof ApiError && error.status === 401) return null;
-      throw error;
-    }),
+    read('/session', {})
+      .then((session) => {
+        showMoneyAs({ creditValue: session.credit_value_micro_usd, sign: session.currency_sign });
+        return session;
+      })
+      .catch((error: unknown) => {
+        if (error instanceof ApiError && error.status === 401) return null;
+        throw error;
+      }),
   staleTime: 60_000,
 });
 

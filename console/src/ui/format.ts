@@ -1,3 +1,11 @@
+import {
+  creditsAndMoney,
+  creditsCell as cell,
+  creditValueOfNew,
+  worth,
+  type CreditMoney,
+} from '../../../src/domain/ledger/money.ts';
+
 /** Every number and time of the console is written here, so that all pages show them alike. */
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
@@ -18,8 +26,24 @@ const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 /** A count. Credits are money, so they are only shortened where no page has room for them. */
 export const number = (value: number): string => (Math.abs(value) < 100_000_000 ? whole : compact).format(value);
 
-export const credits = (value: number): string =>
-  `${whole.format(value)} ${Math.abs(value) === 1 ? 'credit' : 'credits'}`;
+/** Credits and what they are worth, side by side. */
+export const credits = (value: number): string => creditsAndMoney(value, creditMoney);
+
+/** The same under a heading that says that they are credits. */
+export const creditsCell = (value: number): string => cell(value, creditMoney);
+
+/** What so many credits are worth. */
+export const money = (value: number): string => worth(value, creditMoney);
+
+/** So many credits are worth these US dollars, at least one. */
+export const creditsForUsd = (dollars: number): number =>
+  Math.max(1, Math.round((dollars * 1e6) / Math.max(1, creditMoney.creditValue)));
+
+/** The session tells it. */
+let creditMoney: CreditMoney = { creditValue: creditValueOfNew, sign: '$' };
+export const showMoneyAs = (money: CreditMoney): void => {
+  creditMoney = money;
+};
 
 /** Millionths of a dollar. Small amounts keep their fractions of a cent. */
 export const usd = (micro: number): string => (Math.abs(micro) < 100_000 ? usdFine : usdShort).format(micro / 1e6);

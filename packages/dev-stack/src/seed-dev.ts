@@ -3,7 +3,10 @@ import { createAdminToken } from '../../../src/services/admin/create-admin-token
 import { revokeAdminToken } from '../../../src/services/admin/revoke-admin-token.ts';
 import { addCredits } from '../../../src/services/projects/add-credits.ts';
 import { applyCatalog } from '../../../src/services/catalog/apply-catalog.ts';
-import { readCatalogFiles } from '../../../src/services/catalog/load-catalog.ts';
+import { readCatalogFiles, type CatalogText } from '../../../src/services/catalog/load-catalog.ts';
+import { repriceCatalog } from '../../../src/services/catalog/reprice-catalog.ts';
+import { creditValueOf } from '../../../src/services/overview/credit-value.ts';
+import { creditValueOfNew } from '../../../src/domain/ledger/money.ts';
 import { createKey } from '../../../src/services/projects/create-key.ts';
 import { createProject } from '../../../src/services/projects/create-project.ts';
 import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts';
@@ -22,7 +25,11 @@ import { configOrExit } from '../../../src/main/run-process.ts';
 const Secrets = z.object({ project_id: z.string(), api_key: z.string(), webhook_secret: z.string() });
 type Secrets = z.infer<typeof Secrets>;
 
-const demoCredits = 100_000;
+/** Of a new demo project: credits for 100 USD. */
+const demoMicroUsd = 100_000_000;
+/** How the shipped catalog is priced. */
+const shippedCatalog = 'catalog';
+const shippedPolicy = { markup: 1.25, minimum: 1 };
 const actor = 'npm start';
 
 /**
@@ -33,13 +40,23 @@ async function seed(
   deps: Deps,
   secretsFile: string,
 ): Promise<Secrets & { admin_token: string; providers: ProviderChannel[] }> {
-  const { config } = deps;
-  await applyCatalog(deps, { texts: await readCatalogFiles(config.catalog.file), actor });
+  await applyCatalog(deps, { texts: await catalogTexts(deps), actor });
   const groups = await allGroups(deps);
   for (const family of Object.keys(adapterFamilies)) await ensureSandboxChannels(deps, family, groups);
   const providers = await syncProviderChannels(deps, actor);
   const demo = await ensureDemo(deps, secretsFile);
   return { ...demo, admin_token: await replaceAdminToken(deps), providers };
+}
+
+/**
+ * The shipped prices are for credits of a millionth of a dollar. A state of 0.2.0 keeps its credits of a cent, so that there they are priced from the costs again.
+ */
+async function catalogTexts(deps: Deps): Promise<readonly CatalogText[]> {
+  const { file } = deps.config.catalog;
+  const texts = await readCatalogFiles(file);
+  const creditValue = await creditValueOf(deps);
+  const isShipped = file === shippedCatalog && creditValue !== creditValueOfNew && creditValue > 0;
+  return isShipped ? repriceCatalog(texts, { ...shippedPolicy, creditValue }).texts : texts;
 }
 
 async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
@@ -49,7 +66,12 @@ async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
   }
 
   const { projectId, webhookSecret } = await createProject(deps, { name: 'demo', actor });
-  await addCredits(deps, { projectId, amount: demoCredits, reference: 'demo', actor });
+  await addCredits(deps, {
+    projectId,
+    amount: Math.ceil(demoMicroUsd / Math.max(1, await creditValueOf(deps))),
+    reference: 'demo',
+    actor,
+  });
   const { apiKey } = await createKey(deps, { projectId, name: 'demo', actor });
   const secrets: Secrets = { project_id: projectId, api_key: apiKey, webhook_secret: webhookSecret };
   writePrivate(secretsFile, secrets);

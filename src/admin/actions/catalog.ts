@@ -3,10 +3,11 @@ import { listOf } from '../../schemas/list.ts';
 import { applyCatalog } from '../../services/catalog/apply-catalog.ts';
 import { compareWithPriceList } from '../../services/catalog/compare-prices.ts';
 import { readCatalog } from '../../services/catalog/load-catalog.ts';
+import { creditValueOf } from '../../services/overview/credit-value.ts';
 import { UnknownToOperator } from '../../services/operator-error.ts';
-import type { Database } from '../../db/database.ts';
 import { listModels } from '../../db/catalog/models.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
+import { dearPrices, priceRatios } from '../../domain/catalog/price-ratios.ts';
 import { modelMargins, type Margin } from '../../domain/catalog/margins.ts';
 import { describeCombination } from '../../domain/tasks/offered-combinations.ts';
 import type { ComparedMapping } from '../../domain/catalog/price-comparison.ts';
@@ -14,9 +15,12 @@ import { AppliedCatalog, CatalogCheck, CatalogEntrySchema, ComparedPrices } from
 import { group, option, readFrom, action } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
 import { clean, table, usd } from '../plain-text.ts';
+import { priceRatioTable } from '../price-ratio-table.ts';
 import { priceText } from '../price-text.ts';
 import { reprice } from './reprice-catalog.ts';
 import { listReport, wholeList, type ListReport } from '../report.ts';
+import type { ActionDeps } from '../action-deps.ts';
+import { shownCredits } from '../shown-credits.ts';
 
 const Entries = listOf(CatalogEntrySchema);
 
@@ -43,15 +47,16 @@ const content = readFrom(
 
 const check = action({
   summary:
-    'report the errors of a catalog and what each model earns; exits 1 if a request costs more than the client pays',
+    'report the errors of a catalog and what each model earns; exits 1 if a request costs more than the client pays, and warns above 5 times its cost',
   input: { catalog: content },
   example: { catalog: 'models: []' },
   route: { method: 'POST', path: '/catalog/check', role: 'viewer' },
   answer: CatalogCheck,
   needs: 'catalogSettings',
-  run({ config }, { catalog: texts }) {
-    const { creditValueMicroUsd } = config.accounting;
-    const { entries, warnings } = readCatalog(texts);
+  async run({ config, db }, { catalog: texts }) {
+    const creditValueMicroUsd = await creditValueOf({ config, db });
+    const { entries, warnings: findings } = readCatalog(texts);
+    const warnings = [...findings, ...entries.flatMap((entry) => dearPrices(entry, creditValueMicroUsd))];
     const models = entries.map((entry) => ({ entry, ...modelMargins(entry, creditValueMicroUsd) }));
     const losses = models.flatMap(({ entry, losses: own }) => own.map((loss) => ({ model: entry.model.id, loss })));
     const data = models.map(({ entry, margins, losses: own }) => ({
@@ -60,6 +65,7 @@ const check = action({
       status: entry.model.status,
       loss_ok: lossReasons(entry),
       margins: margins.map(marginDocument),
+      ratios: priceRatios(entry, creditValueMicroUsd).map(({ kind: _, ...ratios }) => ratios),
       losses: own.map(marginDocument),
     }));
     const lines = models.flatMap(({ entry, margins }) => margins.map((margin) => marginLine(entry.model.id, margin)));
@@ -75,6 +81,8 @@ const check = action({
       },
       text: [
         table(lines),
+        '',
+        priceRatioTable(entries, creditValueMicroUsd),
         '',
         `The catalog is valid: ${entries.length} models. A credit is worth ${usd(creditValueMicroUsd)} USD.`,
         ...warningLines(warnings),
@@ -207,7 +215,7 @@ const list = action({
   route: { method: 'GET', path: '/catalog', role: 'viewer' },
   answer: Entries,
   needs: 'database',
-  run: ({ db }) => listEntries(db),
+  run: (deps) => listEntries(deps),
 });
 
 const show = action({
@@ -218,27 +226,29 @@ const show = action({
   localAnswer: Entries,
   refusals: ['not_found'],
   needs: 'database',
-  async run({ db }, { model }) {
-    if (model === undefined) return listEntries(db);
-    const entry = (await listModels(db)).find((candidate) => candidate.model.id === model);
+  async run(deps, { model }) {
+    if (model === undefined) return listEntries(deps);
+    const entry = (await listModels(deps.db)).find((candidate) => candidate.model.id === model);
     if (!entry) throw new UnknownToOperator(`The catalog has no model ${model}.`);
     return { document: toDocument(entry), text: JSON.stringify(toDocument(entry), null, 2) };
   },
 });
 
-const listEntries = async (db: Database): Promise<ListReport<z.input<typeof CatalogEntrySchema>>> =>
-  listReport(wholeList(await listModels(db)), toLine, {
+const listEntries = async (deps: ActionDeps['database']): Promise<ListReport<z.input<typeof CatalogEntrySchema>>> => {
+  const shown = await shownCredits(deps);
+  return listReport(wholeList(await listModels(deps.db)), (entry) => toLine(entry, shown), {
     list: 'catalog',
     nothing: 'The catalog is empty.',
     toDocument,
   });
+};
 
-const toLine = (entry: CatalogEntry) => ({
+const toLine = (entry: CatalogEntry, shown: (credits: number) => string) => ({
   id: entry.model.id,
   type: entry.model.type,
   status: entry.model.status,
   public: entry.private.public ? 'yes' : 'no',
-  credits: priceText(entry.model),
+  credits: priceText(entry.model, shown),
   groups: entry.private.groups.join(','),
   adapters: Object.keys(entry.private.upstream).join(','),
 });

@@ -6,6 +6,7 @@ import { group, option, action } from '../define-action.ts';
 import { count, moment, shortText } from '../input.ts';
 import { facts } from '../plain-text.ts';
 import { factsReport } from '../report.ts';
+import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate credits …`: the account of a project. */
 export const credits = group('the account of a project', () => ({ add, deduct, adjust, show }));
@@ -32,7 +33,7 @@ const add = action({
     const sentence = account.added
       ? `Added ${amount} credits to ${projectId}.`
       : `The reference ${reference} was already added. Nothing changed.`;
-    return factsReport(sentence, toDocument(account));
+    return factsReport(sentence, toDocument(account), { shown: await shownAccount(deps, account) });
   },
 });
 
@@ -61,7 +62,7 @@ const deduct = action({
     const sentence = account.deducted
       ? `Deducted ${amount} credits from ${projectId}.`
       : `The reference ${reference} was already deducted. Nothing changed.`;
-    return factsReport(sentence, toDocument(account));
+    return factsReport(sentence, toDocument(account), { shown: await shownAccount(deps, account) });
   },
 });
 
@@ -102,7 +103,15 @@ const adjust = action({
       given_in_all: returnedInAll,
       balance,
     };
-    return factsReport(sentence, about);
+    const shown = await shownCredits(deps);
+    return factsReport(sentence, about, {
+      shown: {
+        given: shown(returned),
+        charged: shown(charged),
+        given_in_all: shown(returnedInAll),
+        balance: shown(balance),
+      },
+    });
   },
 });
 
@@ -114,9 +123,15 @@ const show = action({
   refusals: ['not_found'],
   needs: 'database',
   async run(deps, { project: projectId }) {
-    const document = toDocument(await showCredits(deps, projectId));
-    return { document, text: facts(document) };
+    const account = await showCredits(deps, projectId);
+    const document = toDocument(account);
+    return { document, text: facts({ ...document, ...(await shownAccount(deps, account)) }) };
   },
 });
+
+async function shownAccount(deps: Parameters<typeof shownCredits>[0], { balance, reserved }: Credits) {
+  const shown = await shownCredits(deps);
+  return { balance: shown(balance), reserved: shown(reserved) };
+}
 
 const toDocument = ({ projectId, balance, reserved }: Credits) => ({ project_id: projectId, balance, reserved });

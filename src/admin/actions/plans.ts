@@ -42,7 +42,7 @@ const rules = readFrom(
 );
 
 const exampleRules: JsonObject[] = [
-  { models: 'gpt-5-mini', prices: { credits_per_1k_input_tokens: 200 } },
+  { models: 'gpt-6-luna', prices: { credits_per_1k_input_tokens: 200 } },
   { models: 'type:chat', multiplier: 1.25 },
 ];
 

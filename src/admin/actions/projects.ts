@@ -20,6 +20,7 @@ import { planName } from '../plan-name.ts';
 import { pageInput, sortInput } from '../page-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
+import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate projects …`: projects, which own credits and keys. */
 export const projects = group('projects, which own credits and keys', () => ({
@@ -54,9 +55,15 @@ const list = action({
   route: { method: 'GET', path: '/projects', role: 'viewer' },
   answer: listOf(ProjectSchema),
   needs: 'database',
-  async run({ db }, { status, sort, ...page }) {
-    const toLine = (row: ProjectRow) => ({ ...jsonRow(row), created_at: time(row.createdAt) });
-    return listReport(await listProjects(db, { status, sort }, page), toLine, {
+  async run(deps, { status, sort, ...page }) {
+    const shown = await shownCredits(deps);
+    const toLine = (row: ProjectRow) => ({
+      ...jsonRow(row),
+      balance: shown(row.balance),
+      reserved: shown(row.reserved),
+      created_at: time(row.createdAt),
+    });
+    return listReport(await listProjects(deps.db, { status, sort }, page), toLine, {
       list: 'projects',
       nothing: 'There are no projects.',
       toDocument: jsonRow,

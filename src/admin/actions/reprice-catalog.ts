@@ -2,6 +2,8 @@ import type { PriceChange } from '../../domain/catalog/price-changes.ts';
 import { markupDigits } from '../../domain/catalog/price-policy.ts';
 import { priceMax } from '../../domain/catalog/price-schema.ts';
 import { creditsCell, type CreditMoney } from '../../domain/ledger/money.ts';
+import { OperatorError } from '../../services/operator-error.ts';
+import { creditValueOf } from '../../services/overview/credit-value.ts';
 import { repriceFiles } from '../../services/catalog/reprice-files.ts';
 import { action, flag, option } from '../define-action.ts';
 import { count, text } from '../input.ts';
@@ -32,10 +34,13 @@ export const reprice = action({
   answer: RepricedCatalog,
   needs: 'catalogSettings',
   async run({ config }, { folder, markup: factor, minimum, creditValue: wanted, write }) {
-    const { creditValueMicroUsd, currencySign: sign } = config.accounting;
-    const creditValue = wanted ?? creditValueMicroUsd;
+    const { currencySign: sign } = config.accounting;
+    const current = await creditValueOf({ config });
+    const creditValue = wanted ?? current;
+    if (creditValue === 0)
+      throw new OperatorError('CREDIT_VALUE_MICRO_USD is 0, so no price can follow from a cost. Give --credit-value.');
     const { changes, files } = await repriceFiles(folder, { policy: { markup: factor, minimum, creditValue }, write });
-    const before: CreditMoney = { creditValue: creditValueMicroUsd, sign };
+    const before: CreditMoney = { creditValue: current, sign };
     const after: CreditMoney = { creditValue, sign };
     const changed = changes.filter((change) => change.before !== change.after);
     return {

@@ -1,3 +1,4 @@
+import { creditsCell, type CreditMoney } from '../../domain/ledger/money.ts';
 import { UnknownToOperator } from '../../services/operator-error.ts';
 import { readSummary, type SummaryRow } from '../../db/ledger/summaries.ts';
 import { Summary } from '../schemas/summary.ts';
@@ -18,7 +19,7 @@ export const summary = action({
   answer: Summary,
   refusals: ['not_found'],
   needs: 'database',
-  async run({ db }, { month }) {
+  async run({ db, config }, { month }) {
     const found = await readSummary(db, month);
     if (!found) {
       throw new UnknownToOperator(
@@ -27,13 +28,14 @@ export const summary = action({
     }
     const { rows, ...about } = found;
     const totals = totalsOf(rows);
+    const money = { creditValue: found.creditValueMicroUsd, sign: config.accounting.currencySign };
     const lines = rows.map(({ projectId: project, model, channel, channelId, ...row }) => ({
       project,
       model,
       channel: channel ?? channelId,
-      ...shown(row),
+      ...shown(row, money),
     }));
-    if (lines.length > 0) lines.push({ project: 'total', model: '', channel: '', ...shown(totals) });
+    if (lines.length > 0) lines.push({ project: 'total', model: '', channel: '', ...shown(totals, money) });
     const state =
       found.frozenAt === null
         ? `Built ${time(found.builtAt)}. It is rebuilt every day until the 3rd of the next month.`
@@ -71,11 +73,11 @@ function totalsOf(rows: readonly SummaryRow[]): Sums {
   };
 }
 
-const shown = (sums: Sums) => ({
+const shown = (sums: Sums, money: CreditMoney) => ({
   requests: sums.requests,
   successes: sums.successes,
   failures: sums.failures,
-  credits: sums.creditsCharged,
+  credits: creditsCell(sums.creditsCharged, money),
   cost_usd: usd(sums.costMicroUsd),
   margin_usd: usd(sums.marginMicroUsd),
   input_tokens: sums.inputTokens,

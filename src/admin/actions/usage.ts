@@ -6,6 +6,7 @@ import { isTimeZone, usageRange } from '../../domain/ledger/usage-range.ts';
 import { option, action } from '../define-action.ts';
 import { moment, names, shortText, unixSecondsOf } from '../input.ts';
 import { table } from '../plain-text.ts';
+import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate usage`: what the requests of a project came to. */
 export const usage = action({
@@ -29,6 +30,8 @@ export const usage = action({
   async run(deps, { project: projectId, key: keyId, from, to, groupBy: groups, tz: timeZone }) {
     const range = usageRange({ from: unixSecondsOf(from), to: unixSecondsOf(to) }, Date.now());
     const document = await summarizeUsage(deps, { projectId, keyId, ...range, timeZone, groups });
-    return { document, text: table(document.data, 'There was no request.') };
+    const shown = await shownCredits(deps);
+    const lines = document.data.map((line) => ({ ...line, credits: shown(line.credits) }));
+    return { document, text: table(lines, 'There was no request.') };
   },
 });

@@ -19,6 +19,20 @@ const Margin = z
   })
   .meta({ id: 'Margin' });
 
+const times = z.number().nullable().describe('Price ÷ cost at the dearest family. Null where it costs nothing.');
+const Ratios = z
+  .union([
+    z.strictObject({
+      above: z.int().nullable().describe('For requests with more tokens of input than this. Null: for all others.'),
+      input: times,
+      cached_input: times,
+      cache_write: times,
+      output: times,
+    }),
+    z.strictObject({ lowest: times, highest: times }),
+  ])
+  .meta({ id: 'PriceRatios' });
+
 export const CatalogCheck = z
   .object({
     ok: z.boolean().describe('False if a request costs more than the client pays.'),
@@ -32,6 +46,7 @@ export const CatalogCheck = z
         status: z.string(),
         loss_ok: z.record(z.string(), z.string()).describe('Why the model may lose, by family.'),
         margins: z.array(Margin),
+        ratios: z.array(Ratios),
         losses: z.array(Margin),
       }),
     ),

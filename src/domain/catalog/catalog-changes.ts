@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 const membersMax = 200;
 
 /**
- * What an applied catalog changes, for the audit log: every member that differs, named like `gpt-5-mini pricing.credits_per_request`, with
+ * What an applied catalog changes, for the audit log: every member that differs, named like `gpt-6-luna pricing.credits_per_request`, with
  * its value before and after. A model that is added or removed stands there with its type, its status and its price.
  */
 export function catalogChanges(

@@ -6,6 +6,9 @@ export interface CreditMoney {
   sign: string;
 }
 
+/** What a credit is worth in a new installation: a millionth of a dollar, so that prices, costs and margins are in one unit. */
+export const creditValueOfNew = 1;
+
 /** An amount of millionths with at least two digits after the point, exact: `$0.04`, `$1,250.00`, `-$0.000313`. */
 export function money(micro: number | bigint, sign: string): string {
   const amount = typeof micro === 'bigint' ? micro : BigInt(Math.round(micro));

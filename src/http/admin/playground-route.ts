@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { creditsWorth } from '../../services/overview/credit-value.ts';
 import { issuePlaygroundKey } from '../../services/admin/playground-key.ts';
 import type { Deps } from '../../deps.ts';
 import { adminOf } from '../context.ts';
@@ -9,9 +10,17 @@ import { validate } from '../request/validate.ts';
 import { adminPrefix } from './admin-prefix.ts';
 import { refusalOf } from './refusal-of.ts';
 
+/** Without a limit of the operator's choice, a day of trying things out costs at most this much. */
+const usualDailyMicroUsd = 10_000_000;
+
 const PlaygroundRequest = z.strictObject({
   project_id: z.string().min(1).max(100),
-  budget_daily: z.int().min(1).max(1_000_000).default(1_000),
+  budget_daily: z
+    .int()
+    .min(1)
+    .max(1_000_000_000_000)
+    .optional()
+    .describe('The most credits of a day (UTC); without it, credits for 10 US dollars.'),
 });
 
 const PlaygroundKey = z
@@ -39,7 +48,8 @@ export const playgroundRoute = (deps: Pick<Deps, 'db' | 'config'>): Route =>
     answers: { 200: { description: 'The key.', content: json(PlaygroundKey) } },
     errors: ['not_found', 'action_refused'],
     async handler(ctx) {
-      const { project_id: projectId, budget_daily: budgetDaily } = validate(PlaygroundRequest, ctx.request.body);
+      const { project_id: projectId, budget_daily: wanted } = validate(PlaygroundRequest, ctx.request.body);
+      const budgetDaily = wanted ?? (await creditsWorth(deps, usualDailyMicroUsd));
       const given = { access: adminOf(ctx), projectId, budgetDaily };
       const key = await issuePlaygroundKey(deps, given).catch((error: unknown) => {
         throw refusalOf(error);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accessByToken, beginSession, endSession, type AccessDeps } from '../../services/admin/admin-access.ts';
+import { creditValueOf } from '../../services/overview/credit-value.ts';
 import type { AdminAccess } from '../../domain/operators/admin-access.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { roles } from '../../domain/operators/role.ts';
@@ -19,6 +20,8 @@ const Session = z
     name: z.string(),
     role: z.enum(roles),
     expires_at: timestampOrNull.describe('Null for a token that never expires.'),
+    credit_value_micro_usd: z.int().describe('What one credit is worth.'),
+    currency_sign: z.string().describe('The sign before amounts of money.'),
   })
   .meta({ id: 'Session' });
 
@@ -46,8 +49,8 @@ export function sessionRoutes(deps: AccessDeps): Route[] {
       method: 'GET',
       summary: 'show who is signed in',
       answers: { 200: { description: 'Who is signed in, or whose token was sent.', content: json(Session) } },
-      handler(ctx) {
-        ctx.body = present(adminOf(ctx));
+      async handler(ctx) {
+        ctx.body = await present(deps, adminOf(ctx));
       },
     }),
     endpoint({
@@ -79,7 +82,13 @@ async function signIn(deps: AccessDeps, ctx: AppContext): Promise<void> {
   if (!access) throw new GatewayError('invalid_admin_token');
   const begun = await beginSession(deps, access);
   setSessionCookie(ctx, begun, isFromHttps(ctx));
-  ctx.body = present({ ...access, expiresAt: begun.expiresAt });
+  ctx.body = await present(deps, { ...access, expiresAt: begun.expiresAt });
 }
 
-const present = ({ name, role, expiresAt }: AdminAccess) => ({ name, role, expires_at: expiresAt });
+const present = async (deps: AccessDeps, { name, role, expiresAt }: AdminAccess) => ({
+  name,
+  role,
+  expires_at: expiresAt,
+  credit_value_micro_usd: await creditValueOf(deps),
+  currency_sign: deps.config.accounting.currencySign,
+});

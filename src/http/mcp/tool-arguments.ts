@@ -4,8 +4,8 @@ import type { JsonObject } from '../../domain/json.ts';
 import { taskTypes } from '../../domain/tasks/task.ts';
 import { JsonRecord } from '../dialects/chat-fields.ts';
 
-/** What a call may cost if the agent says nothing: any picture and some short clips, but not the dearer videos. */
-const MAX_CREDITS_DEFAULT = 100;
+/** What a call may cost if the agent says nothing, in micro-USD: any picture and some short clips, but not the dearer videos. */
+export const CALL_COST_MAX = 1_000_000;
 /** Clients of the protocol give up after 60 seconds. */
 const WAIT_SECONDS_MAX = 50;
 const WAIT_SECONDS_DEFAULT = 30;
@@ -32,8 +32,10 @@ export const CreateArguments = QuoteArguments.extend({
   max_credits: z
     .int()
     .min(1)
-    .default(MAX_CREDITS_DEFAULT)
-    .describe('The most that this call may cost. A dearer one is refused with its price, and costs nothing.'),
+    .optional()
+    .describe(
+      'The most that this call may cost; without it, credits for one US dollar. A dearer one is refused with its price, and costs nothing.',
+    ),
   wait_seconds: waitSeconds.describe('How long to wait for the result.'),
   idempotency_key: z
     .string()

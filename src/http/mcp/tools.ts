@@ -11,7 +11,15 @@ import { Quote, Task } from '../../schemas/task.ts';
 import { createTask } from '../routes/media.ts';
 import { waitForEnd, type WaitDeps } from '../routes/task-wait.ts';
 import { MediaModels, mediaModels } from './media-models.ts';
-import { CreateArguments, createBodyOf, ModelsArguments, QuoteArguments, ReadArguments } from './tool-arguments.ts';
+import { creditsWorth } from '../../services/overview/credit-value.ts';
+import {
+  CALL_COST_MAX,
+  CreateArguments,
+  createBodyOf,
+  ModelsArguments,
+  QuoteArguments,
+  ReadArguments,
+} from './tool-arguments.ts';
 import { refusalResult, taskResult, valueResult } from './tool-result.ts';
 
 export type McpDeps = Pick<HttpDeps, 'logger'> &
@@ -75,7 +83,8 @@ export function registerTools(server: McpServer, deps: McpDeps, ctx: AppContext)
       { ...about, annotations: buying, inputSchema: CreateArguments, outputSchema: Task },
       ({ max_credits, wait_seconds: seconds, idempotency_key: idempotencyKey = null, ...request }) =>
         answer(['media'], async () => {
-          const body = { ...createBodyOf(request), max_credits };
+          const most = max_credits ?? (await creditsWorth(deps, CALL_COST_MAX));
+          const body = { ...createBodyOf(request), max_credits: most };
           const task = await createTask(deps, ctx, { dialect: 'openai', type, route, idempotencyKey, body });
           const ended = await waitForEnd(deps, ctx, task, seconds);
           const isError = ended.status === 'failed' || ended.status === 'canceled';

@@ -1,6 +1,12 @@
 import { replaceCatalog } from '../../db/catalog/models.ts';
+import type { Config } from '../../config/load-config.ts';
 import { listPlans } from '../../db/plans/plans.ts';
 import type { Deps } from '../../deps.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
+import { isOffered } from '../../domain/catalog/model-list.ts';
+import { dearPrices, ratioMax } from '../../domain/catalog/price-ratios.ts';
+import { money } from '../../domain/ledger/money.ts';
+import { creditValueOf } from '../overview/credit-value.ts';
 import { demandBoundedPrices } from '../plans/bounded-prices.ts';
 import { readCatalog, type CatalogText } from './load-catalog.ts';
 
@@ -9,10 +15,22 @@ import { readCatalog, type CatalogText } from './load-catalog.ts';
  * a price under a plan would be above the largest.
  */
 export async function applyCatalog(
-  { db }: Pick<Deps, 'db'>,
+  { db, config }: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> },
   { texts, actor }: { texts: readonly CatalogText[]; actor: string },
 ) {
   const { entries, warnings } = readCatalog(texts);
   for (const { name, rules } of await listPlans(db)) demandBoundedPrices(`the plan ${name}`, entries, rules);
-  return { ...(await replaceCatalog(db, { entries, actor })), warnings };
+  const dear = dearWarning(entries, await creditValueOf({ db, config }));
+  return { ...(await replaceCatalog(db, { entries, actor })), warnings: [...warnings, ...dear] };
+}
+
+/** The shipped catalog is for credits of a millionth of a dollar. An installation of 0.2.0 keeps its own. */
+function dearWarning(entries: readonly CatalogEntry[], creditValue: number): string[] {
+  const offered = entries.filter(isOffered);
+  const dear = offered.filter((entry) => dearPrices(entry, creditValue).length > 0);
+  if (2 * dear.length <= offered.length) return [];
+  return [
+    `${dear.length} of ${offered.length} models are sold for more than ${ratioMax} times their cost. A credit is worth ${money(creditValue, '$')} here: ` +
+      'are these prices for another value? `tollgate catalog reprice` prices a catalog from its costs.',
+  ];
 }

@@ -6,6 +6,7 @@ import type { Deps } from '../../deps.ts';
 import { silenceOf, type Silence } from '../../domain/operators/alarm.ts';
 import { scheduledJobNames } from '../../domain/tasks/scheduled-job.ts';
 import { alarmsOf, type OverviewAlarm } from './alarms.ts';
+import { creditValueOf } from './credit-value.ts';
 
 export interface Earned extends Traffic {
   succeeded: number;
@@ -26,7 +27,8 @@ export async function readOverview({
   db,
   config,
 }: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> }): Promise<Overview> {
-  const [traffic, channels, backlog, silences] = await Promise.all([
+  const [creditValue, traffic, channels, backlog, silences] = await Promise.all([
+    creditValueOf({ config, db }),
     readTraffic(db),
     listChannelStates(db),
     readBacklog(db, scheduledJobNames),
@@ -35,7 +37,7 @@ export async function readOverview({
   const earned = <T extends Traffic>(of: T): T & Earned => ({
     ...of,
     succeeded: of.requests - of.failed,
-    marginMicroUsd: of.credits * config.accounting.creditValueMicroUsd - of.costMicroUsd,
+    marginMicroUsd: of.credits * creditValue - of.costMicroUsd,
   });
   const recorded = new Map(traffic.hours.map((hour) => [hour.at, hour]));
   return {

@@ -23,6 +23,7 @@ import type { Deps } from '../../deps.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
 import { alarmOf } from '../../domain/operators/alarm.ts';
+import { creditValueOf } from '../overview/credit-value.ts';
 
 /** Rows that retention deletes in one transaction, so that none of them holds its locks for long. */
 const rowsPerTransaction = 5_000;
@@ -181,7 +182,8 @@ async function rebuildSummaries(
   summary: MaintenanceSummary,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { creditValueMicroUsd, lagSeconds } = config.accounting;
+  const creditValueMicroUsd = await creditValueOf({ config, db });
+  const { lagSeconds } = config.accounting;
   const errors = new Map<string, unknown>();
   const rebuilt = new Map<string, RebuiltMonth>();
   for (const day of await listOpenDays(db)) {

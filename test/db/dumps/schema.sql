@@ -349,6 +349,11 @@ create table idempotency (
   task_id text
 );
 
+create table installation (
+  credit_value_micro_usd bigint not null,
+  is_only boolean not null default true
+);
+
 create table job_run (
   ended_at timestamp with time zone,
   id text not null,
@@ -752,6 +757,12 @@ alter table hold add constraint hold_kind_check CHECK ((kind = ANY (ARRAY['media
 alter table hold add constraint hold_pkey PRIMARY KEY (id);
 
 alter table idempotency add constraint idempotency_pkey PRIMARY KEY (project_id, route, key);
+
+alter table installation add constraint installation_credit_value_micro_usd_check CHECK ((credit_value_micro_usd >= 0));
+
+alter table installation add constraint installation_is_only_check CHECK (is_only);
+
+alter table installation add constraint installation_pkey PRIMARY KEY (is_only);
 
 alter table job_run add constraint job_run_check CHECK (((state = ANY (ARRAY['requested'::text, 'running'::text])) = (ended_at IS NULL)));
 

@@ -359,6 +359,7 @@ describe('tollgate catalog', () => {
           model: z.string(),
           margins: z.array(MarginRow),
           losses: z.array(MarginRow),
+          ratios: z.array(z.unknown()),
           loss_ok: z.object({}),
         }),
       ),
@@ -369,6 +370,13 @@ describe('tollgate catalog', () => {
     const { entries } = await loadCatalog(frozen);
     expect(data.map(({ model }) => model)).toEqual(entries.map(({ model }) => model.id));
     expect(data.filter(({ margins, losses }) => margins.length < 2 || losses.length > 0)).toEqual([]);
+
+    const opus = data.find(({ model }) => model === 'claude-opus-5.5');
+    expect(opus?.ratios).toEqual([{ above: null, input: 2.5, cached_input: 50, cache_write: 2, output: 1.5 }]);
+    const dear = await spawned(['catalog', 'check', frozen], env);
+    expect(dear.stdout).toMatch(/^claude-opus-5\.5 +- +2\.50 +50\.00 +2\.00 +1\.50 +-$/m);
+    expect(dear.stdout).toMatch(/^warning: claude-opus-5\.5: cached input is sold for 50\.0 times its cost$/m);
+    expect(dear.stdout).not.toMatch(/^warning: claude-opus-5\.5: (input|output|cache write) is sold/m);
 
     const poor = { ...env, CREDIT_VALUE_MICRO_USD: '100' };
     const loss = await json(Checked, ['catalog', 'check', frozen], { code: 1, env: poor });

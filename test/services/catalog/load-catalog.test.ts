@@ -8,10 +8,15 @@ import {
   catalogBytesMax,
   CatalogError,
   loadCatalog,
+  readCatalogFiles,
   parseCatalog,
 } from '../../../src/services/catalog/load-catalog.ts';
 import { resolveMediaRequest } from '../../../src/domain/catalog/parameters.ts';
+import { isOffered } from '../../../src/domain/catalog/model-list.ts';
+import { priceRatios } from '../../../src/domain/catalog/price-ratios.ts';
+import { creditValueOfNew } from '../../../src/domain/ledger/money.ts';
 import { mediaCredits } from '../../../src/domain/ledger/pricing.ts';
+import { repriceCatalog } from '../../../src/services/catalog/reprice-catalog.ts';
 import { spec } from '../../spec/spec.ts';
 
 type Tree = { [key: string]: Tree } & Record<string, unknown>;
@@ -114,6 +119,28 @@ function problemsOf(run: () => unknown): string[] {
 }
 
 describe('the shipped catalog', () => {
+  it('sells every token between 1.0 and 1.5 times its cost at the dearest family, and media between 1.0 and 2.0', async () => {
+    const { entries } = await loadCatalog('catalog');
+    const ratios = entries
+      .filter(isOffered)
+      .flatMap((entry) =>
+        priceRatios(entry, creditValueOfNew).map(({ kind, ...of }) => ({ id: entry.model.id, kind, ...of })),
+      );
+    const chats = ratios.filter(({ kind }) => kind === 'chat');
+    expect(new Set(chats.map(({ id }) => id)).size).toBe(entries.filter(({ model }) => model.type === 'chat').length);
+    const beyond = ratios.filter(({ kind, id: _, ...of }) =>
+      Object.entries(of).some(
+        ([name, ratio]) => name !== 'above' && !(Number(ratio) >= 1 && Number(ratio) <= (kind === 'chat' ? 1.5 : 2)),
+      ),
+    );
+    expect(beyond).toEqual([]);
+  });
+
+  it('has the prices that follow from its costs with a markup of 1.25', async () => {
+    const texts = await readCatalogFiles('catalog');
+    expect(repriceCatalog(texts, { markup: 1.25, minimum: 1, creditValue: creditValueOfNew }).texts).toEqual(texts);
+  });
+
   it('loads with warnings only for its intended differences', async () => {
     const { warnings } = await loadCatalog('catalog');
     expect(warnings).toEqual([

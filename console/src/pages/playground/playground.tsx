@@ -8,7 +8,7 @@ import { clientApi, modelsQuery, type ClientApi, type Wallet } from '../../api/p
 import { useMay } from '../../api/session.ts';
 import type { Project } from '../../api/admin-types.ts';
 import type { Model } from '../../api/client-types.ts';
-import { credits } from '../../ui/format.ts';
+import { credits, creditsForUsd, money } from '../../ui/format.ts';
 import { Empty, ErrorAlert, Loading, Page } from '../../ui/page.tsx';
 import { Chat } from './chat.tsx';
 import { MediaForm } from './media-form.tsx';
@@ -53,12 +53,13 @@ export default function Playground() {
   );
 }
 
-/** Without a limit of the operator's choice, a day of trying things out costs at most this many credits. */
-const usualDailyCap = 1_000;
+/** Without a limit of the operator's choice, a day of trying things out costs at most this many US dollars. */
+const usualDailyUsd = 10;
 
 function Bench({ projects }: { projects: Project[] }) {
   const search = useSearch({ from: '/playground' });
   const navigate = useNavigate();
+  const usualDailyCap = creditsForUsd(usualDailyUsd);
   const [cap, setCap] = useState<number | string>(usualDailyCap);
   const [settledCap] = useDebouncedValue(cap, 600);
   const idOfProject = ({ project_id: id }: Project): string => id;
@@ -101,12 +102,12 @@ function Bench({ projects }: { projects: Project[] }) {
           />
           <NumberInput
             label="Daily cap in credits"
-            description={undefined}
+            description={typeof cap === 'number' ? `${money(cap)} a day` : undefined}
             value={cap}
             onChange={setCap}
             min={1}
-            max={1_000_000}
-            step={100}
+            max={1_000_000_000_000}
+            step={Math.max(1, Math.round(usualDailyCap / 10))}
             allowDecimal={false}
             thousandSeparator=","
           />

@@ -8,7 +8,7 @@ import { useList } from '../../api/use-list.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { TextField } from '../../ui/fields.tsx';
-import { number } from '../../ui/format.ts';
+import { creditsCell, number } from '../../ui/format.ts';
 import { PlusIcon } from '../../ui/icons.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { SecretDialog } from '../../ui/secret-dialog.tsx';
@@ -64,7 +64,12 @@ const columns: Columns<Project> = [
     ),
   },
   { accessorKey: 'status', header: 'Status', cell: ({ row: { original } }) => <Status of={original.status} /> },
-  { accessorKey: 'balance', header: 'Credits', cell: ({ row: { original } }) => number(original.balance), ...numeric },
+  {
+    accessorKey: 'balance',
+    header: 'Credits',
+    cell: ({ row: { original } }) => creditsCell(original.balance),
+    ...numeric,
+  },
   { accessorKey: 'reserved', header: 'Held', cell: ({ row: { original } }) => number(original.reserved), ...numeric },
   { accessorKey: 'created_at', header: 'Created', cell: ({ row: { original } }) => <When at={original.created_at} /> },
 ];

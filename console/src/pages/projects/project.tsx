@@ -11,7 +11,7 @@ import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { CreditsField, TextField } from '../../ui/fields.tsx';
 import { entryKinds } from '../../ui/entry-kinds.ts';
-import { credits, number, words } from '../../ui/format.ts';
+import { credits, money, number, words } from '../../ui/format.ts';
 import { PageLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Loading, Page } from '../../ui/page.tsx';
 import { SwitchDialog } from '../../ui/switch-dialog.tsx';
@@ -35,6 +35,9 @@ export default function ProjectPage() {
           <SimpleGrid cols={{ base: 2, sm: 3 }}>
             <Fact label="Credits">
               <span className="figure">{number(balance)}</span>
+              <Text size="sm" c="dimmed">
+                {money(balance)}
+              </Text>
             </Fact>
             <Fact label="Held by running requests">
               <span className="figure">{number(reserved)}</span>

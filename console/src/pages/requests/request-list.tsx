@@ -28,7 +28,7 @@ export default function RequestList() {
       <Group align="flex-end" gap="sm">
         <ChoiceFilter label="Outcome" value={search.outcome} onChange={filter('outcome')} options={outcomes} />
         <ChoiceFilter label="Reason" value={search.reason} onChange={filter('reason')} options={reasons} />
-        <TextFilter label="Model" value={search.model} onChange={filter('model')} placeholder="gpt-5-mini" />
+        <TextFilter label="Model" value={search.model} onChange={filter('model')} placeholder="gpt-6-luna" />
         <TextFilter label="Channel" value={search.channel} onChange={filter('channel')} placeholder="Name or id" />
         <TextFilter label="Project" value={search.project} onChange={filter('project')} placeholder="prj_…" />
         <TextFilter label="Key" value={search.key} onChange={filter('key')} placeholder="key_…" />
