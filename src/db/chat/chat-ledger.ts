@@ -1,6 +1,6 @@
 import type { ChargeReason, RefundReason } from '../../domain/chat/chat-end-reason.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
-import type { TokenUsage } from '../../domain/ledger/pricing.ts';
+import type { TokenUsage } from '../../domain/catalog/token-classes.ts';
 import { toMembers, type Database } from '../database.ts';
 import type { IdempotencyBinding } from '../idempotency.ts';
 import { GroupCommit, type GroupLimits } from '../group-commit.ts';

@@ -1,7 +1,7 @@
 import type { CatalogEntry } from './catalog.ts';
 import type { LongInputPrices, Pricing, TokenPrices } from './price-schema.ts';
 import { tokenPriceFor, type PricePolicy } from './price-policy.ts';
-import { tokenClasses, type TokenClass } from './token-prices.ts';
+import { plainClasses, tokenClasses, type TokenClass } from './token-classes.ts';
 import { everyRate, ratesFor, tokenRates } from './upstream-cost.ts';
 
 /** The members of `pricing` that follow from the costs of a chat model. */
@@ -74,12 +74,9 @@ const longPrices = (above: number, prices: EveryPrice): LongInputPrices => ({
 
 /** Without the classes whose price is that of their plain class. */
 function withoutPlain(prices: EveryPrice): TokenPrices {
-  const plain: Partial<Record<TokenClass, TokenClass>> = {
-    cached_input: 'input',
-    cache_write: 'input',
-    cache_write_1h: 'cache_write',
-    reasoning: 'output',
-  };
-  const own = tokenClasses.filter((tokens) => prices[tokens] !== prices[plain[tokens] ?? tokens] || !plain[tokens]);
+  const own = tokenClasses.filter((tokens) => {
+    const plain = plainClasses[tokens];
+    return plain === null || prices[tokens] !== prices[plain];
+  });
   return Object.fromEntries(own.map((tokens) => [`credits_per_1k_${tokens}_tokens`, prices[tokens]])) as never;
 }

@@ -4,7 +4,8 @@ import type { JsonObject } from '../json.ts';
 import { isOffered } from './model-list.ts';
 import { offeredCombinations } from '../tasks/offered-combinations.ts';
 import { conditionsOf, mediaCredits } from '../ledger/pricing.ts';
-import { classPrices, tokenClasses, type TieredPrices, type TokenClass } from './token-prices.ts';
+import { tokenClasses, type TokenClass } from './token-classes.ts';
+import { classPrices, type TieredPrices } from './token-prices.ts';
 import { costRules, everyRate, mediaCost, ratesFor, tokenRates } from './upstream-cost.ts';
 import type { UpstreamCost } from './cost-schema.ts';
 

@@ -4,7 +4,8 @@ import type { CatalogEntry } from './catalog.ts';
 import type { PricingRule } from './price-schema.ts';
 import { dearestRates, longInputFrom } from './chat-prices.ts';
 import { costedRequests, type CostedRequest } from './media-prices.ts';
-import { classPrices, tokenClasses } from './token-prices.ts';
+import { tokenClasses } from './token-classes.ts';
+import { classPrices } from './token-prices.ts';
 
 /** One price of a model before and after it was repriced, in credits. */
 export interface PriceChange {
@@ -60,8 +61,12 @@ function mediaChanges(before: CatalogEntry, after: CatalogEntry): PriceChange[] 
       .toSorted((one, other) => other.cost - one.cost)
       .slice(0, 1)
       .map(({ request, cost, family }) => ({
-        ...{ model: after.model.id, item, family, cost },
-        ...{ before: mediaCredits(before.model, request), after: mediaCredits(after.model, request) },
+        model: after.model.id,
+        item,
+        family,
+        cost,
+        before: mediaCredits(before.model, request),
+        after: mediaCredits(after.model, request),
       }));
   if (rules.length === 0) return change('1 request', requests);
   return rules.flatMap((rule) =>

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../json.ts';
 import type { CostRule, TokenRates, UpstreamCost } from './cost-schema.ts';
 import { meets } from './request-condition.ts';
+import { everyPrice, tokenClasses, tokensByClass, type TokenClass, type TokenUsage } from './token-classes.ts';
 
 /**
  * What one media job costs the operator, in micro-USD: the first rule that matches the resolved request decides. Throws a plain
@@ -28,46 +29,17 @@ export const ratesFor = (cost: UpstreamCost, inputTokens: number): TokenRates | 
   tokenRates(cost).findLast(({ above_input_tokens: above = -1 }) => inputTokens > above);
 
 /** The price of each class, in micro-USD per million tokens: that of its plain class where it has none of its own. */
-export function everyRate(rates: TokenRates): Required<Omit<TokenRates, 'above_input_tokens'>> {
-  const { input, output, cached_input = input, cache_write = input, cache_write_1h = cache_write } = rates;
-  return { input, cached_input, cache_write, cache_write_1h, output, reasoning: rates.reasoning ?? output };
-}
-
-/** The tokens of one answer as the provider bills them. Every count is a safe integer of at least 0. */
-export interface BilledTokens {
-  /** The whole input, with the cached part and the part that was written to the cache. */
-  input: number;
-  /** The whole output, hidden reasoning included. */
-  output: number;
-  cached: number;
-  /** All that was written to the cache. */
-  cacheWrite: number;
-  /** The part of it that is kept for an hour. */
-  cacheWrite1h: number;
-  reasoning: number;
-}
+export const everyRate = (rates: TokenRates): Record<TokenClass, number> => everyPrice(rates);
 
 /**
  * What one chat answer costs the operator, in micro-USD, rounded up once. The rates with the highest `above_input_tokens` below
  * the input count for all tokens of the request, as the providers have it. Parts beyond their whole are ignored.
  */
-export function chatCost(cost: UpstreamCost, tokens: BilledTokens): number {
-  const rates = ratesFor(cost, tokens.input);
+export function chatCost(cost: UpstreamCost, usage: TokenUsage): number {
+  const rates = ratesFor(cost, usage.input);
   if (rates === undefined) throw new Error('The model has no prices for its tokens.');
-  const cached = Math.min(tokens.cached, tokens.input);
-  const written = Math.min(tokens.cacheWrite, tokens.input - cached);
-  const kept = Math.min(tokens.cacheWrite1h, written);
-  const reasoning = Math.min(tokens.reasoning, tokens.output);
-  const rate = everyRate(rates);
-  const parts: [tokens: number, rate: number][] = [
-    [tokens.input - cached - written, rate.input],
-    [cached, rate.cached_input],
-    [written - kept, rate.cache_write],
-    [kept, rate.cache_write_1h],
-    [tokens.output - reasoning, rate.output],
-    [reasoning, rate.reasoning],
-  ];
-  const millionths = parts.reduce((sum, [count, each]) => sum + BigInt(count) * BigInt(each), 0n);
+  const [tokens, rate] = [tokensByClass(usage), everyRate(rates)];
+  const millionths = tokenClasses.reduce((sum, each) => sum + tokens[each] * BigInt(rate[each]), 0n);
   return exact((millionths + 999_999n) / 1_000_000n);
 }
 

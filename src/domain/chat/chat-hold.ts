@@ -4,10 +4,10 @@ import { listDocuments, tokensOfDocuments, type DocumentTokens } from './documen
 import { isDataUri, listImages, type ChatMessage, type ChatPart, type ChatReply, type ChatRequest } from './chat.ts';
 import { maxOutputTokens } from './chat-length.ts';
 import { GatewayError } from '../errors.ts';
-import { chatCredits, dearestCredits, type TokenUsage } from '../ledger/pricing.ts';
+import type { TokenUsage } from '../catalog/token-classes.ts';
+import { chatCredits, dearestCredits } from '../ledger/pricing.ts';
 import { likelyTokens } from './likely-tokens.ts';
 import { rareScriptBytes, utf8Bytes } from './text-size.ts';
-import type { BilledTokens } from '../catalog/upstream-cost.ts';
 
 /** The worst case that credits are held for, in tokens. */
 export interface ChatHold {
@@ -199,7 +199,7 @@ function likelyOutput(reply: ChatReply, hold: ChatHold, counted: CountedTokens |
 }
 
 /** The tokens that the provider bills the operator for an answer. Unlike the client, the operator pays for an empty answer too. */
-export function billedTokens({ usage }: Pick<ChatReply, 'usage'>, settled: SettledUsage): BilledTokens {
+export function billedTokens({ usage }: Pick<ChatReply, 'usage'>, settled: SettledUsage): Required<TokenUsage> {
   const { input, output } = settled.empty
     ? { input: asCount(usage?.inputTokens) ?? 0, output: asCount(usage?.outputTokens) ?? 0 }
     : settled;

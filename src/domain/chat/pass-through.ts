@@ -1,3 +1,5 @@
+import { optionalNames } from './optional-parameters.ts';
+
 /**
  * Further fields of a chat request: everything of OpenAI's request that the gateway does not read itself. A field may cost money
  * (`service_tier`, `web_search_options`), keep content with the provider (`store`), call another model (`models`, `fallbacks`) or
@@ -40,9 +42,7 @@ export const neverPassedThrough: readonly string[] = [
   'max_completion_tokens',
   'temperature',
   'top_p',
-  'top_k',
-  'stop',
-  'seed',
+  ...optionalNames.filter((name) => name !== 'parallel_tool_calls'),
   'user',
   'tools',
   'tool_choice',

@@ -2,9 +2,11 @@ import type { Model } from '../catalog/catalog.ts';
 import type { Pricing, PricingRule } from '../catalog/price-schema.ts';
 import type { ParameterValue } from '../catalog/parameter-value.ts';
 import { meets } from '../catalog/request-condition.ts';
+import { tokenClasses, tokensByClass, type TokenUsage } from '../catalog/token-classes.ts';
 import {
   classPrices,
   inputPriceMembers,
+  memberOf,
   outputPriceMembers,
   type ClassPrices,
   type TieredPrices,
@@ -43,22 +45,6 @@ export const conditionsOf = ({
   value,
   all = [],
 }: PricingRule['match']): { key: string; value: ParameterValue }[] => [{ key, value }, ...all];
-
-/** The tokens of one chat answer. A part beyond its whole is ignored, and one that is absent has no tokens. */
-export interface TokenUsage {
-  /** The whole input, with the cached part and the part that was written to the cache. */
-  input: number;
-  /** The whole output, hidden reasoning included. */
-  output: number;
-  /** Input that the provider read from its cache. */
-  cached?: number;
-  /** All input that was written to the cache. */
-  cacheWrite?: number;
-  /** The part of it that is kept for an hour. */
-  cacheWrite1h?: number;
-  /** Output that is hidden reasoning. */
-  reasoning?: number;
-}
 
 /** The prices of a chat. */
 export type ChatPricing = TieredPrices & Pick<Pricing, 'min_credits_per_request'>;
@@ -127,38 +113,17 @@ export function costDetails(pricing: ChatPricing, usage: TokenUsage, credits: nu
 
 type PartOfCost = Exclude<keyof CostDetails, 'minimum'>;
 
-/** Thousandths of credits. Cached input comes first, then what was written to the cache, so that each token has one class. */
+/** Thousandths of credits. What is written to the cache for an hour belongs to what is written to it. */
 function milliCreditsByClass(pricing: ChatPricing, usage: TokenUsage): [part: PartOfCost, milliCredits: bigint][] {
-  const input = tokenCount(usage.input);
-  const output = tokenCount(usage.output);
-  const cached = within(usage.cached, input);
-  const written = within(usage.cacheWrite, input - cached);
-  const kept = within(usage.cacheWrite1h, written);
-  const reasoning = within(usage.reasoning, output);
-  const price = classPrices(pricing, Number(input));
-  const parts: [part: PartOfCost, tokens: bigint, price: number][] = [
-    ['input', input - cached - written, price.credits_per_1k_input_tokens],
-    ['cached_input', cached, price.credits_per_1k_cached_input_tokens],
-    ['cache_write', written - kept, price.credits_per_1k_cache_write_tokens],
-    ['cache_write', kept, price.credits_per_1k_cache_write_1h_tokens],
-    ['output', output - reasoning, price.credits_per_1k_output_tokens],
-    ['reasoning', reasoning, price.credits_per_1k_reasoning_tokens],
-  ];
-  return parts.map(([part, tokens, each]) => [part, tokens * BigInt(each)]);
+  const tokens = tokensByClass(usage);
+  const price = classPrices(pricing, Math.max(0, usage.input));
+  return tokenClasses.map((each) => [
+    each === 'cache_write_1h' ? 'cache_write' : each,
+    tokens[each] * BigInt(price[memberOf(each)]),
+  ]);
 }
 
 const roundedUp = (milliCredits: bigint): number => Number((milliCredits + 999n) / 1_000n);
-
-function within(part: number | undefined, whole: bigint): bigint {
-  const tokens = tokenCount(part ?? 0);
-  return tokens < whole ? tokens : whole;
-}
-
-// `BigInt` throws on a fraction. Beyond the safe range the count itself would not be exact.
-function tokenCount(tokens: number): bigint {
-  if (!Number.isSafeInteger(tokens)) throw new RangeError(`A token count must be a safe integer, not ${tokens}.`);
-  return tokens < 0 ? 0n : BigInt(tokens);
-}
 
 function asPrice(what: string, credits: number): number {
   if (!Number.isSafeInteger(credits) || credits < 1) throw new Error(`Bad price for ${what}: ${credits}.`);

@@ -31,8 +31,7 @@ function cheapestChat(entry: CatalogEntry, mapping: UpstreamMapping): CheapestRe
     extra: {},
   };
   const { inputTokens: input, outputTokens: output } = chatHold(request, 0);
-  const costOf = (reasoning: number) =>
-    chatCost(mapping.cost, { input, output, cached: 0, cacheWrite: 0, cacheWrite1h: 0, reasoning });
+  const costOf = (reasoning: number) => chatCost(mapping.cost, { input, output, reasoning });
   return { kind: 'chat', request, costMax: Math.max(costOf(0), costOf(output)) };
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../domain/json.ts';
-import type { TokenUsage } from '../../domain/ledger/pricing.ts';
+import type { TokenUsage } from '../../domain/catalog/token-classes.ts';
 import type { ChatAnswered } from '../../services/chat/prepare-chat.ts';
 
 /** A chat's reply and the values that a dialect adds to it. */

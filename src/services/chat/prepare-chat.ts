@@ -6,7 +6,8 @@ import { chatHold, checkContext, checkTextLength, heldCredits, type ChatHold } f
 import { familiesTaking } from '../../domain/chat/chat-supports.ts';
 import { documentTokensOf } from '../../domain/chat/documents.ts';
 import type { GatewayError } from '../../domain/errors.ts';
-import type { CostDetails, TokenUsage } from '../../domain/ledger/pricing.ts';
+import type { TokenUsage } from '../../domain/catalog/token-classes.ts';
+import type { CostDetails } from '../../domain/ledger/pricing.ts';
 import { withThinkingLength } from '../../domain/chat/reasoning.ts';
 import { checkInputUrl } from '../files/check-input-url.ts';
 import type { EarlyHangUps } from './early-hang-ups.ts';

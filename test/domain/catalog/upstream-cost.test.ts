@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { acceptedParameters, listValues, resolveMediaRequest } from '../../../src/domain/catalog/parameters.ts';
 import { taskSnapshot } from '../../../src/domain/tasks/task-snapshot.ts';
-import { chatCost, mediaCost, type BilledTokens } from '../../../src/domain/catalog/upstream-cost.ts';
+import type { TokenUsage } from '../../../src/domain/catalog/token-classes.ts';
+import { chatCost, mediaCost } from '../../../src/domain/catalog/upstream-cost.ts';
 import type { CostRule, TokenRates } from '../../../src/domain/catalog/cost-schema.ts';
 
 describe('the cost of a media job', () => {
@@ -113,7 +114,7 @@ describe('the cost of a chat', () => {
     cacheWrite1h: count,
     reasoning: count,
   });
-  const costOf = (price: TokenRates, billed: Partial<BilledTokens>) =>
+  const costOf = (price: TokenRates, billed: Partial<TokenUsage>) =>
     chatCost(
       { per_million: [price] },
       { input: 0, output: 0, cached: 0, cacheWrite: 0, cacheWrite1h: 0, reasoning: 0, ...billed },
