@@ -1,4 +1,5 @@
 import tseslint from 'typescript-eslint';
+import maxLinesPerTest from './scripts/max-lines-per-test.mjs';
 
 const spreadOfLiteral = {
   selector: 'ObjectExpression > SpreadElement > ObjectExpression',
@@ -72,12 +73,21 @@ export default tseslint.config(
   },
   {
     // A file that needs more has a second file inside it, and a function a second function.
-    files: ['src/**/*.ts', 'packages/{sandbox,dev-stack}/src/**/*.ts'],
+    files: ['src/**/*.ts', 'packages/{sandbox,dev-stack}/src/**/*.ts', 'console/**/*.{ts,tsx}', 'bench/**/*.ts'],
     // A migration is one list of statements and is never changed once released.
     ignores: ['src/db/migrations/*.ts'],
     rules: {
       'max-lines': ['error', { max: 350 }],
       'max-lines-per-function': ['error', { max: 80, IIFEs: true }],
+    },
+  },
+  {
+    // Tables of cases and the `describe` around tests make a file of tests longer; each test and each helper is a function like others.
+    files: ['test/**/*.ts'],
+    plugins: { tollgate: { rules: { 'max-lines-per-test': maxLinesPerTest } } },
+    rules: {
+      'max-lines': ['error', { max: 500 }],
+      'tollgate/max-lines-per-test': ['error', { max: 80 }],
     },
   },
   {

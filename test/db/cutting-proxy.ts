@@ -45,16 +45,7 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
       return void client.destroy();
     }
     const upstream = connect({ port, host: '127.0.0.1' });
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket
-        .on('error', () => undefined)
-        .on('close', () => {
-          sockets.delete(socket);
-          client.destroy();
-          upstream.destroy();
-        });
-    }
+    keepTogether(sockets, [client, upstream]);
     let isLast = false;
     client.on('data', (bytes) => {
       isLast ||= lastStatement !== null && bytes.includes(lastStatement);
@@ -105,4 +96,17 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
         server.close(() => resolve());
       }),
   };
+}
+
+/** Ends both sockets with the first, and keeps them in the set until then. */
+function keepTogether(sockets: Set<Socket>, pair: readonly Socket[]): void {
+  for (const socket of pair) {
+    sockets.add(socket);
+    socket
+      .on('error', () => undefined)
+      .on('close', () => {
+        sockets.delete(socket);
+        for (const each of pair) each.destroy();
+      });
+  }
 }

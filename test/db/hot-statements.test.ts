@@ -268,15 +268,28 @@ async function openSession(): Promise<Session> {
 const excessive = (reads: [action: string, reads: Reads][]): [action: string, reads: Reads][] =>
   reads.filter(([, { blocks, scans }]) => blocks > blocksMax || scans.length > 0);
 
+/** Notes what an operation reads, and returns what it returned. */
+type Note = <T>(action: string, work: () => Promise<T>) => Promise<T>;
+type Noted = Session & { note: Note };
+
 /** Runs every operation of a chat, of a media task and of the sweeps. Returns the blocks that each of them read. */
-async function readsOfEveryAction({ db, ledger, chats, reads }: Session): Promise<[action: string, reads: Reads][]> {
+async function readsOfEveryAction(session: Session): Promise<[action: string, reads: Reads][]> {
   const noted: [string, Reads][] = [];
   async function note<T>(action: string, work: () => Promise<T>): Promise<T> {
     let value!: T;
-    noted.push([action, await reads(async () => (value = await work()))]);
+    noted.push([action, await session.reads(async () => (value = await work()))]);
     return value;
   }
+  const requestId = await noteChats({ ...session, note });
+  const { deliveryId } = await noteTasks({ ...session, note });
+  await noteLists({ ...session, note }, requestId);
+  await noteDelivery({ ...session, note }, deliveryId);
+  await noteSweeps({ ...session, note });
+  return noted;
+}
 
+/** Returns the id of a request that was settled. */
+async function noteChats({ db, chats, note }: Noted): Promise<string> {
   await note('find a key', () => findLiveKeys(db, [Buffer.alloc(32)]));
   await note('find an idempotency key', () =>
     findIdempotent(db, { projectId: book.projectId, route: '/api/v1/chat/completions', key: 'unknown' }),
@@ -317,7 +330,11 @@ async function readsOfEveryAction({ db, ledger, chats, reads }: Session): Promis
   await chats.admit(undelivered);
   await chats.end(settledEnd(undelivered, 1));
   await note('give back the charge of a chat', () => chats.giveBack(settledEnd(undelivered, 1)));
+  return first.requestId;
+}
 
+/** Returns the end of a task with a callback. */
+async function noteTasks({ db, ledger, note }: Noted): Promise<ReturnType<typeof taskEnd>> {
   const task = newTask(book, 1, { ...idempotently(newId('idem')), callbackUrl: 'https://example.com/hook' });
   await note('create a task', () => ledger.createTask(task));
   await note('reserve a task', () => ledger.reserveTask(task.taskId, true));
@@ -352,12 +369,16 @@ async function readsOfEveryAction({ db, ledger, chats, reads }: Session): Promis
   await note('poll a task', () => findTasks(db, [task.taskId]));
   await note('read the version of a task that a client waits for', () => taskVersions(db, [task.taskId]));
   await note('show a key', () => readKeyFacts(db, book.keyId));
+  return end;
+}
+
+async function noteLists({ db, note }: Noted, requestId: string): Promise<void> {
   const { projectId, keyId } = book;
   const ledgerPages = {
     'of a project': { projectId },
     'of a key': { projectId, keyId },
     'of a key without any': { projectId, keyId: 'key_none' },
-    'of a request': { projectId, requestId: first.requestId },
+    'of a request': { projectId, requestId },
   };
   for (const [whose, filter] of Object.entries(ledgerPages))
     await note(`list the ledger ${whose}`, () => listLedger(db, filter, { limit: 20, after: null }));
@@ -370,16 +391,16 @@ async function readsOfEveryAction({ db, ledger, chats, reads }: Session): Promis
   await note('list the queued tasks of a project', () =>
     listTaskRows(db, { projectId: book.projectId, status: 'queued' }, { limit: 20, after: null }),
   );
+}
 
+async function noteDelivery({ db, note }: Noted, deliveryId: string): Promise<void> {
   const token = newId('token');
-  const claim = await note('claim a delivery', () =>
-    claimDelivery(db, { deliveryId: end.deliveryId, token, leaseSeconds: 60 }),
-  );
+  const claim = await note('claim a delivery', () => claimDelivery(db, { deliveryId, token, leaseSeconds: 60 }));
   if (!claim) throw new Error('there is no delivery');
-  await note('read a delivery', () => readDelivery(db, end.deliveryId));
+  await note('read a delivery', () => readDelivery(db, deliveryId));
   await note('end a try of a delivery', () =>
     endDeliveryTry(db, {
-      deliveryId: end.deliveryId,
+      deliveryId,
       token,
       state: 'delivered',
       delaySeconds: 0,
@@ -388,7 +409,9 @@ async function readsOfEveryAction({ db, ledger, chats, reads }: Session): Promis
       claimedAt: claim.claimedAt,
     }),
   );
+}
 
+async function noteSweeps({ db, note }: Noted): Promise<void> {
   await note('sweep expired chats', () => expireChats(db, 100));
   await note('sweep stale tasks', () => listStaleTasks(db, 100));
   await note('sweep unstarted tasks', () => claimUnstartedTasks(db, 100, 60));
@@ -397,7 +420,6 @@ async function readsOfEveryAction({ db, ledger, chats, reads }: Session): Promis
   await note('sweep overdue deliveries', () =>
     claimOverdueDeliveries(db, { lateSeconds: 5, wakeUpSeconds: 300, limit: 100, except: [], adoptedOnly: false }),
   );
-  return noted;
 }
 
 const snapshot = { groups: ['default'], upstream: { openai: { model: 'm', cost_micro_usd: 1, parameters: {} } } };

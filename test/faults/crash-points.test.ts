@@ -3,39 +3,20 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { testConfig } from '../support/test-config.ts';
 import { scheduleIdOf } from '../../src/domain/tasks/scheduled-job.ts';
-import { crashPoints, type CrashPoint } from '../../src/platform/crash-point.ts';
-import { quickCallbacks, startReceiver, verified, type Receiver } from '../services/callbacks/receiver.ts';
+import { type CrashPoint, crashPoints } from '../../src/platform/crash-point.ts';
+import { quickCallbacks, type Receiver, startReceiver, verified } from '../services/callbacks/receiver.ts';
 import { chat, chatFacts, chatRoute, requestIdOf, tenCredits, usageOfFive } from '../services/chat/chats.ts';
 import { runsOf } from '../services/scheduled-jobs/scheduler.ts';
-import { mediaRoutes, type Answer } from '../support/api-client.ts';
+import { type Answer, mediaRoutes } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
+import { type Gateway, startGateway, type TestProject } from '../support/gateway.ts';
 import { accountOf, attemptsOf, entriesOf } from '../support/rows.ts';
 import { countAttempts, endsOf, imageCredits, tryCreate } from './crowd.ts';
-
-/** Places inside an SQL function. The test blocks PostgreSQL there with a lock and kills the calling process. */
-type InsideSql = 'after_idem_insert' | 'after_hold_before_commit' | 'in_finish_before_commit';
-type CrashSite = CrashPoint | InsideSql | 'after_upstream_accept_before_save, with lookup';
-
-/** One crash and the state that it left. */
-interface Crash {
-  project: TestProject;
-  /** Empty if the request wrote no task. */
-  taskId: string;
-  /** How the process ended. */
-  how: string;
-  seen: Seen;
-  /** The calls that the upstream and the receiver had seen before the crash. */
-  submits: number;
-  polls: number;
-  calls: number;
-  books: { ok: boolean };
-}
+import { type Crash, type CrashSite, request, type Seen, startCredits } from './crash-record.ts';
 
 let gateway: Gateway;
 let receiver: Receiver;
 const crashes = new Map<CrashSite, Crash>();
-const startCredits = 1_000;
 
 beforeAll(async () => {
   receiver = await startReceiver();
@@ -259,25 +240,6 @@ async function killedBefore(
   await driven;
 }
 
-/** What the database holds about the requests of a project. */
-interface Seen extends Record<string, unknown> {
-  keys: number;
-  tasks: number;
-  ended: number;
-  admission: string | null;
-  status: string | null;
-  /** Whether the task is recorded as started by a workflow. */
-  started: boolean | null;
-  money: string | null;
-  reserved: number;
-  attempts: number;
-  operations: number;
-  outcome: string | null;
-  delivery: string | null;
-  tries: number | null;
-  files: number;
-}
-
 async function stateOf({ projectId }: TestProject): Promise<Seen> {
   const [seen] = await sql<Seen>(
     `select (select count(*)::int from idempotency where project_id = $1) as keys, count(t)::int as tasks,
@@ -297,8 +259,6 @@ async function stateOf({ projectId }: TestProject): Promise<Seen> {
   if (!seen) throw new Error('The query returned no row');
   return seen;
 }
-
-const request = (site: CrashSite) => ({ prompt: site, key: `key of ${site}` });
 
 /** Repeats the create with the same Idempotency-Key at a running API server, as a client without an answer does. */
 async function retryCreate(site: CrashSite): Promise<Answer> {

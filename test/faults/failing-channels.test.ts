@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { readChannelHistory, type HistoryPoint } from '../../src/services/channels/read-channel-history.ts';
 import { claimChannel, noteChannelFailure, coolDownChannel } from '../../src/db/channels/channels.ts';
-import { sessionHeaders } from '../../src/http/request/session-header.ts';
 import { cli } from '../../src/main/cli.ts';
 import { all, chat, chatModel, countVerdicts, requestIdOf, verdictOf } from '../services/chat/chats.ts';
 import { runByCall } from '../services/scheduled-jobs/scheduler.ts';
@@ -168,77 +167,6 @@ describe('the history of a channel', () => {
     expect(sum(points, 'ok')).toBeGreaterThanOrEqual(10);
     expect([sum(points, 'refused'), sum(points, 'unknown')]).toEqual([2, 0]);
     expect(Math.max(...points.map(({ p95Ms }) => p95Ms ?? 0))).toBeGreaterThan(190);
-  });
-});
-
-describe('the turns of a conversation over two equal channels', () => {
-  const talk = (n: number) =>
-    Array.from({ length: 2 * n + 1 }, (_, at) => ({
-      role: at % 2 === 0 ? 'user' : 'assistant',
-      content: `message ${at}`,
-    }));
-  /** Sends ten turns in turn to both API servers. Returns how many chats each upstream received. */
-  const tenTurns = async (turn: (n: number) => { fields?: object; headers?: Record<string, string> }) => {
-    for (const upstream of [a, b]) upstream.chats.length = 0;
-    for (let n = 0; n < 10; n++) {
-      const { fields, headers } = turn(n);
-      const body = { model: chatModel, messages: talk(n), ...fields };
-      const baseUrl = gateway.baseUrls[n % 2];
-      const answer = await gateway.create(project.apiKey, '/v1/chat/completions', body, { baseUrl, headers });
-      expect(answer.status).toBe(200);
-    }
-    return [a.chats.length, b.chats.length];
-  };
-  const aloneInMessages = (n: number) => ({ messages: [{ role: 'user', content: `turn ${n}` }] });
-  beforeEach(async () => {
-    await setWeights(1, 1);
-    // Both API servers draw the second channel too.
-    await eventually(async () => {
-      for (const upstream of [a, b]) upstream.chats.length = 0;
-      await all(20, (n) => ask({ baseUrl: gateway.baseUrls[0], text: `first ${n}` }));
-      const once = b.chats.length;
-      await all(20, (n) => ask({ baseUrl: gateway.baseUrls[1], text: `second ${n}` }));
-      return once > 0 && b.chats.length > once;
-    });
-  });
-
-  it.each<[string, Parameters<typeof tenTurns>[0]]>([
-    ['its opening', () => ({})],
-    ['prompt_cache_key', (n) => ({ fields: { ...aloneInMessages(n), prompt_cache_key: 'talk' } })],
-    // test/http/request/session-header.test.ts has the others.
-    ...sessionHeaders
-      .slice(0, 1)
-      .map((name): [string, Parameters<typeof tenTurns>[0]] => [
-        name,
-        (n) => ({ fields: aloneInMessages(n), headers: { [name]: 'talk' } }),
-      ]),
-  ])('go to one channel if the conversation is known by %s', async (_, turn) => {
-    expect((await tenTurns(turn)).sort((left, right) => left - right)).toEqual([0, 10]);
-  });
-
-  it('fail over within the turn when the channel of the conversation fails, and return to it', async () => {
-    const [first, other] = (await tenTurns(() => ({})))[0] === 10 ? [a, b] : [b, a];
-    first.serve(ownError(503, 'overloaded'));
-    expect(await ask({ text: 'message 0' })).toMatchObject({ status: 200 });
-    first.serve();
-    other.chats.length = 0;
-    await gateway.database.query('test-all-available', 'delete from channel_health');
-    await eventually(async () => (await tenTurns(() => ({})))[first === a ? 0 : 1] === 10);
-  });
-
-  it('are spread over both if session_affinity of the model is false', async () => {
-    const set = (value: boolean) =>
-      gateway.database.query(
-        'test-affinity',
-        `update model set private = private || jsonb_build_object('session_affinity', $2::boolean) where id = $1`,
-        [chatModel, value],
-      );
-    await set(false);
-    try {
-      await eventually(async () => (await tenTurns(() => ({}))).every((received) => received > 0));
-    } finally {
-      await set(true);
-    }
   });
 });
 

@@ -2,666 +2,386 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { stream } from '../services/chat/streams.ts';
-import { quickCallbacks, startReceiver, verified, type Receiver } from '../services/callbacks/receiver.ts';
-import { mediaRoutes, Task, type Answer } from '../support/api-client.ts';
+import { quickCallbacks, type Receiver, startReceiver } from '../services/callbacks/receiver.ts';
+import { type Answer, mediaRoutes } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
-import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
+import { type Gateway, startGateway, type TestProject } from '../support/gateway.ts';
 import { attemptsOf, entriesOf } from '../support/rows.ts';
 import { specLines } from './spec-lines.ts';
 import { spec } from './spec.ts';
+import { expectRefused, type Model, ModelList, Parameters } from './endpoint-answers.ts';
 
 let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway({ env: quickCallbacks });
-});
-afterAll(() => gateway?.stop());
-
 let receiver: Receiver;
 let project: TestProject;
 let models: Model[];
 
-/** Tests of the endpoints of the specification. The gateway must have `quickCallbacks`. */
-describe('the endpoints', () => {
-  beforeAll(async () => {
-    receiver = await startReceiver();
-    project = await gateway.project({ credits: 100_000 });
-    const { body } = await gateway.get(project.apiKey, '/api/v1/models');
-    models = ModelList.parse(body).data;
-  });
-  afterAll(async () => {
-    await receiver.close();
-  });
-  afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
+beforeAll(async () => {
+  [gateway, receiver] = await Promise.all([startGateway({ env: quickCallbacks }), startReceiver()]);
+  project = await gateway.project({ credits: 100_000 });
+  const { body } = await gateway.get(project.apiKey, '/api/v1/models');
+  models = ModelList.parse(body).data;
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await receiver?.close();
+});
+afterEach(async () => expect(await gateway.verifyLedger()).toMatchObject({ ok: true }));
 
-  describe('every endpoint of the specification', () => {
-    it('answers 401 to a request without a key', async () => {
-      const endpoints = Object.keys(specLines).flatMap((line) => /^4 (GET|POST) (\S+)$/.exec(line)?.slice(1) ?? []);
-      expect(endpoints.length).toBeGreaterThan(0);
-      for (let at = 0; at < endpoints.length; at += 2) {
-        const [method = '', template = ''] = endpoints.slice(at, at + 2);
-        const path = template.replaceAll('{model}', 'gemini-2.5-flash').replace(/\{\w+\}/g, 'task_1');
-        const response = await fetch(`${gateway.baseUrl}${path}`, {
-          method,
-          headers: { 'content-type': 'application/json' },
-          ...(method === 'POST' && { body: '{}' }),
-        });
-        await response.body?.cancel();
-        expect(`${method} ${template} ${response.status}`).toBe(`${method} ${template} 401`);
-      }
-    });
-  });
-
-  describe('GET /api/v1/models', () => {
-    it('returns a list of models, each with exactly the members of the specification', () => {
-      spec(
-        '2.1 object',
-        '2.1 type',
-        '2.1 owned_by',
-        '2.1 display_name',
-        '2.1 group',
-        '2.1 description',
-        '2.1 pricing',
-        '2.1 parameters',
-        '2.1 catalogVisible',
-        '2.1 list',
-        '2.3 img_size',
-        '2.3 aspect_ratio',
-        '2.3 duration',
-        '2.3 resolution',
-        '2.3 variant list',
-        '2.3 pricingRules',
-        '2.3 fields',
-        '2.3 examples',
-        '4 GET /api/v1/models',
-        '4.1 returns',
-      );
-      expect(new Set(models.map(({ type }) => type))).toEqual(new Set(['image', 'video', 'chat']));
-      expect(models.filter(({ description }) => description === null).length).toBeGreaterThan(0);
-      const visible = new Set(models.map(({ catalogVisible }) => catalogVisible));
-      expect(visible).toEqual(new Set([true, false, undefined]));
-    });
-
-    it('lists ids that requests accept, and tags for each model', async () => {
-      spec('2.1 id', '2.1 capability');
-      for (const model of models) {
-        const { status, body } = await gateway.get(project.apiKey, `/api/v1/models/${model.id}`);
-        expect({ status, body }).toEqual({ status: 200, body: model });
-        expect(model.capability.split(',').every((tag) => /^[a-z0-9-]+$/.test(tag))).toBe(true);
-      }
-    });
-
-    it('lists active models only', async () => {
-      spec('2.1 status', '3 active models', '3 other model states');
-      expect(models.every(({ status }) => status === 'active')).toBe(true);
-      const inactive = await gateway.get(project.apiKey, '/api/v1/models/stable-diffusion-3.5');
-      expect(inactive).toMatchObject({ status: 404, body: { error: { code: 'model_not_found' } } });
-    });
-
-    it('prices images and videos by the request, at the lowest rule, and chats by the token', () => {
-      spec(
-        '2.2 unit',
-        '2.2 credits_per_request',
-        '2.2 credits_per_1k_input_tokens',
-        '2.2 credits_per_1k_output_tokens',
-        '2.2 min_credits_per_request',
-        '2.2 lowest rule',
-      );
-      for (const { type, pricing, parameters } of models) {
-        if (type === 'chat') {
-          expect(pricing).toMatchObject({ unit: 'tokens', credits_per_request: 1, min_credits_per_request: 1 });
-          expect(pricing.credits_per_1k_input_tokens).toBeGreaterThan(0);
-          expect(pricing.credits_per_1k_output_tokens).toBeGreaterThan(0);
-          continue;
-        }
-        expect(pricing).toMatchObject({
-          unit: 'request',
-          credits_per_1k_input_tokens: 0,
-          credits_per_1k_output_tokens: 0,
-        });
-        const rules = parameters.pricingRules ?? [];
-        if (rules.length === 0) continue;
-        const lowest = Math.min(...rules.map(({ credits }) => credits));
-        expect(pricing).toMatchObject({ credits_per_request: lowest, min_credits_per_request: lowest });
-        expect(new Set(rules.map(({ match }) => match.key)).size).toBe(1);
-      }
-      expect(models.some(({ parameters }) => parameters.pricingRules?.[0]?.match.key === 'img_size')).toBe(true);
-      expect(models.some(({ parameters }) => parameters.pricingRules?.[0]?.match.key === 'duration')).toBe(true);
-    });
-
-    it('has the two fixed descriptors and no streaming for chat models, and every parameter flag', () => {
-      spec('2.3 flags', '2.3 temperature', '2.3 max_tokens');
-      for (const { type, parameters } of models) {
-        if (type !== 'chat') continue;
-        expect(parameters).toMatchObject({ messages: true, stream: false });
-        expect(parameters.fields).toEqual([
-          expect.objectContaining({ key: 'temperature', type: 'number', min: 0, max: 2, step: 0.1, default: 0.7 }),
-          expect.objectContaining({ key: 'max_tokens', type: 'number', min: 16, max: 8192, step: 16, default: 1024 }),
-        ]);
-      }
-      const flags = new Set(models.flatMap(({ parameters }) => Object.keys(parameters)));
-      expect(flags).toEqual(
-        new Set([...Object.keys(Parameters.shape).filter((key) => key !== 'veo31_variant'), 'veo31_variant']),
-      );
-    });
-  });
-
-  describe('POST /api/v1/chat/completions', () => {
-    it('returns an OpenAI chat completion and charges the price of its tokens, rounded up once', async () => {
-      spec(
-        '2.2 credits_per_1k_input_tokens',
-        '2.2 credits_per_1k_output_tokens',
-        '2.2 min_credits_per_request',
-        '2.2 cost of tokens',
-        '4 POST /api/v1/chat/completions',
-        '4.2 model',
-        '4.2 messages',
-        '4.2 returns',
-        '4.2 billing',
-      );
-      const answer = await chat({ text: `hello [[usage=1001,300]]`, max_tokens: 512, temperature: 0.75 });
-      const { id: _id, created: _created, ...completion } = Completion.parse(answer.body);
-      expect(completion).toMatchObject({
-        object: 'chat.completion',
-        model: 'gpt-5-mini',
-        choices: [{ index: 0, message: { role: 'assistant' }, finish_reason: 'stop' }],
-        usage: { prompt_tokens: 1001, completion_tokens: 300, total_tokens: 1301 },
+describe('every endpoint of the specification', () => {
+  it('answers 401 to a request without a key', async () => {
+    const endpoints = Object.keys(specLines).flatMap((line) => /^4 (GET|POST) (\S+)$/.exec(line)?.slice(1) ?? []);
+    expect(endpoints.length).toBeGreaterThan(0);
+    for (let at = 0; at < endpoints.length; at += 2) {
+      const [method = '', template = ''] = endpoints.slice(at, at + 2);
+      const path = template.replaceAll('{model}', 'gemini-2.5-flash').replace(/\{\w+\}/g, 'task_1');
+      const response = await fetch(`${gateway.baseUrl}${path}`, {
+        method,
+        headers: { 'content-type': 'application/json' },
+        ...(method === 'POST' && { body: '{}' }),
       });
-      // ceil((1001 × 2 + 300 × 8) / 1000)
-      expect(answer.headers.get('x-tollgate-credits')).toBe('5');
-      expect(answer.headers.get('x-tollgate-attempts')).toBe('1');
-      const small = await chat({ text: 'hello [[usage=1,1]]' });
-      expect(small.headers.get('x-tollgate-credits')).toBe('1');
-    });
-
-    it('accepts max_tokens from 16 to 8192 and temperature from 0 to 2 only', async () => {
-      spec('4.2 max_tokens', '4.2 temperature', '8 max_tokens', '8 temperature');
-      for (const fields of [{ max_tokens: 16 }, { max_tokens: 8192 }, { temperature: 0 }, { temperature: 2 }]) {
-        expect((await chat({ text: 'hello', ...fields })).status).toBe(200);
-      }
-      for (const [fields, param] of [
-        [{ max_tokens: 15 }, 'max_tokens'],
-        [{ max_tokens: 8193 }, 'max_tokens'],
-        [{ max_tokens: 16.5 }, 'max_tokens'],
-        [{ temperature: -0.1 }, 'temperature'],
-        [{ temperature: 2.01 }, 'temperature'],
-      ] as const) {
-        expectRefused(await chat({ text: 'hello', ...fields }), 400, 'invalid_value', param);
-      }
-    });
-
-    it('accepts chat models only', async () => {
-      spec('4.2 model');
-      expectRefused(await chat({ text: 'hello', model: 'aurora-image-1' }), 400, 'model_type_mismatch', 'model');
-    });
-
-    it('answers stream: true with the finished answer as one piece, because the models are not streamed', async () => {
-      spec('4.2 stream');
-      const streamed = await stream(gateway, project.apiKey, { text: 'hello' });
-      expect(streamed).toMatchObject({ status: 200, text: 'Sandbox answer to: hello', finish: 'stop', isDone: true });
-      expect(streamed.headers.get('x-tollgate-stream')).toBe('buffered');
-      expect(streamed.chunks).toHaveLength(2);
-      expect((await chat({ text: 'hello', stream: false })).status).toBe(200);
-    });
-
-    it('tries the next channel after a transient error and records both attempts', async () => {
-      spec('4.2 failover', '7 transient errors');
-      const answer = await chat({ text: `hello ${randomUUID()} [[fail=transient times=1]]` });
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get('x-tollgate-attempts')).toBe('2');
-      const attempts = await attemptsOf(gateway.database, answer.headers.get('x-request-id') ?? '');
-      expect(attempts.map(({ outcome }) => outcome)).toEqual(['transient', 'ok']);
-    });
+      await response.body?.cancel();
+      expect(`${method} ${template} ${response.status}`).toBe(`${method} ${template} 401`);
+    }
   });
+});
 
-  describe('POST /api/v1/images/upload', () => {
-    it('accepts an image as multipart form or as body, and tasks accept its id and its URL', async () => {
-      spec(
-        '4 POST /api/v1/images/upload',
-        '4.3 formats',
-        '4.3 encoding and size',
-        '4.3 returns',
-        '4.4 image',
-        '4.4 reference_images',
-        '8 upload size',
-      );
-      const form = new FormData();
-      form.append('file', new Blob([picture], { type: 'image/png' }), 'fox.png');
-      const uploads = await Promise.all([upload(form), upload(picture, { 'content-type': 'image/png' })]);
-      for (const file of uploads) {
-        expect(file).toMatchObject({ object: 'file', mime_type: 'image/png', width: 64, height: 64 });
-      }
-      const [first, second] = uploads;
-      const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
-        model: 'aurora-image-1',
-        prompt: 'in watercolour',
-        image: first?.id,
-        reference_images: [second?.id, second?.url],
-      });
-      expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({ status: 'succeeded' });
-      expectRefused(await gateway.create('sk-nobody', '/api/v1/images/upload', ''), 401, 'invalid_api_key', null);
-    });
-  });
-
-  describe('POST /api/v1/images/generate and /video/generate', () => {
-    it('accept every input of the catalog and answer with a task_id, and the task shows each input', async () => {
-      spec(
-        '2.3 aspect_ratio',
-        '2.3 variant list',
-        '4 POST /api/v1/images/generate',
-        '4 POST /api/v1/video/generate',
-        '4.4 model',
-        '4.4 prompt',
-        '4.4 image',
-        '4.4 video_url',
-        '4.4 audio_url',
-        '4.4 reference_images',
-        '4.4 negative_prompt',
-        '4.4 img_size',
-        '4.4 aspect_ratio',
-        '4.4 duration',
-        '4.4 resolution',
-        '4.4 generate_audio',
-        '4.4 variant',
-      );
-      const https = (name: string) => `https://media.example.com/${name}`;
-      const wishes: [keyof typeof mediaRoutes, Record<string, unknown>][] = [
-        [
-          'image',
-          {
-            model: 'aurora-image-1',
-            image: https('a.png'),
-            reference_images: [https('b.png')],
-            negative_prompt: 'text',
-            img_size: '4k',
-            aspect_ratio: '3:4',
-          },
-        ],
-        [
-          'video',
-          {
-            model: 'veo-3.1',
-            image: https('a.png'),
-            aspect_ratio: '9:16',
-            duration: 8,
-            resolution: '720p',
-            generate_audio: false,
-            variant: 'quality-4k',
-          },
-        ],
-        ['video', { model: 'runway-aleph', video_url: https('a.mp4'), resolution: 'default' }],
-        ['video', { model: 'wan-2.5', audio_url: https('a.mp3'), resolution: '480p', duration: 10 }],
-        ['video', { model: 'seedance-2', duration: 15 }],
-      ];
-      const taskIds = await Promise.all(
-        wishes.map(([type, body]) =>
-          gateway.accept(project.apiKey, mediaRoutes[type], { ...body, prompt: 'a fox [[fail=refused]]' }),
-        ),
-      );
-      for (const [index, [type, wish]] of wishes.entries()) {
-        const { model, variant, ...input } = wish;
-        const task = await gateway.poll(project.apiKey, taskIds[index] ?? '');
-        expect(task).toMatchObject({ type, model });
-        expect(task.input).toMatchObject({
-          prompt: 'a fox [[fail=refused]]',
-          ...input,
-          ...(variant !== undefined && { veo31_variant: variant }),
-        });
-      }
-    });
-
-    it('hold the price of the rule for the requested value or for the default', async () => {
-      spec('2.2 credits_per_request', '2.3 pricingRules', '2.3 defaults');
-      for (const [type, body, credits] of [
-        ['image', { model: 'aurora-image-1', img_size: '2k' }, 8],
-        ['image', { model: 'aurora-image-1' }, 4],
-        ['video', { model: 'seedance-2', duration: 15 }, 570],
-        ['video', { model: 'kling-2.5-turbo' }, 45],
-        ['image', { model: 'flux-1.1-pro' }, 6],
-      ] as const) {
-        const body_ = { ...body, prompt: 'a fox [[fail=refused]]' };
-        const created = await gateway.create(project.apiKey, mediaRoutes[type], body_);
-        expect(Task.parse(created.body).credits).toMatchObject({ quoted: credits, reserved: credits });
-        await gateway.poll(project.apiKey, created.taskId);
-      }
-    });
-
-    it('refuse a model of another type, an input that the model lacks and a value that it does not list', async () => {
-      spec(
-        '2.3 flags',
-        '2.3 img_size',
-        '2.3 duration',
-        '2.3 resolution',
-        '4.4 model',
-        '4.4 img_size',
-        '4.4 duration',
-        '4.4 resolution',
-        '8 media values',
-      );
-      for (const [type, body, code, param] of [
-        ['image', { model: 'veo-3.1' }, 'model_type_mismatch', 'model'],
-        ['video', { model: 'aurora-image-1' }, 'model_type_mismatch', 'model'],
-        ['image', { model: 'gpt-5-mini' }, 'model_type_mismatch', 'model'],
-        [
-          'image',
-          { model: 'flux-1.1-pro', image: 'https://media.example.com/a.png' },
-          'unsupported_parameter',
-          'image',
-        ],
-        ['image', { model: 'aurora-image-1', img_size: '3k' }, 'invalid_value', 'img_size'],
-        ['image', { model: 'seedream-4', img_size: '1k' }, 'invalid_value', 'img_size'],
-        ['video', { model: 'kling-2.5-turbo', duration: 15 }, 'invalid_value', 'duration'],
-        ['video', { model: 'seedance-2', duration: 16 }, 'invalid_value', 'duration'],
-        ['video', { model: 'veo-3.1', resolution: '480p' }, 'invalid_value', 'resolution'],
-      ] as const) {
-        const answer = await gateway.create(project.apiKey, mediaRoutes[type], { prompt: 'a fox', ...body });
-        expectRefused(answer, 400, code, param);
-      }
-    });
-
-    it('send a signed callback to a public https callback_url when the task ends, and refuse other URLs', async () => {
-      spec('4.4 callback_url', '6 callbacks only', '6 callback_url', '7 bad callback_url', '8 callback_url');
-      const name = randomUUID();
-      const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
-        model: 'aurora-image-1',
-        prompt: 'a fox',
-        callback_url: receiver.at(name),
-      });
-      const call = await eventually(() => Promise.resolve(receiver.calls(name)[0]));
-      expect(verified(call, project.webhookSecret)).toMatchObject({
-        type: 'task.succeeded',
-        data: { task_id: taskId },
-      });
-      for (const callback_url of ['http://hooks.example.com/', 'https://localhost/', 'https://10.0.0.1/', 'hooks']) {
-        const body = { model: 'aurora-image-1', prompt: 'a fox', callback_url };
-        const refused = await gateway.create(project.apiKey, mediaRoutes.image, body);
-        expectRefused(refused, 400, 'invalid_callback_url', 'callback_url');
-      }
-    });
-  });
-
-  describe('GET /api/v1/tasks/{task_id}', () => {
-    it('returns a task with all its members from creation to success and charge', async () => {
-      spec('2.4 task', '3 other task states', '4 GET /api/v1/tasks/{task_id}', '4.4 returns', '4.5 returns');
-      const prompt = 'a fox [[latency=3000]]';
-      const created = await gateway.create(project.apiKey, mediaRoutes.image, { model: 'flux-1.1-pro', prompt });
-      const first = z.strictObject(Task.shape).parse(created.body);
-      expect(first).toMatchObject({ task_id: created.taskId, output: null, error: null, completed_at: null });
-      const { body } = await gateway.get(project.apiKey, `/api/v1/tasks/${created.taskId}`);
-      expect(z.strictObject(Task.shape).parse(body).task_id).toBe(created.taskId);
-      const ended = await gateway.poll(project.apiKey, created.taskId);
-      expect(ended).toMatchObject({ status: 'succeeded', progress: 100, credits: { charged: 6, refunded: 0 } });
-      expect((await fetch(ended.output?.[0]?.url ?? '')).status).toBe(200);
-    });
-
-    it('returns a task past its deadline as failed and refunded', async () => {
-      spec('3 processing to failed', '4.8 check-stale-media-tasks');
-      const mark = randomUUID();
-      const taskId = await gateway.accept(project.apiKey, mediaRoutes.video, {
-        model: 'kling-2.5-turbo',
-        prompt: `a fox [[fail=never]] ${mark}`,
-      });
-      await gateway.poll(project.apiKey, taskId, { until: ({ status }) => status === 'processing' });
-      await eventually(async () => (await gateway.hits(mark, 'submit')).length > 0);
-      await gateway.database.query(
-        'test-make-stale',
-        `update task set deadline_at = clock_timestamp() - interval '1 second' where id = $1`,
-        [taskId],
-      );
-      expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({
-        status: 'failed',
-        error: { code: 'task_timeout' },
-        credits: { charged: 0, refunded: 45 },
-      });
-      expect(await entriesOf(gateway.database, taskId)).toEqual({ refund: 1 });
-    });
-  });
-
-  describe('the legacy routes', () => {
-    it('accept every legacy field and return the task on three routes', async () => {
-      spec(
-        '4 POST /api/v1/api/generate',
-        '4 GET /api/v1/api/result?id={task_id}',
-        '4 GET /api/v1/video/status?task_id={task_id}',
-        '4 GET /api/v1/internal/workflow-status?uuid={task_id}',
-        '4.6 prompt',
-        '4.6 aspectRatio',
-      );
-      const created = await gateway.create(project.apiKey, '/api/v1/api/generate', {
-        model: 'veo31-fast',
-        type: 'video',
-        prompt: 'a fox [[fail=refused]]',
-        aspectRatio: '9:16',
-        images: ['https://media.example.com/a.png', 'https://media.example.com/b.png'],
-        imageSize: '2k',
-        callback_url: receiver.at(randomUUID()),
-      });
-      expect(created).toMatchObject({ status: 200, body: { success: true, task_id: created.taskId } });
-      await gateway.poll(project.apiKey, created.taskId);
-      const id = created.taskId;
-      const [result, video, workflow] = await Promise.all([
-        gateway.get(project.apiKey, `/api/v1/api/result?id=${id}`),
-        gateway.get(project.apiKey, `/api/v1/video/status?task_id=${id}`),
-        gateway.get(project.apiKey, `/api/v1/internal/workflow-status?uuid=${id}`),
-      ]);
-      expect(result.body).toMatchObject({ success: true, task_id: id, status: 'failed', results: [] });
-      expect(video.body).toMatchObject({ success: true, data: { task_id: id, status: 'failed', urls: [] } });
-      expect(workflow.body).toMatchObject({ success: true, uuid: id, status: 'failed', images: [] });
-    });
-  });
-
-  describe('POST /api/v1beta/models/{model}:generateContent', () => {
-    const ask = (action: string, headers: Record<string, string>) =>
-      fetch(`${gateway.baseUrl}/api/v1beta/models/gemini-2.5-flash:${action}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({
-          contents: [{ role: 'user', parts: [{ text: 'hello' }] }],
-          generationConfig: { maxOutputTokens: 64 },
-        }),
-      });
-
-    it('answers contents, and its stream variant sends the complete answer in one event', async () => {
-      spec(
-        '4 POST /api/v1beta/models/{model}:generateContent',
-        '4.7 model',
-        '4.7 contents',
-        '4.7 generationConfig',
-        '4.7 streamGenerateContent',
-        '4.7 returns',
-        '5 x-goog-api-key',
-      );
-      const headers = { 'x-goog-api-key': project.apiKey };
-      const plain = GenerateContent.parse(await (await ask('generateContent', headers)).json());
-      expect(plain.candidates[0].content.parts[0].text).not.toBe('');
-      const events = await (await ask('streamGenerateContent?alt=sse', headers)).text();
-      expect(events.match(/^data: /gm)).toHaveLength(1);
-      GenerateContent.parse(JSON.parse(events.replace(/^data: /, '')));
-    });
-  });
-
-  describe('the internal jobs', () => {
-    const path = '/api/internal/jobs';
-    const token = 'job-token-0123456789-0123456789-0123456789';
-
-    it.each(['process-pending-callbacks', 'check-stale-media-tasks', 'check-api-channels', 'scheduled-maintenance'])(
-      'run for a scheduler with a job token: %s',
-      async (name) => {
-        spec(
-          '4 POST /api/internal/jobs/process-pending-callbacks',
-          '4 POST /api/internal/jobs/check-stale-media-tasks',
-          '4 POST /api/internal/jobs/check-api-channels',
-          '4 POST /api/internal/jobs/scheduled-maintenance',
-        );
-        const { status, body } = await gateway.create(token, `${path}/${name}`, '');
-        expect([200, 202]).toContain(status);
-        // A run of the Schedule may hold the lock of the job.
-        const answer = ScheduledJobAnswer.parse(body);
-        expect([name, undefined]).toContain(answer.name);
-        expect(['succeeded', undefined]).toContain(answer.state);
-      },
+describe('GET /api/v1/models', () => {
+  it('returns a list of models, each with exactly the members of the specification', () => {
+    spec(
+      '2.1 object',
+      '2.1 type',
+      '2.1 owned_by',
+      '2.1 display_name',
+      '2.1 group',
+      '2.1 description',
+      '2.1 pricing',
+      '2.1 parameters',
+      '2.1 catalogVisible',
+      '2.1 list',
+      '2.3 img_size',
+      '2.3 aspect_ratio',
+      '2.3 duration',
+      '2.3 resolution',
+      '2.3 variant list',
+      '2.3 pricingRules',
+      '2.3 fields',
+      '2.3 examples',
+      '4 GET /api/v1/models',
+      '4.1 returns',
     );
-
-    it('list the recent runs of scheduled-maintenance', async () => {
-      spec('4 GET /api/internal/jobs/scheduled-maintenance', '4.8 recent runs');
-      const ended = await eventually(async () => {
-        const { status, body } = await gateway.get(token, `${path}/scheduled-maintenance`);
-        expect(status).toBe(200);
-        return z
-          .object({ data: z.array(Run) })
-          .parse(body)
-          .data.find(({ state }) => state === 'succeeded');
-      });
-      expect(ended.name).toBe('scheduled-maintenance');
-      expect(ended.ended_at).toBeGreaterThanOrEqual(ended.requested_at);
-    });
+    expect(new Set(models.map(({ type }) => type))).toEqual(new Set(['image', 'video', 'chat']));
+    expect(models.filter(({ description }) => description === null).length).toBeGreaterThan(0);
+    const visible = new Set(models.map(({ catalogVisible }) => catalogVisible));
+    expect(visible).toEqual(new Set([true, false, undefined]));
   });
 
-  describe('authentication', () => {
-    it('accepts Bearer keys and x-api-key, and x-goog-api-key on the Gemini routes only', async () => {
-      spec('5 Authorization', '5 x-api-key', '5 x-goog-api-key');
-      const get = (headers: Record<string, string>) => fetch(`${gateway.baseUrl}/api/v1/models`, { headers });
-      const statuses = await Promise.all(
-        ['authorization', 'x-api-key', 'x-goog-api-key', 'x-other'].map(
-          async (name) =>
-            (await get({ [name]: `${name === 'authorization' ? 'Bearer ' : ''}${project.apiKey}` })).status,
-        ),
-      );
-      expect(statuses).toEqual([200, 200, 401, 401]);
+  it('lists ids that requests accept, and tags for each model', async () => {
+    spec('2.1 id', '2.1 capability');
+    for (const model of models) {
+      const { status, body } = await gateway.get(project.apiKey, `/api/v1/models/${model.id}`);
+      expect({ status, body }).toEqual({ status: 200, body: model });
+      expect(model.capability.split(',').every((tag) => /^[a-z0-9-]+$/.test(tag))).toBe(true);
+    }
+  });
+
+  it('lists active models only', async () => {
+    spec('2.1 status', '3 active models', '3 other model states');
+    expect(models.every(({ status }) => status === 'active')).toBe(true);
+    const inactive = await gateway.get(project.apiKey, '/api/v1/models/stable-diffusion-3.5');
+    expect(inactive).toMatchObject({ status: 404, body: { error: { code: 'model_not_found' } } });
+  });
+
+  it('prices images and videos by the request, at the lowest rule, and chats by the token', () => {
+    spec(
+      '2.2 unit',
+      '2.2 credits_per_request',
+      '2.2 credits_per_1k_input_tokens',
+      '2.2 credits_per_1k_output_tokens',
+      '2.2 min_credits_per_request',
+      '2.2 lowest rule',
+    );
+    for (const { type, pricing, parameters } of models) {
+      if (type === 'chat') {
+        expect(pricing).toMatchObject({ unit: 'tokens', credits_per_request: 1, min_credits_per_request: 1 });
+        expect(pricing.credits_per_1k_input_tokens).toBeGreaterThan(0);
+        expect(pricing.credits_per_1k_output_tokens).toBeGreaterThan(0);
+        continue;
+      }
+      expect(pricing).toMatchObject({
+        unit: 'request',
+        credits_per_1k_input_tokens: 0,
+        credits_per_1k_output_tokens: 0,
+      });
+      const rules = parameters.pricingRules ?? [];
+      if (rules.length === 0) continue;
+      const lowest = Math.min(...rules.map(({ credits }) => credits));
+      expect(pricing).toMatchObject({ credits_per_request: lowest, min_credits_per_request: lowest });
+      expect(new Set(rules.map(({ match }) => match.key)).size).toBe(1);
+    }
+    expect(models.some(({ parameters }) => parameters.pricingRules?.[0]?.match.key === 'img_size')).toBe(true);
+    expect(models.some(({ parameters }) => parameters.pricingRules?.[0]?.match.key === 'duration')).toBe(true);
+  });
+
+  it('has the two fixed descriptors and no streaming for chat models, and every parameter flag', () => {
+    spec('2.3 flags', '2.3 temperature', '2.3 max_tokens');
+    for (const { type, parameters } of models) {
+      if (type !== 'chat') continue;
+      expect(parameters).toMatchObject({ messages: true, stream: false });
+      expect(parameters.fields).toEqual([
+        expect.objectContaining({ key: 'temperature', type: 'number', min: 0, max: 2, step: 0.1, default: 0.7 }),
+        expect.objectContaining({ key: 'max_tokens', type: 'number', min: 16, max: 8192, step: 16, default: 1024 }),
+      ]);
+    }
+    const flags = new Set(models.flatMap(({ parameters }) => Object.keys(parameters)));
+    expect(flags).toEqual(
+      new Set([...Object.keys(Parameters.shape).filter((key) => key !== 'veo31_variant'), 'veo31_variant']),
+    );
+  });
+});
+
+describe('POST /api/v1/chat/completions', () => {
+  it('returns an OpenAI chat completion and charges the price of its tokens, rounded up once', async () => {
+    spec(
+      '2.2 credits_per_1k_input_tokens',
+      '2.2 credits_per_1k_output_tokens',
+      '2.2 min_credits_per_request',
+      '2.2 cost of tokens',
+      '4 POST /api/v1/chat/completions',
+      '4.2 model',
+      '4.2 messages',
+      '4.2 returns',
+      '4.2 billing',
+    );
+    const answer = await chat({ text: `hello [[usage=1001,300]]`, max_tokens: 512, temperature: 0.75 });
+    const { id: _id, created: _created, ...completion } = Completion.parse(answer.body);
+    expect(completion).toMatchObject({
+      object: 'chat.completion',
+      model: 'gpt-5-mini',
+      choices: [{ index: 0, message: { role: 'assistant' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 1001, completion_tokens: 300, total_tokens: 1301 },
+    });
+    // ceil((1001 × 2 + 300 × 8) / 1000)
+    expect(answer.headers.get('x-tollgate-credits')).toBe('5');
+    expect(answer.headers.get('x-tollgate-attempts')).toBe('1');
+    const small = await chat({ text: 'hello [[usage=1,1]]' });
+    expect(small.headers.get('x-tollgate-credits')).toBe('1');
+  });
+
+  it('accepts max_tokens from 16 to 8192 and temperature from 0 to 2 only', async () => {
+    spec('4.2 max_tokens', '4.2 temperature', '8 max_tokens', '8 temperature');
+    for (const fields of [{ max_tokens: 16 }, { max_tokens: 8192 }, { temperature: 0 }, { temperature: 2 }]) {
+      expect((await chat({ text: 'hello', ...fields })).status).toBe(200);
+    }
+    for (const [fields, param] of [
+      [{ max_tokens: 15 }, 'max_tokens'],
+      [{ max_tokens: 8193 }, 'max_tokens'],
+      [{ max_tokens: 16.5 }, 'max_tokens'],
+      [{ temperature: -0.1 }, 'temperature'],
+      [{ temperature: 2.01 }, 'temperature'],
+    ] as const) {
+      expectRefused(await chat({ text: 'hello', ...fields }), 400, 'invalid_value', param);
+    }
+  });
+
+  it('accepts chat models only', async () => {
+    spec('4.2 model');
+    expectRefused(await chat({ text: 'hello', model: 'aurora-image-1' }), 400, 'model_type_mismatch', 'model');
+  });
+
+  it('answers stream: true with the finished answer as one piece, because the models are not streamed', async () => {
+    spec('4.2 stream');
+    const streamed = await stream(gateway, project.apiKey, { text: 'hello' });
+    expect(streamed).toMatchObject({ status: 200, text: 'Sandbox answer to: hello', finish: 'stop', isDone: true });
+    expect(streamed.headers.get('x-tollgate-stream')).toBe('buffered');
+    expect(streamed.chunks).toHaveLength(2);
+    expect((await chat({ text: 'hello', stream: false })).status).toBe(200);
+  });
+
+  it('tries the next channel after a transient error and records both attempts', async () => {
+    spec('4.2 failover', '7 transient errors');
+    const answer = await chat({ text: `hello ${randomUUID()} [[fail=transient times=1]]` });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('x-tollgate-attempts')).toBe('2');
+    const attempts = await attemptsOf(gateway.database, answer.headers.get('x-request-id') ?? '');
+    expect(attempts.map(({ outcome }) => outcome)).toEqual(['transient', 'ok']);
+  });
+});
+
+describe('the legacy routes', () => {
+  it('accept every legacy field and return the task on three routes', async () => {
+    spec(
+      '4 POST /api/v1/api/generate',
+      '4 GET /api/v1/api/result?id={task_id}',
+      '4 GET /api/v1/video/status?task_id={task_id}',
+      '4 GET /api/v1/internal/workflow-status?uuid={task_id}',
+      '4.6 prompt',
+      '4.6 aspectRatio',
+    );
+    const created = await gateway.create(project.apiKey, '/api/v1/api/generate', {
+      model: 'veo31-fast',
+      type: 'video',
+      prompt: 'a fox [[fail=refused]]',
+      aspectRatio: '9:16',
+      images: ['https://media.example.com/a.png', 'https://media.example.com/b.png'],
+      imageSize: '2k',
+      callback_url: receiver.at(randomUUID()),
+    });
+    expect(created).toMatchObject({ status: 200, body: { success: true, task_id: created.taskId } });
+    await gateway.poll(project.apiKey, created.taskId);
+    const id = created.taskId;
+    const [result, video, workflow] = await Promise.all([
+      gateway.get(project.apiKey, `/api/v1/api/result?id=${id}`),
+      gateway.get(project.apiKey, `/api/v1/video/status?task_id=${id}`),
+      gateway.get(project.apiKey, `/api/v1/internal/workflow-status?uuid=${id}`),
+    ]);
+    expect(result.body).toMatchObject({ success: true, task_id: id, status: 'failed', results: [] });
+    expect(video.body).toMatchObject({ success: true, data: { task_id: id, status: 'failed', urls: [] } });
+    expect(workflow.body).toMatchObject({ success: true, uuid: id, status: 'failed', images: [] });
+  });
+});
+
+describe('POST /api/v1beta/models/{model}:generateContent', () => {
+  const ask = (action: string, headers: Record<string, string>) =>
+    fetch(`${gateway.baseUrl}/api/v1beta/models/gemini-2.5-flash:${action}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({
+        contents: [{ role: 'user', parts: [{ text: 'hello' }] }],
+        generationConfig: { maxOutputTokens: 64 },
+      }),
     });
 
-    it('issues keys with the prefix sk- and stores only their digests', async () => {
-      spec('2.4 API key', '5 form of a key', '5 hashed at rest');
-      expect(project.apiKey).toMatch(/^sk-[A-Za-z0-9]{46}$/);
-      const [row] = await gateway.database.query<{ text: string }>(
-        'test-secrets',
-        `select json_agg(s)::text || json_agg(k)::text as text from api_key_secret s join api_key k on k.id = s.key_id`,
-      );
-      expect(row?.text).toContain(project.keyId);
-      expect(row?.text).not.toContain(project.apiKey);
-      expect(row?.text).not.toContain(project.apiKey.slice(10, 40));
-    });
+  it('answers contents, and its stream variant sends the complete answer in one event', async () => {
+    spec(
+      '4 POST /api/v1beta/models/{model}:generateContent',
+      '4.7 model',
+      '4.7 contents',
+      '4.7 generationConfig',
+      '4.7 streamGenerateContent',
+      '4.7 returns',
+      '5 x-goog-api-key',
+    );
+    const headers = { 'x-goog-api-key': project.apiKey };
+    const plain = GenerateContent.parse(await (await ask('generateContent', headers)).json());
+    expect(plain.candidates[0].content.parts[0].text).not.toBe('');
+    const events = await (await ask('streamGenerateContent?alt=sse', headers)).text();
+    expect(events.match(/^data: /gm)).toHaveLength(1);
+    GenerateContent.parse(JSON.parse(events.replace(/^data: /, '')));
+  });
+});
 
-    it('limits a key to its project, its models, its requests per minute and its budget', async () => {
+describe('the internal jobs', () => {
+  const path = '/api/internal/jobs';
+  const token = 'job-token-0123456789-0123456789-0123456789';
+
+  it.each(['process-pending-callbacks', 'check-stale-media-tasks', 'check-api-channels', 'scheduled-maintenance'])(
+    'run for a scheduler with a job token: %s',
+    async (name) => {
       spec(
-        '2.4 API key',
-        '5 project',
-        '5 model allowlist',
-        '5 RPM',
-        '5 credit budget',
-        '7 exhausted budget',
-        '7 rate limit',
-        '8 RPM',
-        '8 credit budget',
+        '4 POST /api/internal/jobs/process-pending-callbacks',
+        '4 POST /api/internal/jobs/check-stale-media-tasks',
+        '4 POST /api/internal/jobs/check-api-channels',
+        '4 POST /api/internal/jobs/scheduled-maintenance',
       );
-      const other = await gateway.project();
-      const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
-        model: 'flux-1.1-pro',
-        prompt: 'a fox',
-      });
-      expectRefused(await gateway.get(other.apiKey, `/api/v1/tasks/${taskId}`), 404, 'task_not_found', null);
-      await gateway.poll(project.apiKey, taskId);
+      const { status, body } = await gateway.create(token, `${path}/${name}`, '');
+      expect([200, 202]).toContain(status);
+      // A run of the Schedule may hold the lock of the job.
+      const answer = ScheduledJobAnswer.parse(body);
+      expect([name, undefined]).toContain(answer.name);
+      expect(['succeeded', undefined]).toContain(answer.state);
+    },
+  );
 
-      const { apiKey } = await gateway.key(other.projectId, { models: ['aurora-image-1'], budget: 5, rpm: 4 });
-      const create = (fields: Record<string, unknown>) =>
-        gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox', ...fields });
-      expectRefused(await create({ model: 'flux-1.1-pro' }), 403, 'model_not_allowed', 'model');
-      expectRefused(await create({ img_size: '2k' }), 402, 'key_budget_exceeded', null);
-      const within = await create({});
-      expect(within.status).toBe(202);
-      expect(within.headers.get('x-ratelimit-limit-requests')).toBe('4');
-      expectRefused(await create({}), 402, 'key_budget_exceeded', null);
-      const tooMany = await create({});
-      expectRefused(tooMany, 429, 'rate_limit_exceeded', null);
-      expect(Number(tooMany.headers.get('retry-after'))).toBeGreaterThan(0);
-      await eventually(async () => (await entriesOf(gateway.database, within.taskId))['settle'] === 1);
+  it('list the recent runs of scheduled-maintenance', async () => {
+    spec('4 GET /api/internal/jobs/scheduled-maintenance', '4.8 recent runs');
+    const ended = await eventually(async () => {
+      const { status, body } = await gateway.get(token, `${path}/scheduled-maintenance`);
+      expect(status).toBe(200);
+      return z
+        .object({ data: z.array(Run) })
+        .parse(body)
+        .data.find(({ state }) => state === 'succeeded');
     });
-  });
-
-  describe('errors', () => {
-    it('have the status, code, type and field of each condition in the specification', async () => {
-      spec('7 error body', '7 invalid key', '7 exhausted budget', '7 unknown model', '7 bad callback_url');
-      const poor = await gateway.project({ credits: 0 });
-      const create = (apiKey: string, fields: Record<string, unknown>) =>
-        gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox', ...fields });
-      expectRefused(await create('sk-nobody', {}), 401, 'invalid_api_key', null, 'authentication_error');
-      expectRefused(await create(poor.apiKey, {}), 402, 'insufficient_credits', null, 'billing_error');
-      const unknown = await create(project.apiKey, { model: 'nobody-1' });
-      expectRefused(unknown, 404, 'model_not_found', 'model', 'not_found_error');
-      const insecure = await create(project.apiKey, { callback_url: 'http://hooks.example.com/' });
-      expectRefused(insecure, 400, 'invalid_callback_url', 'callback_url', 'invalid_request_error');
-    });
+    expect(ended.name).toBe('scheduled-maintenance');
+    expect(ended.ended_at).toBeGreaterThanOrEqual(ended.requested_at);
   });
 });
-const Flag = z.boolean().optional();
-const Parameters = z.strictObject({
-  prompt: Flag,
-  image: Flag,
-  video_url: Flag,
-  audio_url: Flag,
-  reference_images: Flag,
-  negative_prompt: Flag,
-  messages: Flag,
-  stream: Flag,
-  temperature: Flag,
-  max_tokens: Flag,
-  variants: Flag,
-  generate_audio: Flag,
-  img_size: z.array(z.enum(['1k', '2k', '3k', '4k'])).optional(),
-  aspect_ratio: z.array(z.enum(['1:1', '16:9', '9:16', '4:3', '3:4'])).optional(),
-  duration: z.array(z.int().min(5).max(15)).optional(),
-  resolution: z.array(z.enum(['default', '480p', '720p', '1080p'])).optional(),
-  veo31_variant: z
-    .array(z.enum(['lite', 'fast', 'fast-ref', 'lite-4k', 'fast-4k', 'quality', 'quality-4k']))
-    .optional(),
-  pricingRules: z
-    .array(
-      z.strictObject({
-        match: z.strictObject({ key: z.enum(['img_size', 'duration']), value: z.union([z.string(), z.int()]) }),
-        credits: z.int().min(1),
-      }),
-    )
-    .optional(),
-  fields: z
-    .array(
-      z.strictObject({
-        key: z.string(),
-        label: z.string(),
-        type: z.enum(['enum', 'number', 'boolean']),
-        options: z.array(z.union([z.string(), z.number()])).optional(),
-        min: z.number().optional(),
-        max: z.number().optional(),
-        step: z.number().optional(),
-        default: z.union([z.string(), z.number(), z.boolean()]).optional(),
-        description: z.string().optional(),
-      }),
-    )
-    .optional(),
-  examples: z.array(z.strictObject({ label: z.string(), values: z.record(z.string(), z.unknown()) })).optional(),
+
+describe('authentication', () => {
+  it('accepts Bearer keys and x-api-key, and x-goog-api-key on the Gemini routes only', async () => {
+    spec('5 Authorization', '5 x-api-key', '5 x-goog-api-key');
+    const get = (headers: Record<string, string>) => fetch(`${gateway.baseUrl}/api/v1/models`, { headers });
+    const statuses = await Promise.all(
+      ['authorization', 'x-api-key', 'x-goog-api-key', 'x-other'].map(
+        async (name) => (await get({ [name]: `${name === 'authorization' ? 'Bearer ' : ''}${project.apiKey}` })).status,
+      ),
+    );
+    expect(statuses).toEqual([200, 200, 401, 401]);
+  });
+
+  it('issues keys with the prefix sk- and stores only their digests', async () => {
+    spec('2.4 API key', '5 form of a key', '5 hashed at rest');
+    expect(project.apiKey).toMatch(/^sk-[A-Za-z0-9]{46}$/);
+    const [row] = await gateway.database.query<{ text: string }>(
+      'test-secrets',
+      `select json_agg(s)::text || json_agg(k)::text as text from api_key_secret s join api_key k on k.id = s.key_id`,
+    );
+    expect(row?.text).toContain(project.keyId);
+    expect(row?.text).not.toContain(project.apiKey);
+    expect(row?.text).not.toContain(project.apiKey.slice(10, 40));
+  });
+
+  it('limits a key to its project, its models, its requests per minute and its budget', async () => {
+    spec(
+      '2.4 API key',
+      '5 project',
+      '5 model allowlist',
+      '5 RPM',
+      '5 credit budget',
+      '7 exhausted budget',
+      '7 rate limit',
+      '8 RPM',
+      '8 credit budget',
+    );
+    const other = await gateway.project();
+    const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
+      model: 'flux-1.1-pro',
+      prompt: 'a fox',
+    });
+    expectRefused(await gateway.get(other.apiKey, `/api/v1/tasks/${taskId}`), 404, 'task_not_found', null);
+    await gateway.poll(project.apiKey, taskId);
+
+    const { apiKey } = await gateway.key(other.projectId, { models: ['aurora-image-1'], budget: 5, rpm: 4 });
+    const create = (fields: Record<string, unknown>) =>
+      gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox', ...fields });
+    expectRefused(await create({ model: 'flux-1.1-pro' }), 403, 'model_not_allowed', 'model');
+    expectRefused(await create({ img_size: '2k' }), 402, 'key_budget_exceeded', null);
+    const within = await create({});
+    expect(within.status).toBe(202);
+    expect(within.headers.get('x-ratelimit-limit-requests')).toBe('4');
+    expectRefused(await create({}), 402, 'key_budget_exceeded', null);
+    const tooMany = await create({});
+    expectRefused(tooMany, 429, 'rate_limit_exceeded', null);
+    expect(Number(tooMany.headers.get('retry-after'))).toBeGreaterThan(0);
+    await eventually(async () => (await entriesOf(gateway.database, within.taskId))['settle'] === 1);
+  });
 });
 
-const Model = z.strictObject({
-  id: z.string().min(1),
-  object: z.literal('model'),
-  type: z.enum(['image', 'video', 'chat']),
-  owned_by: z.string().min(1),
-  display_name: z.string().min(1),
-  group: z.string().min(1),
-  capability: z.string().min(1),
-  description: z.string().nullable(),
-  status: z.string(),
-  pricing: z.strictObject({
-    unit: z.enum(['request', 'tokens']),
-    credits_per_request: z.int(),
-    credits_per_1k_input_tokens: z.int(),
-    credits_per_1k_output_tokens: z.int(),
-    min_credits_per_request: z.int(),
-  }),
-  parameters: Parameters,
-  catalogVisible: z.boolean().optional(),
+describe('errors', () => {
+  it('have the status, code, type and field of each condition in the specification', async () => {
+    spec('7 error body', '7 invalid key', '7 exhausted budget', '7 unknown model', '7 bad callback_url');
+    const poor = await gateway.project({ credits: 0 });
+    const create = (apiKey: string, fields: Record<string, unknown>) =>
+      gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'a fox', ...fields });
+    expectRefused(await create('sk-nobody', {}), 401, 'invalid_api_key', null, 'authentication_error');
+    expectRefused(await create(poor.apiKey, {}), 402, 'insufficient_credits', null, 'billing_error');
+    const unknown = await create(project.apiKey, { model: 'nobody-1' });
+    expectRefused(unknown, 404, 'model_not_found', 'model', 'not_found_error');
+    const insecure = await create(project.apiKey, { callback_url: 'http://hooks.example.com/' });
+    expectRefused(insecure, 400, 'invalid_callback_url', 'callback_url', 'invalid_request_error');
+  });
 });
-type Model = z.infer<typeof Model>;
-const ModelList = z.strictObject({ object: z.literal('list'), data: z.array(Model) });
-
 const Completion = z.object({
   id: z.string(),
   object: z.string(),
@@ -701,52 +421,9 @@ const ScheduledJobAnswer = z.union([
   }),
 ]);
 
-const UploadedFile = z.strictObject({
-  id: z.string().regex(/^file_[0-9a-z]{26}$/),
-  object: z.string(),
-  url: z.string(),
-  mime_type: z.string(),
-  bytes: z.int(),
-  width: z.int(),
-  height: z.int(),
-  sha256: z.string(),
-  created_at: z.int(),
-  expires_at: z.int(),
-});
-
 const chat = ({ text, ...fields }: { text: string } & Record<string, unknown>): Promise<Answer> =>
   gateway.create(project.apiKey, '/api/v1/chat/completions', {
     model: 'gpt-5-mini',
     messages: [{ role: 'user', content: text }],
     ...fields,
   });
-
-async function upload(body: FormData | Buffer<ArrayBuffer>, headers: Record<string, string> = {}) {
-  const response = await fetch(`${gateway.baseUrl}/api/v1/images/upload`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${project.apiKey}`, ...headers },
-    body,
-  });
-  expect(response.status).toBe(201);
-  return UploadedFile.parse(await response.json());
-}
-
-/** Expects an OpenAI error with exactly its four members. */
-function expectRefused(
-  { status, body }: Answer,
-  wanted: number,
-  code: string,
-  param: string | null,
-  type?: string,
-): void {
-  expect({ status, body }).toEqual({
-    status: wanted,
-    body: { error: { message: expect.any(String), type: type ?? expect.any(String), param, code } },
-  });
-}
-
-/** 64 by 64 pixels. */
-const picture = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItjRBObwwi+hcEKLNP1WgQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQELguHpmFpj8NWjwAAAABJRU5ErkJggg==',
-  'base64',
-);

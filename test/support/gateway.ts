@@ -9,7 +9,7 @@ import { demandBooksAddUp } from './books-add-up.ts';
 import { createTestDatabase } from './database.ts';
 import { quickSettings } from './gateway-settings.ts';
 import { leadChannelsTo } from './lead-channels.ts';
-import { startProgram, type Program } from './program.ts';
+import { createGatewayPrograms, type GatewayPrograms, type Undo } from './gateway-programs.ts';
 import type { Operator } from './operator.ts';
 import { createRemoteOperator } from './run-helper-client.ts';
 import { createTemporalNamespace, type TemporalNamespace } from './temporal-namespace.ts';
@@ -36,10 +36,9 @@ export interface GatewayOptions {
  * A whole gateway: real processes over a database and a Temporal namespace of its own. The processes run as the role that owns no
  * table, and the test's own statements as its owner.
  */
-export interface Gateway extends Operator, ApiClient {
+export interface Gateway extends Operator, ApiClient, GatewayPrograms {
   /** Of the first API; `baseUrls` has all of them. */
   baseUrl: string;
-  baseUrls: string[];
   sandboxUrl: string;
   database: Database;
   databaseUrl: string;
@@ -49,16 +48,6 @@ export interface Gateway extends Operator, ApiClient {
   logFolder: string;
   /** The books, added up. */
   verifyLedger(): Promise<LedgerReport>;
-  /** Sends a signal to `api-1`, `worker-1`, `sandbox`…; after one that ends it, resolves when it is gone. */
-  kill(name: string, signal?: NodeJS.Signals): Promise<void>;
-  /** How a process ended by itself, as soon as it has: a signal's name or `code 1`. */
-  exited(name: string): Promise<string>;
-  /** Starts one more, on a port of its own and with settings of its own; answers its name and where it listens. */
-  startApi(own?: Record<string, string>): Promise<{ name: string; baseUrl: string }>;
-  startWorker(own?: Record<string, string>): Promise<{ name: string }>;
-  /** Starts it again, on its port, after it was killed. */
-  startSandbox(): Promise<void>;
-  pids(): Record<string, number>;
   /**
    * Ends the processes, drops the database and removes the logs, which stay when `keepLogs` or when a poll has failed. Throws if the
    * books do not add up.
@@ -72,27 +61,13 @@ export interface Gateway extends Operator, ApiClient {
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
   const { apis = 1, workers = 1, sandbox = true, asInProduction = false } = options;
-  const undo: (() => Promise<unknown>)[] = [];
+  const undo: Undo = [];
   /** Last in, first out, each of them whatever became of the others. */
   const undoAll = async (): Promise<void> => {
     for (const step of undo.splice(0).reverse()) await step().catch(() => undefined);
   };
   try {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-gateway-'));
-    const hasUsualCatalog = options.env?.['CATALOG_FILE'] === undefined;
-    const template = hasUsualCatalog && !options.scratch ? process.env['TEST_GATEWAY_TEMPLATE'] : undefined;
-    const scratch = options.scratch ?? (await createTestDatabase({ template }));
-    undo.push(() => scratch.drop());
-    const temporal = await createTemporalNamespace({ withClient: options.temporalClient ?? false });
-    undo.push(() => temporal.close());
-    const database = openDatabase({
-      url: scratch.url,
-      poolMax: 4,
-      connectTimeoutMs: 30_000,
-      statementTimeoutMs: 60_000,
-    });
-    undo.push(() => database.close());
-
+    const { folder, template, scratch, temporal, database } = await prepareServers(options, undo);
     const ports = new Set<number>();
     const sandboxPort = await chooseOwnPort(ports);
     const firstPort = await chooseOwnPort(ports);
@@ -109,49 +84,21 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       PATH: process.env['PATH'] ?? '',
       ...options.env,
     };
-
-    const programs = new Map<string, Program>();
-    const programOf = (name: string): Program => {
-      const program = programs.get(name);
-      if (!program) throw new Error(`there is no ${name}`);
-      return program;
-    };
-    const start = async (name: string, program: string, own: Record<string, string>): Promise<Program> => {
-      const logFile = join(folder, `${name}.log`);
-      const running = await startProgram({ name: program, env: own, logFile, asInProduction });
-      programs.set(name, running);
-      undo.push(() => running.stop());
-      return running;
-    };
-    const startSandbox = async (): Promise<void> => {
-      await start('sandbox', 'sandbox', {
-        PORT: String(sandboxPort),
-        PATH: env.PATH ?? '',
-        CATALOG_FILE: env['CATALOG_FILE'] ?? '',
-      });
-    };
-    const counts = { api: 0, worker: 0 };
-    const baseUrls: string[] = [];
-    const startApi = async (own: Record<string, string> = {}): Promise<{ name: string; baseUrl: string }> => {
-      const name = `api-${++counts.api}`;
-      const port = counts.api === 1 ? firstPort : 0;
-      const { listening } = await start(name, 'api', { ...env, PORT: String(port), ...own });
-      baseUrls.push(listening ?? baseUrl);
-      return { name, baseUrl: listening ?? baseUrl };
-    };
-    const startWorker = async (own: Record<string, string> = {}): Promise<{ name: string }> => {
-      const name = `worker-${++counts.worker}`;
-      await start(name, 'worker', { ...env, ...own });
-      return { name };
-    };
-
+    const programs = createGatewayPrograms({
+      folder,
+      env,
+      sandboxPort,
+      firstPort,
+      asInProduction,
+      undo,
+    });
     const operator = createRemoteOperator(scratch.url, env);
     undo.push(() => operator.leave());
     const prepare = () => (template ? leadChannelsTo(sandboxUrl, database) : operator.prepare());
-    await all([prepare(), ...(sandbox ? [startSandbox()] : [])]);
+    await all([prepare(), ...(sandbox ? [programs.startSandbox()] : [])]);
     await all([
-      ...Array.from({ length: apis }, () => startApi()),
-      ...Array.from({ length: workers }, () => startWorker()),
+      ...Array.from({ length: apis }, () => programs.startApi()),
+      ...Array.from({ length: workers }, () => programs.startWorker()),
     ]);
 
     const client = createApiClient({ baseUrl, sandboxUrl });
@@ -159,6 +106,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     return {
       ...operator,
       ...client,
+      ...programs,
       async poll(...args) {
         try {
           return await client.poll(...args);
@@ -169,7 +117,6 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
         }
       },
       baseUrl,
-      baseUrls,
       sandboxUrl,
       database,
       databaseUrl: scratch.url,
@@ -177,18 +124,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       env,
       logFolder: folder,
       verifyLedger: () => verifyLedger(database, sweepGraceSeconds),
-      exited: (name) => programOf(name).exited,
-      async kill(name, signal = 'SIGKILL') {
-        const program = programOf(name);
-        program.kill(signal);
-        if (signal === 'SIGKILL' || signal === 'SIGTERM' || signal === 'SIGINT') await program.exited;
-      },
-      startApi,
-      startWorker,
-      startSandbox,
-      pids: () => Object.fromEntries([...programs].map(([name, { pid }]) => [name, pid])),
       async stop({ keepLogs = false } = {}) {
-        await stopTogether([...programs.values()]);
+        await programs.stopTogether();
         const books = await demandBooksAddUp(database).catch((cause: unknown) => ({ cause }));
         await undoAll();
         if (books) throw books.cause;
@@ -201,11 +138,22 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   }
 }
 
+/** A folder for logs, a database and a namespace of Temporal. */
+async function prepareServers(options: GatewayOptions, undo: Undo) {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-gateway-'));
+  const hasUsualCatalog = options.env?.['CATALOG_FILE'] === undefined;
+  const template = hasUsualCatalog && !options.scratch ? process.env['TEST_GATEWAY_TEMPLATE'] : undefined;
+  const scratch = options.scratch ?? (await createTestDatabase({ template }));
+  undo.push(() => scratch.drop());
+  const temporal = await createTemporalNamespace({ withClient: options.temporalClient ?? false });
+  undo.push(() => temporal.close());
+  const database = openDatabase({ url: scratch.url, poolMax: 4, connectTimeoutMs: 30_000, statementTimeoutMs: 60_000 });
+  undo.push(() => database.close());
+  return { folder, template, scratch, temporal, database };
+}
+
 /** A hold may outlive its expiry by one sweep, on a busy machine by a slow one. */
 const sweepGraceSeconds = 10;
-
-const stopTogether = (programs: readonly Program[]): Promise<unknown> =>
-  Promise.allSettled(programs.map((program) => program.stop()));
 
 /** For the message of a test that waited in vain. */
 const logTails = (folder: string): string =>

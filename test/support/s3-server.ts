@@ -98,22 +98,7 @@ export async function startS3Server(): Promise<S3Server> {
   const url = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
   return {
     url,
-    settings: {
-      driver: 's3',
-      s3Bucket: BUCKET,
-      s3Region: REGION,
-      s3Endpoint: url,
-      s3AccessKeyId: ACCESS_KEY_ID,
-      s3SecretAccessKey: SECRET_ACCESS_KEY,
-    },
-    env: {
-      FILES_DRIVER: 's3',
-      FILES_S3_BUCKET: BUCKET,
-      FILES_S3_REGION: REGION,
-      FILES_S3_ENDPOINT: url,
-      FILES_S3_ACCESS_KEY_ID: ACCESS_KEY_ID,
-      FILES_S3_SECRET_ACCESS_KEY: SECRET_ACCESS_KEY,
-    },
+    ...settingsOf(url),
     objects,
     requests,
     next: (...answers) => void waiting.push(...answers),
@@ -124,6 +109,26 @@ export async function startS3Server(): Promise<S3Server> {
       }),
   };
 }
+
+/** Where it listens, as an adapter and as the gateway's environment have it. */
+const settingsOf = (url: string): Pick<S3Server, 'settings' | 'env'> => ({
+  settings: {
+    driver: 's3',
+    s3Bucket: BUCKET,
+    s3Region: REGION,
+    s3Endpoint: url,
+    s3AccessKeyId: ACCESS_KEY_ID,
+    s3SecretAccessKey: SECRET_ACCESS_KEY,
+  },
+  env: {
+    FILES_DRIVER: 's3',
+    FILES_S3_BUCKET: BUCKET,
+    FILES_S3_REGION: REGION,
+    FILES_S3_ENDPOINT: url,
+    FILES_S3_ACCESS_KEY_ID: ACCESS_KEY_ID,
+    FILES_S3_SECRET_ACCESS_KEY: SECRET_ACCESS_KEY,
+  },
+});
 
 const BUCKET = 'tollgate-files';
 const REGION = 'eu-test-1';

@@ -4,6 +4,7 @@ import { Stack, Title } from '@mantine/core';
 import type { ChannelHistory, HistoryPoint } from '../api/admin-types.ts';
 import { ChartTable } from '../ui/chart-table.tsx';
 import { milliseconds, number, percent } from '../ui/format.ts';
+import type { ReactNode } from 'react';
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const dayAndClock = new Intl.DateTimeFormat('en-GB', { weekday: 'short', hour: '2-digit', minute: '2-digit' });
@@ -34,10 +35,7 @@ export default function ChannelCharts({ history: { data, hours } }: { history: C
   const line = { ...shared, connectNulls: false, curveType: 'linear', dotProps: { r: 2 } } as const;
   return (
     <Stack gap="lg">
-      <div aria-hidden="true">
-        <Title order={3} size="h6" mb="xs">
-          Attempts
-        </Title>
+      <Chart title="Attempts">
         <BarChart
           {...shared}
           type="stacked"
@@ -50,11 +48,8 @@ export default function ChannelCharts({ history: { data, hours } }: { history: C
           barChartProps={{ accessibilityLayer: false }}
           yAxisProps={{ allowDecimals: false }}
         />
-      </div>
-      <div aria-hidden="true">
-        <Title order={3} size="h6" mb="xs">
-          Error rate
-        </Title>
+      </Chart>
+      <Chart title="Error rate">
         <LineChart
           {...line}
           series={[{ name: 'Error rate', color: 'red.6' }]}
@@ -62,11 +57,8 @@ export default function ChannelCharts({ history: { data, hours } }: { history: C
           lineChartProps={{ accessibilityLayer: false }}
           yAxisProps={{ domain: [0, 1] }}
         />
-      </div>
-      <div aria-hidden="true">
-        <Title order={3} size="h6" mb="xs">
-          Latency of the successful attempts
-        </Title>
+      </Chart>
+      <Chart title="Latency of the successful attempts">
         <LineChart
           {...line}
           series={[
@@ -77,7 +69,7 @@ export default function ChannelCharts({ history: { data, hours } }: { history: C
           lineChartProps={{ accessibilityLayer: false }}
           yAxisProps={{ width: 70 }}
         />
-      </div>
+      </Chart>
       <ChartTable
         caption="Attempts, error rate and latency"
         first="Time"
@@ -99,3 +91,13 @@ export default function ChannelCharts({ history: { data, hours } }: { history: C
     </Stack>
   );
 }
+
+/** A chart with its title. Screen readers read the table instead. */
+const Chart = ({ title, children }: { title: string; children: ReactNode }) => (
+  <div aria-hidden="true">
+    <Title order={3} size="h6" mb="xs">
+      {title}
+    </Title>
+    {children}
+  </div>
+);

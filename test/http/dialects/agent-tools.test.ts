@@ -1,45 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ChatReply, ChatRequest } from '../../../src/domain/chat/chat.ts';
+import type { ChatReply } from '../../../src/domain/chat/chat.ts';
 import { isContent, toDeltas } from '../../../src/domain/chat/chat-stream.ts';
-import { GatewayError } from '../../../src/domain/errors.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
-import { readMessages } from '../../../src/http/dialects/anthropic-chat-request.ts';
-import { readGeminiChat, readV1GeminiChat } from '../../../src/http/dialects/gemini-chat-request.ts';
 import { openaiCompletion } from '../../../src/http/dialects/openai-chat-reply.ts';
-import { readOpenaiChat, readV1OpenaiChat } from '../../../src/http/dialects/openai-chat-request.ts';
+import { readOpenaiChat } from '../../../src/http/dialects/openai-chat-request.ts';
 import { openaiStream } from '../../../src/http/dialects/openai-chat-stream.ts';
 import { responseObject } from '../../../src/http/dialects/responses-reply.ts';
-import { readResponses } from '../../../src/http/dialects/responses-request.ts';
 import { responsesStream } from '../../../src/http/dialects/responses-stream.ts';
+import { readBy, refusalOf } from './tool-readers.ts';
 
 const schema = { type: 'object', properties: {} };
-const tolerant = { isStrict: false };
-const readers: Record<string, (more: JsonObject, reading?: { isStrict: boolean }) => ChatRequest> = {
-  'chat completions': (more, reading = tolerant) =>
-    readV1OpenaiChat({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more }, reading),
-  responses: (more, reading = tolerant) => readResponses({ model: 'm', input: 'hi', ...more }, reading),
-  messages: (more, reading = tolerant) =>
-    readMessages({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], ...more }, reading),
-  Gemini: (more, reading = tolerant) =>
-    readV1GeminiChat('m', { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], ...more }, reading),
-};
-const fail = (dialect: string): never => {
-  throw new Error(`no reader of ${dialect}`);
-};
-/** Reading changes a body, and cases share theirs. */
-const readBy =
-  (dialect: string) =>
-  (more: JsonObject, reading?: { isStrict: boolean }): ChatRequest =>
-    (readers[dialect] ?? fail(dialect))(structuredClone(more), reading);
-const refusalOf = (run: () => unknown): Pick<GatewayError, 'code' | 'param' | 'message'> => {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof GatewayError) return { code: error.code, param: error.param, message: error.message };
-    throw error;
-  }
-  throw new Error('nothing was refused');
-};
 
 const functionTools: Record<string, JsonObject> = {
   'chat completions': { type: 'function', function: { name: 'look', parameters: schema } },
@@ -388,103 +358,6 @@ describe('properties named constructor and prototype', () => {
   it.each(Object.keys(tools))('%s: are unknown fields like others at the top', (dialect) => {
     const request = readBy(dialect)({ constructor: { a: 1 }, prototype: 1 });
     expect([...Object.keys(request.extra), ...(request.leftOut ?? [])].sort()).toEqual(['constructor', 'prototype']);
-  });
-});
-
-describe('a picture in the result of a tool', () => {
-  const data = 'iVBORw0KGgo=';
-  const url = `data:image/png;base64,${data}`;
-  const bodies: Record<string, JsonObject> = {
-    'chat completions': {
-      messages: [
-        { role: 'user', content: 'a' },
-        {
-          role: 'assistant',
-          tool_calls: [{ id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } }],
-        },
-        {
-          role: 'tool',
-          tool_call_id: 'c1',
-          content: [
-            { type: 'text', text: '{"seen":1}' },
-            { type: 'image_url', image_url: { url } },
-          ],
-        },
-      ],
-    },
-    responses: {
-      input: [
-        { role: 'user', content: 'a' },
-        { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{}' },
-        {
-          type: 'function_call_output',
-          call_id: 'c1',
-          output: [
-            { type: 'input_text', text: '{"seen":1}' },
-            { type: 'input_image', image_url: url },
-          ],
-        },
-      ],
-    },
-    messages: {
-      messages: [
-        { role: 'user', content: 'a' },
-        { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'look', input: {} }] },
-        {
-          role: 'user',
-          content: [
-            {
-              type: 'tool_result',
-              tool_use_id: 'c1',
-              content: [
-                { type: 'text', text: '{"seen":1}' },
-                { type: 'image', source: { type: 'base64', media_type: 'image/png', data } },
-              ],
-            },
-          ],
-        },
-      ],
-    },
-    Gemini: {
-      contents: [
-        { role: 'user', parts: [{ text: 'a' }] },
-        { role: 'model', parts: [{ functionCall: { id: 'c1', name: 'look', args: {} } }] },
-        {
-          role: 'user',
-          parts: [
-            {
-              function_response: {
-                id: 'c1',
-                name: 'look',
-                response: { seen: 1 },
-                parts: [{ inline_data: { mime_type: 'image/png', data, display_name: 'a.png' } }],
-              },
-            },
-          ],
-        },
-      ],
-    },
-  };
-
-  it.each(Object.entries(bodies))('%s: is read beside its text', (dialect, body) => {
-    const request = readBy(dialect)(body);
-    expect(request.messages.at(-1)).toMatchObject({
-      role: 'tool',
-      toolCallId: 'c1',
-      content: [
-        { type: 'text', text: '{"seen":1}' },
-        { type: 'image', url },
-      ],
-    });
-    expect(request.leftOut).toEqual([]);
-  });
-
-  it('stays refused on the routes of the specification', () => {
-    expect(refusalOf(() => readOpenaiChat({ model: 'm', ...bodies['chat completions'] })).param).toBe(
-      'messages.2.content.1.type',
-    );
-    const { param } = refusalOf(() => readGeminiChat('m', bodies.Gemini));
-    expect(param).toBe('contents.2.parts.0.functionResponse.parts');
   });
 });
 

@@ -1,9 +1,7 @@
-import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -11,22 +9,18 @@ import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts'
 import { createKeyCache } from '../../../src/caches/key-cache.ts';
 import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
-import { beginAttempt, endAttempt, saveProviderRef } from '../../../src/db/tasks/attempts.ts';
 import { coolDownChannel } from '../../../src/db/channels/channels.ts';
-import { Ledger } from '../../../src/db/ledger/ledger.ts';
 import { cli } from '../../../src/main/cli.ts';
-import { tokenRates } from '../../../src/domain/catalog/upstream-cost.ts';
-import { newId } from '../../../src/platform/crypto/ids.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { createOperator } from '../../support/operator.ts';
 import { compileCache, nodeBinary, projectFolder } from '../../support/program.ts';
+import { type ProcessOutput, Refusal, rows, shipped } from './cli-rows.ts';
 
 let books: TestDatabase;
 let db: Database;
 let home: string;
 let settings: Record<string, string>;
-const shipped = join(projectFolder, 'catalog');
 
 beforeAll(async () => {
   books = await createTestDatabase();
@@ -47,12 +41,6 @@ afterAll(async () => {
   await books?.drop();
   rmSync(home, { recursive: true, force: true });
 });
-
-interface ProcessOutput {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
 
 /** Runs the program in a process of its own, with exactly this environment and the compile cache. */
 const spawned = (args: string[], env: Record<string, string> = settings): Promise<ProcessOutput> =>
@@ -86,9 +74,6 @@ async function json<T>(
   expect({ code: output.code, stderr: output.stderr }).toEqual({ code, stderr: '' });
   return shape.parse(JSON.parse(output.stdout));
 }
-
-const rows = <T>(row: z.ZodType<T>) => z.strictObject({ data: z.array(row) });
-const Refusal = z.strictObject({ error: z.strictObject({ message: z.string().min(1) }) });
 const Project = z.strictObject({ project_id: z.string(), webhook_secret: z.string() });
 const Key = z.strictObject({ key_id: z.string(), api_key: z.string() });
 const Credits = z.strictObject({ project_id: z.string(), balance: z.number(), reserved: z.number() });
@@ -301,265 +286,6 @@ describe('tollgate channels', () => {
   });
 });
 
-describe('tollgate catalog', () => {
-  const Applied = z.strictObject({
-    added: z.array(z.string()),
-    changed: z.array(z.string()),
-    removed: z.array(z.string()),
-    warnings: z.array(z.string()),
-  });
-
-  it('applies the shipped files, shows them in the order of their names, and a second apply changes nothing', async () => {
-    await json(Applied, ['catalog', 'apply', shipped]);
-    const again = await json(Applied, ['catalog', 'apply', shipped]);
-    expect([again.added, again.changed, again.removed]).toEqual([[], [], []]);
-    const { data } = await json(rows(z.looseObject({ id: z.string(), private: z.looseObject({}) })), [
-      'catalog',
-      'show',
-    ]);
-    expect(data.map(({ id }) => id)).toEqual((await loadCatalog(shipped)).entries.map(({ model }) => model.id));
-    const one = await json(z.looseObject({ id: z.string() }), ['catalog', 'show', 'aurora-image-1']);
-    expect(one).toEqual(data.find(({ id }) => id === 'aurora-image-1'));
-    await json(Refusal, ['catalog', 'show', 'not-sold'], { code: 1 });
-  });
-
-  it('applies what it shows', async () => {
-    await json(Applied, ['catalog', 'apply', shipped]);
-    const shown = await json(rows(z.looseObject({ id: z.string() })), ['catalog', 'show']);
-    const file = join(home, 'shown.json');
-    for (const content of [shown, { models: shown.data }]) {
-      writeFileSync(file, JSON.stringify(content));
-      const { added, changed, removed } = await json(Applied, ['catalog', 'apply', file]);
-      expect([added, changed, removed]).toEqual([[], [], []]);
-    }
-  });
-
-  it('checks a file without a database, and reports every error of an invalid one', async () => {
-    const env = { TOLLGATE_HOME: home };
-    const Checked = z.looseObject({ ok: z.literal(true), models: z.number().min(12), warnings: z.array(z.string()) });
-    await json(Checked, ['catalog', 'check', shipped], { env, run: spawned });
-    const bad = join(home, 'bad.yaml');
-    writeFileSync(bad, 'models:\n  - id: one\n  - id: two\n');
-    const Problems = z.strictObject({
-      error: z.strictObject({ message: z.string(), problems: z.array(z.looseObject({ model: z.string() })) }),
-    });
-    const { error } = await json(Problems, ['catalog', 'check', bad], { code: 1, env, run: spawned });
-    expect(new Set(error.problems.map(({ model }) => model))).toEqual(new Set(['one', 'two']));
-    await json(Refusal, ['catalog', 'check', join(home, 'absent.yaml')], { code: 1, env });
-  });
-
-  it('names the margins of every model, and exits 1 if a request costs more than its client pays', async () => {
-    const Amounts = { credits: z.int(), price_micro_usd: z.int(), cost_micro_usd: z.int(), margin_micro_usd: z.int() };
-    const MarginRow = z.looseObject({ request: z.string(), family: z.string().nullable(), ...Amounts });
-    const Checked = z.looseObject({
-      ok: z.boolean(),
-      credit_value_micro_usd: z.int(),
-      data: z.array(
-        z.looseObject({
-          model: z.string(),
-          margins: z.array(MarginRow),
-          losses: z.array(MarginRow),
-          ratios: z.array(z.unknown()),
-          loss_ok: z.object({}),
-        }),
-      ),
-    });
-    const frozen = join(projectFolder, 'test/support/catalog');
-    const env = { TOLLGATE_HOME: home, CREDIT_VALUE_MICRO_USD: '10000' };
-    const { data } = await json(Checked, ['catalog', 'check', frozen], { env });
-    const { entries } = await loadCatalog(frozen);
-    expect(data.map(({ model }) => model)).toEqual(entries.map(({ model }) => model.id));
-    expect(data.filter(({ margins, losses }) => margins.length < 2 || losses.length > 0)).toEqual([]);
-
-    const opus = data.find(({ model }) => model === 'claude-opus-5.5');
-    expect(opus?.ratios).toEqual([{ above: null, input: 2.5, cached_input: 50, cache_write: 2, output: 1.5 }]);
-    const dear = await spawned(['catalog', 'check', frozen], env);
-    expect(dear.stdout).toMatch(/^claude-opus-5\.5 +- +2\.50 +50\.00 +2\.00 +1\.50 +-$/m);
-    expect(dear.stdout).toMatch(/^warning: claude-opus-5\.5: cached input is sold for 50\.0 times its cost$/m);
-    expect(dear.stdout).not.toMatch(/^warning: claude-opus-5\.5: (input|output|cache write) is sold/m);
-
-    const poor = { ...env, CREDIT_VALUE_MICRO_USD: '100' };
-    const loss = await json(Checked, ['catalog', 'check', frozen], { code: 1, env: poor });
-    expect(loss).toMatchObject({ ok: false, credit_value_micro_usd: 100 });
-    expect(loss.data.some(({ losses }) => losses.length > 0)).toBe(true);
-    const output = await spawned(['catalog', 'check', frozen], poor);
-    expect(output.stdout).toMatch(
-      /^MODEL +REQUEST +FAMILY[^]*\nloss: \S+ at \S+, .*: costs \d+\.\d+ USD and is sold for/,
-    );
-  });
-
-  it("compares costs with LiteLLM's list, and exits 1 if one differs by more than 1 %", async () => {
-    const env = { TOLLGATE_HOME: home, CATALOG_FILE: shipped };
-    const Compared = z.strictObject({
-      ok: z.boolean(),
-      data: z.array(
-        z.strictObject({
-          model: z.string(),
-          family: z.string(),
-          key: z.string().nullable(),
-          status: z.string(),
-          prices: z.array(
-            z.strictObject({
-              item: z.string(),
-              cost_micro_usd: z.number(),
-              listed_micro_usd: z.number(),
-              differs: z.boolean(),
-            }),
-          ),
-        }),
-      ),
-    });
-    const { entries } = await loadCatalog(shipped);
-    const chatEntry = entries.find(
-      ({ model, private: hidden }) => model.type === 'chat' && hidden.retired === undefined,
-    );
-    const [family, mapping] = Object.entries(chatEntry?.private.upstream ?? {})[0] ?? [];
-    if (!chatEntry || !mapping) throw new Error('The shipped catalog has no chat model.');
-    const rates = tokenRates(mapping.cost)[0];
-    const listing = (input: number) => ({
-      [mapping.price_key ?? mapping.model]: { input_cost_per_token: input / 1e12 },
-      sample_spec: { mode: 'one of chat, embedding' },
-    });
-    const prices = join(home, 'prices.json');
-    const compare = (input: number, code: number) => {
-      writeFileSync(prices, JSON.stringify(listing(input)));
-      return json(Compared, ['catalog', 'compare', '--prices', prices], { code, env });
-    };
-    const of = ({ data }: z.infer<typeof Compared>) =>
-      data.find((each) => each.model === chatEntry.model.id && each.family === family)?.status;
-    const input = rates?.input ?? NaN;
-    expect(of(await compare(input, 0))).toBe('equal');
-    expect(of(await compare(input * 1.02, 1))).toBe('differs');
-    writeFileSync(prices, '[]');
-    await json(Refusal, ['catalog', 'compare', shipped, '--prices', prices], { code: 1, env });
-  });
-
-  it('applies nothing of an invalid file', async () => {
-    await json(Applied, ['catalog', 'apply', shipped]);
-    const bad = join(home, 'bad.yaml');
-    writeFileSync(bad, 'models: []\n');
-    const refused = await spawned(['catalog', 'apply', bad]);
-    expect(refused).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^tollgate: /) });
-    const { data } = await json(rows(z.unknown()), ['catalog', 'show']);
-    expect(data.length).toBeGreaterThanOrEqual(12);
-  });
-});
-
-describe('tollgate tasks', () => {
-  it('lists tasks by project, status and unknown outcome', async () => {
-    const owner = await anOwner();
-    const unknown = await anAdmittedTask(owner);
-    const running = await anAdmittedTask(owner);
-    await theLedger().finishTask({
-      ...endOf(unknown),
-      status: 'failed',
-      errorCode: 'upstream_outcome_unknown',
-      outcomeUnknown: true,
-    });
-    const Row = z.looseObject({ task_id: z.string(), status: z.string(), outcome_unknown: z.boolean() });
-    const ids = async (...flags: string[]) =>
-      (await json(rows(Row), ['tasks', 'list', '--project', owner.projectId, ...flags])).data.map((row) => row.task_id);
-    expect(await ids()).toEqual([running, unknown]);
-    expect(await ids('--status', 'queued')).toEqual([running]);
-    expect(await ids('--unknown')).toEqual([unknown]);
-    expect(await ids('--limit', '1')).toEqual([running]);
-  });
-
-  it('shows a parked job with the time of its next poll, until its task ends', async () => {
-    const owner = await anOwner();
-    const taskId = await anAdmittedTask(owner);
-    await anAcceptedProviderJob(taskId, await aChannel('https://upstream.example'), { request_id: 'job-3' }, null);
-    const shown = async () =>
-      (await json(z.object({ attempts_detail: z.array(z.looseObject({})) }), ['tasks', 'show', taskId]))
-        .attempts_detail;
-    expect(await shown()).toMatchObject([{ outcome: null, next_poll_at: null }]);
-    expect((await tollgate(['tasks', 'show', taskId])).stdout).toMatch(/ running /);
-    await db.query(
-      '',
-      `update attempt set project_id = $2, next_poll_at = to_timestamp(1900000000) where request_id = $1`,
-      [taskId, owner.projectId],
-    );
-    expect(await shown()).toMatchObject([{ outcome: null, next_poll_at: 1_900_000_000 }]);
-    expect((await tollgate(['tasks', 'show', taskId])).stdout).toMatch(/ parked .* 2030-03-17/);
-    await theLedger().finishTask({
-      ...endOf(taskId),
-      status: 'canceled',
-      errorCode: 'canceled',
-      outcomeUnknown: false,
-    });
-    expect(await shown()).toMatchObject([{ outcome: 'canceled', next_poll_at: null }]);
-  });
-
-  it('shows a task as its client sees it, and every provider call for it', async () => {
-    const owner = await anOwner();
-    const taskId = await anAdmittedTask(owner);
-    const channelId = await aChannel('https://upstream.example');
-    await anAcceptedProviderJob(taskId, channelId, { app: 'fal-ai/aurora', request_id: 'job-1' }, 'unknown');
-    const shown = await json(z.looseObject({ task_id: z.string() }), ['tasks', 'show', taskId]);
-    expect(shown).toMatchObject({
-      task_id: taskId,
-      object: 'task',
-      type: 'image',
-      status: 'processing',
-      input: { prompt: 'a fox' },
-      output: null,
-      error: null,
-      credits: { quoted: 40, reserved: 40, charged: 0, refunded: 0 },
-      attempts: 1,
-    });
-    expect(shown['attempts_detail']).toEqual([
-      {
-        n: 1,
-        channel: expect.stringMatching(/^channel-/),
-        outcome: 'unknown',
-        error_class: 'job_lost',
-        status: 404,
-        detail: 'the upstream does not know the job',
-        code: null,
-        cost_micro_usd: 0,
-        operation: { app: 'fal-ai/aurora', request_id: 'job-1' },
-        started_at: expect.any(Number),
-        submitted_at: expect.any(Number),
-        ended_at: expect.any(Number),
-        took_ms: expect.any(Number),
-        next_poll_at: null,
-      },
-    ]);
-    await json(Refusal, ['tasks', 'show', 'task_nobody'], { code: 1 });
-  });
-
-  it('cancels a task with a full refund while Temporal is unreachable, and stops its job once', async () => {
-    const received: string[] = [];
-    const upstream = createServer((request, response) => {
-      received.push(`${request.method} ${request.url}`);
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"CANCELLED"}');
-    });
-    const url = await listening(upstream);
-    try {
-      const owner = await anOwner();
-      const taskId = await anAdmittedTask(owner);
-      await anAcceptedProviderJob(taskId, await aChannel(url), { app: 'fal-ai/aurora', request_id: 'job-2' }, null);
-      const Canceled = z.strictObject({
-        task_id: z.literal(taskId),
-        status: z.literal('canceled'),
-        ended: z.boolean(),
-        refunded: z.number(),
-        workflow_told: z.literal(false),
-      });
-      const first = await json(Canceled, ['tasks', 'cancel', taskId], { run: spawned });
-      expect(first).toMatchObject({ ended: true, refunded: 40 });
-      expect(await json(Canceled, ['tasks', 'cancel', taskId])).toMatchObject({ ended: false, refunded: 0 });
-      const account = await json(Credits, ['credits', 'show', '--project', owner.projectId]);
-      expect(account).toMatchObject({ balance: 1_000, reserved: 0 });
-      expect(received).toEqual(['PUT /fal-ai/aurora/requests/job-2/cancel']);
-      expect((await auditOf(taskId)).map(({ action }) => action)).toEqual(['tasks.cancel']);
-      await json(Refusal, ['tasks', 'cancel', 'task_nobody'], { code: 1 });
-    } finally {
-      await new Promise((resolve) => upstream.close(resolve));
-    }
-  });
-});
-
 describe('tollgate ledger verify', () => {
   const Report = z.strictObject({
     ok: z.boolean(),
@@ -695,72 +421,3 @@ interface Owner {
 
 /** Creates a project with 1,000 credits and a key, without a process. */
 const anOwner = (): Promise<Owner> => createOperator(db, settings).project();
-
-const theLedger = () => new Ledger(db, { membersMax: 8, inFlightPerProjectMax: 100 });
-
-/** Creates an image task whose 40 credits are held. */
-async function anAdmittedTask({ projectId, keyId }: Owner): Promise<string> {
-  const taskId = newId('task');
-  const ledger = theLedger();
-  await ledger.createTask({
-    taskId,
-    projectId,
-    keyId,
-    requestId: newId('req'),
-    dialect: 'openai',
-    type: 'image',
-    modelId: 'aurora-image-1',
-    input: { prompt: 'a fox' },
-    snapshot: { groups: ['images'], upstream: {} },
-    credits: 40,
-    callbackUrl: null,
-    metadata: null,
-    maxCredits: null,
-    deadlineSeconds: 600,
-    idempotency: null,
-    traceParent: null,
-  });
-  expect(await ledger.reserveTask(taskId, false)).toMatchObject({ admitted: true });
-  return taskId;
-}
-
-const endOf = (taskId: string) => ({ taskId, retentionSeconds: 60, deliveryId: newId('dlv'), eventId: newId('evt') });
-
-async function aChannel(baseUrl: string): Promise<string> {
-  const sealer = createSealer(testConfig(settings).secrets.masterKeys);
-  const name = `channel-${randomBytes(4).toString('hex')}`;
-  const about = { adapter: 'fal', credential: 'secret', groups: ['images'], priority: 1, weight: 1, actor: 'test' };
-  return (await ensureChannel({ db, sealer }, { name, baseUrl, ...about })).channelId;
-}
-
-/** Writes an attempt that the upstream has accepted, which runs or has an unknown outcome. */
-async function anAcceptedProviderJob(
-  taskId: string,
-  channelId: string,
-  providerRef: Record<string, string>,
-  outcome: 'unknown' | null,
-) {
-  const attempt = {
-    attemptId: newId('att'),
-    taskId,
-    channelId,
-    fence: 'f',
-    submitSeconds: 5,
-    costMicroUsd: 0,
-    probeSeconds: 10,
-    adapter: 'fal',
-  };
-  const held = await beginAttempt(db, attempt);
-  if (!held) throw new Error('The attempt did not begin');
-  await saveProviderRef(db, held, providerRef);
-  if (outcome === null) return;
-  const detail = 'the upstream does not know the job';
-  await endAttempt(db, held, { outcome, errorClass: 'job_lost', status: 404, detail });
-}
-
-async function listening(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The upstream has no port');
-  return `http://127.0.0.1:${address.port}`;
-}

@@ -1,24 +1,24 @@
-import { createSocket } from 'node:dgram';
-import { lookup } from 'node:dns/promises';
-import { readFileSync } from 'node:fs';
-import { createServer as createHttpServer, type IncomingMessage, type RequestListener } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
-import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createEgress, type Egress } from '../../../src/platform/egress/egress.ts';
 import type { ResolvedAddress } from '../../../src/platform/egress/resolve-name.ts';
 import { informational } from '../../support/informational-answers.ts';
-import { startNameserver, type Query, type Reply } from './nameserver.ts';
+import {
+  certificate,
+  closers,
+  length,
+  limits,
+  listen,
+  loopback,
+  LOOPBACK,
+  rawReceiver,
+  receiver,
+  tlsReceiver,
+} from './egress-scene.ts';
 
-const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}`, import.meta.url), 'utf8');
-const certificate = fixture('receiver-certificate.pem');
-const limits = { timeoutMs: 5_000, maxBytes: 16_000 };
 const PUBLIC = { address: '93.184.216.34', family: 4 };
-const LOOPBACK = { address: '127.0.0.1', family: 4 };
-
-const closers: (() => Promise<void>)[] = [];
 /** Counts every connection. A test of refused addresses expects zero. */
 let sentinel: { port: number; connections: () => number };
 
@@ -35,9 +35,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await Promise.all(closers.splice(0).map((close) => close()));
 });
-
-const loopback = (extra: Partial<Parameters<typeof createEgress>[0]> = {}) =>
-  createEgress({ allowCidrs: ['127.0.0.0/8'], callbackPorts: [], ...extra });
 
 describe('the egress guard', () => {
   it('opens no connection to a refused address in any notation', async () => {
@@ -217,116 +214,6 @@ describe('the egress guard', () => {
   });
 });
 
-describe('the name in an untrusted URL', () => {
-  const V4 = '93.184.216.34';
-  const V6 = '2606:2800:220:1::1';
-
-  it.each<[string, Reply, Reply, string[]]>([
-    ['IPv4', [V4], [], [V4]],
-    ['IPv6', [], [V6], [V6]],
-    ['both families', [V4], [V6], [V4, V6]],
-    ['IPv4 at a nameserver that denies the name in IPv6', [V4], 'nxdomain', [V4]],
-    ['IPv6 at a nameserver that cannot answer for IPv4', 'servfail', [V6], [V6]],
-    [
-      'many addresses',
-      ['9.9.9.1', '9.9.9.2', '9.9.9.3', '9.9.9.4', '9.9.9.5'],
-      [V6],
-      ['9.9.9.1', V6, '9.9.9.2', '9.9.9.3'],
-    ],
-  ])('is reached at the addresses from the nameservers: %s', async (_what, v4, v6, expected) => {
-    const { egress, url, queries, dialled } = await guarded(({ family }) => (family === 4 ? v4 : v6));
-    expect(await egress.fetch(url, limits)).toMatchObject({ kind: 'answer', status: 200 });
-    expect(dialled.flat().map(({ address }) => address)).toEqual(expected);
-    expect(new Set(queries.map(({ name, family }) => `${name} ${family}`))).toEqual(
-      new Set(['hooks.example 4', 'hooks.example 6']),
-    );
-  });
-
-  it.each<[string, Reply, Reply]>([
-    ['in IPv4', ['127.0.0.1'], [V6]],
-    ['in IPv6', [V4], ['::1']],
-    ['behind public ones', [V4, V4, V4, V4, '10.0.0.1'], [V6]],
-    ['and none in the other family', ['169.254.169.254'], []],
-  ])('is blocked for a private address %s', async (_what, v4, v6) => {
-    const { egress, url, dialled } = await guarded(({ family }) => (family === 4 ? v4 : v6));
-    expect(await egress.fetch(url, limits)).toEqual({ kind: 'blocked', reason: 'address' });
-    expect(dialled).toEqual([]);
-  });
-
-  it.each<[string, Reply]>([
-    ['that does not exist', 'nxdomain'],
-    ['without an address', []],
-    ['whose nameserver is broken', 'servfail'],
-  ])('%s fails fast with dns', async (_what, reply) => {
-    const { egress, url } = await guarded(() => reply);
-    expect(await egress.fetch(url, { ...limits, timeoutMs: 1_500 })).toEqual({ kind: 'failed', reason: 'dns' });
-  });
-
-  it('delays only its own call if its nameserver is silent, also in large numbers', async () => {
-    const { egress, url, queries } = await guarded(({ name }) => (name === 'hooks.example' ? [V4] : 'silence'));
-    // They end one after the other, and none cancels the queries of another.
-    const silent = Array.from({ length: 64 }, (_, index) =>
-      egress.fetch(`https://silent-${index}.example/`, { ...limits, timeoutMs: 3_000 + 5 * index }),
-    );
-    await until(() => queries.length >= 128);
-    let answered = 0;
-    for (const call of silent) void call.then(() => (answered += 1));
-    expect(await egress.fetch(url, limits)).toMatchObject({ kind: 'answer', status: 200 });
-    // The system's lookup threads for the names of providers are free, too.
-    await expect(lookup('localhost')).resolves.toBeDefined();
-    expect(answered).toBe(0);
-    expect(new Set((await Promise.all(silent)).map((result) => JSON.stringify(result)))).toEqual(
-      new Set([JSON.stringify({ kind: 'failed', reason: 'timeout' })]),
-    );
-  });
-
-  it('is not queried after its call has ended', async () => {
-    const { egress, url, queries } = await guarded(() => 'silence');
-    expect(await egress.fetch(url, { ...limits, timeoutMs: 100 })).toEqual({ kind: 'failed', reason: 'timeout' });
-    const controller = new AbortController();
-    setTimeout(() => controller.abort(), 100);
-    const output = url.replace(/:\d+/, '');
-    expect(await egress.download(output, { ...limits, signal: controller.signal }, length)).toEqual({
-      kind: 'failed',
-      reason: 'aborted',
-    });
-    expect(queries).toHaveLength(4);
-    for (const { port } of queries) expect(await isFree(port)).toBe(true);
-    // A call whose signal has aborted sends no query.
-    await egress.download(output, { ...limits, signal: AbortSignal.abort() }, length);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(queries).toHaveLength(4);
-  });
-
-  it('is resolved by the system if an operator configured it, because it may be in /etc/hosts', async () => {
-    const { egress, queries } = await guarded(() => 'silence');
-    const own = (await receiver((_request, response) => response.end('x'))).replace('127.0.0.1', 'localhost');
-    expect(await egress.download(own, { ...limits, trustedOrigins: [own] }, length)).toMatchObject({ kind: 'saved' });
-    expect(queries).toEqual([]);
-    await egress.close();
-  });
-
-  /** A guard that uses our nameserver, and a URL whose name only this nameserver knows. */
-  async function guarded(script: (query: Query) => Reply) {
-    const nameserver = await startNameserver(script);
-    closers.push(() => nameserver.close());
-    const { port } = await tlsReceiver();
-    const dialled: ResolvedAddress[][] = [];
-    const { dial } = namedSettings(port, () => [], dialled);
-    const nameservers = [nameserver.address];
-    const egress = createEgress({ allowCidrs: [], callbackPorts: [port], nameservers, dial, ca: certificate });
-    return { egress, url: `https://hooks.example:${port}/`, queries: nameserver.queries, dialled };
-  }
-
-  /** Whether a UDP port of loopback is unused. */
-  const isFree = (port: number) =>
-    new Promise<boolean>((resolve) => {
-      const socket = createSocket('udp4');
-      socket.on('error', () => resolve(false));
-      socket.bind(port, '127.0.0.1', () => socket.close(() => resolve(true)));
-    });
-});
-
 describe('fetch', () => {
   it('sends the request and returns the answer', async () => {
     let seen = '';
@@ -480,201 +367,6 @@ describe('fetch', () => {
   });
 });
 
-describe('download', () => {
-  it('streams a body into the sink and returns the value of the sink', async () => {
-    const bytes = Buffer.alloc(3_000_000, 'v');
-    const url = await receiver((_request, response) =>
-      response.writeHead(200, { 'content-type': 'video/mp4' }).end(bytes),
-    );
-    const result = await loopback().download(url, { ...limits, maxBytes: 3_000_000 }, async (body, { headers }) => ({
-      type: headers['content-type'],
-      same: (await buffer(body)).equals(bytes),
-    }));
-    expect(result).toMatchObject({ kind: 'saved', status: 200, value: { type: 'video/mp4', same: true } });
-  });
-
-  it('refuses a body over the limit, declared or not, and interrupts the sink', async () => {
-    let sinkCalls = 0;
-    const sink = (body: AsyncIterable<Buffer>) => {
-      sinkCalls += 1;
-      return length(body);
-    };
-    const declared = await receiver((_request, response) =>
-      response.writeHead(200, { 'content-length': 16_001 }).end(Buffer.alloc(16_001)),
-    );
-    expect(await loopback().download(declared, limits, sink)).toEqual({
-      kind: 'failed',
-      reason: 'too_large',
-      status: 200,
-    });
-    expect(sinkCalls).toBe(0);
-    const chunked = await receiver((_request, response) => {
-      response.write(Buffer.alloc(16_000));
-      setTimeout(() => response.end(Buffer.alloc(1)), 20);
-    });
-    expect(await loopback().download(chunked, limits, sink)).toEqual({
-      kind: 'failed',
-      reason: 'too_large',
-      status: 200,
-    });
-    expect(sinkCalls).toBe(1);
-  });
-
-  it('fails if the transfer is cut or too slow, even if the sink hides the error', async () => {
-    const cut = await rawReceiver((socket) =>
-      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf')),
-    );
-    expect(await loopback().download(cut, limits, length)).toEqual({ kind: 'failed', reason: 'reset', status: 200 });
-    const hiding = (body: AsyncIterable<Buffer>) => length(body).catch(() => -1);
-    expect(await loopback().download(cut, limits, hiding)).toEqual({ kind: 'failed', reason: 'reset', status: 200 });
-    const stalling = await receiver((_request, response) => response.writeHead(200).write('x'));
-    expect(await loopback().download(stalling, { ...limits, timeoutMs: 1_000 }, length)).toEqual({
-      kind: 'failed',
-      reason: 'timeout',
-      status: 200,
-    });
-  });
-
-  it("ends when the caller's signal aborts or has already aborted", async () => {
-    const url = await receiver(() => undefined);
-    const controller = new AbortController();
-    setTimeout(() => controller.abort(), 50);
-    for (const signal of [controller.signal, AbortSignal.abort()]) {
-      expect(await loopback().download(url, { ...limits, signal }, length)).toEqual({
-        kind: 'failed',
-        reason: 'aborted',
-      });
-    }
-  });
-
-  it('throws the own error of the sink', async () => {
-    const url = await receiver((_request, response) => response.end('x'.repeat(10_000)));
-    const full = () => Promise.reject(new Error('disk full'));
-    await expect(loopback().download(url, limits, full)).rejects.toThrow('disk full');
-  });
-
-  it("trusts only the channel's own origin and sends the credential only there", async () => {
-    const seen: (string | undefined)[] = [];
-    const answering: RequestListener = (request, response) => {
-      seen.push(request.headers.authorization);
-      response.end('x');
-    };
-    const own = await receiver(answering);
-    const other = await receiver(answering);
-    const options = {
-      ...limits,
-      trustedOrigins: [`${own}v1/`, 'not a url'],
-      trustedHeaders: { authorization: 'Bearer upstream' },
-    };
-    const strict = createEgress({ allowCidrs: [], callbackPorts: [] });
-    expect(await strict.download(`${own}file.png`, options, length)).toMatchObject({ kind: 'saved', value: 1 });
-    expect(await strict.download(other, options, length)).toEqual({ kind: 'blocked', reason: 'scheme' });
-    expect(await loopback().download(other, options, length)).toMatchObject({ kind: 'saved' });
-    expect(seen).toEqual(['Bearer upstream', undefined]);
-  });
-
-  it('reuses the connection to a trusted origin only', async () => {
-    const { url, connections } = await countingReceiver((_request, response) => response.end('x'));
-    const strict = createEgress({ allowCidrs: [], callbackPorts: [] });
-    const trusted = { ...limits, trustedOrigins: [url] };
-    for (let time = 0; time < 3; time += 1) {
-      expect(await strict.download(url, trusted, length)).toMatchObject({ kind: 'saved', value: 1 });
-      // The pool releases a connection one turn after the body has ended.
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    expect(connections()).toBe(1);
-    for (let time = 0; time < 3; time += 1) {
-      expect(await loopback().download(url, limits, length)).toMatchObject({ kind: 'saved', value: 1 });
-    }
-    expect(connections()).toBe(4);
-    await strict.close();
-  });
-
-  it('closes a reused connection after a body that was refused, cut off or not read, and opens another', async () => {
-    const { url, connections } = await countingReceiver((request, response) => {
-      if (request.url === '/large') response.end(Buffer.alloc(16_001));
-      else if (request.url === '/missing') response.writeHead(404).end('no such file');
-      else if (request.url === '/stalling') response.writeHead(200).write('x');
-      else if (request.url === '/cut')
-        response.writeHead(200, { 'content-length': 9 }).write('x', () => response.destroy());
-      else response.end('x');
-    });
-    const strict = createEgress({ allowCidrs: [], callbackPorts: [] });
-    const from = (path: string) =>
-      strict.download(
-        `${url}${path}`,
-        { ...limits, timeoutMs: path === 'stalling' ? 1_000 : 5_000, trustedOrigins: [url] },
-        length,
-      );
-    const kinds: [string, object][] = [
-      ['large', { kind: 'failed', reason: 'too_large' }],
-      ['missing', { kind: 'answer', status: 404 }],
-      ['stalling', { kind: 'failed', reason: 'timeout' }],
-      ['cut', { kind: 'failed', reason: 'reset' }],
-    ];
-    for (const [path, expected] of kinds) {
-      expect(await from(path)).toMatchObject(expected);
-      expect(await from('file')).toMatchObject({ kind: 'saved', value: 1 });
-    }
-    expect(connections()).toBeGreaterThan(1);
-    await strict.close();
-  });
-
-  it('reports whether the name, the connection or the certificate of a trusted origin failed', async () => {
-    const { port, requests } = await tlsReceiver();
-    const unused = await listen(createTcpServer());
-    await closers.pop()?.();
-    const rows: [string, Partial<Parameters<typeof createEgress>[0]>, string][] = [
-      [`https://upstream.example:${port}`, { resolver: () => Promise.resolve([LOOPBACK]) }, 'tls'],
-      [`http://upstream.example:${unused}`, { resolver: () => Promise.resolve([LOOPBACK]) }, 'connect'],
-      ['https://upstream.example', { resolver: () => Promise.reject(new Error('ENOTFOUND')) }, 'dns'],
-    ];
-    for (const [origin, settings, reason] of rows) {
-      const egress = createEgress({ allowCidrs: [], callbackPorts: [], ...settings });
-      expect(await egress.download(origin, { ...limits, trustedOrigins: [origin] }, length)).toEqual({
-        kind: 'failed',
-        reason,
-      });
-      await egress.close();
-    }
-    expect(requests).toEqual([]);
-  });
-
-  it('trusts an origin by name without a check of its addresses', async () => {
-    const own = await receiver((_request, response) => response.end('x'));
-    const origin = own.replace('127.0.0.1', 'upstream.internal');
-    const strict = createEgress({ allowCidrs: [], callbackPorts: [], resolver: () => Promise.resolve([LOOPBACK]) });
-    expect(await strict.download(origin, { ...limits, trustedOrigins: [origin] }, length)).toMatchObject({
-      kind: 'saved',
-    });
-    expect(await strict.download(origin, limits, length)).toMatchObject({ kind: 'blocked' });
-  });
-});
-
-async function listen(server: Server): Promise<number> {
-  const open = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    open.add(socket);
-    socket.on('error', () => undefined).on('close', () => open.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closers.push(async () => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const socket of open) socket.destroy();
-    await closed;
-  });
-  return (server.address() as AddressInfo).port;
-}
-
-const receiver = async (answer: RequestListener) => `http://127.0.0.1:${await listen(createHttpServer(answer))}/`;
-async function countingReceiver(answer: RequestListener): Promise<{ url: string; connections: () => number }> {
-  let count = 0;
-  const server = createHttpServer(answer).on('connection', () => (count += 1));
-  return { url: `http://127.0.0.1:${await listen(server)}/`, connections: () => count };
-}
-const rawReceiver = async (answer: (socket: Socket) => void) =>
-  `http://127.0.0.1:${await listen(createTcpServer(answer))}/`;
-
 const answerOk = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
 async function sendInPieces(socket: Socket, text: string, size: number): Promise<void> {
@@ -683,16 +375,6 @@ async function sendInPieces(socket: Socket, text: string, size: number): Promise
     await new Promise(setImmediate);
   }
   socket.end();
-}
-
-async function tlsReceiver(): Promise<{ port: number; requests: IncomingMessage[] }> {
-  const requests: IncomingMessage[] = [];
-  const server = createHttpsServer({ cert: certificate, key: fixture('receiver-key.pem') }, (request, response) => {
-    requests.push(request);
-    response.end('ok');
-  });
-  server.on('tlsClientError', () => undefined);
-  return { port: await listen(server), requests };
 }
 
 /** A guard that really checks the resolved addresses, but connects to our receiver instead of a public address. */
@@ -712,12 +394,6 @@ const named = (port: number, answer: () => ResolvedAddress[], dialled: ResolvedA
 
 const text = (result: Awaited<ReturnType<Egress['fetch']>>) =>
   result.kind === 'answer' ? result.body.toString() : result.kind;
-
-async function length(body: AsyncIterable<Buffer>): Promise<number> {
-  let total = 0;
-  for await (const chunk of body) total += chunk.length;
-  return total;
-}
 
 async function until(condition: () => boolean): Promise<void> {
   for (let tries = 0; tries < 500 && !condition(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));

@@ -1,12 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { anyRedeliveries } from '../../../src/services/callbacks/redeliver-callback.ts';
 import { runMaintenance, MaintenanceError } from '../../../src/services/scheduled-jobs/maintenance.ts';
-import { firstAttemptId, type AttemptEnding } from '../../../src/db/chat/chat-ledger.ts';
+import { firstAttemptId, type AttemptEnding, type ChatLedger } from '../../../src/db/chat/chat-ledger.ts';
 import { ensureDetailPartitions, writeDetailRows } from '../../../src/db/detail-rows.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { startRedelivery } from '../../../src/db/callbacks/deliveries.ts';
 import { findTask } from '../../../src/db/tasks/tasks.ts';
 import { findFile, recordFile } from '../../../src/db/files/files.ts';
+import type { Ledger } from '../../../src/db/ledger/ledger.ts';
 import { verifyLedger } from '../../../src/db/ledger/verify-ledger.ts';
 import {
   admitted,
@@ -42,6 +43,15 @@ beforeAll(async () => {
   const ledger = openLedger(database);
   const chats = openChatLedger(database);
   book = await openBook(database, { credits: 1_000 });
+  await writeEndedTasks(database, ledger);
+  await writeRefusals(database, ledger, chats);
+  await writeFiles(database, ledger);
+  await writeDetails(database);
+  expect(await verifyLedger(database, 60)).toMatchObject({ ok: true });
+});
+
+/** Tasks that succeeded at different times, with their attempts, deliveries and entries. */
+async function writeEndedTasks(database: Database, ledger: Ledger): Promise<void> {
   const succeeded = async (taskId: string, over: Parameters<typeof newTask>[2] = {}): Promise<void> => {
     await admitted(ledger, newTask(book, 10, { taskId, ...over }));
     await attemptEndedOk(database, taskId);
@@ -70,7 +80,10 @@ beforeAll(async () => {
   // As old as a chat whose attempts are deleted, but not a chat.
   await moveRequest(database, 'task_hundred_days', daysAgo(100));
   await moveEntries(database, `kind = 'topup'`, daysAgo(402));
+}
 
+/** Rejected tasks, refunded chats and idempotency keys. */
+async function writeRefusals(database: Database, ledger: Ledger, chats: ChatLedger): Promise<void> {
   for (const taskId of ['task_rejected_old', 'task_rejected_new']) {
     await ledger.createTask(newTask(book, 10, { taskId }));
     await ledger.finishTask(taskEnd(taskId, 'failed'));
@@ -101,7 +114,10 @@ beforeAll(async () => {
      select $1, '/route', n, 'print', 'req_' || n, clock_timestamp() + n * interval '1 hour' from generate_series(-4, 1) n`,
     [book.projectId],
   );
+}
 
+/** Files that have expired, of which a running task uses one, and one that has not. */
+async function writeFiles(database: Database, ledger: Ledger): Promise<void> {
   await admitted(
     ledger,
     newTask(book, 10, { taskId: 'task_live', input: { prompt: 'a fox', reference_images: ['file_in_use'] } }),
@@ -129,7 +145,9 @@ beforeAll(async () => {
       keptSeconds: id === 'file_kept' ? 3_600 : -1,
     });
   }
+}
 
+async function writeDetails(database: Database): Promise<void> {
   await ensureDetailPartitions(database);
   for (const days of [29, 30, 31, 32, 40]) {
     const day = daysAgo(days).slice(0, 10);
@@ -140,8 +158,7 @@ beforeAll(async () => {
     );
     await writeDetailRows(database, [aRow(days, `req_${days}`)], false);
   }
-  expect(await verifyLedger(database, 60)).toMatchObject({ ok: true });
-});
+}
 afterAll(() => template.drop());
 
 const aRow = (days: number, requestId: string) => ({

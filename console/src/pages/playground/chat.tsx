@@ -90,40 +90,7 @@ export function Chat({ api, model }: { api: ClientApi; model: Model }) {
           <div ref={end} />
         </Stack>
         {error !== null && <ErrorAlert error={error} />}
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (running === null && text.trim() !== '') void ask();
-          }}
-        >
-          <Group align="flex-end" gap="xs" wrap="nowrap">
-            <Textarea
-              flex={1}
-              label="Message"
-              value={text}
-              onChange={(event) => setText(event.currentTarget.value)}
-              autosize
-              minRows={1}
-              maxRows={8}
-              onKeyDown={(event) => {
-                if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
-                event.preventDefault();
-                event.currentTarget.form?.requestSubmit();
-              }}
-            />
-            {running === null ? (
-              <Tooltip label="Send (Enter)">
-                <ActionIcon type="submit" size={36} aria-label="Send" disabled={text.trim() === ''}>
-                  <SendIcon />
-                </ActionIcon>
-              </Tooltip>
-            ) : (
-              <ActionIcon size={36} color="red" aria-label="Stop the answer" onClick={() => running.abort()}>
-                <StopIcon />
-              </ActionIcon>
-            )}
-          </Group>
-        </form>
+        <Composer text={text} setText={setText} running={running} send={() => void ask()} />
         <Group justify="space-between" align="flex-end" gap="sm">
           <NumberInput
             label="Longest answer in tokens"
@@ -144,6 +111,56 @@ export function Chat({ api, model }: { api: ClientApi; model: Model }) {
         </Group>
       </Stack>
     </Card>
+  );
+}
+
+/** The box of the next message, with its button to send or to stop. */
+function Composer({
+  text,
+  setText,
+  running,
+  send,
+}: {
+  text: string;
+  setText: (text: string) => void;
+  running: AbortController | null;
+  send: () => void;
+}) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (running === null && text.trim() !== '') send();
+      }}
+    >
+      <Group align="flex-end" gap="xs" wrap="nowrap">
+        <Textarea
+          flex={1}
+          label="Message"
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          autosize
+          minRows={1}
+          maxRows={8}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+            event.preventDefault();
+            event.currentTarget.form?.requestSubmit();
+          }}
+        />
+        {running === null ? (
+          <Tooltip label="Send (Enter)">
+            <ActionIcon type="submit" size={36} aria-label="Send" disabled={text.trim() === ''}>
+              <SendIcon />
+            </ActionIcon>
+          </Tooltip>
+        ) : (
+          <ActionIcon size={36} color="red" aria-label="Stop the answer" onClick={() => running.abort()}>
+            <StopIcon />
+          </ActionIcon>
+        )}
+      </Group>
+    </form>
   );
 }
 

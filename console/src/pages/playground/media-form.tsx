@@ -26,8 +26,6 @@ export function MediaForm({ api, model, projectId }: { api: ClientApi; model: Mo
   const errorOf = (key: string): string | undefined => (refusal?.param === key ? refusal.message : undefined);
   const fields = fieldsOf(model);
   const inputs = mediaInputsOf(model);
-  const takesNegative = model.parameters['negative_prompt'] === true;
-  const errorInMore = ['negative_prompt', ...inputs].some((key) => errorOf(key) !== undefined);
   const shownFields = ['prompt', 'negative_prompt', ...inputs, ...fields.map(({ key }) => key)];
   const elsewhere =
     quote.error && (refusal?.param == null || !shownFields.includes(refusal.param)) ? quote.error : null;
@@ -62,35 +60,7 @@ export function MediaForm({ api, model, projectId }: { api: ClientApi; model: Mo
                   onChange={set(field.key)}
                 />
               ))}
-              {(takesNegative || inputs.length > 0) && (
-                <details className="more-options" {...(errorInMore && { open: true })}>
-                  <summary>More options</summary>
-                  <Stack mt="sm">
-                    {takesNegative && (
-                      <Textarea
-                        label="What to leave out"
-                        description="Optional"
-                        value={typeof values['negative_prompt'] === 'string' ? values['negative_prompt'] : ''}
-                        onChange={(event) => set('negative_prompt')(event.currentTarget.value)}
-                        error={errorOf('negative_prompt')}
-                        autosize
-                        minRows={1}
-                        maxRows={4}
-                      />
-                    )}
-                    {inputs.map((name) => (
-                      <MediaInputField
-                        key={name}
-                        api={api}
-                        name={name}
-                        value={values[name]}
-                        error={errorOf(name)}
-                        onChange={set(name)}
-                      />
-                    ))}
-                  </Stack>
-                </details>
-              )}
+              <MoreOptions api={api} model={model} values={values} errorOf={errorOf} set={set} />
               {elsewhere && <ErrorAlert error={elsewhere} />}
               <Group gap="sm">
                 <Button type="submit" size="md" loading={generate.isPending} leftSection={<PlaygroundIcon size={18} />}>
@@ -107,6 +77,55 @@ export function MediaForm({ api, model, projectId }: { api: ClientApi; model: Mo
         <Results runs={runs} type={model.type === 'video' ? 'video' : 'image'} />
       </Grid.Col>
     </Grid>
+  );
+}
+
+/** The inputs that few requests have: pictures, clips and what to leave out. */
+function MoreOptions({
+  api,
+  model,
+  values,
+  errorOf,
+  set,
+}: {
+  api: ClientApi;
+  model: Model;
+  values: Values;
+  errorOf: (key: string) => string | undefined;
+  set: (key: string) => (value: Values[string]) => void;
+}) {
+  const inputs = mediaInputsOf(model);
+  const takesNegative = model.parameters['negative_prompt'] === true;
+  const errorInMore = ['negative_prompt', ...inputs].some((key) => errorOf(key) !== undefined);
+  if (!takesNegative && inputs.length === 0) return null;
+  return (
+    <details className="more-options" {...(errorInMore && { open: true })}>
+      <summary>More options</summary>
+      <Stack mt="sm">
+        {takesNegative && (
+          <Textarea
+            label="What to leave out"
+            description="Optional"
+            value={typeof values['negative_prompt'] === 'string' ? values['negative_prompt'] : ''}
+            onChange={(event) => set('negative_prompt')(event.currentTarget.value)}
+            error={errorOf('negative_prompt')}
+            autosize
+            minRows={1}
+            maxRows={4}
+          />
+        )}
+        {inputs.map((name) => (
+          <MediaInputField
+            key={name}
+            api={api}
+            name={name}
+            value={values[name]}
+            error={errorOf(name)}
+            onChange={set(name)}
+          />
+        ))}
+      </Stack>
+    </details>
   );
 }
 
