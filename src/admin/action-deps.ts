@@ -4,8 +4,12 @@ import type { Deps } from '../deps.ts';
 
 /** The dependencies of actions by what they need. The command line opens them for one action, an API server has all of them. */
 export interface ActionDeps {
-  /** For actions that only read the catalog's files. The command line has no database for them. */
-  catalogSettings: { config: Pick<Config, 'catalog' | 'accounting'>; db?: Database };
+  /** For actions that read the catalog's files. The command line has no database for them unless they open one. */
+  catalogSettings: {
+    config: Pick<Config, 'catalog' | 'accounting'>;
+    db?: Database;
+    openDatabase: () => Promise<Database>;
+  };
   /** The database alone, without the secrets, so that these actions also run where no secrets are configured. */
   database: { db: Database; config: Omit<Config, 'secrets'> };
   /** The database, and the keys to seal, digest and sign with. */

@@ -3,7 +3,7 @@ import { getOrMake } from '../platform/get-or-make.ts';
 import type { CatalogEntry } from '../domain/catalog/catalog.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { Plan } from '../domain/plans/plan.ts';
-import { entryUnderPlan } from '../domain/plans/price-under-plan.ts';
+import { entriesUnderPlan } from '../domain/plans/price-under-plan.ts';
 import type { Database } from '../db/database.ts';
 import { listModels } from '../db/catalog/models.ts';
 import { createCached } from './cached.ts';
@@ -64,9 +64,7 @@ function indexed(entries: readonly CatalogEntry[]) {
     ...indexEntries(entries),
     aliases: new Map(aliases),
     under: ({ planId, revision, rules }: Plan): Indexed =>
-      getOrMake(plans, `${planId} ${revision}`, () =>
-        indexEntries(entries.map((entry) => entryUnderPlan(entry, rules))),
-      ),
+      getOrMake(plans, `${planId} ${revision}`, () => indexEntries(entriesUnderPlan(entries, rules))),
   };
 }
 

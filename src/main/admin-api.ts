@@ -33,7 +33,7 @@ export function createAdminApi(deps: Deps, traces?: StatementTraces) {
         db ??= openDatabase({ ...options, ...(traces && { traces }) });
         const own = { ...deps, db, answerWithinSeconds };
         const opened: ActionDeps = {
-          catalogSettings: own,
+          catalogSettings: { ...own, openDatabase: () => Promise.resolve(own.db) },
           database: own,
           secrets: own,
           upstreams: own,

@@ -73,7 +73,7 @@ const openOn = (deps: Awaited<ReturnType<typeof buildDeps>>['deps'] & { db: Data
   const own = { ...deps, answerWithinSeconds: 1 };
   const listener = { listen: () => Promise.reject(new Error('not here')) };
   const opened: ActionDeps = {
-    catalogSettings: own,
+    catalogSettings: { ...own, openDatabase: () => Promise.resolve(own.db) },
     database: own,
     secrets: own,
     upstreams: own,

@@ -28,6 +28,7 @@ const valuesByInput: Readonly<Record<string, readonly string[]>> = {
   by: [history.actor],
   action: [history.action],
   subject: [history.key],
+  name: ['partners'],
   month: [new Date(Date.now() - 20 * daySeconds * 1_000).toISOString().slice(0, 7)],
   from: [String(now - 90 * daySeconds), String(now - daySeconds)],
   to: [String(now - daySeconds)],

@@ -2808,6 +2808,27 @@ export interface components {
       frozen_at: number | null;
       credit_value_micro_usd: number;
       data: components['schemas']['SummaryRow'][];
+      /** @description The sums of the projects that have each plan now, by its name; those without a plan come last. */
+      plans: {
+        /** @description The plan that the project has now. Null: the prices of the catalog. */
+        plan: string | null;
+        requests: number;
+        successes: number;
+        failures: number;
+        credits_charged: number;
+        cost_micro_usd: number;
+        margin_micro_usd: number;
+        input_tokens: number;
+        output_tokens: number;
+        /** @description The part of the input that the provider read from its cache. */
+        cached_input_tokens: number;
+        /** @description The part of the input that the provider wrote to its cache. */
+        cache_write_tokens: number;
+        /** @description The part of what was written that the cache keeps for an hour. */
+        cache_write_1h_tokens: number;
+        /** @description The part of the output that is hidden reasoning. */
+        reasoning_tokens: number;
+      }[];
       totals: {
         requests: number;
         successes: number;
@@ -2829,6 +2850,8 @@ export interface components {
     };
     SummaryRow: {
       project_id: string;
+      /** @description The plan that the project has now. Null: the prices of the catalog. */
+      plan: string | null;
       /** @description Empty for credits that belong to no model. */
       model: string;
       channel_id: string;
@@ -4357,6 +4380,8 @@ export interface operations {
                 file?: string;
                 text: string;
               }[];
+          /** @description with the prices of this plan of the installation */
+          plan?: string;
         };
       };
     };

@@ -4,16 +4,19 @@ import { applyCatalog } from '../../services/catalog/apply-catalog.ts';
 import { compareWithPriceList } from '../../services/catalog/compare-prices.ts';
 import { readCatalog } from '../../services/catalog/load-catalog.ts';
 import { creditValueOf } from '../../services/overview/credit-value.ts';
+import { findPlanRules } from '../../services/plans/show-plan.ts';
 import { UnknownToOperator } from '../../services/operator-error.ts';
 import { listModels } from '../../db/catalog/models.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { dearPrices, priceRatios } from '../../domain/catalog/price-ratios.ts';
+import { entriesUnderPlan } from '../../domain/plans/price-under-plan.ts';
 import { modelMargins, type Margin } from '../../domain/catalog/margins.ts';
 import { describeCombination } from '../../domain/tasks/offered-combinations.ts';
 import type { ComparedMapping } from '../../domain/catalog/price-comparison.ts';
 import { AppliedCatalog, CatalogCheck, CatalogEntrySchema, ComparedPrices } from '../schemas/catalog.ts';
 import { group, option, readFrom, action } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
+import { planName } from '../plan-name.ts';
 import { clean, table, usd } from '../plain-text.ts';
 import { priceRatioTable } from '../price-ratio-table.ts';
 import { priceText } from '../price-text.ts';
@@ -48,14 +51,20 @@ const content = readFrom(
 const check = action({
   summary:
     'report the errors of a catalog and what each model earns; exits 1 if a request costs more than the client pays, and warns above 5 times its cost',
-  input: { catalog: content },
+  input: {
+    catalog: content,
+    plan: option('<name>', planName.optional()).describe('with the prices of this plan of the installation'),
+  },
   example: { catalog: 'models: []' },
   route: { method: 'POST', path: '/catalog/check', role: 'viewer' },
   answer: CatalogCheck,
+  refusals: ['not_found'],
   needs: 'catalogSettings',
-  async run({ config, db }, { catalog: texts }) {
-    const creditValueMicroUsd = await creditValueOf({ config, db });
-    const { entries, warnings: findings } = readCatalog(texts);
+  async run({ config, db, openDatabase }, { catalog: texts, plan }) {
+    const { entries: read, warnings: findings } = readCatalog(texts);
+    const opened = plan === undefined ? db : await openDatabase();
+    const entries = opened && plan !== undefined ? entriesUnderPlan(read, await findPlanRules(opened, plan)) : read;
+    const creditValueMicroUsd = await creditValueOf({ config, db: opened });
     const warnings = [...findings, ...entries.flatMap((entry) => dearPrices(entry, creditValueMicroUsd))];
     const models = entries.map((entry) => ({ entry, ...modelMargins(entry, creditValueMicroUsd) }));
     const losses = models.flatMap(({ entry, losses: own }) => own.map((loss) => ({ model: entry.model.id, loss })));
@@ -85,6 +94,7 @@ const check = action({
         priceRatioTable(entries, creditValueMicroUsd),
         '',
         `The catalog is valid: ${entries.length} models. A credit is worth ${usd(creditValueMicroUsd)} USD.`,
+        ...(plan === undefined ? [] : [`The prices are those of the plan ${plan}.`]),
         ...warningLines(warnings),
         ...entries.flatMap((entry) =>
           Object.entries(lossReasons(entry)).map(

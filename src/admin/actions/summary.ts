@@ -29,7 +29,8 @@ export const summary = action({
     const { rows, ...about } = found;
     const totals = totalsOf(rows);
     const money = { creditValue: found.creditValueMicroUsd, sign: config.accounting.currencySign };
-    const lines = rows.map(({ projectId: project, model, channel, channelId, ...row }) => ({
+    const plans = sumsByPlan(rows);
+    const lines = rows.map(({ projectId: project, plan: _plan, model, channel, channelId, ...row }) => ({
       project,
       model,
       channel: channel ?? channelId,
@@ -41,8 +42,19 @@ export const summary = action({
         ? `Built ${time(found.builtAt)}. It is rebuilt every day until the 3rd of the next month.`
         : `Frozen ${time(found.frozenAt)}.`;
     return {
-      document: { ...jsonRow(about), data: rows.map(toDocument), totals: toDocument(totals) },
-      text: `${table(lines, 'There were no requests in this month.')}\n\n${state}`,
+      document: {
+        ...jsonRow(about),
+        data: rows.map(toDocument),
+        plans: plans.map(toDocument),
+        totals: toDocument(totals),
+      },
+      text: [
+        table(lines, 'There were no requests in this month.'),
+        ...(plans.some(({ plan }) => plan !== null)
+          ? [table(plans.map(({ plan, ...sums }) => ({ plan: plan ?? 'none', ...shown(sums, money) })))]
+          : []),
+        state,
+      ].join('\n\n'),
     };
   },
 });
@@ -53,7 +65,15 @@ const toDocument = <Row extends Sums>({ cacheWrite1hTokens, ...row }: Row) => ({
   cache_write_1h_tokens: cacheWrite1hTokens,
 });
 
-type Sums = Omit<SummaryRow, 'projectId' | 'model' | 'channel' | 'channelId'>;
+type Sums = Omit<SummaryRow, 'projectId' | 'plan' | 'model' | 'channel' | 'channelId'>;
+
+/** By the name of the plan; the projects without one come last. */
+function sumsByPlan(rows: readonly SummaryRow[]): (Sums & { plan: string | null })[] {
+  const plans = [...new Set(rows.map(({ plan }) => plan))].sort(
+    (a, b) => Number(a === null) - Number(b === null) || (a ?? '').localeCompare(b ?? ''),
+  );
+  return plans.map((plan) => ({ plan, ...totalsOf(rows.filter((row) => row.plan === plan)) }));
+}
 
 function totalsOf(rows: readonly SummaryRow[]): Sums {
   const sum = (name: keyof Sums): number => rows.reduce((soFar, row) => soFar + row[name], 0);

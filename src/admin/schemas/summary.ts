@@ -14,9 +14,15 @@ const sums = {
   ...tokenParts,
 };
 
+const planOfProject = z
+  .string()
+  .nullable()
+  .describe('The plan that the project has now. Null: the prices of the catalog.');
+
 const SummaryRow = z
   .object({
     project_id: z.string(),
+    plan: planOfProject,
     model: z.string().describe('Empty for credits that belong to no model.'),
     channel_id: z.string(),
     channel: z.string().nullable().describe('Null if the channel was deleted or there was none.'),
@@ -31,6 +37,9 @@ export const Summary = z
     frozen_at: timestampOrNull.describe('Null while the month is rebuilt every day.'),
     credit_value_micro_usd: z.int(),
     data: z.array(SummaryRow),
+    plans: z
+      .array(z.object({ plan: planOfProject, ...sums }))
+      .describe('The sums of the projects that have each plan now, by its name; those without a plan come last.'),
     totals: z.object(sums),
   })
   .meta({ id: 'Summary' });

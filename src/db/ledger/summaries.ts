@@ -42,6 +42,8 @@ export const monthOf = (day: string): string => day.slice(0, 7);
 
 export interface SummaryRow {
   projectId: string;
+  /** The name of the plan that the project has now; null if it has none. */
+  plan: string | null;
   /** Empty for credits that belong to no model. */
   model: string;
   channelId: string;
@@ -84,10 +86,11 @@ export async function readSummary(database: Database, month: string): Promise<Mo
     if (!about) return null;
     const rows = await query<SummaryRow>(
       'summary-rows',
-      `select s.project_id, s.model_id as model, s.channel_id, c.name as channel, s.requests, s.successes, s.failures,
+      `select s.project_id, n.name as plan, s.model_id as model, s.channel_id, c.name as channel, s.requests, s.successes, s.failures,
          s.credits_charged, s.cost_micro_usd, s.margin_micro_usd, s.input_tokens, s.output_tokens,
          s.cached_input_tokens, s.cache_write_tokens, s.cache_write_1h_tokens, s.reasoning_tokens
        from monthly_summary s left join channel c on c.id = s.channel_id
+         left join project p on p.id = s.project_id left join plan n on n.id = p.plan_id
        where s.month = $1 order by s.project_id, s.model_id, s.channel_id`,
       [month],
     );

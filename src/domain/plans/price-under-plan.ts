@@ -19,6 +19,10 @@ export function entryUnderPlan(entry: CatalogEntry, rules: readonly PlanRule[]):
   return { ...entry, model: { ...entry.model, ...price } };
 }
 
+/** A catalog under a plan, in its own order. */
+export const entriesUnderPlan = (entries: readonly CatalogEntry[], rules: readonly PlanRule[]): CatalogEntry[] =>
+  entries.map((entry) => entryUnderPlan(entry, rules));
+
 type Prices = Pick<Model, 'pricing' | 'parameters'>;
 
 function multipliedModel({ pricing, parameters }: Model, multiplier: number): Prices {

@@ -28,8 +28,12 @@ type Opener<Need extends keyof ActionDeps> = (
 ) => Promise<{ deps: ActionDeps[Need]; close: () => Promise<void> }>;
 
 const openers: { [Need in keyof ActionDeps]: Opener<Need> } = {
-  catalogSettings: (env) =>
-    Promise.resolve({ deps: { config: loadCatalogSettings(env) }, close: () => Promise.resolve() }),
+  catalogSettings(env) {
+    let opened: ReturnType<typeof openers.database> | undefined;
+    const openDatabase = async () => (await (opened ??= openers.database(env))).deps.db;
+    const close = async () => (await opened)?.close();
+    return Promise.resolve({ deps: { config: loadCatalogSettings(env), openDatabase }, close });
+  },
 
   async database(env) {
     const unused = randomBytes(32).toString('base64');

@@ -165,6 +165,25 @@ describe('tollgate plans', () => {
     await done('plans', 'delete', 'kept');
   });
 
+  it('of a name are those with which catalog check computes margins and losses', async () => {
+    await done('plans', 'create', '--name', 'low', '--rules', file([{ models: 'gpt-5-mini', multiplier: 0.01 }]));
+    const marginsUnder = async (...plan: string[]) => {
+      const { code, printed } = await tollgate('catalog', 'check', 'test/support/catalog', ...plan);
+      const data = printed['data'] as { model: string; losses: object[]; margins: { credits: number }[] }[];
+      return { code, of: data.find(({ model }) => model === 'gpt-5-mini') };
+    };
+    const usual = await marginsUnder();
+    const low = await marginsUnder('--plan', 'low');
+    expect([usual.code, usual.of?.losses]).toEqual([0, []]);
+    expect(low.of?.margins.map(({ credits }) => credits)).toEqual(
+      usual.of?.margins.map(({ credits }) => Math.ceil(credits / 100)),
+    );
+    expect(await refused('catalog', 'check', 'test/support/catalog', '--plan', 'unknown')).toBe(
+      'There is no plan unknown.',
+    );
+    await done('plans', 'delete', 'low');
+  });
+
   it('refuses a plan, and a catalog, under which a price is above the largest', async () => {
     const dear = {
       models: [{ ...dearChat, pricing: { credits_per_1k_input_tokens: 1, credits_per_1k_output_tokens: 900_000_000 } }],
