@@ -156,4 +156,37 @@ describe('the margins of a model', () => {
     ]);
     expect(priced({ credits_per_1k_reasoning_tokens: 1 })).toMatchObject([{ tokens: 'reasoning', margin: -4 }]);
   });
+
+  it('of a clip compare the price of each combination with its cost, also where a rule has further conditions', () => {
+    const cost = [{ when: { resolution: '1080p' }, per_second: 12_000 }, { per_second: 4_000 }];
+    const base = aModel({ fal: { cost } });
+    const priced = (credits720: number) =>
+      modelMargins(
+        {
+          ...base,
+          model: {
+            ...base.model,
+            parameters: {
+              ...base.model.parameters,
+              pricingRules: [5, 10].flatMap((seconds) => [
+                { match: { key: 'duration' as const, value: seconds }, credits: seconds * 15_000 },
+                {
+                  match: { key: 'duration' as const, value: seconds, all: [{ key: 'resolution', value: '720p' }] },
+                  credits: seconds * credits720,
+                },
+              ]),
+            },
+          },
+        },
+        1,
+      );
+    expect(priced(5_000)).toMatchObject({
+      losses: [],
+      margins: [
+        { asked: { duration: 5, resolution: '720p' }, credits: 25_000, cost: 20_000 },
+        { asked: { duration: 10, resolution: '1080p' }, credits: 150_000, cost: 120_000 },
+      ],
+    });
+    expect(priced(3_000).losses).toMatchObject([{ asked: { duration: 10, resolution: '720p' }, margin: -10_000 }]);
+  });
 });

@@ -31,8 +31,11 @@ export function worstShare(margins: readonly Margin[] | undefined): number | nul
 
 /** What clients pay, in short. */
 export function priceOf({ pricing, parameters }: Pick<CatalogEntry, 'pricing' | 'parameters'>): string {
-  if (pricing.unit === 'tokens')
-    return `${pricing.credits_per_1k_input_tokens} in, ${pricing.credits_per_1k_output_tokens} out per 1,000 tokens`;
+  if (pricing.unit === 'tokens') {
+    const { credits_per_1k_cached_input_tokens: cached } = pricing;
+    const ofCached = cached === undefined ? '' : `, ${cached} cached`;
+    return `${pricing.credits_per_1k_input_tokens} in${ofCached}, ${pricing.credits_per_1k_output_tokens} out per 1,000 tokens`;
+  }
   const prices = parameters.pricingRules?.map(({ credits }) => credits) ?? [pricing.credits_per_request];
   const [low, high] = [Math.min(...prices), Math.max(...prices)];
   return low === high ? String(low) : `${low} to ${high}`;

@@ -40,7 +40,7 @@ export const AnthropicMessage = z
       service_tier: z.literal('standard'),
       inference_geo: z.null(),
       speed: z.null(),
-      tollgate: ChatCost,
+      tollgate: ChatCost.optional().describe('Absent from a replay of what release 0.2.0 stored.'),
     }),
     tollgate: z.object({ warning: z.string() }).optional(),
   })

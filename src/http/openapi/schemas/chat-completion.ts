@@ -39,7 +39,7 @@ export const ChatCompletion = z
       total_tokens: z.int(),
       prompt_tokens_details: z.object({ cached_tokens: z.int() }),
       completion_tokens_details: z.object({ reasoning_tokens: z.int() }),
-      tollgate: ChatCost,
+      tollgate: ChatCost.optional().describe('Absent from a replay of what release 0.2.0 stored.'),
     }),
     tollgate: z.object({ warning: z.string() }).optional(),
   })

@@ -27,7 +27,7 @@ export const OpenaiResponse = z
       output_tokens: z.int(),
       output_tokens_details: z.object({ reasoning_tokens: z.int() }),
       total_tokens: z.int(),
-      tollgate: ChatCost,
+      tollgate: ChatCost.optional().describe('Absent from a replay of what release 0.2.0 stored.'),
     }),
     tollgate: z.object({ warning: z.string() }).optional(),
   })
