@@ -45,6 +45,24 @@ export const names = z
   .refine((items) => items.length > 0, 'must name at least one')
   .refine((items) => items.every((item) => item.length <= NAME_MAX), `must be names of at most ${NAME_MAX} characters`);
 
+const thresholdRule = 'must be credits from 1 on or percents from 1% to 100%, such as 20%,5000000, at most 10';
+
+/** `20%,5000000`: credits, or percents of something. */
+export const thresholds = z
+  .union([z.string(), z.number(), z.array(z.union([z.string(), z.number()]))], thresholdRule)
+  .transform((input) => [...new Set((Array.isArray(input) ? input : splitWords(String(input))).map(String))])
+  .refine((items) => items.length > 0 && items.length <= 10 && items.every(isThreshold), thresholdRule);
+
+function isThreshold(text: string): boolean {
+  if (/^[1-9]\d?%$|^100%$/.test(text)) return true;
+  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
+}
+
+/** `a@example.com,b@example.com` */
+export const mailAddresses = names.pipe(
+  z.array(z.email('must be mail addresses such as a@example.com')).max(10, 'must be at most 10 addresses'),
+);
+
 /** `chat,read` */
 export const scopeNames = names.pipe(z.array(z.enum(scopes, `must be some of ${scopes.join(', ')}`)));
 

@@ -18,6 +18,8 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   api_key_secret: 'select, insert, update',
   attempt: 'select, insert, update, delete',
   audit_entry: 'select, insert',
+  balance_alert: 'select, insert, update, delete',
+  balance_event: 'select, insert, update, delete',
   channel: 'select, insert, update',
   channel_health: 'select, insert, update, delete',
   channel_history: 'select, insert, update, delete',

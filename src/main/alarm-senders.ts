@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { Agent, request } from 'undici';
 import type { Config } from '../config/load-config.ts';
 import { connectorSkippingContinue } from '../platform/egress/skip-continue.ts';
+import { sendMail } from '../platform/observe/send-mail.ts';
 import type { AlarmNotice, SendAlarm } from '../platform/observe/alarms.ts';
 
 const timeoutMs = 10_000;
@@ -32,28 +33,13 @@ async function postAlarm(url: string, process: string, notice: AlarmNotice): Pro
   if (statusCode >= 300) throw new Error(`the alarm webhook answered ${statusCode}`);
 }
 
-async function mailAlarm(url: string, to: readonly string[], process: string, notice: AlarmNotice): Promise<void> {
-  // Loaded when there is something to send, because most processes never send a mail.
-  const { createTransport } = await import('nodemailer');
-  const limits = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs };
-  const transport = createTransport({ url, ...limits });
-  try {
-    await transport.sendMail({
-      from: { name: 'Tollgate', address: senderOf(url, to) },
-      to: [...to],
-      subject: headline(process, notice),
-      text: `${headline(process, notice)}\nFirst: ${notice.firstAt}\nLast: ${notice.lastAt}\n\n${factsOf(notice)}\n`,
-    });
-  } finally {
-    transport.close();
-  }
-}
-
-/** Mail servers accept the address that logged in. One without a login is in the private network and accepts any. */
-function senderOf(url: string, [first = '']: readonly string[]): string {
-  const user = decodeURIComponent(new URL(url).username);
-  return user.includes('@') ? user : first;
-}
+const mailAlarm = (url: string, to: readonly string[], process: string, notice: AlarmNotice): Promise<void> =>
+  sendMail(url, {
+    from: to[0] ?? '',
+    to,
+    subject: headline(process, notice),
+    text: `${headline(process, notice)}\nFirst: ${notice.firstAt}\nLast: ${notice.lastAt}\n\n${factsOf(notice)}\n`,
+  });
 
 const headline = (process: string, { message, level, count }: AlarmNotice): string =>
   `[${level}] ${message}${count > 1 ? ` (${count} times)` : ''}: ${process}`;

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { endDueGrants } from '../../src/db/ledger/grants.ts';
+import { addCredits } from '../../src/services/projects/add-credits.ts';
+import { deductCredits } from '../../src/services/projects/deduct-credits.ts';
+import { updateProjectSettings } from '../../src/db/projects/project-settings.ts';
+import { showKey } from '../../src/services/projects/show-key.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Ledger, NewTask } from '../../src/db/ledger/ledger.ts';
 import { awayFromMidnight } from '../support/away-from-midnight.ts';
@@ -44,6 +49,34 @@ const anyBatch = fc.oneof(
     tasks: fc.array(anyTask, { minLength: 1, maxLength: 6 }),
     byWorkflow: fc.boolean(),
   }),
+  fc.record({
+    action: fc.constant('grant' as const),
+    credits: fc.integer({ min: 1, max: 30 }),
+    // The hours after which it ends.
+    ends: fc.integer({ min: 1, max: 6 }),
+    tasks: fc.constant([]),
+  }),
+  fc.record({
+    action: fc.constant('pass' as const),
+    hours: fc.integer({ min: 1, max: 3 }),
+    byJob: fc.boolean(),
+    tasks: fc.constant([]),
+  }),
+  fc.record({
+    action: fc.constant('deduct' as const),
+    credits: fc.integer({ min: 1, max: 25 }),
+    tasks: fc.constant([]),
+  }),
+  fc.record({
+    action: fc.constant('top up' as const),
+    credits: fc.integer({ min: 1, max: 20 }),
+    tasks: fc.constant([]),
+  }),
+  fc.record({
+    action: fc.constant('overdraft' as const),
+    credits: fc.constantFrom(0, 5, 20),
+    tasks: fc.constant([]),
+  }),
   fc.record({ action: fc.constant('wait' as const), days: fc.constantFrom(1, 31), tasks: fc.constant([]) }),
   fc.record({
     action: fc.constant('finish' as const),
@@ -63,7 +96,7 @@ const anyRun = fc.record({
       maxLength: tasksMax,
     },
   ),
-  batches: fc.array(anyBatch, { minLength: 3, maxLength: 14 }),
+  batches: fc.array(anyBatch, { minLength: 3, maxLength: 24 }),
 });
 type Run = (typeof anyRun)['generate'] extends (...args: never[]) => { value: infer Value } ? Value : never;
 
@@ -75,12 +108,22 @@ interface Purse {
   inFlight: number;
 }
 
+interface ModelGrant {
+  /** Without what a deduction took and what paid a debt when it was added. */
+  amount: number;
+  end: number;
+  expired: number;
+  index: number;
+}
+
 interface ModelTask {
   credits: number;
   purse: Purse;
   hasResult: boolean;
   /** How many days ago its credits were held. */
   age: number;
+  /** In which hour of the model its credits were held, and after how many grants had been added. */
+  held: { at: number; grants: number } | null;
   state: 'absent' | 'open' | 'rejected' | 'held' | (typeof ends)[number];
   refusal: string | null;
 }
@@ -91,6 +134,12 @@ class SerialModel {
   reserved = 0;
   inFlight = 0;
   readonly tasks: ModelTask[];
+  overdraft = 0;
+  /** The hours that have passed. */
+  #hour = 0;
+  readonly #grants: ModelGrant[] = [];
+  /** Until the next hold or run of the job, what is left of the grants that have ended stands in the account. */
+  #isDue = false;
 
   constructor(run: Run) {
     this.balance = run.balance;
@@ -101,6 +150,7 @@ class SerialModel {
       purse: task.second ? second : first,
       state: 'absent',
       refusal: null,
+      held: null,
       age: 0,
     }));
   }
@@ -119,12 +169,82 @@ class SerialModel {
     if (task.state === 'absent') return 'task_not_found';
     if (task.state === 'rejected') return task.refusal!;
     if (task.state !== 'open') return 'admitted';
+    this.end();
     const full = task.purse.inFlightMax !== null && task.purse.inFlight >= task.purse.inFlightMax;
     task.refusal = full ? 'concurrency_limit_exceeded' : this.#uncovered(task);
     task.state = task.refusal === null ? 'held' : 'rejected';
     if (task.refusal !== null) return task.refusal;
     this.#move(task, task.credits, 1);
+    task.held = { at: this.#hour, grants: this.#grants.length };
     return 'admitted';
+  }
+
+  topUp(credits: number): void {
+    this.end();
+    this.balance += credits;
+  }
+
+  grant(credits: number, ends: number): void {
+    this.end();
+    const owed = this.left().reduce((sum, { left }) => sum + left, 0) - this.balance;
+    this.#grants.push({
+      amount: credits - Math.max(0, Math.min(owed, credits)),
+      end: this.#hour + ends,
+      expired: 0,
+      index: this.#grants.length,
+    });
+    this.balance += credits;
+  }
+
+  deduct(credits: number): void {
+    this.end();
+    const left = this.left();
+    const lasting = this.balance - left.reduce((sum, grant) => sum + grant.left, 0);
+    let uncovered = Math.min(credits, credits - lasting);
+    for (const { grant, left: rest } of left.reverse()) {
+      const part = Math.max(0, Math.min(uncovered, rest));
+      grant.amount -= part;
+      uncovered -= part;
+    }
+    this.balance -= credits;
+  }
+
+  pass(hours: number): void {
+    this.#hour += hours;
+    this.#isDue = true;
+  }
+
+  /** What is left of each grant that has not ended, the first end first. */
+  left(): { grant: ModelGrant; left: number }[] {
+    return this.#allLeft().filter(({ grant }) => grant.end > this.#hour);
+  }
+
+  /** Takes what is left of the grants that have ended, also what a later refund brought back to them. */
+  end(): void {
+    this.#isDue = false;
+    for (const { grant, left } of this.#allLeft()) {
+      if (grant.end > this.#hour || left === 0) continue;
+      grant.expired += left;
+      this.balance -= left;
+    }
+  }
+
+  /** Each held or charged task is paid by the grants that had begun and had not ended when it was held, in the order of their ends. */
+  #allLeft(): { grant: ModelGrant; left: number }[] {
+    const all = this.#grants.map((grant) => ({ grant, left: grant.amount }));
+    all.sort((a, b) => a.grant.end - b.grant.end || a.grant.index - b.grant.index);
+    const paid = this.tasks.filter(({ state, held }) => spends.has(state) && held !== null);
+    paid.sort((a, b) => a.held!.at - b.held!.at || a.held!.grants - b.held!.grants);
+    for (const { credits, held } of paid) {
+      let open = credits;
+      for (const one of all) {
+        if (one.grant.index >= held!.grants || one.grant.end <= held!.at) continue;
+        const part = Math.min(open, one.left);
+        one.left -= part;
+        open -= part;
+      }
+    }
+    return all.map(({ grant, left }) => ({ grant, left: left - grant.expired }));
   }
 
   wait(days: number): void {
@@ -146,11 +266,13 @@ class SerialModel {
     this.inFlight -= 1;
     task.purse.inFlight -= 1;
     if (status !== 'succeeded') this.balance += task.credits;
+    // Until a hold, an operator or the job ends them, the grants that are due stay, and so does what comes back to them.
+    if (!this.#isDue) this.end();
     return `ended ${status}`;
   }
 
   #uncovered({ credits, purse }: ModelTask): string | null {
-    if (this.balance < credits) return 'insufficient_credits';
+    if (this.balance + this.overdraft < credits) return 'insufficient_credits';
     const fits = (budget: number | null, isCounted: (age: number) => boolean): boolean =>
       budget === null || budget - this.#used(purse, isCounted) >= credits;
     const fitsAll =
@@ -190,6 +312,21 @@ async function openRun(run: Run): Promise<{ projectId: string; tasks: NewTask[] 
   return { projectId: book.projectId, tasks };
 }
 
+const actor = 'test';
+
+/** Lets hours pass for the grants of a project. Those that end in one hour keep the order in which they were added. */
+async function passHours(projectId: string, hours: number): Promise<void> {
+  const earlier = (column: string): string => `${column} = ${column} - make_interval(hours => $2)`;
+  const values = [projectId, hours];
+  await rowsOf(db, `update credit_grant set ${earlier('ends_at')} where project_id = $1`, values);
+  await rowsOf(db, `update credit_account set ${earlier('grant_due_at')} where project_id = $1`, values);
+}
+
+const expiringOf = async (keyId: string): Promise<number[]> => {
+  const { balance } = (await showKey({ db }, keyId)) as unknown as { balance: { expiring: { credits: number }[] } };
+  return balance.expiring.map(({ credits }) => credits);
+};
+
 const calls = {
   create: async (ledger: Ledger, task: NewTask) => {
     const verdict = await ledger.createTask(task);
@@ -228,6 +365,41 @@ describe('the ledger', () => {
               expect(await Promise.all(verdicts)).toEqual(expected);
               break;
             }
+            case 'grant': {
+              model.grant(batch.credits, batch.ends);
+              // Grants of one hour end in the order in which they were added.
+              const expiresAt = new Date(Date.now() + batch.ends * 3_600_000);
+              await addCredits(
+                { db },
+                { projectId, amount: batch.credits, reference: `grant ${at}`, expiresAt, actor },
+              );
+              break;
+            }
+            case 'top up': {
+              model.topUp(batch.credits);
+              await addCredits({ db }, { projectId, amount: batch.credits, reference: `top-up ${at}`, actor });
+              break;
+            }
+            case 'deduct': {
+              model.deduct(batch.credits);
+              const why = { reference: `deduction ${at}`, reason: 'charged back' };
+              await deductCredits({ db }, { projectId, amount: batch.credits, ...why, actor });
+              break;
+            }
+            case 'overdraft': {
+              model.overdraft = batch.credits;
+              await updateProjectSettings(db, { projectId, changes: { overdraft: batch.credits }, actor });
+              break;
+            }
+            case 'pass': {
+              model.pass(batch.hours);
+              await passHours(projectId, batch.hours);
+              if (batch.byJob) {
+                model.end();
+                await endDueGrants(db);
+              }
+              break;
+            }
             case 'wait': {
               model.wait(batch.days);
               await passDays(db, batch.days);
@@ -242,6 +414,9 @@ describe('the ledger', () => {
           }
           const { balance, reserved, inFlight } = model;
           expect(await accountOf(db, projectId)).toEqual({ balance, reserved, inFlight });
+          expect(await expiringOf(tasks[0]!.keyId)).toEqual(
+            model.left().flatMap(({ left }) => (left > 0 ? [left] : [])),
+          );
         }
         expect(await breachesIn(db)).toEqual([]);
       }),

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { testConfig } from '../support/test-config.ts';
@@ -9,6 +9,7 @@ import { alarmSenders } from '../../src/main/alarm-senders.ts';
 import { buildDeps, type Built } from '../../src/main/build-deps.ts';
 import { createAlarms, type AlarmNotice } from '../../src/platform/observe/alarms.ts';
 import { createLogger } from '../../src/platform/observe/logger.ts';
+import { receiveMail } from '../support/receive-mail.ts';
 import { commandLine } from '../support/command-line.ts';
 import { eventually } from '../support/eventually.ts';
 import { createTestHome, type TestHome } from '../support/home.ts';
@@ -225,23 +226,3 @@ describe('the alarms of two processes', () => {
     expect(await done(...args('acount', '1h'))).toMatchObject({ warnings: [expect.stringContaining('acount')] });
   });
 });
-
-/** The least of SMTP (RFC 5321) that a client needs. */
-function receiveMail(socket: Socket, lines: string[]): void {
-  let isData = false;
-  let rest = '';
-  const say = (line: string): void => void socket.write(`${line}\r\n`);
-  say('220 test');
-  socket.on('data', (chunk: Buffer) => {
-    const received = (rest + chunk.toString()).split('\r\n');
-    rest = received.pop() ?? '';
-    for (const line of received) {
-      lines.push(line);
-      const isEnd = isData && line === '.';
-      if (isData && !isEnd) continue;
-      isData = line === 'DATA';
-      if (line === 'QUIT') socket.end('221 bye\r\n');
-      else say(isData ? '354 go on' : '250 ok');
-    }
-  });
-}

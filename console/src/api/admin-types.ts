@@ -2628,6 +2628,13 @@ export interface components {
       plan: string | null;
       /** @description How many credits below zero requests may take the balance; 0 for none. */
       overdraft: number;
+      /** @description At which credits the project is told: numbers, or percents of its last top-up. */
+      alert_at: string[] | null;
+      /** @description Where `balance.low` is posted. */
+      alert_url: string | null;
+      alert_mail: string[] | null;
+      /** @description What is allowed but may be a mistake. */
+      warnings?: string[];
     };
     RedeliveredTask: {
       /** @example task_01ky4m8r5t0v2x6z9b3d7f1h4k */
@@ -3443,6 +3450,12 @@ export interface operations {
           plan?: ('none' | null) | string;
           /** @description let requests take the balance this many credits below zero, for customers who pay later; 0 or none for not at all */
           overdraft?: ('none' | null) | (string | number);
+          /** @description tell the project when its credits, those on hold included, fall to these: credits, or percents of its last top-up, as 20%,5000000; or none */
+          alert_at?: ('none' | null) | (string | number | (string | number)[]);
+          /** @description where balance.low is posted, signed as callbacks are, or none */
+          alert_url?: ('none' | null) | string;
+          /** @description who gets the mail about it, as a@example.com,b@example.com, or none (ALARM_SMTP_URL is the mail server) */
+          alert_mail?: ('none' | null) | (string | string[]);
         };
       };
     };

@@ -16,7 +16,10 @@ const scheduledJobs = [
   { name: 'check-stale-media-tasks', about: 'Ends tasks that have passed their deadline and refunds them.' },
   { name: 'check-api-channels', about: 'Asks the providers whether they answer and which models they list.' },
   { name: 'scheduled-maintenance', about: 'Deletes what has expired and builds the summaries. Runs every night.' },
-  { name: 'check-balances', about: 'Takes what is left of credits whose end has come.' },
+  {
+    name: 'check-balances',
+    about: 'Takes what is left of credits whose end has come, and tells projects whose credits run low.',
+  },
 ] as const;
 
 /** The scheduled jobs and their runs. */

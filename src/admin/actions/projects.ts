@@ -5,6 +5,7 @@ import { rotateProjectSecret, showProjectSecret, type ProjectSecret } from '../.
 import { setProject } from '../../services/projects/set-project.ts';
 import { setProjectEnabled } from '../../services/projects/set-project-enabled.ts';
 import { recordAudit } from '../../db/operators/audit.ts';
+import type { ProjectSettings as ProjectSettingsRow } from '../../db/projects/project-settings.ts';
 import { listProjects, type ProjectRow, type ProjectStatus } from '../../db/projects/projects.ts';
 import {
   CreatedProject,
@@ -15,7 +16,7 @@ import {
   SwitchedProject,
 } from '../schemas/projects.ts';
 import { flag, group, option, action } from '../define-action.ts';
-import { cleared, count, shortText } from '../input.ts';
+import { cleared, count, mailAddresses, shortText, text, thresholds } from '../input.ts';
 import { planName } from '../plan-name.ts';
 import { pageInput, sortInput } from '../page-input.ts';
 import { facts, time } from '../plain-text.ts';
@@ -83,8 +84,17 @@ const set = action({
     overdraft: option('<credits>', cleared(count(0))).describe(
       'let requests take the balance this many credits below zero, for customers who pay later; 0 or none for not at all',
     ),
+    alertAt: option('<thresholds>', cleared(thresholds)).describe(
+      'tell the project when its credits, those on hold included, fall to these: credits, or percents of its last top-up, as 20%,5000000; or none',
+    ),
+    alertUrl: option('<url>', cleared(text())).describe(
+      'where balance.low is posted, signed as callbacks are, or none',
+    ),
+    alertMail: option('<addresses>', cleared(mailAddresses)).describe(
+      'who gets the mail about it, as a@example.com,b@example.com, or none (ALARM_SMTP_URL is the mail server)',
+    ),
   },
-  example: { plan: 'partners', overdraft: 5_000_000 },
+  example: { plan: 'partners', overdraft: 5_000_000, alert_at: ['20%', '5000000'] },
   route: { method: 'PATCH', path: '/projects/:id', role: 'operator' },
   answer: ProjectSettingsSchema,
   refusals: ['not_found', 'action_refused'],
@@ -95,9 +105,26 @@ const set = action({
       changes: { ...changes, ...(overdraft !== undefined && { overdraft: overdraft ?? 0 }) },
       actor,
     });
-    return factsReport(`Changed ${projectId}.`, { project_id: projectId, ...jsonRow(settings) });
+    const shown = {
+      alert_at: settings.alertAt?.join(',') ?? 'never',
+      alert_mail: settings.alertMail?.join(',') ?? null,
+    };
+    return factsReport(
+      `Changed ${projectId}.`,
+      { project_id: projectId, ...jsonRow(settings) },
+      { shown, warnings: unheard(settings, deps.config.alarms.smtpUrl !== '') },
+    );
   },
 });
+
+/** Warns about alerts that reach nobody. */
+function unheard({ alertAt, alertUrl, alertMail }: ProjectSettingsRow, hasMailServer: boolean): string[] {
+  const warnings: string[] = [];
+  if (alertAt !== null && alertUrl === null && alertMail === null)
+    warnings.push('The thresholds tell nobody until --alert-url or --alert-mail is set.');
+  if (alertMail !== null && !hasMailServer) warnings.push('No mail is sent until ALARM_SMTP_URL is set.');
+  return warnings;
+}
 
 const setEnabled = (enabled: boolean, summary: string) =>
   action({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { timestamp, timestampOrNull } from '../../schemas/time.ts';
-import { changed } from './changed.ts';
+import { changed, warnings } from './changed.ts';
 import { projectId } from './ids.ts';
 
 export const projectStatuses = ['active', 'disabled'] as const;
@@ -25,6 +25,13 @@ export const ProjectSettingsSchema = z
     project_id: projectId,
     plan,
     overdraft: z.int().describe('How many credits below zero requests may take the balance; 0 for none.'),
+    alert_at: z
+      .array(z.string())
+      .nullable()
+      .describe('At which credits the project is told: numbers, or percents of its last top-up.'),
+    alert_url: z.string().nullable().describe('Where `balance.low` is posted.'),
+    alert_mail: z.array(z.string()).nullable(),
+    warnings,
   })
   .meta({ id: 'ProjectSettings' });
 

@@ -9,6 +9,11 @@ export interface ProjectSettings {
   plan: string | null;
   /** How many credits below zero holds may take the balance; 0 for none. */
   overdraft: number;
+  /** At which credits the project is told: numbers, or percents of its last top-up; null for never. */
+  alertAt: string[] | null;
+  /** Where `balance.low` is posted. */
+  alertUrl: string | null;
+  alertMail: string[] | null;
 }
 
 /**
@@ -28,11 +33,14 @@ export const updateProjectSettings = (
     const before: ProjectSettings = {
       plan: project.planId == null ? null : await nameOfPlan(inside, project.planId),
       overdraft: account.overdraft,
+      alertAt: project.alertAt ?? null,
+      alertUrl: project.alertUrl ?? null,
+      alertMail: project.alertMail ?? null,
     };
     const after: ProjectSettings = { ...before, ...changes };
     const planId = after.plan === null ? null : await holdPlan(inside, after.plan);
     if (after.plan !== null && planId === null) return 'unknown_plan';
-    em.assign(project, { planId });
+    em.assign(project, { planId, alertAt: after.alertAt, alertUrl: after.alertUrl, alertMail: after.alertMail });
     em.assign(account, {
       overdraft: after.overdraft,
       overdraftMax: Math.max(account.overdraftMax, after.overdraft),

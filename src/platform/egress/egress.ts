@@ -71,19 +71,26 @@ export interface EgressSettings extends ConnectionSettings {
 /** Receivers that are not on 443 run here (RFC 6335, 6: user and dynamic ports). Ports below belong to other protocols. */
 const unprivilegedMin = 1_024;
 
+/** Checks the text of a URL for a purpose by these settings, without an egress guard. Throws `EgressRefusal`. */
+export function urlCheckOf({
+  allowCidrs,
+  callbackPorts,
+}: Pick<EgressSettings, 'allowCidrs' | 'callbackPorts'>): (text: string, purpose: EgressPurpose) => URL {
+  const isAllowed = addressMatcher(allowCidrs);
+  const isCallbackPort = (port: number): boolean =>
+    callbackPorts.length === 0 ? port >= unprivilegedMin : callbackPorts.includes(port);
+  return (text, purpose) =>
+    checkUrl(text, { isAllowedPort: purpose === 'callback' ? isCallbackPort : () => false, isAllowed });
+}
+
 /**
  * The egress guard. All requests to URLs from clients and from providers' replies go through it (rules "Egress guard"). It
  * checks the URL's text (check-url.ts), connects to a checked address (connection.ts) and makes one exchange (exchange.ts). It
  * follows no redirect, reads no proxy variable and accepts no invalid certificate.
  */
 export function createEgress(settings: EgressSettings): Egress {
-  const isAllowed = addressMatcher(settings.allowCidrs);
-  const { callbackPorts } = settings;
-  const isCallbackPort = (port: number): boolean =>
-    callbackPorts.length === 0 ? port >= unprivilegedMin : callbackPorts.includes(port);
   const { exchange, close } = createExchanges(settings);
-  const check = (text: string, purpose: EgressPurpose): URL =>
-    checkUrl(text, { isAllowedPort: purpose === 'callback' ? isCallbackPort : () => false, isAllowed });
+  const check = urlCheckOf(settings);
 
   return {
     checkUrl: (text, { purpose }) => check(text, purpose).href,

@@ -14,6 +14,7 @@ import { runMaintenance } from './maintenance.ts';
 import { checkChannels } from '../channels/check-channels.ts';
 import { checkModelLists } from '../channels/check-model-lists.ts';
 import { probeTrippedChannels } from '../channels/probe-tripped-channels.ts';
+import { sendBalanceEvents } from '../balances/send-balance-events.ts';
 import { processCallbacks } from '../callbacks/process-callbacks.ts';
 import { resumeSilentTasks, startUnstartedTasks } from '../tasks/create/start-tasks.ts';
 
@@ -86,7 +87,8 @@ export const scheduledJobTable: Record<ScheduledJobName, ScheduledJob> = {
   },
   'check-balances': {
     everySeconds: () => balancesSeconds,
-    run: ({ db }) => endDueGrants(db),
+    // The alerts come second, because they tell what is left.
+    run: async (deps) => ({ ...(await endDueGrants(deps.db)), ...(await sendBalanceEvents(deps)) }),
   },
 };
 

@@ -155,6 +155,30 @@ create table audit_entry (
   subject text not null
 );
 
+create table balance_alert (
+  is_below boolean not null,
+  project_id text not null,
+  threshold text not null
+);
+
+create table balance_event (
+  balance bigint not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  hook_state text,
+  hook_status integer,
+  hook_tries integer not null default 0,
+  id text not null,
+  mail_state text,
+  mail_to text[],
+  mail_tries integer not null default 0,
+  next_try_at timestamp with time zone,
+  project_id text not null,
+  reserved bigint not null,
+  threshold text not null,
+  threshold_credits bigint not null,
+  url text
+);
+
 create table channel (
   adapter text not null,
   base_url text not null,
@@ -462,6 +486,9 @@ create table playground_key (
 );
 
 create table project (
+  alert_at text[],
+  alert_mail text[],
+  alert_url text,
   callback_secret text not null,
   callback_secret_previous text,
   callback_secret_previous_until timestamp with time zone,
@@ -671,6 +698,14 @@ alter table attempt add constraint attempt_pkey PRIMARY KEY (id);
 alter table attempt add constraint attempt_request_id_n_key UNIQUE (request_id, n);
 
 alter table audit_entry add constraint audit_entry_pkey PRIMARY KEY (id);
+
+alter table balance_alert add constraint balance_alert_pkey PRIMARY KEY (project_id, threshold);
+
+alter table balance_event add constraint balance_event_hook_state_check CHECK ((hook_state = ANY (ARRAY['pending'::text, 'delivered'::text, 'exhausted'::text, 'gone'::text, 'blocked'::text])));
+
+alter table balance_event add constraint balance_event_mail_state_check CHECK ((mail_state = ANY (ARRAY['pending'::text, 'sent'::text, 'exhausted'::text])));
+
+alter table balance_event add constraint balance_event_pkey PRIMARY KEY (id);
 
 alter table channel add constraint channel_name_key UNIQUE (name);
 
@@ -919,6 +954,10 @@ CREATE INDEX audit_entry_actor_idx ON public.audit_entry USING btree (actor, at,
 
 CREATE INDEX audit_entry_subject_idx ON public.audit_entry USING btree (subject, at, id);
 
+CREATE INDEX balance_event_due_idx ON public.balance_event USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
+
+CREATE INDEX balance_event_project_idx ON public.balance_event USING btree (project_id, created_at);
+
 CREATE INDEX credit_grant_open_idx ON public.credit_grant USING btree (project_id, ends_at) WHERE (NOT is_closed);
 
 CREATE INDEX delivery_due_idx ON public.delivery USING btree (next_attempt_at) WHERE (ended_at IS NULL);
@@ -1087,6 +1126,8 @@ begin
     else 'added'
   end;
   if verdict = 'added' then
+    -- A threshold that was crossed and that these credits are above again is told all the same.
+    perform note_balance_alerts(p_project_id);
     if p_ends_at is not null then
       owed := coalesce((select sum(x.remaining) from left_of_grants(p_project_id) x), 0) - a.balance;
       interval_n := end_grant_interval(p_project_id);
@@ -1100,6 +1141,7 @@ begin
     )
     insert into ledger_entry (project_id, kind, credits, balance_after, reference)
     select p_project_id, 'topup', p_amount, account.total, p_reference from account;
+    perform note_balance_alerts(p_project_id);
   end if;
   select a.balance, a.reserved into balance, reserved from credit_account a where a.project_id = p_project_id;
   return next;
@@ -2511,6 +2553,33 @@ begin
     from given g order by g.ord;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.note_balance_alerts(p_project_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  written int;
+begin
+  delete from balance_alert b using project p where p.id = p_project_id and b.project_id = p.id and b.threshold <> all (coalesce(p.alert_at, '{}'));
+  with present as materialized (
+    select x.threshold, alert_credits(p.id, x.threshold) as credits, a.balance, a.reserved, p.alert_url, p.alert_mail, coalesce(b.is_below, false) as was_below
+    from project p join credit_account a on a.project_id = p.id cross join unnest(p.alert_at) as x (threshold)
+    left join balance_alert b on b.project_id = p.id and b.threshold = x.threshold
+    where p.id = p_project_id
+  ), noted as (
+    insert into balance_alert (project_id, threshold, is_below)
+    select p_project_id, c.threshold, coalesce(c.balance + c.reserved <= c.credits, false) from present c
+    on conflict (project_id, threshold) do update set is_below = excluded.is_below where balance_alert.is_below <> excluded.is_below
+  )
+  insert into balance_event (id, project_id, threshold, threshold_credits, balance, reserved, url, hook_state, mail_to, mail_state, next_try_at)
+  select 'evt_' || replace(gen_random_uuid()::text, '-', ''), p_project_id, c.threshold, c.credits, c.balance, c.reserved,
+    c.alert_url, case when c.alert_url is not null then 'pending' end, c.alert_mail, case when c.alert_mail is not null then 'pending' end,
+    case when c.alert_url is not null or c.alert_mail is not null then clock_timestamp() end
+  from present c where c.balance + c.reserved <= c.credits and not c.was_below;
+  get diagnostics written = row_count;
+  return written;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.note_channel_failure(p_channel_id text, p_model_id text, p_reason text, p_age_seconds double precision, p_trip boolean, p_failures_max integer, p_step_seconds double precision, p_max_seconds double precision)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -3124,6 +3193,19 @@ begin
   delete from ledger_checkpoint where id not in (select id from ledger_checkpoint order by id desc limit p_kept);
   return made;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.alert_credits(p_project_id text, p_threshold text)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when p_threshold like '%\%' then (
+    -- "offset 0" keeps the planner to the index of top-ups, which are few.
+    select ceil(topup.credits * rtrim(p_threshold, '%')::numeric / 100)::bigint
+    from (select e.id, e.credits from ledger_entry e where e.project_id = p_project_id and e.kind = 'topup' offset 0) topup
+    order by topup.id desc limit 1)
+  else p_threshold::bigint end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.api_detail_partition(p_day date)
  RETURNS text

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { deductCredits } from '../../../src/services/projects/deduct-credits.ts';
-import { setProject } from '../../../src/services/projects/set-project.ts';
+import { updateProjectSettings } from '../../../src/db/projects/project-settings.ts';
 import { addCredits } from '../../../src/services/projects/add-credits.ts';
 import type { ChatLedger } from '../../../src/db/chat/chat-ledger.ts';
 import type { Database } from '../../../src/db/database.ts';
@@ -40,7 +40,7 @@ const actor = 'test';
 const deduct = (projectId: string, amount: number, reference = 'chargeback', door = db) =>
   deductCredits({ db: door }, { projectId, amount, reference, reason: 'the bank took it back', actor });
 const setOverdraft = (projectId: string, overdraft: number) =>
-  setProject({ db }, { projectId, changes: { overdraft }, actor });
+  updateProjectSettings(db, { projectId, changes: { overdraft }, actor });
 
 /** The verdict on a chat and on a task that each hold one credit. */
 async function verdictsOn(book: Book): Promise<string[]> {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addCredits } from '../../../src/services/projects/add-credits.ts';
 import { adjustCredits } from '../../../src/services/projects/adjust-credits.ts';
 import { deductCredits } from '../../../src/services/projects/deduct-credits.ts';
-import { setProject } from '../../../src/services/projects/set-project.ts';
+import { updateProjectSettings } from '../../../src/db/projects/project-settings.ts';
 import { showKey } from '../../../src/services/projects/show-key.ts';
 import { endDueGrants } from '../../../src/db/ledger/grants.ts';
 import { verifyLedger } from '../../../src/db/ledger/verify-ledger.ts';
@@ -232,7 +232,7 @@ describe('200 parallel spenders', () => {
     const chatLedgers = doors.map((door) => openChatLedger(door));
     const book = await openBook(db, { credits: 500 });
     const { projectId } = book;
-    await setProject({ db }, { projectId, changes: { overdraft: 300 }, actor });
+    await updateProjectSettings(db, { projectId, changes: { overdraft: 300 }, actor });
     const amounts = [400, 300, 200];
     const ends = [700, 1_400, 2_100].map((ms) => new Date(Date.now() + ms));
     for (const [index, amount] of amounts.entries())

@@ -28,6 +28,8 @@ begin
     else 'added'
   end;
   if verdict = 'added' then
+    -- A threshold that was crossed and that these credits are above again is told all the same.
+    perform note_balance_alerts(p_project_id);
     if p_ends_at is not null then
       owed := coalesce((select sum(x.remaining) from left_of_grants(p_project_id) x), 0) - a.balance;
       interval_n := end_grant_interval(p_project_id);
@@ -41,6 +43,7 @@ begin
     )
     insert into ledger_entry (project_id, kind, credits, balance_after, reference)
     select p_project_id, 'topup', p_amount, account.total, p_reference from account;
+    perform note_balance_alerts(p_project_id);
   end if;
   select a.balance, a.reserved into balance, reserved from credit_account a where a.project_id = p_project_id;
   return next;
