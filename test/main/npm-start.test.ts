@@ -32,7 +32,7 @@ describe('npm start', () => {
   it('prints commands that create an image, poll it and download it when pasted into a shell', async () => {
     const [create = '', poll = '', download = ''] = commandsOf(first.output());
     const created = Task.parse(JSON.parse(await bash(create)));
-    expect(created).toMatchObject({ type: 'image', credits: { quoted: 4, reserved: 4 } });
+    expect(created).toMatchObject({ type: 'image', credits: { quoted: 25_000, reserved: 25_000 } });
     const task = await eventually(async () => {
       const seen = Task.parse(JSON.parse(await bash(poll.replace('TASK_ID', created.task_id))));
       return seen.status === 'succeeded' && seen;

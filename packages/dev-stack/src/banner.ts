@@ -1,6 +1,8 @@
 import type { DevFacts } from './dev-home.ts';
 
 interface BannerNotes {
+  /** What the demo project has, with its worth. */
+  credits: string;
   /** Channels for the provider keys in the environment. They are tried before the sandbox. */
   providers: readonly { channel: string; variable: string; enabled: boolean }[];
   home: string;
@@ -9,7 +11,7 @@ interface BannerNotes {
 }
 
 /** The last output of `npm start`: every address, and commands for a first image. */
-export function banner(facts: DevFacts, { providers, home, notes }: BannerNotes): string {
+export function banner(facts: DevFacts, { credits, providers, home, notes }: BannerNotes): string {
   const { base_url: baseUrl, api_key: apiKey, temporal_ui_url: temporalUiUrl } = facts;
   const providerLines = providers.map(
     ({ channel, variable, enabled }) =>
@@ -20,6 +22,7 @@ export function banner(facts: DevFacts, { providers, home, notes }: BannerNotes)
 
     API           ${baseUrl}
     demo key      ${apiKey}
+    its credits   ${credits}
     console       ${consoleAddress(facts)}
     Temporal UI   ${temporalUiUrl === '' ? `(of the Temporal server at ${facts.temporal_address})` : temporalUiUrl}
     sandbox       ${facts.sandbox_url}   (the provider that serves every model here)${providerLines.join('')}

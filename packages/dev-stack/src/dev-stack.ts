@@ -101,7 +101,12 @@ export class DevStack {
       console_url: `${adminOrigin(baseUrl, env)}/console`,
     };
     writeDevFacts(home, this.#facts, this.#context.supervisor.pids());
-    return banner(this.#facts, { providers: demo.providers, home, notes: ports.notes });
+    return banner(this.#facts, {
+      credits: demo.demo_credits,
+      providers: demo.providers,
+      home,
+      notes: ports.notes,
+    });
   }
 
   /** Stops everything in order. Resolves when nothing runs any more. Every wait is bounded. */
@@ -180,6 +185,7 @@ const Seeded = z.object({
   project_id: z.string(),
   api_key: z.string(),
   webhook_secret: z.string(),
+  demo_credits: z.string().default(''),
   admin_token: z.string(),
   providers: z.array(z.object({ channel: z.string(), variable: z.string(), enabled: z.boolean() })).default([]),
 });

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { createAdminToken } from '../../../src/services/admin/create-admin-token.ts';
 import { revokeAdminToken } from '../../../src/services/admin/revoke-admin-token.ts';
-import { addCredits } from '../../../src/services/projects/add-credits.ts';
+import { addCredits, showCredits } from '../../../src/services/projects/add-credits.ts';
 import { applyCatalog } from '../../../src/services/catalog/apply-catalog.ts';
 import { readCatalogFiles, type CatalogText } from '../../../src/services/catalog/load-catalog.ts';
 import { repriceCatalog } from '../../../src/services/catalog/reprice-catalog.ts';
 import { creditValueOf } from '../../../src/services/overview/credit-value.ts';
-import { creditValueOfNew } from '../../../src/domain/ledger/money.ts';
+import { creditsAndMoney, creditValueOfNew } from '../../../src/domain/ledger/money.ts';
 import { createKey } from '../../../src/services/projects/create-key.ts';
 import { createProject } from '../../../src/services/projects/create-project.ts';
 import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts';
@@ -39,13 +39,14 @@ const actor = 'npm start';
 async function seed(
   deps: Deps,
   secretsFile: string,
-): Promise<Secrets & { admin_token: string; providers: ProviderChannel[] }> {
+): Promise<Secrets & { demo_credits: string; admin_token: string; providers: ProviderChannel[] }> {
   await applyCatalog(deps, { texts: await catalogTexts(deps), actor });
   const groups = await allGroups(deps);
   for (const family of Object.keys(adapterFamilies)) await ensureSandboxChannels(deps, family, groups);
   const providers = await syncProviderChannels(deps, actor);
   const demo = await ensureDemo(deps, secretsFile);
-  return { ...demo, admin_token: await replaceAdminToken(deps), providers };
+  const demo_credits = await shownBalance(deps, demo.project_id);
+  return { ...demo, demo_credits, admin_token: await replaceAdminToken(deps), providers };
 }
 
 /**
@@ -76,6 +77,15 @@ async function ensureDemo(deps: Deps, secretsFile: string): Promise<Secrets> {
   const secrets: Secrets = { project_id: projectId, api_key: apiKey, webhook_secret: webhookSecret };
   writePrivate(secretsFile, secrets);
   return secrets;
+}
+
+/** `100,000,000 credits · $100.00` */
+async function shownBalance(deps: Deps, projectId: string): Promise<string> {
+  const { balance } = await showCredits(deps, projectId);
+  return creditsAndMoney(balance, {
+    creditValue: await creditValueOf(deps),
+    sign: deps.config.accounting.currencySign,
+  });
 }
 
 /** An owner's token for this run. Those of earlier runs end, because only their digests are stored. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
 import { applyCatalog } from '../../services/catalog/apply-catalog.ts';
+import { mappingId } from '../../services/catalog/update-costs.ts';
 import { compareWithPriceList } from '../../services/catalog/compare-prices.ts';
 import { readCatalog } from '../../services/catalog/load-catalog.ts';
 import { creditValueOf } from '../../services/overview/credit-value.ts';
@@ -14,7 +15,7 @@ import { modelMargins, type Margin } from '../../domain/catalog/margins.ts';
 import { describeCombination } from '../../domain/tasks/offered-combinations.ts';
 import type { ComparedMapping } from '../../domain/catalog/price-comparison.ts';
 import { AppliedCatalog, CatalogCheck, CatalogEntrySchema, ComparedPrices } from '../schemas/catalog.ts';
-import { group, option, readFrom, action } from '../define-action.ts';
+import { flag, group, option, readFrom, action } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
 import { planName } from '../plan-name.ts';
 import { clean, table, usd } from '../plain-text.ts';
@@ -143,17 +144,21 @@ const lossLine = (model: string, { unit, family, asked: combination, price, cost
   `costs ${usd(cost)} USD and is sold for ${usd(price)} USD. Change the price, or say why in loss_ok.`;
 
 const compare = action({
-  summary: "compare the costs with LiteLLM's price list; exits 1 if one differs by more than 1 %",
+  summary:
+    "compare the costs with LiteLLM's price list; exits 1 if one differs by more than 1 %, unless --write updates it",
   input: {
     file: path.optional().describe('YAML file with the catalog, or a folder with several (default: CATALOG_FILE)'),
     prices: option('<file>', path.describe('model_prices_and_context_window.json')),
+    write: flag().describe('set the costs that differ to the listed ones, each with its source and the day'),
   },
   route: { local: 'compares two files of this machine' },
   answer: ComparedPrices,
   needs: 'catalogSettings',
-  async run({ config }, { file: path = config.catalog.file, prices }) {
-    const mappings = await compareWithPriceList({ catalog: path, prices });
+  async run({ config }, { file: path = config.catalog.file, prices, write }) {
+    const on = write ? new Date().toISOString().slice(0, 10) : null;
+    const { mappings, updated, files } = await compareWithPriceList({ catalog: path, prices, on });
     const differing = mappings.filter(({ status }) => status === 'differs');
+    const left = differing.filter((mapping) => !updated.has(mappingId(mapping)));
     const count = (status: ComparedMapping['status']) => mappings.filter((mapping) => mapping.status === status).length;
     const rows = differing.flatMap(({ model, family, key, prices: compared }) =>
       compared
@@ -174,9 +179,11 @@ const compare = action({
       mappings.filter((mapping) => mapping.status === status).map(({ model, family }) => `${model} (${family})`);
     return {
       document: {
-        ok: differing.length === 0,
-        data: mappings.map(({ prices: compared, ...mapping }) => ({
+        ok: left.length === 0,
+        ...(write && { files }),
+        data: mappings.map(({ prices: compared, source: _, ...mapping }) => ({
           ...mapping,
+          ...(write && { updated: updated.has(mappingId(mapping)) }),
           prices: compared.map(({ item, ours, listed, differs }) => ({
             item,
             cost_micro_usd: ours,
@@ -190,10 +197,16 @@ const compare = action({
         '',
         `${count('equal')} mappings are as listed, ${explained.length} differ for a reason, ${differing.length} differ.`,
         ...explained,
+        ...(updated.size > 0
+          ? [`Updated: ${[...updated].join(', ')} in ${files.join(', ')}. Now see \`catalog reprice\`.`]
+          : []),
+        ...(write && left.length > 0
+          ? [`Not updated, because the catalog has no single cost for it: ${left.map(mappingId).join(', ')}.`]
+          : []),
         ...(count('unknown') > 0 ? [`Not in the list: ${named('unknown').join(', ')}.`] : []),
         ...(count('not_comparable') > 0 ? [`Priced by other units there: ${named('not_comparable').join(', ')}.`] : []),
       ].join('\n'),
-      refused: differing.length > 0,
+      refused: left.length > 0,
     };
   },
 });

@@ -1,4 +1,4 @@
-import { creditsCell, type CreditMoney } from '../../domain/ledger/money.ts';
+import { worth, type CreditMoney } from '../../domain/ledger/money.ts';
 import { UnknownToOperator } from '../../services/operator-error.ts';
 import { readSummary, type SummaryRow } from '../../db/ledger/summaries.ts';
 import { Summary } from '../schemas/summary.ts';
@@ -97,7 +97,7 @@ const shown = (sums: Sums, money: CreditMoney) => ({
   requests: sums.requests,
   successes: sums.successes,
   failures: sums.failures,
-  credits: creditsCell(sums.creditsCharged, money),
+  credits: sums.creditsCharged,
   cost_usd: usd(sums.costMicroUsd),
   margin_usd: usd(sums.marginMicroUsd),
   input_tokens: sums.inputTokens,
@@ -105,4 +105,5 @@ const shown = (sums: Sums, money: CreditMoney) => ({
   cached_input_tokens: sums.cachedInputTokens,
   cache_write_tokens: sums.cacheWriteTokens,
   reasoning_tokens: sums.reasoningTokens,
+  credits_worth: worth(sums.creditsCharged, money),
 });

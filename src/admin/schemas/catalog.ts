@@ -61,6 +61,7 @@ export const AppliedCatalog = z
 
 export const ComparedPrices = z.object({
   ok: z.boolean(),
+  files: z.array(z.string()).optional().describe('The files that were changed, with `--write`.'),
   data: z.array(
     z.object({
       model: z.string(),
@@ -68,6 +69,7 @@ export const ComparedPrices = z.object({
       key: z.string().nullable(),
       status: z.enum(['equal', 'differs', 'explained', 'unknown', 'not_comparable']),
       why: z.string().optional(),
+      updated: z.boolean().optional().describe('With `--write`: whether the costs are as listed now.'),
       prices: z.array(
         z.object({
           item: z.string(),

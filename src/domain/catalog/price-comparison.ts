@@ -4,6 +4,7 @@ import type { JsonObject } from '../json.ts';
 import { pricedKeys } from './margins.ts';
 import { offeredCombinations } from '../tasks/offered-combinations.ts';
 import { acceptedParameters } from './parameters.ts';
+import type { TokenClass } from './token-prices.ts';
 import { mediaCost, ratesFor, tokenRates } from './upstream-cost.ts';
 import { upstreamModel } from './upstream-parameters.ts';
 
@@ -18,6 +19,8 @@ export interface ComparedPrice {
   /** Micro-USD. */
   listed: number;
   differs: boolean;
+  /** Where the cost stands in the mapping: a class of tokens above a limit of input (0: the first prices), or the price of a unit. */
+  rate: { kind: 'token'; above: number; member: TokenClass } | { kind: 'unit'; member: 'per_image' | 'per_second' };
 }
 
 export interface ComparedMapping {
@@ -28,6 +31,8 @@ export interface ComparedMapping {
   /** `explained`: it differs, and the mapping says why (`price_differs`). */
   status: 'equal' | 'differs' | 'explained' | 'unknown' | 'not_comparable';
   why?: string;
+  /** Where the list has it from. */
+  source?: string;
   prices: ComparedPrice[];
 }
 
@@ -43,7 +48,8 @@ export const comparePrices = (entries: readonly CatalogEntry[], list: PriceList)
         const request = usualRequest(entry);
         const key = keyIn(list, entry, family, mapping, request);
         const listed = key === null ? undefined : list[key];
-        const about = { model: entry.model.id, family, key };
+        const source = listed?.['source'];
+        const about = { model: entry.model.id, family, key, ...(typeof source === 'string' && { source }) };
         if (listed === undefined) return { ...about, status: 'unknown', prices: [] };
         const prices = entry.model.type === 'chat' ? chatPrices(mapping, listed) : mediaPrices(entry, mapping, listed);
         if (prices.length === 0) return { ...about, status: 'not_comparable', prices };
@@ -84,26 +90,40 @@ const usualRequest = (entry: CatalogEntry): JsonObject =>
   );
 
 /** The list's fields of a token price. Without a price of its own, ours is that of `input` or `output`. */
-const tokenFields = [
-  { field: 'input_cost_per_token', words: 'input tokens', ours: (rates: TokenRates) => rates.input },
-  { field: 'output_cost_per_token', words: 'output tokens', ours: (rates: TokenRates) => rates.output },
+const tokenFields: readonly {
+  field: string;
+  member: TokenClass;
+  words: string;
+  ours: (rates: TokenRates) => number;
+}[] = [
+  { field: 'input_cost_per_token', member: 'input', words: 'input tokens', ours: (rates: TokenRates) => rates.input },
+  {
+    field: 'output_cost_per_token',
+    member: 'output',
+    words: 'output tokens',
+    ours: (rates: TokenRates) => rates.output,
+  },
   {
     field: 'cache_read_input_token_cost',
+    member: 'cached_input',
     words: 'cached input tokens',
     ours: (rates: TokenRates) => rates.cached_input ?? rates.input,
   },
   {
     field: 'cache_creation_input_token_cost',
+    member: 'cache_write',
     words: 'input tokens written to the cache',
     ours: (rates: TokenRates) => rates.cache_write ?? rates.input,
   },
   {
     field: 'cache_creation_input_token_cost_above_1hr',
+    member: 'cache_write_1h',
     words: 'input tokens written to the cache for an hour',
     ours: (rates: TokenRates) => rates.cache_write_1h ?? rates.cache_write ?? rates.input,
   },
   {
     field: 'output_cost_per_reasoning_token',
+    member: 'reasoning',
     words: 'reasoning tokens',
     ours: (rates: TokenRates) => rates.reasoning ?? rates.output,
   },
@@ -121,12 +141,13 @@ function chatPrices({ cost }: UpstreamMapping, listed: PriceList[string]): Compa
     // The list gives a limit in thousands, and for the highest that is not above ours.
     const within = listedLimits.filter((limit) => limit <= above);
     const suffix = within.length === 0 ? '' : `_above_${Math.max(...within) / 1_000}k_tokens`;
-    return tokenFields.flatMap(({ field, words, ours }) => {
+    return tokenFields.flatMap(({ field, member, words, ours }) => {
       const price = amountIn(listed, `${field}${suffix}`) ?? amountIn(listed, field);
       // Zero there says that the provider has no such price, as the counts of its answers have no such tokens.
       if (price === null || rates === undefined || (price === 0 && field.startsWith('cache_creation'))) return [];
       const where = above === 0 ? '' : `, input above ${above}`;
-      return [compared(`1,000,000 ${words}${where}`, ours(rates), price * 1e12)];
+      const rate = { kind: 'token', above, member } as const;
+      return [compared({ item: `1,000,000 ${words}${where}`, rate }, ours(rates), price * 1e12)];
     });
   });
 }
@@ -137,7 +158,10 @@ function mediaPrices(entry: CatalogEntry, mapping: UpstreamMapping, listed: Pric
   const perSecond = amountIn(listed, 'output_cost_per_second') ?? amountIn(listed, 'output_cost_per_video_per_second');
   const price = perImage ?? perSecond;
   if (price === null) return [];
-  const unit = perImage === null ? { item: '1 second', key: 'duration' } : { item: '1 image', key: 'n' };
+  const unit =
+    perImage === null
+      ? { item: '1 second', key: 'duration', rate: { kind: 'unit', member: 'per_second' } as const }
+      : { item: '1 image', key: 'n', rate: { kind: 'unit', member: 'per_image' } as const };
   const combinations = offeredCombinations(entry, mapping, [...pricedKeys(entry, mapping), unit.key]) ?? [];
   return combinations
     .map((combination) => ({
@@ -146,7 +170,7 @@ function mediaPrices(entry: CatalogEntry, mapping: UpstreamMapping, listed: Pric
     }))
     .filter(({ count }) => count > 0)
     .map(({ asked: combination, count }) =>
-      compared(unit.item, mediaCost(mapping.cost, combination) / count, price * 1e6),
+      compared({ item: unit.item, rate: unit.rate }, mediaCost(mapping.cost, combination) / count, price * 1e6),
     )
     .sort((one, other) => Math.abs(one.ours - one.listed) - Math.abs(other.ours - other.listed))
     .slice(0, 1);
@@ -155,8 +179,8 @@ function mediaPrices(entry: CatalogEntry, mapping: UpstreamMapping, listed: Pric
 /** Prices are written with few digits, and the list converts some from other units. */
 const differenceMax = 0.01;
 
-const compared = (item: string, ours: number, listed: number): ComparedPrice => ({
-  item,
+const compared = (about: Pick<ComparedPrice, 'item' | 'rate'>, ours: number, listed: number): ComparedPrice => ({
+  ...about,
   ours,
   // Without the rounding error of 2.5e-07 * 1e12.
   listed: Number(listed.toPrecision(12)),

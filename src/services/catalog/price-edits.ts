@@ -16,7 +16,7 @@ export const applyEdits = (text: string, edits: readonly TextEdit[]): string =>
     .sort((one, other) => one.start - other.start || one.end - other.end)
     .reduceRight((edited, { start, end, text: own }) => edited.slice(0, start) + own + edited.slice(end), text);
 
-/** Sets numbers of a map, which may have further maps of numbers. A new member follows the one that it comes after in `members`. */
+/** Sets numbers and texts of a map, which may have further maps of them. A new member follows the one that it comes after in `members`. */
 export function setMembers(text: string, map: YAMLMap, members: Readonly<JsonObject>): TextEdit[] {
   const edits: TextEdit[] = [];
   let previous: Pair | undefined;
@@ -26,16 +26,16 @@ export function setMembers(text: string, map: YAMLMap, members: Readonly<JsonObj
     if (pair === undefined) added.push({ key, value, after: previous });
     else if (isMap(pair.value) && typeof value === 'object' && value !== null && !Array.isArray(value))
       edits.push(...setMembers(text, pair.value, value));
-    else edits.push(...setScalar(pair, value));
+    else edits.push(...setScalar(pair, value, isJson(text, map)));
     previous = pair ?? previous;
   }
   return [...edits, ...added.map(({ key, value, after }) => addMember(text, map, { key, value, after }))];
 }
 
-function setScalar(pair: Pair, value: JsonObject[string]): TextEdit[] {
+function setScalar(pair: Pair, value: JsonObject[string], isQuoted: boolean): TextEdit[] {
   const node = pair.value;
   if (!isScalar(node) || !node.range || node.value === value) return [];
-  return [{ start: node.range[0], end: node.range[1], text: JSON.stringify(value) }];
+  return [{ start: node.range[0], end: node.range[1], text: flowText(value, isQuoted) }];
 }
 
 function addMember(
@@ -54,7 +54,7 @@ function addMember(
 
 const blockText = (key: string, value: JsonObject[string], indent: string): string =>
   typeof value === 'object' && value !== null
-    ? [`${key}:`, ...Object.entries(value).map(([name, own]) => `${indent}  ${name}: ${JSON.stringify(own)}`)].join(
+    ? [`${key}:`, ...Object.entries(value).map(([name, own]) => `${indent}  ${name}: ${flowText(own, false)}`)].join(
         '\n',
       )
     : `${key}: ${JSON.stringify(value)}`;
@@ -140,6 +140,13 @@ export function prependMember(text: string, map: YAMLMap, key: string, value: Js
   if (first === undefined) return insertion(startOf(map) + 1, own);
   const indent = ' '.repeat(columnOf(text, startOf(map)));
   return insertion(keyStart(first), map.flow ? `${own}, ` : `${own}\n${indent}`);
+}
+
+/** The maps of the models in a file of a catalog. */
+export function itemsOf(contents: unknown): YAMLMap[] {
+  if (!isMap(contents)) return [];
+  const list = memberOf(contents, 'models') ?? memberOf(contents, 'data');
+  return isSeq(list) ? list.items.filter(isMap) : [];
 }
 
 /** The map or list of a member; undefined if the member is absent or a scalar. */

@@ -10,6 +10,7 @@ import { readCatalog, yamlOptions, type CatalogText } from './load-catalog.ts';
 import {
   applyEdits,
   hasMember,
+  itemsOf,
   memberOf,
   prependMember,
   removeMember,
@@ -38,18 +39,10 @@ export function repriceCatalog(texts: readonly CatalogText[], policy: PricePolic
     file,
     text: applyEdits(
       text,
-      itemsOf(text).flatMap((item) => editsOf(text, item, byId, policy)),
+      itemsOf(parseDocument(text, yamlOptions).contents).flatMap((item) => editsOf(text, item, byId, policy)),
     ),
   }));
   return { before: entries, after: readCatalog(repriced).entries, texts: repriced };
-}
-
-/** The maps of the models in a file. */
-function itemsOf(text: string): YAMLMap[] {
-  const { contents } = parseDocument(text, yamlOptions);
-  if (!isMap(contents)) return [];
-  const list = memberOf(contents, 'models') ?? memberOf(contents, 'data');
-  return isSeq(list) ? list.items.filter(isMap) : [];
 }
 
 function editsOf(

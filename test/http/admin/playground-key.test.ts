@@ -32,13 +32,17 @@ describe('the key of the playground', () => {
     const made = await issue(tokenOf('operator'), { project_id: project });
     expect(made).toMatchObject({
       status: 200,
-      body: { api_key: expect.stringMatching(/^sk-/), key_id: expect.stringMatching(/^key_/), budget_daily: 1_000 },
+      body: {
+        api_key: expect.stringMatching(/^sk-/),
+        key_id: expect.stringMatching(/^key_/),
+        budget_daily: 10_000_000,
+      },
     });
     const left = Number(made.body['expires_at']) - Date.now() / 1_000;
     expect(Math.abs(left - 43_200)).toBeLessThan(60);
     const listed = await home.ask(tokenOf('viewer'), 'GET', `/keys?project=${project}`);
     expect(listed.body).toMatchObject({
-      data: [{ key_id: made.body['key_id'], name: 'Playground of operator', budget_daily: 1_000, rpm: null }],
+      data: [{ key_id: made.body['key_id'], name: 'Playground of operator', budget_daily: 10_000_000, rpm: null }],
     });
   });
 
@@ -114,7 +118,7 @@ describe('the key of the playground', () => {
       const path = `/keys/${String(made.body['key_id'])}${end}`;
       const listed = async () => (await home.ask(tokenOf('viewer'), 'GET', `/keys?project=${project}`)).body['data'];
       const before = await listed();
-      expect(before).toMatchObject([{ playground: true, scopes: ['chat', 'media'], budget_daily: 1_000 }]);
+      expect(before).toMatchObject([{ playground: true, scopes: ['chat', 'media'], budget_daily: 10_000_000 }]);
       const refused = await home.ask(tokenOf('owner'), method, path, { body });
       expect([refused.status, codeOf(refused)]).toEqual([409, 'action_refused']);
       expect(await listed()).toEqual(before);
@@ -136,7 +140,7 @@ describe('the key of the playground', () => {
     );
     await issue(tokenOf('operator'), { project_id: project });
     const listed = await home.ask(tokenOf('viewer'), 'GET', `/keys?project=${project}`);
-    const renewed = { scopes: ['chat', 'media'], budget_daily: 1_000, expires_at: expect.any(Number) };
+    const renewed = { scopes: ['chat', 'media'], budget_daily: 10_000_000, expires_at: expect.any(Number) };
     expect(listed.body).toMatchObject({ data: [renewed] });
   });
 
@@ -145,7 +149,7 @@ describe('the key of the playground', () => {
     const answers = [
       await issue(tokenOf('viewer'), { project_id: project }),
       await issue(tokenOf('operator'), { project_id: 'prj_none' }),
-      await issue(tokenOf('operator'), { project_id: project, budget_daily: 1_000_001 }),
+      await issue(tokenOf('operator'), { project_id: project, budget_daily: 1_000_000_000_001 }),
       await issue(tokenOf('operator'), {}),
     ];
     expect(answers.map((response) => [response.status, codeOf(response)])).toEqual([

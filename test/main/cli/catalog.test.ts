@@ -2,9 +2,9 @@ import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { cli } from '../../../src/main/cli.ts';
 import { tokenRates } from '../../../src/domain/catalog/upstream-cost.ts';
@@ -197,6 +197,42 @@ describe('tollgate catalog', () => {
     const input = rates?.input ?? NaN;
     expect(of(await compare(input, 0))).toBe('equal');
     expect(of(await compare(input * 1.02, 1))).toBe('differs');
+    // With --write, a copy has the listed costs, each with its source and the day. The rest of its text stays.
+    const copy = mkdtempSync(join(home, 'compared-'));
+    cpSync(shipped, copy, { recursive: true });
+    const listed = {
+      'mistral/mistral-large-4': {
+        input_cost_per_token: 1.36e-6,
+        cache_read_input_token_cost: 1.4e-7,
+        source: 'https://example.com/p',
+      },
+      'gpt-6-luna': { input_cost_per_token: 1e-7, input_cost_per_token_above_272k_tokens: 3e-7 },
+      'seedance-2-at-no-family': { output_cost_per_second: 1 },
+    };
+    writeFileSync(prices, JSON.stringify(listed));
+    const written = await json(
+      z.looseObject({ ok: z.boolean(), files: z.array(z.string()) }),
+      [...['catalog', 'compare', copy, '--prices', prices, '--write']],
+      { env },
+    );
+    expect(written.files.map((path) => basename(path))).toEqual(['mistral-ai.yaml', 'openai.yaml']);
+    const costOf = async (folder: string, id: string) =>
+      (await loadCatalog(folder)).entries.find(({ model }) => model.id === id)?.private.upstream['openai'];
+    expect(await costOf(copy, 'mistral-large-4')).toMatchObject({
+      cost: { per_million: [{ input: 1_360_000, output: 2_100_000, cached_input: 140_000 }] },
+      verified: {
+        source: "LiteLLM's prices.json, from https://example.com/p",
+        on: new Date().toISOString().slice(0, 10),
+      },
+    });
+    expect(await costOf(copy, 'gpt-6-luna')).toMatchObject({
+      cost: { per_million: [{ input: 100_000 }, { above_input_tokens: 272_000, input: 300_000, output: 750_000 }] },
+    });
+    const lines = (folder: string) => readFileSync(join(folder, 'mistral-ai.yaml'), 'utf8').split('\n');
+    const changedLines = lines(copy).filter((line, index) => line !== lines(shipped)[index]);
+    expect(changedLines).toEqual([expect.stringContaining('verified:'), expect.stringContaining('cost:')]);
+    expect(await json(Compared, ['catalog', 'compare', copy, '--prices', prices], { env })).toMatchObject({ ok: true });
+
     writeFileSync(prices, '[]');
     await json(Refusal, ['catalog', 'compare', shipped, '--prices', prices], { code: 1, env });
   });

@@ -108,6 +108,8 @@ describe('tollgate projects', () => {
       project_id: made.project_id,
       name: 'Acme Ltd',
       status: 'active',
+      plan: null,
+      overdraft: 0,
       balance: 0,
       reserved: 0,
       created_at: expect.any(Number),

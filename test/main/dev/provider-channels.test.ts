@@ -166,7 +166,7 @@ describe("a provider's key in the environment", () => {
       console_url: 'http://127.0.0.1:8080/console',
     };
     const providers = await start({ OPENAI_API_KEY: 'sk-openai' });
-    const text = banner(facts, { providers, home: '/tmp/x', notes: [] });
+    const text = banner(facts, { credits: '1 credit · $0.01', providers, home: '/tmp/x', notes: [] });
     expect(text).toMatch(/provider +env-openai +\(from OPENAI_API_KEY; tried before the sandbox/);
     expect(text).not.toContain('sk-openai');
     expect(Object.values(withoutProviderKeys<Record<string, string | undefined>>({ ...keys, PORT: '1' }))).toEqual([
