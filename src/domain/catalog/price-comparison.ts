@@ -4,7 +4,7 @@ import type { JsonObject } from '../json.ts';
 import { pricedKeys } from './margins.ts';
 import { offeredCombinations } from '../tasks/offered-combinations.ts';
 import { acceptedParameters } from './parameters.ts';
-import type { TokenClass } from './token-prices.ts';
+import type { TokenClass } from './token-classes.ts';
 import { mediaCost, ratesFor, tokenRates } from './upstream-cost.ts';
 import { upstreamModel } from './upstream-parameters.ts';
 
