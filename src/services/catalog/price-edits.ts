@@ -106,7 +106,7 @@ const ruleId = (match: PricingRule['match']): string =>
   );
 
 function addItem(text: string, list: YAMLSeq, after: YAMLMap | undefined, rule: PricingRule): TextEdit {
-  const own = flowText(rule as unknown as JsonObject, isJson(text, list));
+  const own = flowText(rule, isJson(text, list));
   const start = startOf(list);
   const end = after?.range?.[1];
   if (list.flow) return end === undefined ? insertion(start + 1, `${own}, `) : insertion(end, `, ${own}`);

@@ -4,7 +4,6 @@ import { chatPrices } from '../../domain/catalog/chat-prices.ts';
 import { mediaPrices } from '../../domain/catalog/media-prices.ts';
 import { PriceTooHigh, type PricePolicy } from '../../domain/catalog/price-policy.ts';
 import { classPriceMembers, tokenPriceMembers } from '../../domain/catalog/token-prices.ts';
-import type { JsonObject } from '../../domain/json.ts';
 import { OperatorError } from '../operator-error.ts';
 import { readCatalog, yamlOptions, type CatalogText } from './load-catalog.ts';
 import {
@@ -72,7 +71,7 @@ function chatEdits(text: string, item: YAMLMap, entry: CatalogEntry, policy: Pri
   const long = memberOf(pricing, 'long_input');
   const formerOfLong = tokenPriceMembers.filter((member) => members.long_input?.[member] === undefined);
   return [
-    ...setMembers(text, pricing, members as unknown as JsonObject),
+    ...setMembers(text, pricing, members),
     ...former.flatMap((member) => removeMember(text, pricing, member)),
     ...(isMap(long) && members.long_input ? formerOfLong.flatMap((member) => removeMember(text, long, member)) : []),
   ];
@@ -97,7 +96,7 @@ function mediaEdits(text: string, item: YAMLMap, entry: CatalogEntry, policy: Pr
     ...(isMap(pricing) ? setMembers(text, pricing, Object.fromEntries(flat.map((member) => [member, lowest]))) : []),
     ...(isSeq(rules) ? setRules(text, rules, prices.rules) : []),
     ...(rules === undefined && prices.rules.length > 0
-      ? [prependMember(text, parameters, 'pricingRules', prices.rules as unknown as JsonObject[])]
+      ? [prependMember(text, parameters, 'pricingRules', prices.rules)]
       : []),
   ];
 }
