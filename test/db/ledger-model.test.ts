@@ -59,7 +59,7 @@ const anyBatch = fc.oneof(
   fc.record({
     action: fc.constant('pass' as const),
     hours: fc.integer({ min: 1, max: 3 }),
-    byJob: fc.boolean(),
+    byScheduledJob: fc.boolean(),
     tasks: fc.constant([]),
   }),
   fc.record({
@@ -394,7 +394,7 @@ describe('the ledger', () => {
             case 'pass': {
               model.pass(batch.hours);
               await passHours(projectId, batch.hours);
-              if (batch.byJob) {
+              if (batch.byScheduledJob) {
                 model.end();
                 await endDueGrants(db);
               }

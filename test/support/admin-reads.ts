@@ -28,7 +28,6 @@ const valuesByInput: Readonly<Record<string, readonly string[]>> = {
   by: [history.actor],
   action: [history.action],
   subject: [history.key],
-  name: ['partners'],
   month: [new Date(Date.now() - 20 * daySeconds * 1_000).toISOString().slice(0, 7)],
   from: [String(now - 90 * daySeconds), String(now - daySeconds)],
   to: [String(now - daySeconds)],
@@ -37,6 +36,7 @@ const valuesByInput: Readonly<Record<string, readonly string[]>> = {
   groupBy: ['day', 'model', 'key'],
   tz: ['Europe/Berlin', 'Asia/Kolkata'],
   hours: ['720'],
+  name: [history.plan],
 };
 
 /** The value of `id`, by the route. */

@@ -22,6 +22,7 @@ export const operatorHistory = {
   key: 'key_h_1_1',
   /** A project and a key with few rows. */
   smallProject: 'prj_h_2',
+  plan: 'plan 7',
   smallKey: 'key_h_2_1',
   channel: 'channel-h-1',
   channelId: 'chn_h_1',
@@ -126,6 +127,7 @@ const openingStatements = ({ projects, keys, days, now }: Parts): string[] => [
   `set maintenance_work_mem = '512MB'`,
   // Credits that were there before.
   `update ledger_entry set created_at = ${now} - interval '${days + 2} days' where kind = 'topup'`,
+  `insert into plan (id, name, rules) select 'pln_h_' || n, 'plan ' || n, '[{"models": "*", "multiplier": 1.5}]' from generate_series(1, 50) n`,
   `insert into project (id, name, callback_secret, created_at)
    select 'prj_h_' || p, 'Project ' || p, 'sealed', ${now} - interval '${days + 1} days' + p * interval '1 second' from generate_series(1, ${projects}) p`,
   `insert into api_key (id, project_id, name, created_at, last_used_at)

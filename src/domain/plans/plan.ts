@@ -30,5 +30,5 @@ interface PricesRule {
 export type PlanPrices = Partial<Omit<Pricing, 'unit' | 'long_input'>> & { long_input?: Partial<TokenPrices> };
 
 export const multiplierMax = 1_000;
-/** Places behind the point that a multiplier may have. */
-export const multiplierPlaces = 6;
+/** Digits behind the point that a multiplier may have. */
+export const multiplierDecimals = 6;

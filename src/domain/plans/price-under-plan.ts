@@ -1,7 +1,7 @@
 import type { CatalogEntry, Model } from '../catalog/catalog.ts';
 import { priceMax, type Pricing } from '../catalog/price-schema.ts';
 import { namesModel } from './model-pattern.ts';
-import { multiplierPlaces, type PlanPrices, type PlanRule } from './plan.ts';
+import { multiplierDecimals, type PlanPrices, type PlanRule } from './plan.ts';
 
 /** The rule that decides about a model: the first that names it. Undefined: the model has the prices of the catalog. */
 export const planRuleOf = (rules: readonly PlanRule[], model: Model): PlanRule | undefined =>
@@ -50,8 +50,8 @@ const isPriceMember = (name: string): boolean => /^(min_)?credits_per_/.test(nam
 
 /** A price times a decimal multiplier, rounded up. Whole numbers, because floats would round a price up that is exact. */
 export function multipliedPrice(price: number, multiplier: number): number {
-  const scaled = BigInt(multiplier.toFixed(multiplierPlaces).replace('.', ''));
-  const scale = 10n ** BigInt(multiplierPlaces);
+  const scaled = BigInt(multiplier.toFixed(multiplierDecimals).replace('.', ''));
+  const scale = 10n ** BigInt(multiplierDecimals);
   return Number((BigInt(price) * scaled + scale - 1n) / scale);
 }
 

@@ -33,10 +33,10 @@ export async function sendBalanceEvents(deps: BalanceDeps): Promise<{ alerts: nu
   let sent = 0;
   await inLanes(due, lanes, async (event) => {
     try {
-      const tried = await tryBalanceEvent(deps, event);
-      await endBalanceTry(deps.db, tried);
-      if (tried.hook?.state === 'delivered') sent += 1;
-      if (tried.mail?.state === 'sent') sent += 1;
+      const attempt = await tryBalanceEvent(deps, event);
+      await endBalanceTry(deps.db, attempt);
+      if (attempt.hook?.state === 'delivered') sent += 1;
+      if (attempt.mail?.state === 'sent') sent += 1;
     } catch (error) {
       // Its lease ends, and a later run tries it again.
       deps.logger.error({ err: error, event_id: event.id }, 'an alert of a balance could not be sent');

@@ -143,14 +143,14 @@ export function prependMember(text: string, map: YAMLMap, key: string, value: Js
 }
 
 /** The maps of the models in a file of a catalog. */
-export function itemsOf(contents: unknown): YAMLMap[] {
+export function modelNodes(contents: unknown): YAMLMap[] {
   if (!isMap(contents)) return [];
-  const list = memberOf(contents, 'models') ?? memberOf(contents, 'data');
+  const list = nodeOf(contents, 'models') ?? nodeOf(contents, 'data');
   return isSeq(list) ? list.items.filter(isMap) : [];
 }
 
 /** The map or list of a member; undefined if the member is absent or a scalar. */
-export function memberOf(map: YAMLMap, key: string): YAMLMap | YAMLSeq | undefined {
+export function nodeOf(map: YAMLMap, key: string): YAMLMap | YAMLSeq | undefined {
   const value = pairOf(map, key)?.value;
   return isMap(value) || isSeq(value) ? value : undefined;
 }

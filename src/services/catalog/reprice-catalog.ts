@@ -9,8 +9,8 @@ import { readCatalog, yamlOptions, type CatalogText } from './load-catalog.ts';
 import {
   applyEdits,
   hasMember,
-  itemsOf,
-  memberOf,
+  modelNodes,
+  nodeOf,
   prependMember,
   removeMember,
   setMembers,
@@ -38,7 +38,7 @@ export function repriceCatalog(texts: readonly CatalogText[], policy: PricePolic
     file,
     text: applyEdits(
       text,
-      itemsOf(parseDocument(text, yamlOptions).contents).flatMap((item) => editsOf(text, item, byId, policy)),
+      modelNodes(parseDocument(text, yamlOptions).contents).flatMap((item) => editsOf(text, item, byId, policy)),
     ),
   }));
   return { before: entries, after: readCatalog(repriced).entries, texts: repriced };
@@ -61,14 +61,14 @@ function editsOf(
 }
 
 function chatEdits(text: string, item: YAMLMap, entry: CatalogEntry, policy: PricePolicy): TextEdit[] {
-  const pricing = memberOf(item, 'pricing');
+  const pricing = nodeOf(item, 'pricing');
   if (!isMap(pricing)) return [];
   const { min_credits_per_request: minimum, ...tokens } = chatPrices(entry, policy);
   // An entry that does not say its minimum has the lowest that there is.
   const says = hasMember(pricing, 'min_credits_per_request') || minimum !== 1;
   const members = { ...tokens, ...(says && { min_credits_per_request: minimum }) };
   const former = [...classPriceMembers, 'long_input'].filter((member) => !Object.hasOwn(members, member));
-  const long = memberOf(pricing, 'long_input');
+  const long = nodeOf(pricing, 'long_input');
   const formerOfLong = tokenPriceMembers.filter((member) => members.long_input?.[member] === undefined);
   return [
     ...setMembers(text, pricing, members),
@@ -81,10 +81,10 @@ function mediaEdits(text: string, item: YAMLMap, entry: CatalogEntry, policy: Pr
   const prices = mediaPrices(entry, policy);
   if (prices === null)
     throw new OperatorError(`${entry.model.id} has no requests, or too many combinations of parameters, to be priced.`);
-  const pricing = memberOf(item, 'pricing');
-  const parameters = memberOf(item, 'parameters');
+  const pricing = nodeOf(item, 'pricing');
+  const parameters = nodeOf(item, 'parameters');
   if (!isMap(parameters)) return [];
-  const rules = memberOf(parameters, 'pricingRules');
+  const rules = nodeOf(parameters, 'pricingRules');
   const kept = (entry.model.parameters.pricingRules ?? []).filter(
     ({ match }) => !prices.rules.some((rule) => rule.match.value === match.value),
   );

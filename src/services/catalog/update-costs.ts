@@ -1,7 +1,7 @@
 import { isMap, isSeq, parseDocument, type YAMLMap } from 'yaml';
 import type { ComparedMapping, ComparedPrice } from '../../domain/catalog/price-comparison.ts';
 import { readCatalog, yamlOptions, type CatalogText } from './load-catalog.ts';
-import { applyEdits, itemsOf, memberOf, setMembers, type TextEdit } from './price-edits.ts';
+import { applyEdits, modelNodes, nodeOf, setMembers, type TextEdit } from './price-edits.ts';
 
 /** The texts of a catalog with new costs. */
 export interface UpdatedCosts {
@@ -24,7 +24,7 @@ export function updateCosts(
   const differing = mappings.filter(({ status }) => status === 'differs');
   const updated = new Set<string>();
   const edited = texts.map(({ file, text }) => {
-    const items = itemsOf(parseDocument(text, yamlOptions).contents);
+    const items = modelNodes(parseDocument(text, yamlOptions).contents);
     const edits = differing.flatMap((mapping) => {
       const item = items.find((each) => each.get('id') === mapping.model);
       const own = item && mappingNode(item, mapping.family);
@@ -41,8 +41,8 @@ export function updateCosts(
 }
 
 function mappingNode(item: YAMLMap, family: string): YAMLMap | undefined {
-  let node: ReturnType<typeof memberOf> = item;
-  for (const key of ['private', 'upstream', family]) node = isMap(node) ? memberOf(node, key) : undefined;
+  let node: ReturnType<typeof nodeOf> = item;
+  for (const key of ['private', 'upstream', family]) node = isMap(node) ? nodeOf(node, key) : undefined;
   return isMap(node) ? node : undefined;
 }
 
@@ -51,7 +51,7 @@ function costEdits(text: string, mapping: YAMLMap, prices: readonly ComparedPric
   const edits: TextEdit[] = [];
   for (const { differs, listed, rate } of prices) {
     if (!differs) continue;
-    const cost = memberOf(mapping, 'cost');
+    const cost = nodeOf(mapping, 'cost');
     const node = rate.kind === 'token' ? tierOf(cost, rate.above) : onlyRule(cost, rate.member);
     if (node === undefined) return null;
     edits.push(...setMembers(text, node, { [rate.member]: Math.round(listed) }));
@@ -60,14 +60,14 @@ function costEdits(text: string, mapping: YAMLMap, prices: readonly ComparedPric
 }
 
 /** The prices of inputs above a limit; those of all other inputs for 0. */
-function tierOf(cost: ReturnType<typeof memberOf>, above: number): YAMLMap | undefined {
-  const tiers = isMap(cost) ? memberOf(cost, 'per_million') : undefined;
+function tierOf(cost: ReturnType<typeof nodeOf>, above: number): YAMLMap | undefined {
+  const tiers = isMap(cost) ? nodeOf(cost, 'per_million') : undefined;
   const all = isMap(tiers) ? [tiers] : isSeq(tiers) ? tiers.items.filter(isMap) : [];
   return all.find((tier) => (tier.get('above_input_tokens') ?? 0) === above);
 }
 
 /** The cost of a mapping whose requests all cost the same, if it is in this unit. */
-function onlyRule(cost: ReturnType<typeof memberOf>, member: string): YAMLMap | undefined {
+function onlyRule(cost: ReturnType<typeof nodeOf>, member: string): YAMLMap | undefined {
   const rules = isSeq(cost) ? cost.items.filter(isMap) : isMap(cost) ? [cost] : [];
   const [rule] = rules;
   return rules.length === 1 && rule?.has(member) === true ? rule : undefined;

@@ -5,7 +5,7 @@ import { tokenPriceMembers } from '../../domain/catalog/token-prices.ts';
 import { quoted } from '../../domain/errors.ts';
 import { plainMessage } from '../../domain/plain-message.ts';
 import { patternProblem } from '../../domain/plans/model-pattern.ts';
-import { multiplierMax, multiplierPlaces, type PlanRule } from '../../domain/plans/plan.ts';
+import { multiplierMax, multiplierDecimals, type PlanRule } from '../../domain/plans/plan.ts';
 
 export const rulesMax = 200;
 const bytesMax = 200_000;
@@ -17,11 +17,11 @@ const tokenPrices = Object.fromEntries(tokenPriceMembers.map((member) => [member
   z.ZodExactOptional<typeof price>
 >;
 
-const multiplierRule = `must be a number above 0 and up to ${multiplierMax} with at most ${multiplierPlaces} decimal places`;
+const multiplierRule = `must be a number above 0 and up to ${multiplierMax} with at most ${multiplierDecimals} decimal places`;
 const multiplier = z
   .number(multiplierRule)
   .refine((value) => value > 0 && value <= multiplierMax, multiplierRule)
-  .refine((value) => Number(value.toFixed(multiplierPlaces)) === value, multiplierRule);
+  .refine((value) => Number(value.toFixed(multiplierDecimals)) === value, multiplierRule);
 
 const models = z
   .string('must be the models that the rule is for')

@@ -86,8 +86,8 @@ function tokensOf(chat: ChatTimeline): string | null {
   const { input_tokens: input, output_tokens: output } = chat;
   if (input === null || output === null) return null;
   const parts = (of: [name: string, tokens: number | null][]): string => {
-    const known = of.flatMap(([name, tokens]) => (tokens ? [`${number(tokens)} ${name}`] : []));
-    return known.length === 0 ? '' : ` (${known.join(', ')})`;
+    const shown = of.flatMap(([name, tokens]) => (tokens ? [`${number(tokens)} ${name}`] : []));
+    return shown.length === 0 ? '' : ` (${shown.join(', ')})`;
   };
   const ofInput = parts([
     ['cached', chat.cached_input_tokens],
@@ -109,7 +109,7 @@ function Calls({ calls }: { calls: ChatCall[] }) {
         rows={calls}
         columns={callColumns}
         rowId={({ n }) => String(n)}
-        empty={<Empty title="The calls are not known any more">Their rows are deleted after some time.</Empty>}
+        empty={<Empty title="The calls are not shown any more">Their rows are deleted after some time.</Empty>}
       />
     </div>
   );

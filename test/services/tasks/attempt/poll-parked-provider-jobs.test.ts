@@ -4,7 +4,11 @@ import type { CallOptions, ProviderRef, StopAnswer } from '../../../../src/adapt
 import { credentialContext } from '../../../../src/services/channels/unseal-credential.ts';
 import { cancelTask } from '../../../../src/services/tasks/end/cancel-task.ts';
 import { readKeptResults } from '../../../../src/services/tasks/attempt/kept-results.ts';
-import { createProviderJobPoller, freeSlots, type ProviderJobPoller } from '../../../../src/services/tasks/attempt/poll-parked-provider-jobs.ts';
+import {
+  createProviderJobPoller,
+  freeSlots,
+  type ProviderJobPoller,
+} from '../../../../src/services/tasks/attempt/poll-parked-provider-jobs.ts';
 import { testConfig } from '../../../support/test-config.ts';
 import { beginAttempt, saveProviderRef } from '../../../../src/db/tasks/attempts.ts';
 import type { Database } from '../../../../src/db/database.ts';
