@@ -131,7 +131,7 @@ export interface Entry {
   projectId: string;
   keyId: string | null;
   requestId: string | null;
-  kind: 'topup' | 'settle' | 'refund' | 'adjust';
+  kind: 'topup' | 'settle' | 'refund' | 'adjust' | 'deduct' | 'expiry';
   credits: number;
   held: number | null;
   beganAt: number | null;

@@ -3,6 +3,9 @@ import fc from 'fast-check';
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { addCredits } from '../../src/services/projects/add-credits.ts';
+import { deductCredits } from '../../src/services/projects/deduct-credits.ts';
+import { endDueGrants } from '../../src/db/ledger/grants.ts';
 import { chat, countVerdicts, keyFacts, requestIdOf, verdictOf } from '../services/chat/chats.ts';
 import type { Answer } from '../support/api-client.ts';
 import { startChatUpstream, type ChatUpstream } from '../support/chat-upstream.ts';
@@ -30,6 +33,9 @@ const limits = { budget: 80, rpm: 20, inFlightMax: 2 };
 /** Bought at the start and after each kill for the account that is always nearly empty. */
 const scarceCredits = 30;
 const richCredits = 10_000;
+/** Given to the rich account at each kill. Some end while chats run, and the others after the run. */
+const grant = { credits: 60, seconds: 3 };
+const deducted = 7;
 
 interface RunKey {
   apiKey: string;
@@ -133,6 +139,39 @@ async function killAndReplace(apiIndexes: readonly number[]): Promise<void> {
   expect(await gateway.verifyLedger()).toMatchObject({ ok: true });
   await Promise.all(apiIndexes.map(async (apiIndex) => void (apis[apiIndex] = await gateway.startApi())));
   await buy(keys.scarce.projectId, scarceCredits);
+  await giveAndTake();
+}
+
+/** Adds a grant that ends soon to the rich account, and deducts credits from it. */
+async function giveAndTake(): Promise<void> {
+  const { projectId } = keys.rated;
+  const reference = `given at try ${tries.length}`;
+  const about = { projectId, reference, actor: 'test' };
+  model.buy(projectId, grant.credits - deducted);
+  const expiresAt = new Date(Date.now() + grant.seconds * 1_000);
+  await addCredits({ db: gateway.database }, { ...about, amount: grant.credits, expiresAt });
+  await deductCredits({ db: gateway.database }, { ...about, amount: deducted, reason: 'charged back' });
+}
+
+/** Ends every grant and returns what left the account of a project. Expects that each grant was spent or left, to the credit. */
+async function endGrants(projectId: string): Promise<number> {
+  await eventually(
+    async () => {
+      await endDueGrants(gateway.database);
+      return (
+        (await gateway.database.query('test-open-grants', 'select from credit_grant where not is_closed')).length === 0
+      );
+    },
+    { what: 'the end of every grant' },
+  );
+  const grants = await gateway.database.query<{ amount: number; spent: number; absorbed: number; expired: number }>(
+    'test-grants',
+    'select amount, spent, absorbed, expired from credit_grant where project_id = $1',
+    [projectId],
+  );
+  expect(grants.length).toBeGreaterThan(0);
+  for (const { amount, spent, absorbed, expired } of grants) expect(spent + absorbed + expired).toBe(amount);
+  return grants.reduce((sum, { expired }) => sum + expired, 0);
 }
 
 async function buy(projectId: string, credits: number): Promise<void> {
@@ -260,12 +299,16 @@ async function expectEventful(): Promise<void> {
 async function runAndCompare(): Promise<void> {
   const called = serveChats(upstream, (text) => chats.get(text)!);
   const retried = await runToTheEnd();
+  const expired = await endGrants(keys.rated.projectId);
   expect(await gateway.verifyLedger()).toMatchObject({ ok: true });
   const entries = await entriesOfRun();
   expectCharged(entries, called, retried);
   expectWithinLimits(entries);
   for (const { projectId } of [keys.scarce, keys.rated])
-    expect(await accountOf(gateway.database, projectId)).toEqual({ balance: model.balance(projectId), reserved: 0 });
+    expect(await accountOf(gateway.database, projectId)).toEqual({
+      balance: model.balance(projectId) - (projectId === keys.rated.projectId ? expired : 0),
+      reserved: 0,
+    });
   for (const { keyId } of Object.values(keys))
     expect(await keyFacts(gateway, keyId)).toEqual({ spent: model.spent(keyId), reserved: 0, inFlight: 0 });
   await expectEventful();
