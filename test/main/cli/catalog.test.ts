@@ -242,6 +242,18 @@ describe('tollgate catalog', () => {
     ).toMatchObject({ ok: true });
   });
 
+  it('warns of prices that are for another value of a credit, and shows credits with their worth', async () => {
+    const cents = { ...settings, CREDIT_VALUE_MICRO_USD: '10000' };
+    const warning =
+      /^warning: \d+ of \d+ models are sold for more than 5 times their cost\. A credit is worth \$0\.01 here/m;
+    expect((await tollgate(['catalog', 'apply', shipped], cents)).stdout).toMatch(warning);
+    expect((await tollgate(['catalog', 'apply', shipped])).stdout).not.toContain('times their cost');
+    const opus = /^claude-opus-5\.5 .* 5,000 · \$0\.005 in, 25,000 · \$0\.025 out per 1k /m;
+    expect((await tollgate(['catalog', 'list'])).stdout).toMatch(opus);
+    const euros = { ...cents, CURRENCY_SIGN: '€' };
+    expect((await tollgate(['catalog', 'list'], euros)).stdout).toContain('5,000 · €50.00 in');
+  });
+
   it('applies nothing of an invalid file', async () => {
     await json(Applied, ['catalog', 'apply', shipped]);
     const bad = join(home, 'bad.yaml');
