@@ -200,7 +200,7 @@ export const actions: readonly Action[] = [
       await visit.choose('Actions', 'Cancel and refund');
       await visit.picture('task-cancel');
       await visit.confirm('Cancel and refund');
-      await visit.awaitMessage('Canceled. 4 credits refunded.');
+      await visit.awaitMessage('Canceled. 4 credits · $0.04 refunded.');
       await visit.page.getByText('Canceled', { exact: true }).first().waitFor();
       expect(await admin.read(`/tasks/${taskId}`)).toMatchObject({
         status: 'canceled',
@@ -250,7 +250,7 @@ export const actions: readonly Action[] = [
     promise: 'gives credits of a task back, once for each reason',
     async walk({ visit, admin, stage: { tasks, shop } }) {
       await visit.open(`/tasks/${tasks.plain}`);
-      for (const message of ['3 credits given back.', 'already given back']) {
+      for (const message of ['3 credits · $0.03 given back.', 'already given back']) {
         await visit.choose('Actions', 'Give credits back');
         await visit.fill('Credits', '3');
         await visit.fill('Reason', 'the mug is grey');

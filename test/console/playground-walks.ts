@@ -103,7 +103,7 @@ export const playgroundWalks: readonly Walk[] = [
       await visit.open('/playground?model=aurora-image-1');
       await visit.page.getByText(/of [\d,]+ credits left/).waitFor();
       await visit.page.getByText('4k', { exact: true }).click();
-      await visit.page.getByText('16 credits', { exact: true }).waitFor();
+      await visit.page.getByText('16 credits · $0.16', { exact: true }).waitFor();
       await visit.fill('Prompt', '');
       await visit.page.getByText('No price yet').waitFor();
       expect(visit.complaints.splice(0)).toEqual([expect.stringMatching(/^400 POST \S+\/images\/generate$/)]);
