@@ -68,7 +68,7 @@ export const actions: readonly Action[] = [
         await visit.fill('Reference', 'invoice 2026-117');
         if (press === 1) await visit.picture('credits-add');
         await visit.confirm('Add');
-        await visit.awaitMessage(/^The project has 1\d,\d{3} credits now\.$/);
+        await visit.awaitMessage(/^The project has 1\d,\d{3} credits · \$\S+ now\.$/);
       }
       const entries = await rowsOf(admin, `/ledger?project=${shop.projectId}&limit=1000`);
       expect(entries.filter(({ reference }) => reference === 'invoice 2026-117')).toMatchObject([
@@ -88,7 +88,7 @@ export const actions: readonly Action[] = [
         await visit.fill('Reason', 'the customer returned it');
         if (press === 1) await visit.picture('credits-deduct');
         await visit.confirm('Deduct');
-        await visit.awaitMessage(/^The project has [\d,]+ credits now\.$/);
+        await visit.awaitMessage(/^The project has [\d,]+ credits · \$\S+ now\.$/);
       }
       const entries = await rowsOf(admin, `/ledger?project=${shop.projectId}&limit=1000`);
       expect(entries.filter(({ reference }) => reference === 'refund 2026-3')).toMatchObject([

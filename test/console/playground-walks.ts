@@ -78,7 +78,7 @@ export const playgroundWalks: readonly Walk[] = [
       await visit.open('/playground?model=aurora-image-1');
       const wallet = visit.page.getByLabel('Project that pays', { exact: true }).first();
       const chosen = async (): Promise<string> => (await wallet.inputValue()).replace(/ \(.*/, '');
-      await visit.page.getByText(/of [\d,]+ credits left/).waitFor();
+      await visit.page.getByText(/of [\d,]+ credits · \S+ left/).waitFor();
       const before = await chosen();
       expect(before).toMatch(/^Twin/);
       let balance = await wallet.inputValue();
@@ -101,7 +101,7 @@ export const playgroundWalks: readonly Walk[] = [
     promise: 'shows the price as one types, and the error of a field beside it',
     async walk({ visit }) {
       await visit.open('/playground?model=aurora-image-1');
-      await visit.page.getByText(/of [\d,]+ credits left/).waitFor();
+      await visit.page.getByText(/of [\d,]+ credits · \S+ left/).waitFor();
       await visit.page.getByText('4k', { exact: true }).click();
       await visit.page.getByText('16 credits · $0.16', { exact: true }).waitFor();
       await visit.fill('Prompt', '');
