@@ -55,7 +55,7 @@ export const keyboardWalks: readonly Walk[] = [
       await keyboard.press('Enter');
       await visit.dialog.waitFor({ state: 'detached' });
       await focusIs(visit, 'Add credits');
-      await visit.awaitMessage(/credits now/);
+      await visit.awaitMessage(/credits · \S+ now/);
     },
   },
   {
