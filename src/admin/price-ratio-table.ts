@@ -24,7 +24,10 @@ const ratioLine = (model: string, ratios: PriceRatios) => ({
         request: null,
       }
     : {
-        ...{ input: null, cached_input: null, cache_write: null, output: null },
+        input: null,
+        cached_input: null,
+        cache_write: null,
+        output: null,
         request: [...new Set([times(ratios.lowest), times(ratios.highest)])].join(' to '),
       }),
 });

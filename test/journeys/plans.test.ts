@@ -66,6 +66,38 @@ describe('plans', () => {
   const quoteOf = async ({ apiKey }: TestProject) =>
     Quote.parse((await gateway.create(apiKey, mediaRoutes.image, picture({ dry_run: true }))).body).credits.quoted;
 
+  /** Makes a picture, whose listed price must be quoted, bounded, held, charged, and refunded. Answers its price. */
+  const priceOfPicture = async (project: TestProject): Promise<number> => {
+    const { parameters } = await modelOf(project, pictureModel);
+    const price = parameters.pricingRules?.find(({ match }) => match.value === '2k')?.credits ?? 0;
+    expect(await quoteOf(project)).toBe(price);
+    const tooDear = await gateway.create(project.apiKey, mediaRoutes.image, picture({ max_credits: price - 1 }));
+    expect([tooDear.status, tooDear.body]).toMatchObject([402, { error: { code: 'max_credits_exceeded' } }]);
+    const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, picture({ max_credits: price }));
+    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({
+      status: 'succeeded',
+      credits: { quoted: price, reserved: price, charged: price, refunded: 0 },
+    });
+    const failing = picture({ prompt: 'a harbour [[fail=refused]]' });
+    const failed = await gateway.poll(project.apiKey, await gateway.accept(project.apiKey, mediaRoutes.image, failing));
+    expect(failed).toMatchObject({ status: 'failed', credits: { reserved: price, charged: 0, refunded: price } });
+    return price;
+  };
+
+  /** Makes a chat, for which the listed prices of what it used must be charged. Answers its price. */
+  const priceOfChat = async (project: TestProject): Promise<number> => {
+    const { pricing } = await modelOf(project, chatModel);
+    const answer = await gateway.create(project.apiKey, chatRoute, {
+      model: chatModel,
+      messages: [{ role: 'user', content: `a poem ${'of some length '.repeat(300)} [[usage=1234,777]]` }],
+    });
+    expect(answer.status).toBe(200);
+    const milli = 1_234 * pricing.credits_per_1k_input_tokens + 777 * pricing.credits_per_1k_output_tokens;
+    const chatCredits = Math.ceil(milli / 1_000);
+    expect(Number(answer.headers.get('x-tollgate-credits'))).toBe(chatCredits);
+    return chatCredits;
+  };
+
   it('give two projects lists, quotes, limits, holds, charges, refunds, usage and summaries of their own that agree', async () => {
     await create('partner', [{ models: 'type:*', multiplier: 0.7 }]);
     await create('retail', [
@@ -99,34 +131,8 @@ describe('plans', () => {
         expect(await modelOf(project, id)).toEqual(listed[index]);
       }
 
-      // A picture: the listed price is quoted, bounded, held, charged, and refunded.
-      const { parameters } = await modelOf(project, pictureModel);
-      const price = parameters.pricingRules?.find(({ match }) => match.value === '2k')?.credits ?? 0;
-      expect(await quoteOf(project)).toBe(price);
-      const tooDear = await gateway.create(project.apiKey, mediaRoutes.image, picture({ max_credits: price - 1 }));
-      expect([tooDear.status, tooDear.body]).toMatchObject([402, { error: { code: 'max_credits_exceeded' } }]);
-      const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, picture({ max_credits: price }));
-      expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({
-        status: 'succeeded',
-        credits: { quoted: price, reserved: price, charged: price, refunded: 0 },
-      });
-      const failing = picture({ prompt: 'a harbour [[fail=refused]]' });
-      const failed = await gateway.poll(
-        project.apiKey,
-        await gateway.accept(project.apiKey, mediaRoutes.image, failing),
-      );
-      expect(failed).toMatchObject({ status: 'failed', credits: { reserved: price, charged: 0, refunded: price } });
-
-      // A chat: the listed prices are charged for what it used.
-      const { pricing } = await modelOf(project, chatModel);
-      const answer = await gateway.create(project.apiKey, chatRoute, {
-        model: chatModel,
-        messages: [{ role: 'user', content: `a poem ${'of some length '.repeat(300)} [[usage=1234,777]]` }],
-      });
-      expect(answer.status).toBe(200);
-      const milli = 1_234 * pricing.credits_per_1k_input_tokens + 777 * pricing.credits_per_1k_output_tokens;
-      const chatCredits = Math.ceil(milli / 1_000);
-      expect(Number(answer.headers.get('x-tollgate-credits'))).toBe(chatCredits);
+      const price = await priceOfPicture(project);
+      const chatCredits = await priceOfChat(project);
 
       // The account, the ledger and the usage.
       const total = price + chatCredits;

@@ -27,8 +27,12 @@ export function priceRatios(entry: CatalogEntry, creditValue: number): PriceRati
     const ratio = (tokens: 'input' | 'cached_input' | 'cache_write' | 'output'): Ratio =>
       ratioOf(prices[`credits_per_1k_${tokens}_tokens`] * creditValue, rates[tokens].cost / 1_000);
     return {
-      ...{ kind: 'chat', above: limit, input: ratio('input'), cached_input: ratio('cached_input') },
-      ...{ cache_write: ratio('cache_write'), output: ratio('output') },
+      kind: 'chat',
+      above: limit,
+      input: ratio('input'),
+      cached_input: ratio('cached_input'),
+      cache_write: ratio('cache_write'),
+      output: ratio('output'),
     };
   });
 }

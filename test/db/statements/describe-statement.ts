@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 
 export interface DescribedColumn {
   /** As a row has it: `task_id` is `taskId`. */

@@ -52,7 +52,7 @@ export function readStatements(): { statements: DeclaredStatement[]; unreadable:
 
 function statementOf(checker: ts.TypeChecker, call: ts.CallExpression, at: string): DeclaredStatement | null {
   const signature = checker.getResolvedSignature(call);
-  const declaration = signature?.getDeclaration() as ts.SignatureDeclaration | undefined;
+  const declaration = signature?.getDeclaration();
   if (
     !signature ||
     !declaration ||

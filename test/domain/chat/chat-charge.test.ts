@@ -221,7 +221,7 @@ describe('the charge of a chat', () => {
       const tokens = chargedTokens({ ...each, isBroken: each.isBroken && each.usage !== null }, hold);
       const expected = tokens === null ? 0 : formula(base, hundredths, tokens);
       const isWithin = settled.input <= hold.inputTokens && settled.output <= hold.outputTokens;
-      const details = Object.values(costDetails(pricing, settled, credits));
+      const details = Object.values(costDetails(pricing, settled, credits)) as number[];
       const isRight =
         credits === Math.min(expected, held) &&
         undercharged === expected - credits &&
