@@ -16,6 +16,8 @@ import {
   modelQuery,
   newestProjectsQuery,
   overviewQuery,
+  planQuery,
+  plansQuery,
   projectQuery,
   summaryQuery,
   taskQuery,
@@ -131,6 +133,18 @@ const routes = [
         client.prefetchQuery(channelsQuery),
       ]),
     component: lazyRouteComponent(() => import('./pages/models/model.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/plans',
+    loader: ({ context }) => begin(context, (client) => client.prefetchQuery(plansQuery)),
+    component: lazyRouteComponent(() => import('./pages/plans/plan-list.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/plans/$planName',
+    loader: ({ context, params }) => begin(context, (client) => client.prefetchQuery(planQuery(params.planName))),
+    component: lazyRouteComponent(() => import('./pages/plans/plan.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,

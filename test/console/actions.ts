@@ -97,6 +97,50 @@ export const actions: readonly Action[] = [
     },
   },
   {
+    actions: ['plans create', 'plans set', 'projects set', 'plans delete'],
+    promise: 'creates a plan, previews its prices, gives it to a project and takes it away, changes and deletes it',
+    async walk({ visit, admin, stage: { shop } }) {
+      await visit.open('/plans');
+      await visit.press('New plan');
+      await visit.fill('Name', 'partners');
+      await visit.fill('Rules', '[{"models": "type:image", "multiplier": 1.5}]');
+      await visit.picture('plan-create');
+      await visit.confirm('Create');
+      await visit.awaitMessage('Created partners.');
+      await visit.open('/plans/partners');
+      await visit.page.getByRole('row', { name: 'aurora-image-1 1 4 to 16 6 to 24' }).waitFor();
+      await visit.picture('plan');
+      await visit.press('Change the rules');
+      await visit.fill('Rules', '[{"models": "*", "multiplier": 2}]');
+      await visit.confirm('Save');
+      await visit.awaitMessage('Changed partners.');
+      await visit.page.getByRole('row', { name: 'aurora-image-1 1 4 to 16 8 to 32' }).waitFor();
+
+      for (const [choice, said, plan] of [
+        ['partners', 'The project has the plan partners.', 'partners'],
+        ['Prices of the catalog', 'The project has the prices of the catalog.', null],
+      ] as const) {
+        await visit.open(`/projects/${shop.projectId}`);
+        await visit.press('Change the plan');
+        await visit.dialog
+          .getByRole('combobox', { name: 'Plan' })
+          .or(visit.dialog.getByRole('textbox', { name: 'Plan' }))
+          .first()
+          .click();
+        await visit.page.getByRole('option', { name: choice }).click();
+        await visit.confirm('Save');
+        await visit.awaitMessage(said);
+        expect(await rowOf(admin, '/projects', { project_id: shop.projectId })).toMatchObject({ plan });
+      }
+
+      await visit.open('/plans/partners');
+      await visit.press('Delete');
+      await visit.confirm('Delete');
+      await visit.awaitMessage('Deleted partners.');
+      expect(await rowsOf(admin, '/plans')).toEqual([]);
+    },
+  },
+  {
     actions: ['projects disable', 'projects enable'],
     promise: 'disables a project and enables it again',
     async walk({ visit, admin, stage: { shop } }) {
@@ -383,14 +427,10 @@ export const actions: readonly Action[] = [
 export const notInTheConsole: Record<string, string> = {
   'projects secret rotate':
     'The receivers of the project have to take the new secret within a day, which its owner plans outside.',
-  'projects set': 'Credit lines are agreed with customers and set once, on the command line or by a script.',
   'channels add': "It takes a provider's credential, which the command line reads from stdin.",
   'ledger verify': 'The nightly maintenance verifies the ledger, and the page of jobs shows what it found.',
   'tasks adopt':
     'It needs the file or the address of a result, which the operator has on the command line (`tasks show`).',
-  'plans create': 'The rules are a file of the operator.',
-  'plans set': 'The rules are a file of the operator.',
-  'plans delete': 'Plans are changed in one place.',
   'secrets reseal': 'It belongs to a change of MASTER_KEYS, which is made on the server.',
   'webhooks send-test': 'It is for the author of a receiver, who has a command line.',
   'admin-tokens create': 'A stolen session must not be able to make a token that outlives it.',

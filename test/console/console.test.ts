@@ -66,6 +66,7 @@ const pages = (): Record<string, string> => ({
   request: `/requests/${stage.chats.refunded}`,
   'request-charged': `/requests/${stage.chats.charged}`,
   models: '/models',
+  plans: '/plans',
   model: '/models/aurora-image-1',
   channels: '/channels',
   channel: `/channels/${stage.channelId}`,

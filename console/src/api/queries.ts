@@ -14,6 +14,12 @@ export const catalogQuery = queryOptions({ queryKey: ['catalog'], queryFn: () =>
 export const modelQuery = (model: string) =>
   queryOptions({ queryKey: ['catalog', model], queryFn: () => read('/catalog/{model}', { model }) });
 
+/** All plans. They are few. */
+export const plansQuery = queryOptions({ queryKey: ['plans'], queryFn: () => read('/plans', {}) });
+
+export const planQuery = (name: string) =>
+  queryOptions({ queryKey: ['plans', name], queryFn: () => read('/plans/{name}', { name }) });
+
 export const taskQuery = (id: string) =>
   queryOptions({ queryKey: ['task', id], queryFn: () => read('/tasks/{id}', { id }) });
 
@@ -28,7 +34,12 @@ export const projectQuery = (project: string) =>
     queryFn: async () => {
       const [account, list] = await Promise.all([read('/credits', { project }), newestProjects()]);
       const about = list.data.find(({ project_id: id }) => id === project);
-      return { name: about?.name ?? '', status: about?.status ?? ('active' as const), ...account };
+      return {
+        name: about?.name ?? '',
+        status: about?.status ?? ('active' as const),
+        plan: about?.plan ?? null,
+        ...account,
+      };
     },
   });
 

@@ -28,6 +28,7 @@ export const PlaygroundIcon = icon(
 export const TasksIcon = icon(<path d="M10 6h10M10 12h10M10 18h10M4 6l1 1 2-2M4 12l1 1 2-2M4 18l1 1 2-2" />);
 export const RequestsIcon = icon(<path d="M4 5h16v11H10l-4 4v-4H4zM8 9h8M8 12h5" />);
 export const ModelsIcon = icon(<path d="M12 3l8 4.5v9L12 21l-8-4.5v-9zM12 12l8-4.5M12 12v9M12 12L4 7.5" />);
+export const PlansIcon = icon(<path d="M12 3h8v8l-9 10-8-8zM16 8h.01" />);
 export const ChannelsIcon = icon(
   <path d="M6 3v6a4 4 0 0 0 4 4h4a4 4 0 0 1 4 4v4M6 21v-4a4 4 0 0 1 4-4M18 3v3M15.5 5.5L18 3l2.5 2.5" />,
 );

@@ -17,6 +17,7 @@ import { Empty, Loaded, Loading, Page } from '../../ui/page.tsx';
 import { SwitchDialog } from '../../ui/switch-dialog.tsx';
 import { Copyable, Status, When } from '../../ui/values.tsx';
 import { Keys } from './keys.tsx';
+import { ProjectPlanDialog } from './project-plan-dialog.tsx';
 
 const Usage = lazy(() => import('./usage.tsx'));
 
@@ -31,8 +32,8 @@ export default function ProjectPage() {
       actions={project.data && <ProjectActions projectId={projectId} {...project.data} />}
     >
       <Loaded of={project}>
-        {({ status, balance, reserved }) => (
-          <SimpleGrid cols={{ base: 2, sm: 3 }}>
+        {({ status, plan, balance, reserved }) => (
+          <SimpleGrid cols={{ base: 2, sm: 4 }}>
             <Fact label="Credits">
               <span className="figure">{number(balance)}</span>
               <Text size="sm" c="dimmed">
@@ -41,6 +42,15 @@ export default function ProjectPage() {
             </Fact>
             <Fact label="Held by running requests">
               <span className="figure">{number(reserved)}</span>
+            </Fact>
+            <Fact label="Plan">
+              {plan === null ? (
+                'Prices of the catalog'
+              ) : (
+                <PageLink to="/plans/$planName" params={{ planName: plan }}>
+                  {plan}
+                </PageLink>
+              )}
             </Fact>
             <Fact label="Status">
               <Status of={status} />
@@ -81,9 +91,14 @@ function Fact({ label, children }: { label: string; children: React.ReactNode })
   );
 }
 
-function ProjectActions({ projectId, name, status }: { projectId: string } & Pick<Project, 'name' | 'status'>) {
+function ProjectActions({
+  projectId,
+  name,
+  status,
+  plan,
+}: { projectId: string } & Pick<Project, 'name' | 'status' | 'plan'>) {
   const mayAct = useMay('operator');
-  const [action, setAction] = useState<'credits' | 'deduct' | 'status' | null>(null);
+  const [action, setAction] = useState<'credits' | 'deduct' | 'plan' | 'status' | null>(null);
   const close = (): void => setAction(null);
   if (!mayAct) return null;
   return (
@@ -92,10 +107,14 @@ function ProjectActions({ projectId, name, status }: { projectId: string } & Pic
       <Button variant="default" onClick={() => setAction('deduct')}>
         Deduct credits
       </Button>
+      <Button variant="default" onClick={() => setAction('plan')}>
+        Change the plan
+      </Button>
       <Button variant="default" onClick={() => setAction('status')}>
         {status === 'disabled' ? 'Enable' : 'Disable'}
       </Button>
       {action === 'credits' && <CreditsDialog projectId={projectId} onClose={close} />}
+      {action === 'plan' && <ProjectPlanDialog projectId={projectId} plan={plan} onClose={close} />}
       {action === 'deduct' && <DeductDialog projectId={projectId} onClose={close} />}
       <SwitchDialog
         opened={action === 'status'}
