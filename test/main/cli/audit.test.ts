@@ -25,6 +25,7 @@ const ids = {
   unknown: '',
   failed: '',
   picture: '',
+  rules: '',
   token: '',
   silence: '',
   operator: '',
@@ -55,11 +56,16 @@ beforeAll(async () => {
   await ledger.finishTask({ ...taskEnd(ids.unknown, 'failed'), outcomeUnknown: true });
   ids.failed = (await admitted(ledger, newTask(book, 10))).taskId;
   await ledger.finishTask(taskEnd(ids.failed, 'failed'));
+  ids.rules = join(tmpdir(), `tollgate-audit-rules-${process.pid}.json`);
+  writeFileSync(ids.rules, JSON.stringify([{ models: '*', multiplier: 2 }]));
+  await done(...newPlan('first'));
+  writeFileSync(ids.rules, JSON.stringify([{ models: '*', multiplier: 3 }]));
   ids.picture = join(tmpdir(), `tollgate-audit-${process.pid}.png`);
   writeFileSync(ids.picture, await picture({ width: 8, height: 8, seed: 1 }));
 });
 afterAll(async () => {
   rmSync(ids.picture, { force: true });
+  rmSync(ids.rules, { force: true });
   await home?.drop();
 });
 afterEach(() => run(db, 'drop trigger if exists test_refuse_audit on audit_entry'));
@@ -96,6 +102,8 @@ const newOperator = (subject: string) => [
   ],
 ];
 
+const newPlan = (name: string): string[] => ['plans', 'create', '--name', name, '--rules', ids.rules];
+
 /** Every command that changes something, in an order in which each has something to change. */
 const changes: Record<string, () => string[]> = {
   'projects.create': () => ['projects', 'create', '--name', 'another'],
@@ -112,6 +120,9 @@ const changes: Record<string, () => string[]> = {
     ...['credits', 'deduct', '--project', ids.project, '--amount', '5', '--reference', 'chargeback 1'],
     ...['--reason', 'the bank took it back'],
   ],
+  'plans.create': () => newPlan('second'),
+  'plans.set': () => ['plans', 'set', 'first', '--rules', ids.rules],
+  'plans.delete': () => ['plans', 'delete', 'second'],
   'credits.adjust': () => ['credits', 'adjust', '--task', ids.charged, '--reason', 'too dark', '--amount', '3'],
   'channels.add': () => newChannel('second'),
   'channels.set': () => ['channels', 'set', ids.channel, '--weight', '9', '--credential', 'another-secret'],
