@@ -18,7 +18,8 @@ let folder: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-plans-'));
-  home = await createTestHome();
+  // The prices of the tests' catalog are at a credit of one cent.
+  home = await createTestHome({ CREDIT_VALUE_MICRO_USD: '10000' });
   db = home.db;
   operator = createOperator(db, home.settings);
   await done('catalog', 'apply', 'catalog');
