@@ -116,7 +116,7 @@ export const actions: readonly Action[] = [
       await visit.awaitMessage('Changed partners.');
       await visit.page.getByRole('row', { name: 'aurora-image-1 1 4 to 16 8 to 32' }).waitFor();
 
-      for (const [choice, said, plan] of [
+      for (const [choice, message, plan] of [
         ['partners', 'The project has the plan partners.', 'partners'],
         ['Prices of the catalog', 'The project has the prices of the catalog.', null],
       ] as const) {
@@ -129,7 +129,7 @@ export const actions: readonly Action[] = [
           .click();
         await visit.page.getByRole('option', { name: choice }).click();
         await visit.confirm('Save');
-        await visit.awaitMessage(said);
+        await visit.awaitMessage(message);
         expect(await rowOf(admin, '/projects', { project_id: shop.projectId })).toMatchObject({ plan });
       }
 
