@@ -16,7 +16,7 @@ export const keyboardWalks: readonly Walk[] = [
 
       await visit.open('/projects');
       const order: string[] = [];
-      for (let press = 0; press < 17; press += 1) {
+      for (let press = 0; press < 18; press += 1) {
         await visit.page.keyboard.press('Tab');
         order.push(await focused(visit));
       }
@@ -25,7 +25,7 @@ export const keyboardWalks: readonly Walk[] = [
         'Tollgate',
         expect.stringMatching(/^Use (dark|light) colors$/),
         expect.stringMatching(/^Signed in as/),
-        ...['Overview', 'Playground', 'Tasks', 'Requests', 'Models', 'Channels'],
+        ...['Overview', 'Playground', 'Tasks', 'Requests', 'Models', 'Plans', 'Channels'],
         ...['Projects and keys', 'Deliveries', 'Audit', 'Jobs', 'Summaries', 'Access', 'New project'],
       ]);
     },

@@ -14,7 +14,7 @@ export const playgroundWalks: readonly Walk[] = [
       await streamLive(admin, 'gpt-5-mini');
       await visit.open('/playground?model=gpt-5-mini');
       await visit.press('Send');
-      const costs = visit.page.getByText(/\d credits? · \d+ tokens/);
+      const costs = visit.page.getByText(/\d credits? · .* · \d+ tokens/);
       await costs.waitFor();
       await visit.picture('playground-chat');
 

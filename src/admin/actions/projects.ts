@@ -87,7 +87,7 @@ const set = action({
     alertAt: option('<thresholds>', cleared(thresholds)).describe(
       'tell the project when its credits, those on hold included, fall to these: credits, or percents of its last top-up, as 20%,5000000; or none',
     ),
-    alertUrl: option('<url>', cleared(text())).describe(
+    alertUrl: option('<url>', cleared(text().max(2_048, 'must have at most 2,048 characters'))).describe(
       'where balance.low is posted, signed as callbacks are, or none',
     ),
     alertMail: option('<addresses>', cleared(mailAddresses)).describe(

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import { gzip } from 'node:zlib';
@@ -9,7 +9,7 @@ import { gzip } from 'node:zlib';
  * than the package that has it as a file (docs/DECISIONS.md, record 69). Throws if the module has no such literal.
  */
 export async function scalarScript(): Promise<Buffer> {
-  const module = await readFile(fileURLToPath(import.meta.resolve('@scalar/fastify-api-reference')), 'utf8');
+  const module = await readFile(createRequire(import.meta.url).resolve('@scalar/fastify-api-reference'), 'utf8');
   const literal = /^var standalone_default = ("(?:[^"\\\n]|\\.)*");$/m.exec(module)?.[1];
   if (literal === undefined) throw new Error('@scalar/fastify-api-reference has no script where it is expected');
   // The literal is JavaScript, not JSON. Evaluated by itself it can do nothing but become a string.
