@@ -3,6 +3,9 @@ import fc from 'fast-check';
 import { endDueGrants } from '../../src/db/ledger/grants.ts';
 import { addCredits } from '../../src/services/projects/add-credits.ts';
 import { deductCredits } from '../../src/services/projects/deduct-credits.ts';
+import { findPlan, insertPlan, updatePlanRules } from '../../src/db/plans/plans.ts';
+import { multipliedPrice } from '../../src/domain/plans/price-under-plan.ts';
+import { newId } from '../../src/platform/crypto/ids.ts';
 import { updateProjectSettings } from '../../src/db/projects/project-settings.ts';
 import { showKey } from '../../src/services/projects/show-key.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -77,6 +80,11 @@ const anyBatch = fc.oneof(
     credits: fc.constantFrom(0, 5, 20),
     tasks: fc.constant([]),
   }),
+  fc.record({
+    action: fc.constant('plan' as const),
+    multiplier: fc.constantFrom(0.5, 1, 1.25, 3),
+    tasks: fc.constant([]),
+  }),
   fc.record({ action: fc.constant('wait' as const), days: fc.constantFrom(1, 31), tasks: fc.constant([]) }),
   fc.record({
     action: fc.constant('finish' as const),
@@ -117,6 +125,9 @@ interface ModelGrant {
 }
 
 interface ModelTask {
+  /** In the catalog. */
+  base: number;
+  /** Under the plan at its create. */
   credits: number;
   purse: Purse;
   hasResult: boolean;
@@ -135,6 +146,8 @@ class SerialModel {
   inFlight = 0;
   readonly tasks: ModelTask[];
   overdraft = 0;
+  /** Of the project's plan. */
+  multiplier = 1;
   /** The hours that have passed. */
   #hour = 0;
   readonly #grants: ModelGrant[] = [];
@@ -147,6 +160,7 @@ class SerialModel {
     const second = { budget: null, budgetDaily: null, budgetMonthly: null, inFlightMax: null, inFlight: 0 };
     this.tasks = run.tasks.map((task) => ({
       ...task,
+      base: task.credits,
       purse: task.second ? second : first,
       state: 'absent',
       refusal: null,
@@ -159,6 +173,7 @@ class SerialModel {
     const task = this.tasks[index]!;
     if (task.state === 'rejected') return task.refusal!;
     if (task.state !== 'absent') return 'created';
+    task.credits = Math.ceil(task.base * this.multiplier);
     const refusal = this.#uncovered(task);
     if (refusal === null) task.state = 'open';
     return refusal ?? 'created';
@@ -314,6 +329,12 @@ async function openRun(run: Run): Promise<{ projectId: string; tasks: NewTask[] 
 
 const actor = 'test';
 
+/** A request for a task as the API makes it now: at the price of the project's plan. Its first create decides, whatever the plan becomes. */
+async function underPlan(projectId: string, task: NewTask): Promise<NewTask> {
+  const [rule] = (await findPlan(db, projectId))?.rules ?? [];
+  return rule && 'multiplier' in rule ? { ...task, credits: multipliedPrice(task.credits, rule.multiplier) } : task;
+}
+
 /** Lets hours pass for the grants of a project. Those that end in one hour keep the order in which they were added. */
 async function passHours(projectId: string, hours: number): Promise<void> {
   const earlier = (column: string): string => `${column} = ${column} - make_interval(hours => $2)`;
@@ -349,14 +370,15 @@ describe('the ledger', () => {
       fc.asyncProperty(anyRun, async (run) => {
         const model = new SerialModel(run);
         const { projectId, tasks } = await openRun(run);
+        await insertPlan(db, { planId: newId('pln'), name: projectId, rules: [{ models: '*', multiplier: 1 }], actor });
+        await updateProjectSettings(db, { projectId, changes: { plan: projectId }, actor });
         for (const [at, batch] of run.batches.entries()) {
           const ledger = ledgers[at % ledgers.length]!;
           switch (batch.action) {
             case 'create': {
               const expected = batch.tasks.map((index) => model.create(index));
-              expect(await Promise.all(batch.tasks.map((index) => calls.create(ledger, tasks[index]!)))).toEqual(
-                expected,
-              );
+              const requests = await Promise.all(batch.tasks.map((index) => underPlan(projectId, tasks[index]!)));
+              expect(await Promise.all(requests.map((request) => calls.create(ledger, request)))).toEqual(expected);
               break;
             }
             case 'reserve': {
@@ -384,6 +406,12 @@ describe('the ledger', () => {
               model.deduct(batch.credits);
               const why = { reference: `deduction ${at}`, reason: 'charged back' };
               await deductCredits({ db }, { projectId, amount: batch.credits, ...why, actor });
+              break;
+            }
+            case 'plan': {
+              model.multiplier = batch.multiplier;
+              const rules = [{ models: '*', multiplier: batch.multiplier }];
+              await updatePlanRules(db, { name: projectId, rules, actor });
               break;
             }
             case 'overdraft': {
