@@ -1,12 +1,8 @@
 import { expect } from '@jest/globals';
-import type { AdminClient } from './admin-client.ts';
-import type { Walk } from './scene.ts';
+import { creditActions } from './credit-actions.ts';
+import { rowOf, rowsOf, type Row } from './rows.ts';
+import type { Action } from './scene.ts';
 import type { Visit } from './visit.ts';
-
-/** A walk that calls these actions, by their commands. */
-export interface Action extends Walk {
-  actions: readonly string[];
-}
 
 /** Every action, in an order in which the later ones find what they need. */
 export const actions: readonly Action[] = [
@@ -57,45 +53,7 @@ export const actions: readonly Action[] = [
       expect(await visit.page.getByText(/whsec_/).count()).toBe(0);
     },
   },
-  {
-    actions: ['credits add'],
-    promise: 'adds credits, once for each reference',
-    async walk({ visit, admin, stage: { shop } }) {
-      await visit.open(`/projects/${shop.projectId}`);
-      for (const press of [1, 2]) {
-        await visit.press('Add credits');
-        await visit.fill('Credits', '2500');
-        await visit.fill('Reference', 'invoice 2026-117');
-        if (press === 1) await visit.picture('credits-add');
-        await visit.confirm('Add');
-        await visit.awaitMessage(/^The project has 1\d,\d{3} credits · \$\S+ now\.$/);
-      }
-      const entries = await rowsOf(admin, `/ledger?project=${shop.projectId}&limit=1000`);
-      expect(entries.filter(({ reference }) => reference === 'invoice 2026-117')).toMatchObject([
-        { kind: 'topup', credits: 2_500 },
-      ]);
-    },
-  },
-  {
-    actions: ['credits deduct'],
-    promise: 'deducts credits, once for each reference',
-    async walk({ visit, admin, stage: { shop } }) {
-      await visit.open(`/projects/${shop.projectId}`);
-      for (const press of [1, 2]) {
-        await visit.press('Deduct credits');
-        await visit.fill('Credits', '40');
-        await visit.fill('Reference', 'refund 2026-3');
-        await visit.fill('Reason', 'the customer returned it');
-        if (press === 1) await visit.picture('credits-deduct');
-        await visit.confirm('Deduct');
-        await visit.awaitMessage(/^The project has [\d,]+ credits · \$\S+ now\.$/);
-      }
-      const entries = await rowsOf(admin, `/ledger?project=${shop.projectId}&limit=1000`);
-      expect(entries.filter(({ reference }) => reference === 'refund 2026-3')).toMatchObject([
-        { kind: 'deduct', credits: -40, reason: 'the customer returned it' },
-      ]);
-    },
-  },
+  ...creditActions,
   {
     actions: ['plans create', 'plans set', 'projects set', 'plans delete'],
     promise: 'creates a plan, previews its prices, gives it to a project and takes it away, changes and deletes it',
@@ -438,20 +396,6 @@ export const notInTheConsole: Record<string, string> = {
   'operators add': 'A stolen session must not be able to let in a person who outlives it.',
   'operators remove': 'People are added and removed in one place.',
 };
-
-type Row = Record<string, unknown>;
-
-const rowsOf = async (admin: AdminClient, path: string): Promise<Row[]> => (await admin.read(path))['data'] as Row[];
-
-/** The one row of a list that has these values. */
-async function rowOf(admin: AdminClient, path: string, values: Row): Promise<Row> {
-  const [row, ...others] = (await rowsOf(admin, path)).filter((each) =>
-    Object.entries(values).every(([name, value]) => each[name] === value),
-  );
-  if (!row || others.length > 0)
-    throw new Error(`${path} has ${others.length + (row ? 1 : 0)} rows with ${JSON.stringify(values)}`);
-  return row;
-}
 
 /** The API key that the open dialog shows. */
 async function secretIn(visit: Visit): Promise<string> {

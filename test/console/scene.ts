@@ -21,3 +21,8 @@ export interface Walk {
   /** Does it with mouse and keys, keeps pictures on the way, and compares what the gateway says afterwards. */
   walk: (scene: Scene) => Promise<void>;
 }
+
+/** A walk that calls these actions, by their commands. */
+export interface Action extends Walk {
+  actions: readonly string[];
+}

@@ -240,7 +240,7 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * show the balance of a project, and how much of it is reserved
+     * show the balance of a project, how much of it is reserved, and which credits expire
      * @description `tollgate credits show`.
      *
      *     Needs the role `viewer`.
@@ -1364,6 +1364,23 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
+    Account: {
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      /** @description Credits that nothing holds. Negative after a deduction or within an overdraft. */
+      balance: number;
+      /** @description Credits that running requests hold. */
+      reserved: number;
+      /** @description What is left of the credits that expire, the first end first. They are part of the balance. */
+      expiring: {
+        credits: number;
+        /**
+         * @description Unix seconds.
+         * @example 1795478400
+         */
+        expires_at: number;
+      }[];
+    };
     AddedOperator: {
       /** @example opr_01ky4m8r5t0v2x6z9b3d7f1h4k */
       operator_id: string;
@@ -2603,6 +2620,11 @@ export interface components {
       reserved: number;
       /** @description How many credits below zero requests may take the balance. */
       overdraft: number;
+      /** @description At which credits the project is told: numbers, or percents of its last top-up. */
+      alert_at: string[] | null;
+      /** @description Where `balance.low` is posted. */
+      alert_url: string | null;
+      alert_mail: string[] | null;
       /**
        * @description Unix seconds.
        * @example 1795478400
@@ -3269,6 +3291,7 @@ export interface components {
   headers: never;
   pathItems: never;
 }
+export type Account = components['schemas']['Account'];
 export type AddedOperator = components['schemas']['AddedOperator'];
 export type AdjustedCredits = components['schemas']['AdjustedCredits'];
 export type AdminToken = components['schemas']['AdminToken'];
@@ -3901,9 +3924,9 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          'application/json': components['schemas']['Credits'];
+          'application/json': components['schemas']['Account'];
           'application/vnd.tollgate.report+json': {
-            document: components['schemas']['Credits'];
+            document: components['schemas']['Account'];
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */

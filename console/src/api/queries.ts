@@ -38,6 +38,10 @@ export const projectQuery = (project: string) =>
         name: about?.name ?? '',
         status: about?.status ?? ('active' as const),
         plan: about?.plan ?? null,
+        overdraft: about?.overdraft ?? 0,
+        alert_at: about?.alert_at ?? null,
+        alert_url: about?.alert_url ?? null,
+        alert_mail: about?.alert_mail ?? null,
         ...account,
       };
     },

@@ -2,7 +2,7 @@ import { Alert, Badge, Card, Group, SimpleGrid, Stack, Text, Title } from '@mant
 import { useQuery } from '@tanstack/react-query';
 import { overviewQuery } from '../api/queries.ts';
 import type { Alarm, Traffic } from '../api/admin-types.ts';
-import { milliseconds, number, percent, usd } from '../ui/format.ts';
+import { milliseconds, money, number, percent, usd } from '../ui/format.ts';
 import { CheckIcon } from '../ui/icons.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { PageLink } from '../ui/links.tsx';
@@ -58,7 +58,11 @@ function Figures({ today, yesterday }: { today: Traffic; yesterday: Traffic }) {
       />
       <Figure label="Median time" value={ms(today.p50_ms)} trend={`${ms(yesterday.p50_ms, 'None')} yesterday`} />
       <Figure label="Slowest 5%" value={ms(today.p95_ms)} trend={`${ms(yesterday.p95_ms, 'None')} yesterday`} />
-      <Figure label="Credits charged" value={number(today.credits)} trend={change(today.credits, yesterday.credits)} />
+      <Figure
+        label="Credits charged"
+        value={number(today.credits)}
+        trend={`${money(today.credits)}, ${change(today.credits, yesterday.credits)}`}
+      />
       <Figure
         label="Margin"
         value={usd(today.margin_micro_usd)}

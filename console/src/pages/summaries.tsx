@@ -8,7 +8,7 @@ import { ApiError } from '../api/request.ts';
 import type { Summary, SummaryRow } from '../api/admin-types.ts';
 import { DataTable, figure, numeric, type Columns } from '../ui/data-table.tsx';
 import { saveCsv } from '../ui/csv.ts';
-import { number, percent, time, usd } from '../ui/format.ts';
+import { creditsCell, number, percent, time, usd } from '../ui/format.ts';
 import { DownloadIcon } from '../ui/icons.tsx';
 import { Empty, ErrorAlert, Loading, Page } from '../ui/page.tsx';
 import { lastMonths, totalBy, type Group as GroupName, type Line } from './summary-lines.ts';
@@ -87,7 +87,7 @@ function Month({ summary, by }: { summary: Summary; by: GroupName }) {
     <>
       <SimpleGrid cols={{ base: 2, md: 4 }}>
         <Sum label="Requests" value={number(total?.requests ?? 0)} />
-        <Sum label="Credits charged" value={number(total?.credits_charged ?? 0)} />
+        <Sum label="Credits charged" value={creditsCell(total?.credits_charged ?? 0)} />
         <Sum label="Cost" value={usd(total?.cost_micro_usd ?? 0)} />
         <Sum label="Margin" value={usd(total?.margin_micro_usd ?? 0)} />
       </SimpleGrid>
@@ -137,7 +137,7 @@ const columnsOf = (by: GroupName, shown: (name: string) => string): Columns<Line
       original.requests === 0 ? 'No request' : percent(original.successes / original.requests),
     ...numeric,
   },
-  figure('credits', 'Credits', { of: (line) => line.credits_charged, show: number }),
+  figure('credits', 'Credits', { of: (line) => line.credits_charged, show: creditsCell }),
   figure('cost', 'Cost', { of: (line) => line.cost_micro_usd, show: usd }),
   figure('margin', 'Margin', { of: (line) => line.margin_micro_usd, show: usd }),
 ];

@@ -10,6 +10,7 @@ import { pastMoment, shortText, unixSecondsOf } from '../input.ts';
 import { pageInput } from '../page-input.ts';
 import { facts, table, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
+import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate chats …`: chats whose credits were held, and why each ended as it did. Prompts and answers are not stored. */
 export const chats = group('chats and why they ended as they did', () => ({ list, show }));
@@ -34,7 +35,7 @@ const list = action({
   route: { method: 'GET', path: '/chats', role: 'viewer' },
   answer: listOf(ChatRow),
   needs: 'database',
-  async run({ db }, { project, key, model, channel, outcome, reason, createdAfter, createdBefore, ...page }) {
+  async run(deps, { project, key, model, channel, outcome, reason, createdAfter, createdBefore, ...page }) {
     const filter = {
       projectId: project,
       keyId: key,
@@ -45,6 +46,7 @@ const list = action({
       createdFrom: unixSecondsOf(createdAfter),
       createdBefore: unixSecondsOf(createdBefore),
     };
+    const shown = await shownCredits(deps);
     const toLine = (chat: ChatView) => {
       const { credits, input_tokens: input, output_tokens: output } = chatRow(chat);
       return {
@@ -55,13 +57,13 @@ const list = action({
         reason: chat.reason,
         channels: chat.channels.join(', '),
         tokens: input === null ? null : `${input}+${output}`,
-        charged: credits.charged,
-        refunded: credits.refunded,
+        charged: shown(credits.charged),
+        refunded: shown(credits.refunded),
         created_at: time(chat.startedAt),
         took_ms: chat.tookMs,
       };
     };
-    return listReport(await listChats(db, filter, page), toLine, {
+    return listReport(await listChats(deps.db, filter, page), toLine, {
       list: 'chats',
       nothing: 'No chat matches.',
       toDocument: chatRow,

@@ -1,10 +1,10 @@
 import { addCredits, showCredits, type Credits } from '../../services/projects/add-credits.ts';
 import { adjustCredits } from '../../services/projects/adjust-credits.ts';
 import { deductCredits } from '../../services/projects/deduct-credits.ts';
-import { AdjustedCredits, CreditsSchema } from '../schemas/credits.ts';
+import { AccountSchema, AdjustedCredits, CreditsSchema } from '../schemas/credits.ts';
 import { group, option, action } from '../define-action.ts';
 import { count, moment, shortText } from '../input.ts';
-import { facts } from '../plain-text.ts';
+import { facts, table, time } from '../plain-text.ts';
 import { factsReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
 
@@ -116,16 +116,21 @@ const adjust = action({
 });
 
 const show = action({
-  summary: 'show the balance of a project, and how much of it is reserved',
+  summary: 'show the balance of a project, how much of it is reserved, and which credits expire',
   input: { project },
   route: { method: 'GET', path: '/credits', role: 'viewer' },
-  answer: CreditsSchema,
+  answer: AccountSchema,
   refusals: ['not_found'],
   needs: 'database',
   async run(deps, { project: projectId }) {
     const account = await showCredits(deps, projectId);
     const document = toDocument(account);
-    return { document, text: facts({ ...document, ...(await shownAccount(deps, account)) }) };
+    const text = facts({ ...document, ...(await shownAccount(deps, account)) });
+    const expiring = account.expiring.map(({ credits, expiresAt }) => ({ credits, expires_at: expiresAt }));
+    if (expiring.length === 0) return { document: { ...document, expiring }, text };
+    const shown = await shownCredits(deps);
+    const lines = expiring.map(({ credits, expires_at: at }) => ({ expiring: shown(credits), expires_at: time(at) }));
+    return { document: { ...document, expiring }, text: `${text}\n\n${table(lines)}` };
   },
 });
 

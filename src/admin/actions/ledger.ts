@@ -8,6 +8,7 @@ import { shortText } from '../input.ts';
 import { pageInput } from '../page-input.ts';
 import { table, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
+import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate ledger …`: the entries, and the proof that the books balance. */
 export const ledger = group('the ledger of all credits', () => ({ list, verify }));
@@ -24,7 +25,13 @@ const list = action({
   answer: listOf(LedgerEntrySchema),
   needs: 'database',
   async run(deps, { project: projectId, key: keyId, task: requestId, ...page }) {
-    const toLine = (entry: PublicEntry) => ({ ...entry, at: time(entry.at) });
+    const shown = await shownCredits(deps);
+    const toLine = (entry: PublicEntry) => ({
+      ...entry,
+      at: time(entry.at),
+      credits: shown(entry.credits),
+      balance_after: shown(entry.balance_after),
+    });
     return listReport(await listLedgerEntries(deps, { projectId, keyId, requestId }, page), toLine, {
       list: 'ledger',
       nothing: 'There are no entries.',

@@ -58,10 +58,12 @@ const list = action({
   needs: 'database',
   async run(deps, { status, sort, ...page }) {
     const shown = await shownCredits(deps);
-    const toLine = (row: ProjectRow) => ({
+    // The alerts would make the lines too long for a terminal.
+    const toLine = ({ alertAt: _at, alertUrl: _url, alertMail: _mail, ...row }: ProjectRow) => ({
       ...jsonRow(row),
       balance: shown(row.balance),
       reserved: shown(row.reserved),
+      overdraft: shown(row.overdraft),
       created_at: time(row.createdAt),
     });
     return listReport(await listProjects(deps.db, { status, sort }, page), toLine, {

@@ -18,6 +18,7 @@ import { moment, shortText, text, unixSecondsOf } from '../input.ts';
 import { pageInput } from '../page-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
+import { shownCredits } from '../shown-credits.ts';
 import { callTable, existingTask, taskRow, timeline, traceIdOf } from './task-timeline.ts';
 
 /** `tollgate tasks …`: image and video tasks and their outcomes. */
@@ -47,7 +48,7 @@ const list = action({
   route: { method: 'GET', path: '/tasks', role: 'viewer' },
   answer: listOf(TaskRow),
   needs: 'database',
-  async run({ db }, { project, status, type, model, key, unknown: unknownOnly, createdAfter, createdBefore, ...page }) {
+  async run(deps, { project, status, type, model, key, unknown: unknownOnly, createdAfter, createdBefore, ...page }) {
     const filter = {
       projectId: project,
       status,
@@ -58,6 +59,7 @@ const list = action({
       createdFrom: unixSecondsOf(createdAfter),
       createdBefore: unixSecondsOf(createdBefore),
     };
+    const shown = await shownCredits(deps);
     const toLine = (task: TaskView) => ({
       task_id: task.id,
       project_id: task.projectId,
@@ -66,12 +68,12 @@ const list = action({
       error: task.errorCode,
       unknown: task.outcomeUnknown ? 'yes' : null,
       attempts: task.attempts,
-      charged: task.credits.charged,
-      refunded: task.credits.refunded,
+      charged: shown(task.credits.charged),
+      refunded: shown(task.credits.refunded),
       created_at: time(task.createdAt),
       completed_at: time(task.completedAt),
     });
-    return listReport(await listTaskRows(db, filter, page), toLine, {
+    return listReport(await listTaskRows(deps.db, filter, page), toLine, {
       list: 'tasks',
       nothing: 'No task matches.',
       toDocument: taskRow,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { timestamp } from '../../schemas/time.ts';
 import { projectId, taskId } from './ids.ts';
 
 export const CreditsSchema = z
@@ -8,6 +9,12 @@ export const CreditsSchema = z
     reserved: z.int().describe('Credits that running requests hold.'),
   })
   .meta({ id: 'Credits' });
+
+export const AccountSchema = CreditsSchema.extend({
+  expiring: z
+    .array(z.object({ credits: z.int(), expires_at: timestamp }))
+    .describe('What is left of the credits that expire, the first end first. They are part of the balance.'),
+}).meta({ id: 'Account' });
 
 export const AdjustedCredits = z
   .object({

@@ -7,6 +7,15 @@ export const projectStatuses = ['active', 'disabled'] as const;
 
 const plan = z.string().nullable().describe('The name of its plan. Null: it has the prices of the catalog.');
 
+const alerts = {
+  alert_at: z
+    .array(z.string())
+    .nullable()
+    .describe('At which credits the project is told: numbers, or percents of its last top-up.'),
+  alert_url: z.string().nullable().describe('Where `balance.low` is posted.'),
+  alert_mail: z.array(z.string()).nullable(),
+};
+
 export const ProjectSchema = z
   .object({
     project_id: projectId,
@@ -16,6 +25,7 @@ export const ProjectSchema = z
     balance: z.int().describe('Credits that nothing holds.'),
     reserved: z.int().describe('Credits that running requests hold.'),
     overdraft: z.int().describe('How many credits below zero requests may take the balance.'),
+    ...alerts,
     created_at: timestamp,
   })
   .meta({ id: 'Project' });
@@ -25,12 +35,7 @@ export const ProjectSettingsSchema = z
     project_id: projectId,
     plan,
     overdraft: z.int().describe('How many credits below zero requests may take the balance; 0 for none.'),
-    alert_at: z
-      .array(z.string())
-      .nullable()
-      .describe('At which credits the project is told: numbers, or percents of its last top-up.'),
-    alert_url: z.string().nullable().describe('Where `balance.low` is posted.'),
-    alert_mail: z.array(z.string()).nullable(),
+    ...alerts,
     warnings,
   })
   .meta({ id: 'ProjectSettings' });

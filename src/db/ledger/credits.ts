@@ -1,16 +1,21 @@
 import type { Database } from '../database.ts';
 import { recordAudit } from '../operators/audit.ts';
+import { leftOfGrants, type Expiring } from './grants.ts';
 
 export interface Account {
   balance: number;
   reserved: number;
+  expiring: Expiring[];
 }
 
-/** The credits of a project; null if there is no such project. */
+/** The credits of a project, without those that have ended; null if there is no such project. */
 export const findAccount = (database: Database, projectId: string): Promise<Account | null> =>
-  database.first<Account>('show-credits', 'select balance, reserved from credit_account where project_id = $1', [
-    projectId,
-  ]);
+  database.first<Account>(
+    'show-credits',
+    `select a.balance - grants.ended as balance, a.reserved, grants.expiring
+     from credit_account a cross join lateral (${leftOfGrants('a')}) grants where a.project_id = $1`,
+    [projectId],
+  );
 
 /** Any verdict but `added` and `already_added` is the reason why nothing was added; then the credits may be null. */
 export interface AddedCredits {

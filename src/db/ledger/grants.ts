@@ -1,6 +1,12 @@
 import type { Database } from '../database.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
+/** What is left of a grant, and when it ends, in unix seconds. */
+export interface Expiring {
+  credits: number;
+  expiresAt: number;
+}
+
 /**
  * SQL: of the account with this alias, `expiring`: what is left of its grants, the first end first; and `ended`: what is left of grants whose end
  * has come and that no process has ended yet. An account without grants calls nothing.

@@ -1,6 +1,6 @@
 import type { Scope } from '../../domain/projects/scope.ts';
 import type { Database } from '../database.ts';
-import { leftOfGrants } from '../ledger/grants.ts';
+import { leftOfGrants, type Expiring } from '../ledger/grants.ts';
 import { isLowBalance } from '../ledger/low-balance.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
@@ -33,8 +33,8 @@ export interface KeyFacts {
   balance: number;
   balanceReserved: number;
   overdraft: number;
-  /** What is left of each grant, the one that ends first before the others. `expiresAt` is in unix seconds. */
-  expiring: { credits: number; expiresAt: number }[];
+  /** The grant that ends first is before the others. */
+  expiring: Expiring[];
   isLow: boolean;
 }
 

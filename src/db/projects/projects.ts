@@ -5,16 +5,14 @@ import { Project } from '../entities/project.ts';
 import { recordAudit } from '../operators/audit.ts';
 import { byTime, operatorPageText, pageOfRows, type ListOrder, type Positioned } from '../time-order.ts';
 import { positionOf } from '../time-position-sql.ts';
+import type { ProjectSettings } from './project-settings.ts';
 
-export interface ProjectRow {
+export interface ProjectRow extends ProjectSettings {
   projectId: string;
   name: string;
   status: 'active' | 'disabled';
-  /** The name of its plan; null for the prices of the catalog. */
-  plan: string | null;
   balance: number;
   reserved: number;
-  overdraft: number;
   createdAt: Date;
 }
 
@@ -29,7 +27,8 @@ export async function listProjects(
   const { from, order, values } = byTime('p', filter.sort, after);
   const rows = await database.query<ProjectRow & Positioned>(
     `operator-projects-${filter.sort}`,
-    operatorPageText(`select p.id as project_id, p.name, p.status, n.name as plan, a.balance, a.reserved, a.overdraft, p.created_at, ${positionOf('p')} as position
+    operatorPageText(`select p.id as project_id, p.name, p.status, n.name as plan, a.balance, a.reserved, a.overdraft,
+       p.alert_at, p.alert_url, p.alert_mail, p.created_at, ${positionOf('p')} as position
      from project p join credit_account a on a.project_id = p.id left join plan n on n.id = p.plan_id
      where ${from} and ($3::text is null or p.status = $3) order by ${order} limit $4`),
     [...values, filter.status ?? null, limit + 1],

@@ -1,4 +1,4 @@
-import { findAccount, insertCredits } from '../../db/ledger/credits.ts';
+import { findAccount, insertCredits, type Account } from '../../db/ledger/credits.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 
@@ -31,7 +31,11 @@ export async function addCredits(
   return { projectId, balance: row.balance ?? 0, reserved: row.reserved ?? 0, added: row.verdict === 'added' };
 }
 
-export async function showCredits({ db }: Pick<Deps, 'db'>, projectId: string): Promise<Credits> {
+/** The account of a project, with the credits that expire, the first end first. */
+export async function showCredits(
+  { db }: Pick<Deps, 'db'>,
+  projectId: string,
+): Promise<Account & { projectId: string }> {
   const account = await findAccount(db, projectId);
   if (!account) throw new UnknownToOperator(`There is no project ${projectId}.`);
   return { projectId, ...account };

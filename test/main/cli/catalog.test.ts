@@ -248,7 +248,8 @@ describe('tollgate catalog', () => {
       /^warning: \d+ of \d+ models are sold for more than 5 times their cost\. A credit is worth \$0\.01 here/m;
     expect((await tollgate(['catalog', 'apply', shipped], cents)).stdout).toMatch(warning);
     expect((await tollgate(['catalog', 'apply', shipped])).stdout).not.toContain('times their cost');
-    const opus = /^claude-opus-5\.5 .* 5,000 · \$0\.005 in, 25,000 · \$0\.025 out per 1k /m;
+    const opus =
+      /^claude-opus-5\.5 .* 5,000 · \$0\.005 in, 250 · \$0\.00025 cached, 6,250 · \S+ cache write, 10,000 · \S+ cache write for an hour, 25,000 · \$0\.025 out per 1k /m;
     expect((await tollgate(['catalog', 'list'])).stdout).toMatch(opus);
     const euros = { ...cents, CURRENCY_SIGN: '€' };
     expect((await tollgate(['catalog', 'list'], euros)).stdout).toContain('5,000 · €50.00 in');

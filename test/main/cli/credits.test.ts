@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../../src/db/database.ts';
+import { cli } from '../../../src/main/cli.ts';
 import { rowsOf } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -72,6 +73,33 @@ describe('tollgate credits add --expires', () => {
       { kind: 'topup' },
     ]);
     expect(await done('ledger', 'verify')).toMatchObject({ ok: true });
+  });
+});
+
+describe('tollgate credits show', () => {
+  it('lists the credits that expire, the first end first, without those that have ended', async () => {
+    const { projectId } = await operator.project({ credits: 100 });
+    const account = ['--project', projectId];
+    expect(await done('credits', 'show', ...account)).toEqual({
+      project_id: projectId,
+      balance: 100,
+      reserved: 0,
+      expiring: [],
+    });
+    const add = (amount: string, expires: string) =>
+      done('credits', 'add', ...account, '--amount', amount, '--reference', expires, '--expires', expires);
+    await add('30', '2031-01-01');
+    await add('20', '2030-01-01');
+    expect(await add('7', '2s')).toMatchObject({ balance: 157 });
+    const expiring = [
+      { credits: 20, expires_at: Date.UTC(2030, 0, 1) / 1_000 },
+      { credits: 30, expires_at: Date.UTC(2031, 0, 1) / 1_000 },
+    ];
+    await eventually(async () => (await done('credits', 'show', ...account))['balance'] === 150);
+    expect(await done('credits', 'show', ...account)).toMatchObject({ balance: 150, expiring });
+    let text = '';
+    await cli(['credits', 'show', ...account], home.settings, (written) => (text += written));
+    expect(text).toMatch(/^EXPIRING +EXPIRES_AT\n20 · \$0\.00002 +2030-01-01 00:00:00Z\n30 · \S+ +2031/m);
   });
 });
 

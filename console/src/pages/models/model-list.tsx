@@ -9,6 +9,7 @@ import { percent } from '../../ui/format.ts';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Status } from '../../ui/values.tsx';
 import { priceOf, useMargins, worstShare, type MarginsByModel } from './margins.ts';
+import { priceLines } from './prices.tsx';
 import { PageLink } from '../../ui/links.tsx';
 
 const types = [
@@ -81,7 +82,12 @@ const columnsOf = ({
     accessorFn: stateOf,
     cell: ({ row: { original } }) => <Status of={stateOf(original)} />,
   },
-  { id: 'price', header: 'Credits', enableSorting: false, cell: ({ row: { original } }) => priceOf(original) },
+  {
+    id: 'price',
+    header: 'Credits',
+    enableSorting: false,
+    cell: ({ row: { original } }) => <span title={priceLines(original).join('\n')}>{priceOf(original)}</span>,
+  },
   {
     id: 'margin',
     header: 'Smallest margin',

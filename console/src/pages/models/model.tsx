@@ -6,11 +6,12 @@ import { channelsQuery, modelQuery } from '../../api/queries.ts';
 import { useMay } from '../../api/session.ts';
 import type { CatalogEntry, Channel, Margin } from '../../api/admin-types.ts';
 import { DataTable, figure, numeric, type Columns } from '../../ui/data-table.tsx';
-import { number, percent, usd, words } from '../../ui/format.ts';
+import { creditsCell, percent, usd, words } from '../../ui/format.ts';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status } from '../../ui/values.tsx';
 import { EditModel } from './edit-model.tsx';
-import { priceOf, useMargins } from './margins.ts';
+import { useMargins } from './margins.ts';
+import { Prices } from './prices.tsx';
 import { stateWords } from '../state-words.ts';
 import { PageButton, PageLink } from '../../ui/links.tsx';
 
@@ -44,7 +45,7 @@ export default function ModelPage() {
                   ['Vendor', entry.owned_by],
                   ['Type', words(entry.type)],
                   ['Status', <Status key="status" of={entry.status} />],
-                  ['Credits', priceOf(entry)],
+                  ['Credits', <Prices key="credits" of={entry} />],
                   ['Groups', entry.private.groups.join(', ')],
                   ['Former names', Object.keys(entry.private.aliases).join(', ')],
                   ['Description', entry.description],
@@ -99,7 +100,7 @@ const marginColumns: Columns<Margin> = [
         .map(([key, value]) => `${words(key)} ${String(value)}`)
         .join(', ') || 'Anything',
   },
-  figure('credits', 'Credits', { of: (margin) => margin.credits, show: number }),
+  figure('credits', 'Credits', { of: (margin) => margin.credits, show: creditsCell }),
   figure('price', 'Price', { of: (margin) => margin.price_micro_usd, show: usd }),
   figure('cost', 'Cost', { of: (margin) => margin.cost_micro_usd, show: usd }),
   {

@@ -12,6 +12,7 @@ import { number } from '../../ui/format.ts';
 import { PageLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { priceOf } from '../models/margins.ts';
+import { priceLines } from '../models/prices.tsx';
 import { PlanDialog } from './plan-dialog.tsx';
 
 /** One plan: its rules, and the price of every model under it. */
@@ -110,8 +111,10 @@ const pricesText = (prices: object): string =>
     .map(([name, value]) => `${name} ${typeof value === 'number' ? value : JSON.stringify(value)}`)
     .join(', ');
 
-const textOf = ({ pricing, pricingRules }: PlannedModel['plan']): string =>
-  priceOf({ pricing, parameters: pricingRules ? { pricingRules } : {} });
+function PlanPrice({ of: { pricing, pricingRules } }: { of: PlannedModel['plan'] }) {
+  const priced = { pricing, parameters: pricingRules ? { pricingRules } : {} };
+  return <span title={priceLines(priced).join('\n')}>{priceOf(priced)}</span>;
+}
 
 const priceColumns: Columns<PlannedModel> = [
   {
@@ -124,6 +127,16 @@ const priceColumns: Columns<PlannedModel> = [
     ),
   },
   { id: 'rule', header: 'Rule', accessorFn: ({ rule }) => rule ?? '', ...numeric },
-  { id: 'catalog', header: 'In the catalog', enableSorting: false, accessorFn: (row) => textOf(row.catalog) },
-  { id: 'plan', header: 'Under the plan', enableSorting: false, accessorFn: (row) => textOf(row.plan) },
+  {
+    id: 'catalog',
+    header: 'In the catalog',
+    enableSorting: false,
+    cell: ({ row: { original } }) => <PlanPrice of={original.catalog} />,
+  },
+  {
+    id: 'plan',
+    header: 'Under the plan',
+    enableSorting: false,
+    cell: ({ row: { original } }) => <PlanPrice of={original.plan} />,
+  },
 ];

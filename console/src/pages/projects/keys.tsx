@@ -6,7 +6,7 @@ import type { Key } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
-import { number } from '../../ui/format.ts';
+import { creditsCell, money, number } from '../../ui/format.ts';
 import { MoreIcon, PlusIcon } from '../../ui/icons.tsx';
 import { Empty, Loaded } from '../../ui/page.tsx';
 import { SecretDialog } from '../../ui/secret-dialog.tsx';
@@ -158,8 +158,14 @@ const columnsOf = (act: ((action: Action) => void) | null, isOwner: boolean): Co
       ]),
 ];
 
-const ofLimit = (used: number, limit: number | null): string =>
-  limit === null ? number(used) : `${number(used)} of ${number(limit)}`;
+const ofLimit = (used: number, limit: number | null) =>
+  limit === null ? (
+    creditsCell(used)
+  ) : (
+    <span title={`${money(used)} of ${money(limit)}`}>
+      {number(used)} of {number(limit)}
+    </span>
+  );
 
 function KeyMenu({ target, act, isOwner }: { target: Key; act: (action: Action) => void; isOwner: boolean }) {
   return (

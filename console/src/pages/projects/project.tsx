@@ -7,16 +7,17 @@ import { projectQuery } from '../../api/queries.ts';
 import { useMay } from '../../api/session.ts';
 import type { LedgerEntry, Project } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
-import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
-import { CreditsField, TextField } from '../../ui/fields.tsx';
 import { entryKinds } from '../../ui/entry-kinds.ts';
-import { credits, money, number, words } from '../../ui/format.ts';
+import { credits, creditsCell, money, number, words } from '../../ui/format.ts';
 import { PageLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Loading, Page } from '../../ui/page.tsx';
 import { SwitchDialog } from '../../ui/switch-dialog.tsx';
 import { Copyable, Status, When } from '../../ui/values.tsx';
+import { AddCreditsDialog, DeductCreditsDialog } from './credits-dialogs.tsx';
+import { ExpiringCredits } from './expiring-credits.tsx';
 import { Keys } from './keys.tsx';
+import { OverdraftDialog, type ProjectLimits } from './overdraft-dialog.tsx';
 import { ProjectPlanDialog } from './project-plan-dialog.tsx';
 
 const Usage = lazy(() => import('./usage.tsx'));
@@ -32,30 +33,40 @@ export default function ProjectPage() {
       actions={project.data && <ProjectActions projectId={projectId} {...project.data} />}
     >
       <Loaded of={project}>
-        {({ status, plan, balance, reserved }) => (
-          <SimpleGrid cols={{ base: 2, sm: 4 }}>
-            <Fact label="Credits">
-              <span className="figure">{number(balance)}</span>
-              <Text size="sm" c="dimmed">
-                {money(balance)}
-              </Text>
-            </Fact>
-            <Fact label="Held by running requests">
-              <span className="figure">{number(reserved)}</span>
-            </Fact>
-            <Fact label="Plan">
-              {plan === null ? (
-                'Prices of the catalog'
-              ) : (
-                <PageLink to="/plans/$planName" params={{ planName: plan }}>
-                  {plan}
-                </PageLink>
-              )}
-            </Fact>
-            <Fact label="Status">
-              <Status of={status} />
-            </Fact>
-          </SimpleGrid>
+        {({ status, plan, balance, reserved, expiring, ...limits }) => (
+          <>
+            <SimpleGrid cols={{ base: 2, sm: 3 }}>
+              <Fact label="Credits">
+                <span className="figure">{number(balance)}</span>
+                <Text size="sm" c="dimmed">
+                  {money(balance)}
+                </Text>
+              </Fact>
+              <Fact label="Held by running requests">
+                <span className="figure">{number(reserved)}</span>
+                <Text size="sm" c="dimmed">
+                  {money(reserved)}
+                </Text>
+              </Fact>
+              <Fact label="Overdraft">{limits.overdraft === 0 ? 'None' : creditsCell(limits.overdraft)}</Fact>
+              <Fact label="Alerts">
+                <Alerts {...limits} />
+              </Fact>
+              <Fact label="Plan">
+                {plan === null ? (
+                  'Prices of the catalog'
+                ) : (
+                  <PageLink to="/plans/$planName" params={{ planName: plan }}>
+                    {plan}
+                  </PageLink>
+                )}
+              </Fact>
+              <Fact label="Status">
+                <Status of={status} />
+              </Fact>
+            </SimpleGrid>
+            <ExpiringCredits credits={expiring} />
+          </>
         )}
       </Loaded>
       <Tabs defaultValue="keys" keepMounted={false}>
@@ -80,6 +91,22 @@ export default function ProjectPage() {
   );
 }
 
+/** When the project is told that its credits run low, and where. */
+function Alerts({ alert_at: thresholds, alert_url: url, alert_mail: addresses }: ProjectLimits) {
+  if (thresholds === null) return 'None';
+  return (
+    <div className="breakable">
+      <div>At {thresholds.map(thresholdText).join(', ')}</div>
+      <Text size="sm" c="dimmed">
+        {[url, ...(addresses ?? [])].filter(Boolean).join(', ') || 'Tells nobody yet'}
+      </Text>
+    </div>
+  );
+}
+
+const thresholdText = (threshold: string): string =>
+  threshold.endsWith('%') ? `${threshold} of the last top-up` : credits(Number(threshold));
+
 function Fact({ label, children }: { label: string; children: React.ReactNode }) {
   return (
     <Card withBorder padding="md">
@@ -96,9 +123,10 @@ function ProjectActions({
   name,
   status,
   plan,
-}: { projectId: string } & Pick<Project, 'name' | 'status' | 'plan'>) {
+  ...limits
+}: { projectId: string } & Pick<Project, 'name' | 'status' | 'plan'> & ProjectLimits) {
   const mayAct = useMay('operator');
-  const [action, setAction] = useState<'credits' | 'deduct' | 'plan' | 'status' | null>(null);
+  const [action, setAction] = useState<'credits' | 'deduct' | 'plan' | 'overdraft' | 'status' | null>(null);
   const close = (): void => setAction(null);
   if (!mayAct) return null;
   return (
@@ -110,12 +138,16 @@ function ProjectActions({
       <Button variant="default" onClick={() => setAction('plan')}>
         Change the plan
       </Button>
+      <Button variant="default" onClick={() => setAction('overdraft')}>
+        Overdraft and alerts
+      </Button>
       <Button variant="default" onClick={() => setAction('status')}>
         {status === 'disabled' ? 'Enable' : 'Disable'}
       </Button>
-      {action === 'credits' && <CreditsDialog projectId={projectId} onClose={close} />}
+      {action === 'credits' && <AddCreditsDialog projectId={projectId} onClose={close} />}
       {action === 'plan' && <ProjectPlanDialog projectId={projectId} plan={plan} onClose={close} />}
-      {action === 'deduct' && <DeductDialog projectId={projectId} onClose={close} />}
+      {action === 'deduct' && <DeductCreditsDialog projectId={projectId} onClose={close} />}
+      {action === 'overdraft' && <OverdraftDialog projectId={projectId} limits={limits} onClose={close} />}
       <SwitchDialog
         opened={action === 'status'}
         onClose={close}
@@ -128,73 +160,6 @@ function ProjectActions({
         run={(switchAction) => change('post', `/projects/{id}/${switchAction}`, { id: projectId })}
       />
     </Group>
-  );
-}
-
-function CreditsDialog({ projectId, onClose }: { projectId: string; onClose: () => void }) {
-  const [amount, setAmount] = useState<number | string>(1_000);
-  const [reference, setReference] = useState('');
-  return (
-    <ActionDialog
-      opened
-      onClose={onClose}
-      title="Add credits"
-      about="The same reference adds credits only once, so a repeated press cannot pay twice."
-      act="Add"
-      disabled={typeof amount !== 'number' || reference.trim() === ''}
-      run={() => change('post', '/credits', {}, { project: projectId, amount, reference: reference.trim() })}
-      done={({ balance }) => `The project has ${credits(balance)} now.`}
-    >
-      <CreditsField value={amount} onChange={setAmount} />
-      <TextField
-        label="Reference"
-        description="Such as the number of an invoice"
-        value={reference}
-        onChange={setReference}
-        required
-      />
-    </ActionDialog>
-  );
-}
-
-function DeductDialog({ projectId, onClose }: { projectId: string; onClose: () => void }) {
-  const [amount, setAmount] = useState<number | string>('');
-  const [reference, setReference] = useState('');
-  const [reason, setReason] = useState('');
-  return (
-    <ActionDialog
-      opened
-      onClose={onClose}
-      title="Deduct credits"
-      about="For a payment that was refunded or charged back. The balance may become negative: then no request is accepted until it is above zero. The same reference deducts only once."
-      act="Deduct"
-      disabled={typeof amount !== 'number' || reference.trim() === '' || reason.trim() === ''}
-      run={() =>
-        change(
-          'post',
-          '/credits/deduct',
-          {},
-          { project: projectId, amount, reference: reference.trim(), reason: reason.trim() },
-        )
-      }
-      done={({ balance }) => `The project has ${credits(balance)} now.`}
-    >
-      <CreditsField value={amount} onChange={setAmount} />
-      <TextField
-        label="Reference"
-        description="Such as the number of the refund or chargeback"
-        value={reference}
-        onChange={setReference}
-        required
-      />
-      <TextField
-        label="Reason"
-        description="The project sees it in its ledger"
-        value={reason}
-        onChange={setReason}
-        required
-      />
-    </ActionDialog>
   );
 }
 
@@ -241,11 +206,16 @@ function EntryReason({ entry }: { entry: LedgerEntry }) {
 const ledgerColumns: Columns<LedgerEntry> = [
   { accessorKey: 'at', header: 'When', cell: ({ row: { original } }) => <When at={original.at} /> },
   { accessorKey: 'kind', header: 'Kind', cell: ({ row: { original } }) => entryKinds[original.kind] },
-  { accessorKey: 'credits', header: 'Credits', cell: ({ row: { original } }) => number(original.credits), ...numeric },
+  {
+    accessorKey: 'credits',
+    header: 'Credits',
+    cell: ({ row: { original } }) => creditsCell(original.credits),
+    ...numeric,
+  },
   {
     accessorKey: 'balance_after',
     header: 'Balance',
-    cell: ({ row: { original } }) => number(original.balance_after),
+    cell: ({ row: { original } }) => creditsCell(original.balance_after),
     ...numeric,
   },
   {

@@ -6,7 +6,7 @@ import { read } from '../../api/admin.ts';
 import type { Usage as UsageAnswer } from '../../api/admin-types.ts';
 import { ChartTable } from '../../ui/chart-table.tsx';
 import { DataTable, figure, type Columns } from '../../ui/data-table.tsx';
-import { number } from '../../ui/format.ts';
+import { creditsCell, number } from '../../ui/format.ts';
 import { Empty, Loaded } from '../../ui/page.tsx';
 
 type UsageRow = UsageAnswer['data'][number];
@@ -45,7 +45,7 @@ export default function Usage({ projectId }: { projectId: string }) {
                   data={lastDays(byDay)}
                   dataKey="day"
                   series={[{ name: 'Credits', color: 'indigo.5' }]}
-                  valueFormatter={number}
+                  valueFormatter={creditsCell}
                   tickLine="none"
                   yAxisProps={{ allowDecimals: false }}
                   barChartProps={{ accessibilityLayer: false }}
@@ -55,7 +55,7 @@ export default function Usage({ projectId }: { projectId: string }) {
                 caption="Credits per day"
                 first="Day (UTC)"
                 columns={['Credits']}
-                rows={lastDays(byDay).map(({ day, Credits }) => ({ name: day, values: [Credits] }))}
+                rows={lastDays(byDay).map(({ day, Credits }) => ({ name: day, values: [creditsCell(Credits)] }))}
               />
             </Card>
             <DataTable
@@ -87,7 +87,7 @@ const columns: Columns<UsageRow> = [
   { accessorKey: 'model', header: 'Model', cell: ({ row: { original } }) => original.model ?? 'Adjustments' },
   figure('requests', 'Requests', { of: (row) => row.requests, show: number }),
   figure('failed', 'Failed', { of: (row) => row.failed, show: number }),
-  figure('credits', 'Credits', { of: (row) => row.credits, show: number }),
+  figure('credits', 'Credits', { of: (row) => row.credits, show: creditsCell }),
   figure('input_tokens', 'Tokens in', { of: (row) => row.input_tokens, show: number }),
   figure('cached_input_tokens', 'Cached', { of: (row) => row.cached_input_tokens, show: number }),
   figure('output_tokens', 'Tokens out', { of: (row) => row.output_tokens, show: number }),

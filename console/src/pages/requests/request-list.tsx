@@ -5,7 +5,7 @@ import type { ChatRow } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { ChoiceFilter, TextFilter } from '../../ui/filters.tsx';
-import { milliseconds, number, words } from '../../ui/format.ts';
+import { creditsCell, milliseconds, words } from '../../ui/format.ts';
 import { PageLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Status, When } from '../../ui/values.tsx';
@@ -121,7 +121,7 @@ const columnsOf = (projectName: (id: string) => string): Columns<ChatRow> => [
     id: 'credits',
     header: 'Credits',
     accessorFn: paidFor,
-    cell: ({ row: { original } }) => number(paidFor(original)),
+    cell: ({ row: { original } }) => creditsCell(paidFor(original)),
     ...numeric,
   },
   {

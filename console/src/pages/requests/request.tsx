@@ -6,7 +6,7 @@ import { chatQuery } from '../../api/queries.ts';
 import type { ChatCall, ChatTimeline, LedgerEntry } from '../../api/admin-types.ts';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { entryKinds } from '../../ui/entry-kinds.ts';
-import { credits, milliseconds, number, time, usd, words } from '../../ui/format.ts';
+import { credits, creditsCell, milliseconds, number, time, usd, words } from '../../ui/format.ts';
 import { PageLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
@@ -67,7 +67,7 @@ function Summary({ chat }: { chat: ChatTimeline }) {
               {chat.key_id}
             </Code>,
           ],
-          ['Credits', `${credits(charged)} charged of ${number(reserved)} held`],
+          ['Credits', `${credits(charged)} charged of ${creditsCell(reserved)} held`],
           ['Given back', refunded > 0 ? credits(refunded) : null],
           ['Tokens', tokensOf(chat)],
           ['Our cost', usd(chat.cost_micro_usd)],
@@ -164,7 +164,12 @@ function Entries({ entries }: { entries: LedgerEntry[] }) {
 const entryColumns: Columns<LedgerEntry> = [
   { accessorKey: 'at', header: 'When', cell: ({ row: { original } }) => <When at={original.at} /> },
   { accessorKey: 'kind', header: 'Kind', cell: ({ row: { original } }) => entryKinds[original.kind] },
-  { accessorKey: 'credits', header: 'Credits', cell: ({ row: { original } }) => number(original.credits), ...numeric },
+  {
+    accessorKey: 'credits',
+    header: 'Credits',
+    cell: ({ row: { original } }) => creditsCell(original.credits),
+    ...numeric,
+  },
   {
     id: 'reason',
     header: 'Reason',

@@ -9,9 +9,9 @@ import { tasksPerPage } from '../../api/queries.ts';
 import { useMay } from '../../api/session.ts';
 import type { TaskRow } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
-import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
+import { DataTable, figure, numeric, type Columns } from '../../ui/data-table.tsx';
 import { ChoiceFilter, TextFilter } from '../../ui/filters.tsx';
-import { seconds } from '../../ui/format.ts';
+import { creditsCell, seconds } from '../../ui/format.ts';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Status, When } from '../../ui/values.tsx';
 import { PageLink } from '../../ui/links.tsx';
@@ -121,7 +121,7 @@ const columnsOf = (withPreviews: boolean, projectName: (id: string) => string): 
     ),
   },
   { accessorKey: 'attempts', header: 'Attempts', ...numeric },
-  { id: 'credits', header: 'Credits', accessorFn: ({ credits }) => credits.charged || credits.reserved, ...numeric },
+  figure('credits', 'Credits', { of: ({ credits }) => credits.charged || credits.reserved, show: creditsCell }),
   {
     id: 'took',
     header: 'Took',

@@ -8,7 +8,7 @@ import { isFinal } from '../../api/playground.ts';
 import { useProjectNames } from '../../api/project-names.ts';
 import { useMay } from '../../api/session.ts';
 import type { TaskTimeline } from '../../api/admin-types.ts';
-import { credits, time, usd, words } from '../../ui/format.ts';
+import { credits, creditsCell, time, usd, words } from '../../ui/format.ts';
 import { ExternalLink, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
 import { OutputView } from '../playground/results.tsx';
@@ -76,7 +76,7 @@ function Summary({ task }: { task: TaskTimeline }) {
               {projectName(task.project_id)}
             </PageLink>,
           ],
-          ['Credits', `${credits(task.credits.charged)} charged of ${task.credits.quoted} quoted`],
+          ['Credits', `${credits(task.credits.charged)} charged of ${creditsCell(task.credits.quoted)} quoted`],
           ['Our cost', usd(cost)],
           ['Created', time(task.created_at)],
           ['Ended', task.completed_at && time(task.completed_at)],

@@ -1,0 +1,79 @@
+import { NumberInput } from '@mantine/core';
+import { useState } from 'react';
+import { change } from '../../api/admin.ts';
+import type { Project } from '../../api/admin-types.ts';
+import { ActionDialog } from '../../ui/action-dialog.tsx';
+import { TextField } from '../../ui/fields.tsx';
+
+export type ProjectLimits = Pick<Project, 'overdraft' | 'alert_at' | 'alert_url' | 'alert_mail'>;
+
+interface OverdraftDialogProps {
+  projectId: string;
+  limits: ProjectLimits;
+  onClose: () => void;
+}
+
+/** Changes how far below zero a project may go, and when it is told that its credits run low. */
+export function OverdraftDialog({ projectId, limits, onClose }: OverdraftDialogProps) {
+  // As they were when the dialog opened: the page reads them again meanwhile.
+  const [before] = useState(() => fieldsOf(limits));
+  const [fields, setFields] = useState(before);
+  const set = (name: keyof typeof fields) => (text: string | number) =>
+    setFields((others) => ({ ...others, [name]: String(text) }));
+  // Only what differs is sent, so that what another operator changed meanwhile stays.
+  const changes = Object.fromEntries(
+    fieldNames
+      .filter((name) => fields[name].trim() !== before[name])
+      .map((name) => [name, fields[name].trim() === '' ? null : fields[name].trim()]),
+  );
+  return (
+    <ActionDialog
+      opened
+      onClose={onClose}
+      title="Overdraft and alerts"
+      about="An overdraft lets requests take the balance below zero, for customers who pay later. Alerts tell the project that its credits run low, once per threshold."
+      act="Save"
+      disabled={Object.keys(changes).length === 0}
+      run={() => change('patch', '/projects/{id}', { id: projectId }, changes)}
+      done={({ warnings = [] }) => ['Changed the overdraft and the alerts.', ...warnings].join(' ')}
+    >
+      <NumberInput
+        label="Overdraft"
+        description="Credits below zero. Empty or 0 allows none"
+        value={fields.overdraft}
+        onChange={set('overdraft')}
+        min={0}
+        allowDecimal={false}
+        thousandSeparator=","
+      />
+      <TextField
+        label="Alert at"
+        placeholder="Never"
+        description="Credits, or percents of the last top-up, such as 20%, 5000000"
+        value={fields.alert_at}
+        onChange={set('alert_at')}
+      />
+      <TextField
+        label="Alert URL"
+        description="balance.low is posted there, signed as callbacks are"
+        value={fields.alert_url}
+        onChange={set('alert_url')}
+      />
+      <TextField
+        label="Alert mail"
+        description="Addresses, separated by commas"
+        value={fields.alert_mail}
+        onChange={set('alert_mail')}
+      />
+    </ActionDialog>
+  );
+}
+
+const fieldNames = ['overdraft', 'alert_at', 'alert_url', 'alert_mail'] as const;
+
+const fieldsOf = (limits: ProjectLimits): Record<(typeof fieldNames)[number], string> => ({
+  overdraft: limits.overdraft === 0 ? '' : String(limits.overdraft),
+  alert_at: limits.alert_at?.join(', ') ?? '',
+  alert_url: limits.alert_url ?? '',
+  alert_mail: limits.alert_mail?.join(', ') ?? '',
+});

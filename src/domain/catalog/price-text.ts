@@ -1,0 +1,30 @@
+import { memberOf, type TieredPrices } from './token-prices.ts';
+import { tokenClasses, type TokenClass } from './token-classes.ts';
+import type { LongInputPrices, TokenPrices } from './price-schema.ts';
+
+/** The prices of 1,000 tokens that are set, one text for each tier: the usual one, and that of long inputs. */
+export const tokenPriceTexts = (pricing: TieredPrices, shown: (credits: number) => string): string[] => [
+  tierText(pricing, shown),
+  ...(pricing.long_input === undefined ? [] : [longInputText(pricing.long_input, shown)]),
+];
+
+const longInputText = (prices: LongInputPrices, shown: (credits: number) => string): string =>
+  `above ${prices.above_tokens.toLocaleString('en')} tokens of input: ${tierText(prices, shown)}`;
+
+/** The prices of one tier that are set, in words: `2500 in, 250 cached, 10000 out`. */
+const tierText = (prices: Partial<TokenPrices>, shown: (credits: number) => string): string =>
+  tokenClasses
+    .flatMap((tokens) => {
+      const credits = prices[memberOf(tokens)];
+      return credits === undefined ? [] : [`${shown(credits)} ${classWords[tokens]}`];
+    })
+    .join(', ');
+
+const classWords: Readonly<Record<TokenClass, string>> = {
+  input: 'in',
+  cached_input: 'cached',
+  cache_write: 'cache write',
+  cache_write_1h: 'cache write for an hour',
+  output: 'out',
+  reasoning: 'reasoning',
+};
