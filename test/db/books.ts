@@ -74,6 +74,14 @@ export const idempotently = (key: string, fingerprint = 'same body'): Pick<NewTa
   idempotency: { route: '/api/v1/images/generations', key, fingerprint, keptSeconds: 3_600 },
 });
 
+/** Lets hours pass for the grants of a project. Those that end in one hour keep the order in which they were added. */
+export async function passHours(db: Database, projectId: string, hours: number): Promise<void> {
+  const earlier = (column: string): string => `${column} = ${column} - make_interval(hours => $2)`;
+  const values = [projectId, hours];
+  await rowsOf(db, `update credit_grant set ${earlier('ends_at')} where project_id = $1`, values);
+  await rowsOf(db, `update credit_account set ${earlier('grant_due_at')} where project_id = $1`, values);
+}
+
 export const openLedger = (db: Database, { inFlightPerProjectMax = 1_000 } = {}): Ledger =>
   new Ledger(db, { membersMax: 64, inFlightPerProjectMax, patienceMs });
 

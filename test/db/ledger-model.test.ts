@@ -21,6 +21,7 @@ import {
   openBook,
   openLedger,
   passDays,
+  passHours,
   rowsOf,
   taskEnd,
 } from './books.ts';
@@ -335,14 +336,6 @@ async function underPlan(projectId: string, task: NewTask): Promise<NewTask> {
   return rule && 'multiplier' in rule ? { ...task, credits: multipliedPrice(task.credits, rule.multiplier) } : task;
 }
 
-/** Lets hours pass for the grants of a project. Those that end in one hour keep the order in which they were added. */
-async function passHours(projectId: string, hours: number): Promise<void> {
-  const earlier = (column: string): string => `${column} = ${column} - make_interval(hours => $2)`;
-  const values = [projectId, hours];
-  await rowsOf(db, `update credit_grant set ${earlier('ends_at')} where project_id = $1`, values);
-  await rowsOf(db, `update credit_account set ${earlier('grant_due_at')} where project_id = $1`, values);
-}
-
 const expiringOf = async (keyId: string): Promise<number[]> => {
   const { balance } = (await showKey({ db }, keyId)) as unknown as { balance: { expiring: { credits: number }[] } };
   return balance.expiring.map(({ credits }) => credits);
@@ -364,6 +357,86 @@ const calls = {
     ),
 };
 
+/** Runs a batch in the database and in the model, which must return the same verdicts. */
+async function runBatch({
+  model,
+  projectId,
+  tasks,
+  batch,
+  at,
+}: {
+  model: SerialModel;
+  projectId: string;
+  tasks: NewTask[];
+  batch: Run['batches'][number];
+  at: number;
+}): Promise<void> {
+  const ledger = ledgers[at % ledgers.length]!;
+  switch (batch.action) {
+    case 'create': {
+      const expected = batch.tasks.map((index) => model.create(index));
+      const requests = await Promise.all(batch.tasks.map((index) => underPlan(projectId, tasks[index]!)));
+      expect(await Promise.all(requests.map((request) => calls.create(ledger, request)))).toEqual(expected);
+      break;
+    }
+    case 'reserve': {
+      const expected = batch.tasks.map((index) => model.reserve(index));
+      const verdicts = batch.tasks.map((index) => calls.reserve(ledger, tasks[index]!, batch.byWorkflow));
+      expect(await Promise.all(verdicts)).toEqual(expected);
+      break;
+    }
+    case 'grant': {
+      model.grant(batch.credits, batch.ends);
+      // Grants of one hour end in the order in which they were added.
+      const expiresAt = new Date(Date.now() + batch.ends * 3_600_000);
+      await addCredits({ db }, { projectId, amount: batch.credits, reference: `grant ${at}`, expiresAt, actor });
+      break;
+    }
+    case 'top up': {
+      model.topUp(batch.credits);
+      await addCredits({ db }, { projectId, amount: batch.credits, reference: `top-up ${at}`, actor });
+      break;
+    }
+    case 'deduct': {
+      model.deduct(batch.credits);
+      const why = { reference: `deduction ${at}`, reason: 'charged back' };
+      await deductCredits({ db }, { projectId, amount: batch.credits, ...why, actor });
+      break;
+    }
+    case 'plan': {
+      model.multiplier = batch.multiplier;
+      const rules = [{ models: '*', multiplier: batch.multiplier }];
+      await updatePlanRules(db, { name: projectId, rules, actor });
+      break;
+    }
+    case 'overdraft': {
+      model.overdraft = batch.credits;
+      await updateProjectSettings(db, { projectId, changes: { overdraft: batch.credits }, actor });
+      break;
+    }
+    case 'pass': {
+      model.pass(batch.hours);
+      await passHours(db, projectId, batch.hours);
+      if (batch.byScheduledJob) {
+        model.end();
+        await endDueGrants(db);
+      }
+      break;
+    }
+    case 'wait': {
+      model.wait(batch.days);
+      await passDays(db, batch.days);
+      break;
+    }
+    case 'finish': {
+      const expected = batch.tasks.map(([index, status]) => model.finish(index, status));
+      const verdicts = batch.tasks.map(([index, status]) => calls.finish(ledger, tasks[index]!, status));
+      expect(await Promise.all(verdicts)).toEqual(expected);
+      break;
+    }
+  }
+}
+
 describe('the ledger', () => {
   it('returns for a batch the verdicts that its members get one after the other', async () => {
     await fc.assert(
@@ -373,73 +446,7 @@ describe('the ledger', () => {
         await insertPlan(db, { planId: newId('pln'), name: projectId, rules: [{ models: '*', multiplier: 1 }], actor });
         await updateProjectSettings(db, { projectId, changes: { plan: projectId }, actor });
         for (const [at, batch] of run.batches.entries()) {
-          const ledger = ledgers[at % ledgers.length]!;
-          switch (batch.action) {
-            case 'create': {
-              const expected = batch.tasks.map((index) => model.create(index));
-              const requests = await Promise.all(batch.tasks.map((index) => underPlan(projectId, tasks[index]!)));
-              expect(await Promise.all(requests.map((request) => calls.create(ledger, request)))).toEqual(expected);
-              break;
-            }
-            case 'reserve': {
-              const expected = batch.tasks.map((index) => model.reserve(index));
-              const verdicts = batch.tasks.map((index) => calls.reserve(ledger, tasks[index]!, batch.byWorkflow));
-              expect(await Promise.all(verdicts)).toEqual(expected);
-              break;
-            }
-            case 'grant': {
-              model.grant(batch.credits, batch.ends);
-              // Grants of one hour end in the order in which they were added.
-              const expiresAt = new Date(Date.now() + batch.ends * 3_600_000);
-              await addCredits(
-                { db },
-                { projectId, amount: batch.credits, reference: `grant ${at}`, expiresAt, actor },
-              );
-              break;
-            }
-            case 'top up': {
-              model.topUp(batch.credits);
-              await addCredits({ db }, { projectId, amount: batch.credits, reference: `top-up ${at}`, actor });
-              break;
-            }
-            case 'deduct': {
-              model.deduct(batch.credits);
-              const why = { reference: `deduction ${at}`, reason: 'charged back' };
-              await deductCredits({ db }, { projectId, amount: batch.credits, ...why, actor });
-              break;
-            }
-            case 'plan': {
-              model.multiplier = batch.multiplier;
-              const rules = [{ models: '*', multiplier: batch.multiplier }];
-              await updatePlanRules(db, { name: projectId, rules, actor });
-              break;
-            }
-            case 'overdraft': {
-              model.overdraft = batch.credits;
-              await updateProjectSettings(db, { projectId, changes: { overdraft: batch.credits }, actor });
-              break;
-            }
-            case 'pass': {
-              model.pass(batch.hours);
-              await passHours(projectId, batch.hours);
-              if (batch.byScheduledJob) {
-                model.end();
-                await endDueGrants(db);
-              }
-              break;
-            }
-            case 'wait': {
-              model.wait(batch.days);
-              await passDays(db, batch.days);
-              break;
-            }
-            case 'finish': {
-              const expected = batch.tasks.map(([index, status]) => model.finish(index, status));
-              const verdicts = batch.tasks.map(([index, status]) => calls.finish(ledger, tasks[index]!, status));
-              expect(await Promise.all(verdicts)).toEqual(expected);
-              break;
-            }
-          }
+          await runBatch({ model, projectId, tasks, batch, at });
           const { balance, reserved, inFlight } = model;
           expect(await accountOf(db, projectId)).toEqual({ balance, reserved, inFlight });
           expect(await expiringOf(tasks[0]!.keyId)).toEqual(
