@@ -387,7 +387,6 @@ async function runBatch({
     }
     case 'grant': {
       model.grant(batch.credits, batch.ends);
-      // Grants of one hour end in the order in which they were added.
       const expiresAt = new Date(Date.now() + batch.ends * 3_600_000);
       await addCredits({ db }, { projectId, amount: batch.credits, reference: `grant ${at}`, expiresAt, actor });
       break;
@@ -423,11 +422,10 @@ async function runBatch({
       }
       break;
     }
-    case 'wait': {
+    case 'wait':
       model.wait(batch.days);
       await passDays(db, batch.days);
       break;
-    }
     case 'finish': {
       const expected = batch.tasks.map(([index, status]) => model.finish(index, status));
       const verdicts = batch.tasks.map(([index, status]) => calls.finish(ledger, tasks[index]!, status));
