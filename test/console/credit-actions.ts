@@ -35,7 +35,7 @@ export const creditActions: readonly Action[] = [
       await visit.confirm('Add');
       await visit.awaitMessage(/^The project has [\d,]+ credits · \$\S+ now\.$/);
       await visit.page.getByRole('heading', { name: 'Credits that expire' }).waitFor();
-      await visit.page.getByRole('row', { name: /^300 · \$0\.\d+ 31 Jan 2030, / }).waitFor();
+      await visit.page.getByRole('row', { name: /^300 · \$\d+\.\d+ 31 Jan 2030, / }).waitFor();
       await visit.picture('project-expiring');
       expect(await admin.read(`/credits?project=${shop.projectId}`)).toMatchObject({
         expiring: [{ credits: 300, expires_at: Date.UTC(2030, 0, 31, 12) / 1_000 }],
@@ -76,7 +76,7 @@ export const creditActions: readonly Action[] = [
       };
       await visit.open(`/projects/${shop.projectId}`);
       await save({ Overdraft: '5000' }, 'Changed the overdraft and the alerts.');
-      await visit.page.getByText(/^5,000 · \$0\.\d+$/).waitFor();
+      await visit.page.getByText(/^5,000 · \$\d+\.\d+$/).waitFor();
       await save({ 'Alert at': '10%, 90' }, 'The thresholds tell nobody until');
       await save(
         { 'Alert URL': alertUrl, 'Alert mail': 'ops@example.com, cfo@example.com' },

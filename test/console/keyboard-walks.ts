@@ -67,6 +67,8 @@ export const keyboardWalks: readonly Walk[] = [
       await visit.page.getByRole('button', { name: menu, exact: true }).focus();
       await keyboard.press('Enter');
       await visit.page.getByRole('menuitem').first().waitFor();
+      // A key pressed before the menu has the focus is lost.
+      await visit.page.waitForFunction(`document.activeElement.closest('[role=menu]') !== null`);
       await keyboard.press('ArrowDown');
       await focusIs(visit, 'Priority and weight');
       await keyboard.press('ArrowDown');

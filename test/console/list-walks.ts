@@ -169,8 +169,8 @@ async function choose(visit: Visit, label: string, option: string): Promise<void
   await visit.page.getByRole('option', { name: option, exact: true }).click();
 }
 
-/** The rows of the list. Those of a table within one do not count. */
-const rows = (visit: Visit) => visit.page.locator('tbody tr:not(td tr)');
+/** The rows of the list. Those of a table within one, and of the credits that expire, do not count. */
+const rows = (visit: Visit) => visit.page.locator('tbody tr:not(td tr, [aria-labelledby=expiring] tr)');
 
 /** Waits until the list has this many rows, or says that nothing matches. */
 async function expectRows(visit: Visit, count: number): Promise<void> {

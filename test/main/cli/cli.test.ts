@@ -76,7 +76,12 @@ async function json<T>(
 }
 const Project = z.strictObject({ project_id: z.string(), webhook_secret: z.string() });
 const Key = z.strictObject({ key_id: z.string(), api_key: z.string() });
-const Credits = z.strictObject({ project_id: z.string(), balance: z.number(), reserved: z.number() });
+const Credits = z.strictObject({
+  project_id: z.string(),
+  balance: z.number(),
+  reserved: z.number(),
+  expiring: z.array(z.strictObject({ credits: z.number(), expires_at: z.number() })).optional(),
+});
 const AuditEntry = z.strictObject({
   id: z.number(),
   at: z.number().int(),
@@ -110,6 +115,9 @@ describe('tollgate projects', () => {
       status: 'active',
       plan: null,
       overdraft: 0,
+      alert_at: null,
+      alert_url: null,
+      alert_mail: null,
       balance: 0,
       reserved: 0,
       created_at: expect.any(Number),
@@ -219,7 +227,7 @@ describe('tollgate credits', () => {
     expect(await json(Credits, add('500'))).toEqual(after);
     expect(await json(Credits, add('500'))).toEqual(after);
     expect((await json(Refusal, add('501'), { code: 1 })).error.message).toContain('invoice-1');
-    expect(await json(Credits, ['credits', 'show', '--project', project])).toEqual(after);
+    expect(await json(Credits, ['credits', 'show', '--project', project])).toEqual({ ...after, expiring: [] });
     expect((await auditOf(project)).filter(({ action }) => action === 'credits.add')).toEqual([
       {
         action: 'credits.add',

@@ -76,7 +76,12 @@ async function json<T>(
   expect({ code: output.code, stderr: output.stderr }).toEqual({ code, stderr: '' });
   return shape.parse(JSON.parse(output.stdout));
 }
-const Credits = z.strictObject({ project_id: z.string(), balance: z.number(), reserved: z.number() });
+const Credits = z.strictObject({
+  project_id: z.string(),
+  balance: z.number(),
+  reserved: z.number(),
+  expiring: z.array(z.strictObject({ credits: z.number(), expires_at: z.number() })).optional(),
+});
 const AuditEntry = z.strictObject({
   id: z.number(),
   at: z.number().int(),
