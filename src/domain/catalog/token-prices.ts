@@ -32,9 +32,26 @@ export interface TieredPrices extends TokenPrices {
  * `long_input` lacks has the price of its plain class there; where that one is absent too, the price of shorter inputs.
  */
 export function classPrices(pricing: TieredPrices, inputTokens: number): ClassPrices {
+  const { usual, long } = tiersOf(pricing);
+  return pricing.long_input === undefined || inputTokens <= pricing.long_input.above_tokens ? usual : long;
+}
+
+interface Tiers {
+  usual: ClassPrices;
+  /** The same as `usual` where long inputs have no prices of their own. */
+  long: ClassPrices;
+}
+
+/** Computed once for each object of prices: those of the catalog never change, and each chat reads them several times. */
+const computedTiers = new WeakMap<TieredPrices, Tiers>();
+
+function tiersOf(pricing: TieredPrices): Tiers {
+  const computed = computedTiers.get(pricing);
+  if (computed) return computed;
   const usual = everyClass(pricing);
-  const { long_input: long } = pricing;
-  return long === undefined || inputTokens <= long.above_tokens ? usual : everyClass(long, usual);
+  const tiers = { usual, long: pricing.long_input === undefined ? usual : everyClass(pricing.long_input, usual) };
+  computedTiers.set(pricing, tiers);
+  return tiers;
 }
 
 const everyClass = (...prices: readonly Partial<TokenPrices>[]): ClassPrices => {
