@@ -20,6 +20,7 @@ const Compose = z.object({
       command: z.array(z.string()).optional(),
       entrypoint: z.array(z.string()).optional(),
       environment: Strings.default({}),
+      env_file: z.array(z.object({ path: z.string(), required: z.literal(false) })).default([]),
       depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
       healthcheck: z.object({ test: z.array(z.string()).optional(), disable: z.boolean().optional() }).optional(),
       restart: z.string(),
@@ -54,8 +55,9 @@ export const service = (name: string) => {
   return found;
 };
 
-export const ours = ['migrate', 'api', 'worker'];
+export const ours = ['migrate', 'api', 'api-2', 'worker'];
 
+/** One of each. */
 export const programs = ['api', 'worker'];
 
 export const imageEnv = Object.fromEntries(

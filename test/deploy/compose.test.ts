@@ -158,10 +158,31 @@ describe('docker-compose.yml', () => {
     expect(Number(environment['WORKER_SHUTDOWN_GRACE_SECONDS'])).toBeGreaterThanOrEqual(30);
   });
 
-  it('starts Prometheus, Tempo and Grafana only with the profile `observability`, with files that are here', () => {
+  it('runs two API servers that differ in nothing, behind a proxy that gives up later than they do', () => {
+    expect(service('api-2')).toEqual(service('api'));
+    expect(service('proxy').ports.map((port) => port.split(':').slice(1))).toEqual([
+      ['8080', '8080'],
+      ['9090', '9090'],
+    ]);
+    const seconds = (name: string) => Number.parseInt(service(name).stop_grace_period ?? '0', 10);
+    expect(seconds('proxy')).toBeGreaterThan(seconds('api'));
+  });
+
+  it('gives the token of the metrics to the programs and to Prometheus, in a file of its own', () => {
+    const holders = Object.entries(compose.services).filter(([, { env_file: files }]) =>
+      files.some(({ path }) => path === 'metrics.env'),
+    );
+    expect(holders.map(([name]) => name).sort()).toEqual([...ours, 'prometheus'].sort());
+    expect(read('.gitignore')).toMatch(/^metrics\.env$/m);
+    const [, file = ''] = />(\/tmp\/\w+)/.exec(service('prometheus').command?.[0] ?? '') ?? [];
+    const used = read('deploy/prometheus/prometheus.yml').match(/credentials_file: [^ ]+/g);
+    expect(used).toEqual([`credentials_file: ${file}`, `credentials_file: ${file}`]);
+  });
+
+  it('starts Prometheus, Alertmanager, Tempo and Grafana only with the profile `observability`, with files that are here', () => {
     const extra = Object.entries(compose.services).filter(([, { profiles }]) => profiles.length > 0);
     expect(extra.map(([name, { profiles }]) => [name, profiles])).toEqual(
-      ['prometheus', 'tempo', 'grafana'].map((name) => [name, ['observability']]),
+      ['prometheus', 'alertmanager', 'tempo', 'grafana'].map((name) => [name, ['observability']]),
     );
     const mounted = Object.values(compose.services)
       .flatMap(({ volumes }) => volumes)
@@ -189,7 +210,7 @@ describe('docker-compose.yml', () => {
     const userOf = (name: string, variable: string) =>
       /\/\/(\w+):/.exec(service(name).environment[variable] ?? '')?.[1];
     expect(userOf('migrate', 'MIGRATE_DATABASE_URL')).toBe('tollgate_owner');
-    expect(ours.map((name) => userOf(name, 'DATABASE_URL'))).toEqual(['tollgate', 'tollgate', 'tollgate']);
+    expect(ours.map((name) => userOf(name, 'DATABASE_URL'))).toEqual(ours.map(() => 'tollgate'));
   });
 
   it("starts Temporal's UI, which has no users, without its write actions", () => {
@@ -222,7 +243,7 @@ describe('docker-compose.yml', () => {
 describe('the production npm scripts', () => {
   it('run the command of docker-compose.yml, without pre and post scripts', () => {
     const { scripts } = z.object({ scripts: Strings }).parse(JSON.parse(read('package.json')));
-    for (const name of ours) {
+    for (const name of ['migrate', ...programs]) {
       expect(scripts[name]).toBe(`exec ${service(name).command?.join(' ')}`);
       expect([scripts[`pre${name}`], scripts[`post${name}`]]).toEqual([undefined, undefined]);
     }
