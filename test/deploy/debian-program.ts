@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectFolder } from '../support/program.ts';
+
+const cache = join(projectFolder, 'node_modules', '.cache', 'tollgate');
+
+/**
+ * The path of a program of Debian: the installed one, else that of its package, which is downloaded and unpacked without installing it.
+ * Null where neither is there, as on another system.
+ */
+export function findDebianProgram(name: string, packageName = name): string | null {
+  if (spawnSync(name, ['--version']).status === 0) return name;
+  const folder = join(cache, packageName);
+  const unpacked = join(folder, 'usr', 'bin', name);
+  if (existsSync(unpacked)) return unpacked;
+  mkdirSync(folder, { recursive: true });
+  const download = () => spawnSync('apt-get', ['download', packageName], { cwd: folder }).status === 0;
+  // The lists of a fresh machine are missing or old.
+  const isThere = download() || (spawnSync('apt-get', ['update']).status === 0 && download());
+  const archive = readdirSync(folder).find((file) => file.endsWith('.deb'));
+  if (!isThere || archive === undefined) return null;
+  return spawnSync('dpkg', ['-x', archive, '.'], { cwd: folder }).status === 0 ? unpacked : null;
+}
+
+/** Runs a program, with both of its outputs in one text. */
+export function runProgram(program: string, args: readonly string[]): { status: number | null; output: string } {
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+  return { status, output: stdout + stderr };
+}
