@@ -128,7 +128,7 @@ const truth = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) =
 export const placeholderOf = (schema: z.ZodType): string | undefined => options.get(schema)?.placeholder;
 
 /** What the command line reads on its own machine, so that the action gets the content: files of a catalog, a file of rules, or stdin for `-`. */
-export type LocalSource = 'catalog' | 'rules' | 'stdin' | 'result';
+export type LocalSource = 'catalog' | 'rules' | 'stdin' | 'secret' | 'result';
 const sources = z.registry<{ source: LocalSource }>();
 
 /** An input whose value the command line replaces by what it reads from `source`. The admin API takes the content itself. */

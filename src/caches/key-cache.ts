@@ -5,7 +5,7 @@ import { findLiveKeys } from '../db/projects/live-keys.ts';
 import type { AuthenticatedKey } from '../domain/projects/authenticated-key.ts';
 import type { Plan } from '../domain/plans/plan.ts';
 import { GatewayError } from '../domain/errors.ts';
-import { digestApiKey } from '../platform/crypto/api-key.ts';
+import { digestsOfApiKey } from '../platform/crypto/api-key.ts';
 import { nameOfText } from '../platform/crypto/hash.ts';
 
 export interface KeyCache {
@@ -80,7 +80,7 @@ async function findTogether(
   peppers: readonly { secret: Buffer }[],
   secrets: readonly string[],
 ): Promise<(AuthenticatedKey | null)[]> {
-  const digests = secrets.map((secret) => peppers.map((pepper) => digestApiKey(secret, pepper.secret)));
+  const digests = secrets.map((secret) => digestsOfApiKey(secret, peppers));
   const found = await findLiveKeys(db, digests.flat());
   return digests.map((own) => own.flatMap((digest) => found.get(digest.toString('hex')) ?? [])[0] ?? null);
 }

@@ -3736,6 +3736,8 @@ export interface operations {
           in_flight?: ('none' | null) | (string | number);
           /** @description expire at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d (default: never) */
           expires?: (string | number) | null;
+          /** @description take this secret, such as that of a key of another gateway; - reads it from stdin (default: a new one) */
+          secret?: string;
         };
       };
     };

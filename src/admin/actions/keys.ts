@@ -8,15 +8,35 @@ import { listModels } from '../../db/catalog/models.ts';
 import { keyStates, listKeys, type KeyRow } from '../../db/projects/keys.ts';
 import type { Deps } from '../../deps.ts';
 import { isAllowed } from '../../domain/catalog/model-names.ts';
+import { isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
 import { CreatedKey, Key, KeyLimitsSchema, RevokedKey, RotatedKey } from '../schemas/keys.ts';
-import { flag, group, option, action } from '../define-action.ts';
-import { cleared, count, ipRanges, metadataPairs, moment, names, scopeNames, shortText, smallCount } from '../input.ts';
+import { flag, group, option, action, readFrom } from '../define-action.ts';
+import {
+  cleared,
+  count,
+  ipRanges,
+  metadataPairs,
+  moment,
+  names,
+  scopeNames,
+  shortText,
+  smallCount,
+  text,
+} from '../input.ts';
 import { pageInput, sortInput } from '../page-input.ts';
 import { time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
 
 /** `tollgate keys …`: API keys and their limits. */
 export const keys = group('API keys and their limits', () => ({ create, list, set, rotate, revoke }));
+
+/** A shorter one could be guessed. */
+const secretCharsMin = 20;
+
+const importedSecret = text()
+  .refine((secret) => secret.startsWith('sk-'), 'must begin with sk-')
+  .refine((secret) => secret.length >= secretCharsMin, `must have at least ${secretCharsMin} characters`)
+  .refine(isPlausibleApiKey, 'must be at most 512 printable ASCII characters without spaces');
 
 const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().default(null);
 
@@ -51,6 +71,9 @@ const create = action({
     expires: option('<time>', orNull(moment)).describe(
       'expire at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d (default: never)',
     ),
+    secret: readFrom('secret', option('<secret>', importedSecret.exactOptional())).describe(
+      'take this secret, such as that of a key of another gateway; - reads it from stdin (default: a new one)',
+    ),
   },
   example: {
     project: 'prj_01ky4m8r5t0v2x6z9b3d7f1h4k',
@@ -61,19 +84,22 @@ const create = action({
   },
   route: { method: 'POST', path: '/keys', role: 'owner' },
   answer: CreatedKey,
-  refusals: ['not_found'],
+  refusals: ['not_found', 'action_refused'],
   needs: 'secrets',
-  async run(deps, { project: projectId, inFlight, expires: expiresAt, ip, ...limits }, actor) {
+  async run(deps, { project: projectId, inFlight, expires: expiresAt, ip, secret, ...limits }, actor) {
     const { keyId, apiKey } = await createKey(deps, {
       projectId,
       ...limits,
       ipRanges: ip,
       ...(inFlight !== undefined && { inFlightMax: inFlight }),
       expiresAt,
+      ...(secret !== undefined && { apiKey: secret }),
       actor,
     });
     return factsReport(
-      `Created a key of ${projectId}. Store its secret now: it is not shown again.`,
+      secret === undefined
+        ? `Created a key of ${projectId}. Store its secret now: it is not shown again.`
+        : `Created a key of ${projectId} with the given secret.`,
       { key_id: keyId, api_key: apiKey },
       { warnings: await oddities(deps, limits.models, expiresAt) },
     );

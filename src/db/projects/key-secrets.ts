@@ -9,6 +9,8 @@ export interface NewKeySecret {
   pepperId: string;
   prefix: string;
   last4: string;
+  /** Whether the secret has the form of those that the gateway generates, so that secret scanners recognise it. */
+  checksummed: boolean;
 }
 
 export interface AddedSecret {
@@ -91,8 +93,9 @@ export async function insertKeySecret(
   );
   await query(
     'operator-add-secret',
-    `insert into api_key_secret (id, key_id, digest, pepper_id, prefix, last4) values ($1, $2, $3, $4, $5, $6)`,
-    [secret.id, keyId, secret.digest, secret.pepperId, secret.prefix, secret.last4],
+    `insert into api_key_secret (id, key_id, digest, pepper_id, prefix, last4, checksummed)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [secret.id, keyId, secret.digest, secret.pepperId, secret.prefix, secret.last4, secret.checksummed],
   );
   return { projectId: key.projectId, previous, previousUntil: key.previousUntil };
 }

@@ -102,19 +102,25 @@ export interface KeyLimits {
 export type NewKey = Partial<KeyLimits> &
   Pick<KeyLimits, 'metadata' | 'scopes' | 'rpm' | 'inFlightMax'> & { keyId: string; projectId: string };
 
-/** Adds a key with its secret; false if there is no such project. */
+/** Adds a key with its secret, unless there is no such project or `digests`, under which the secret may be stored, has one that a key has. */
 export const insertKey = (
   database: Database,
-  { keyId, secret, actor, ...changes }: NewKey & { secret: NewKeySecret; actor: string },
-): Promise<boolean> =>
-  database.transaction('begin', async (_query, inside) => {
+  { keyId, secret, digests, actor, ...changes }: NewKey & { secret: NewKeySecret; digests: Buffer[]; actor: string },
+): Promise<'added' | 'unknown_project' | 'secret_taken'> =>
+  database.transaction('begin', async (query, inside) => {
     const em = await inside.entities();
-    if ((await em.count(Project, { id: changes.projectId })) === 0) return false;
+    if ((await em.count(Project, { id: changes.projectId })) === 0) return 'unknown_project';
+    // Two calls with the same secret run one after the other.
+    await query('lock-key-secret', `select pg_advisory_xact_lock(hashtextextended('key secret ' || $1, 0))`, [
+      secret.digest.toString('hex'),
+    ]);
+    if (await inside.returnsRow('find-key-secret', 'select id from api_key_secret where digest = any ($1)', [digests]))
+      return 'secret_taken';
     em.create(ApiKey, { id: keyId, ...changes });
     await em.flush();
     em.create(ApiKeySecret, { keyId, ...secret });
     await recordAudit(inside, { actor, action: 'keys.create', subject: keyId, before: null, after: changes });
-    return true;
+    return 'added';
   });
 
 /**

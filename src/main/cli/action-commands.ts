@@ -102,6 +102,7 @@ const readers: Record<LocalSource, (value: string) => Promise<unknown>> = {
   result: readResult,
   rules: readRules,
   stdin: (value) => (value === '-' ? readSecret('credential') : Promise.resolve(value)),
+  secret: (value) => (value === '-' ? readSecret('secret') : Promise.resolve(value)),
 };
 
 /** The options of every command. The actor is readable in one line of the audit log. */

@@ -45,6 +45,10 @@ export function digestApiKey(key: string, pepper: Buffer): Buffer {
   return createHmac('sha256', pepper).update(key, 'utf8').digest();
 }
 
+/** Every form in which a secret may be stored: its digest under each pepper. */
+export const digestsOfApiKey = (key: string, peppers: readonly { secret: Buffer }[]): Buffer[] =>
+  peppers.map((pepper) => digestApiKey(key, pepper.secret));
+
 /** The parts of a key that may be shown and logged. */
 export function displayPartsOf(key: string): { prefix: string; last4: string } {
   return { prefix: key.slice(0, 8), last4: key.slice(-4) };

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { createKeyCache } from '../../../src/caches/key-cache.ts';
@@ -7,6 +9,7 @@ import { admitted, attemptEndedOk, breachesIn, newTask, openLedger, rowsOf, run,
 import { anAdmission, openChatLedger, settledEnd } from '../../db/chat-books.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
+import { compileCache, nodeBinary, projectFolder } from '../../support/program.ts';
 import { createOperator, type Operator } from '../../support/operator.ts';
 import { lastAuditOf } from '../../support/rows.ts';
 
@@ -146,6 +149,75 @@ describe('tollgate keys create', () => {
     expect(await limitsOf(defaults)).toEqual([60, 5]);
     expect(await limitsOf(defaults, '--rpm', '7')).toEqual([7, 5]);
     expect(await limitsOf(defaults, '--rpm', 'none', '--in-flight', 'none')).toEqual([null, null]);
+  });
+});
+
+describe('tollgate keys create --secret', () => {
+  const create = (projectId: string, input: string) =>
+    new Promise<{ code: number | null; text: string }>((resolve, reject) => {
+      const args = ['keys', 'create', '--project', projectId, '--secret', '-', '--json'];
+      const child = spawn(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args], {
+        env: { ...compileCache(), ...home.settings },
+      });
+      let text = '';
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += String(chunk)));
+      child.on('error', reject).on('close', (code) => resolve({ code, text }));
+      child.stdin.end(input);
+    });
+
+  it('gives a key a secret from stdin, whose line break is not part of it, and writes it nowhere', async () => {
+    const { projectId } = await operator.project();
+    const secret = 'sk-fixed-0123456789abcdefghijklmnopqrstuvwxyz_Q1';
+    const { code, text } = await create(projectId, `${secret}\r\n`);
+    expect({ code, text }).toMatchObject({ code: 0 });
+    const { key_id: keyId, api_key: apiKey } = z
+      .object({ key_id: z.string(), api_key: z.string() })
+      .parse(JSON.parse(text));
+    expect(apiKey).toBe(secret);
+    expect(await find(secret)).toMatchObject({ keyId, projectId });
+    expect(JSON.stringify(await auditOf(keyId))).not.toContain(secret);
+    expect(
+      await rowsOf(db, 'select prefix, last4, checksummed from api_key_secret where key_id = $1', [keyId]),
+    ).toEqual([{ prefix: 'sk-fixed', last4: 'z_Q1', checksummed: false }]);
+  });
+
+  it('refuses a secret that any key has or had, under any pepper, also of a revoked key or an earlier secret', async () => {
+    const { projectId } = await operator.project();
+    const other = await operator.project();
+    const give = (secret: string) => refused('keys', 'create', '--project', projectId, '--secret', secret);
+    expect(await give(other.apiKey)).toContain('A key has this secret already');
+    await done('keys', 'rotate', other.keyId, '--now');
+    await done('keys', 'revoke', other.keyId);
+    expect(await give(other.apiKey)).toContain('A key has this secret already');
+    const rotated = commandLine(() => ({
+      ...home.settings,
+      KEY_PEPPERS: `p9:${Buffer.alloc(32, 9).toString('base64')},${home.settings['KEY_PEPPERS'] ?? ''}`,
+    }));
+    const again = ['keys', 'create', '--project', projectId, '--secret', other.apiKey];
+    expect(await rotated.refused(...again)).toContain('A key has this secret already');
+    expect(await refused('keys', 'create', '--project', 'prj_nobody', '--secret', 'sk-of-nobody-0123456789')).toContain(
+      'no project',
+    );
+  });
+
+  it('creates one key when two calls give the same secret at the same time', async () => {
+    const { projectId } = await operator.project();
+    const args = ['keys', 'create', '--project', projectId, '--secret', 'sk-of-two-calls-0123456789'];
+    const codes = (await Promise.all([tollgate(...args), tollgate(...args)])).map(({ code }) => code);
+    expect(codes.sort()).toEqual([0, 1]);
+  });
+
+  it.each([
+    ['without the prefix', 'pk-0123456789abcdefghij', 'must begin with sk-'],
+    ['of 19 characters', 'sk-0123456789abcdef', 'must have at least 20 characters'],
+    ['with a space', 'sk-0123456789 abcdefghij', 'printable ASCII'],
+    ['that is not ASCII', 'sk-0123456789abcdefghié', 'printable ASCII'],
+    ['of 513 characters', `sk-${'a'.repeat(510)}`, 'at most 512'],
+  ])('refuses a secret %s', async (_form, secret, reason) => {
+    const { projectId } = await operator.project();
+    const { code, printed } = await tollgate('keys', 'create', '--project', projectId, '--secret', secret);
+    expect({ code, printed: JSON.stringify(printed) }).toEqual({ code: 2, printed: expect.stringContaining(reason) });
+    expect(JSON.stringify(printed)).not.toContain(secret);
   });
 });
 
