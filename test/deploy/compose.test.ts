@@ -179,16 +179,37 @@ describe('docker-compose.yml', () => {
     expect(used).toEqual([`credentials_file: ${file}`, `credentials_file: ${file}`]);
   });
 
-  it('starts Prometheus, Alertmanager, Tempo and Grafana only with the profile `observability`, with files that are here', () => {
+  it('starts the services of the profiles `backup` and `observability` only with their profile, with files that are here', () => {
     const extra = Object.entries(compose.services).filter(([, { profiles }]) => profiles.length > 0);
-    expect(extra.map(([name, { profiles }]) => [name, profiles])).toEqual(
-      ['prometheus', 'alertmanager', 'tempo', 'grafana'].map((name) => [name, ['observability']]),
-    );
+    expect(Object.fromEntries(extra.map(([name, { profiles }]) => [name, profiles]))).toEqual({
+      backup: ['backup'],
+      ...Object.fromEntries(
+        ['prometheus', 'alertmanager', 'tempo', 'grafana'].map((name) => [name, ['observability']]),
+      ),
+    });
     const mounted = Object.values(compose.services)
       .flatMap(({ volumes }) => volumes)
       .filter((volume) => volume.startsWith('./'))
       .map((volume) => volume.slice(2).split(':')[0] ?? '');
     expect(mounted.filter((path) => !existsSync(join(projectFolder, path)))).toEqual([]);
+  });
+
+  it('archives the WAL of each minute, where `backup` reads the data of PostgreSQL and may not write it', () => {
+    const { command, volumes } = service('postgres');
+    expect(command).toEqual(
+      expect.arrayContaining(['archive_mode=on', 'archive_command=archive-wal %p', 'archive_timeout=60']),
+    );
+    expect(volumes).toEqual(expect.arrayContaining(['backups:/var/lib/pgbackrest']));
+    expect(service('backup')).toMatchObject({ build: 'deploy/postgres', read_only: true, command: ['back-up'] });
+    expect(service('backup').volumes).toEqual([
+      'postgres:/var/lib/postgresql/data:ro',
+      'postgres-socket:/var/run/postgresql',
+      'backups:/var/lib/pgbackrest',
+    ]);
+    const settings = read('deploy/postgres/pgbackrest.conf');
+    for (const file of ['archive-wal', 'back-up']) {
+      expect(settings).toContain(`[${/--stanza=(\w+)/.exec(read(`deploy/postgres/${file}`))?.[1] ?? ''}]`);
+    }
   });
 
   it('publishes ports on the loopback interface only, and none of the databases', () => {

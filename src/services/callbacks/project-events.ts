@@ -3,6 +3,7 @@ import { ledgerEnds, listEndEntries, type EndEntry } from '../../db/tasks/list-t
 import { readProjectSecret } from '../../db/projects/project-secret.ts';
 import { findTasks, type TaskView } from '../../db/tasks/tasks.ts';
 import type { Deps } from '../../deps.ts';
+import { endEventId } from '../../domain/callbacks/end-event-id.ts';
 import { callbackBody, callbackHeaders, unsealSecrets } from './callback-message.ts';
 
 type EventDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'urls' | 'logger'>;
@@ -131,7 +132,8 @@ async function eventsOf(
 
 function toEvent(deps: EventDeps, { eventId }: EndEntry, task: TaskView, secrets: readonly string[]): ProjectEvent {
   // The same in each process and after each new connection, so that the receiver can ignore duplicates.
-  const id = eventId ?? task.id.replace(/^task_/, 'evt_');
+  // A callback of an earlier release has an id of its own.
+  const id = eventId ?? endEventId(task.id);
   const body = callbackBody(deps, id, task);
   const timestamp = Math.floor(Date.now() / 1000);
   const headers = callbackHeaders(deps, { id, requestId: task.requestId, timestamp, body, secrets });

@@ -102,6 +102,8 @@ describe('a callback', () => {
     expect(data).toEqual(polled);
     expect(event.type).toBe('task.succeeded');
     expect(event.id).toBe(call?.headers['webhook-id']);
+    // The id of the task, so that a database that was restored to a time before the end of the task repeats it.
+    expect(event.id).toBe(task.task_id.replace(/^task_/, 'evt_'));
     expect(Date.parse(event.timestamp)).toBe((task.completed_at ?? 0) * 1_000);
     expect(call).toMatchObject({
       method: 'POST',

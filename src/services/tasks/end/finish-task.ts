@@ -1,6 +1,7 @@
 import type { Config } from '../../../config/load-config.ts';
 import type { Finish, TaskEnd } from '../../../db/ledger/ledger.ts';
 import type { Deps } from '../../../deps.ts';
+import { endEventId } from '../../../domain/callbacks/end-event-id.ts';
 import type { FinishInput, FinishReport } from '../../../domain/tasks/workflow-contract.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { newId } from '../../../platform/crypto/ids.ts';
@@ -32,7 +33,7 @@ export function logEnd(
   logger.info({ task_id: taskId, status, error_code: errorCode, ...alarm }, 'task ended');
 }
 
-/** The end of a task as its row and its callback are to be written, with the ids of a new callback. */
+/** The end of a task as its row and its callback are to be written, with the ids of its callback. */
 export const taskEndOf = ({ retention }: Pick<Config, 'retention'>, { taskId, outcome }: FinishInput): TaskEnd => ({
   taskId,
   status: outcome.kind,
@@ -40,5 +41,5 @@ export const taskEndOf = ({ retention }: Pick<Config, 'retention'>, { taskId, ou
   outcomeUnknown: outcome.kind === 'failed' && outcome.unknown,
   retentionSeconds: retention.contentSeconds,
   deliveryId: newId('dlv'),
-  eventId: newId('evt'),
+  eventId: endEventId(taskId),
 });
