@@ -21,6 +21,7 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   balance_alert: 'select, insert, update, delete',
   balance_event: 'select, insert, update, delete',
   channel: 'select, insert, update',
+  channel_credential: 'select, insert, update, delete',
   channel_health: 'select, insert, update, delete',
   channel_history: 'select, insert, update, delete',
   channel_mapping_state: 'select, insert, update, delete',

@@ -223,6 +223,13 @@ function armForDevelopment(
   );
 }
 
+const channelTables: ReadonlySet<string> = new Set([
+  'channel',
+  'channel_credential',
+  'channel_health',
+  'channel_mapping_state',
+]);
+
 /** Passes a notification of `listenForChanges` on. A table that no cache knows may mean a key, of which the answer must be right soonest. */
 function tellCaches(
   {
@@ -239,7 +246,7 @@ function tellCaches(
   if (table === 'task') taskAnswers.forget(ids);
   else if (table === 'ended') taskWatch.announce(ids);
   else if (table === 'model') catalog.forget();
-  else if (table === 'channel' || table === 'channel_health' || table === 'channel_mapping_state') channels.forget();
+  else if (channelTables.has(table)) channels.forget();
   else if (table === 'alarm_silence') silences.forget();
   else keys.forget();
 }

@@ -347,7 +347,7 @@ export interface paths {
     head?: never;
     /**
      * change a channel; a new credential or URL also resets its health
-     * @description `tollgate channels set`. The inputs credential, base_url, adapter need `owner`.
+     * @description `tollgate channels set`. The inputs credential, credential_add, credential_remove, base_url, adapter need `owner`.
      *
      *     Needs the role `operator`.
      */
@@ -1806,6 +1806,21 @@ export interface components {
       state: 'ready' | 'disabled' | 'open' | 'half_open' | 'resting' | 'alarm' | 'not_drawn';
       /** @description Why it, or one of its models, is not available or needs an operator. */
       reasons: components['schemas']['ChannelReason'][];
+      /** @description The oldest first. Calls use those that are not resting in turn; while all are, so is the channel. */
+      credentials: components['schemas']['ChannelCredential'][];
+    };
+    ChannelCredential: {
+      id: string;
+      /** @description The last characters of the secret, if they are known. */
+      last4: string | null;
+      /**
+       * @description `resting`: it cools down after a 429 or an account error. `alarm`: it needs an operator, until a call succeeds.
+       * @enum {string}
+       */
+      state: 'ready' | 'resting' | 'alarm';
+      reason: string | null;
+      since: number | null;
+      until: number | null;
     };
     ChannelHistory: {
       /** @example chn_01ky4m8r5t0v2x6z9b3d7f1h4k */
@@ -1848,6 +1863,8 @@ export interface components {
       weight: number;
       /** @description Whether a model that the provider's list lacks is not drawn. */
       list_check: boolean;
+      /** @description The id of the credential that was added. */
+      credential_id?: string;
       /** @description What is allowed but may be a mistake. */
       warnings?: string[];
     };
@@ -3306,6 +3323,7 @@ export type CatalogCheck = components['schemas']['CatalogCheck'];
 export type CatalogEntry = components['schemas']['CatalogEntry'];
 export type ChangedPlan = components['schemas']['ChangedPlan'];
 export type Channel = components['schemas']['Channel'];
+export type ChannelCredential = components['schemas']['ChannelCredential'];
 export type ChannelHistory = components['schemas']['ChannelHistory'];
 export type ChannelReason = components['schemas']['ChannelReason'];
 export type ChannelSettings = components['schemas']['ChannelSettings'];
@@ -4182,8 +4200,12 @@ export interface operations {
           adapter?: string;
           /** @description URL that the paths of the adapter are appended to */
           base_url?: string;
-          /** @description API key of the provider; - reads it from stdin and so keeps it out of the shell history */
+          /** @description replaces the first credential: API key of the provider; - reads it from stdin and so keeps it out of the shell history */
           credential?: string;
+          /** @description one more credential of the same provider, drawn in turn with the others; - reads it from stdin */
+          credential_add?: string;
+          /** @description removes the credential with this id or these last characters; its running jobs are not polled any more */
+          credential_remove?: string;
           /** @description serve the models in these groups only, as a,b */
           groups?: string | string[];
           /** @description lower numbers are tried first */

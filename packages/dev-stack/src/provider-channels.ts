@@ -1,5 +1,5 @@
 import { addChannel } from '../../../src/services/channels/add-channel.ts';
-import { credentialContext } from '../../../src/services/channels/unseal-credential.ts';
+import { unsealCredential } from '../../../src/services/channels/unseal-credential.ts';
 import { setChannelEnabled } from '../../../src/services/channels/set-channel-enabled.ts';
 import { setChannel } from '../../../src/services/channels/set-channel.ts';
 import { listAudit } from '../../../src/db/operators/list-audit.ts';
@@ -66,9 +66,9 @@ async function bringUpToDate(
 
 const historyRows = 1_000;
 
-function holds({ sealer }: ProviderDeps, { id, sealedCredential }: ChannelRow, key: string): boolean {
+function holds({ sealer }: ProviderDeps, channel: ChannelRow, key: string): boolean {
   try {
-    return sealer.open(sealedCredential, credentialContext(id)) === key;
+    return unsealCredential(sealer, channel) === key;
   } catch (error) {
     // The stored credential was sealed under a master key that no longer exists, so the key in the environment replaces it.
     if (error instanceof SealError) return false;

@@ -7,7 +7,12 @@ import { setChannelEnabled } from '../../services/channels/set-channel-enabled.t
 import { setChannel } from '../../services/channels/set-channel.ts';
 import { testChannel, type ChannelTest } from '../../services/channels/test-channel.ts';
 import { listModels } from '../../db/catalog/models.ts';
-import { listChannelStates, type ChannelReason, type ChannelState } from '../../db/channels/channel-settings.ts';
+import {
+  listChannelStates,
+  type ChannelReason,
+  type ChannelState,
+  type CredentialState,
+} from '../../db/channels/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
 import { channelStateWords } from '../../domain/channels/channel-state.ts';
 import { ChannelSchema, ChannelSettings, SwitchedChannel, TestedChannel } from '../schemas/channels.ts';
@@ -37,15 +42,20 @@ const list = action({
   answer: listOf(ChannelSchema),
   needs: 'database',
   async run({ db }) {
-    const rows = (await listChannelStates(db)).map((row) => ({ ...row, state: stateOf(row) }));
+    const rows = (await listChannelStates(db)).map((row) => ({
+      ...row,
+      state: stateOf(row),
+      credentials: row.credentials.map(credentialOf),
+    }));
     return listReport(
       wholeList(rows),
-      ({ name, reasons, ...row }) => ({
+      ({ name, reasons, credentials, ...row }) => ({
         name,
         ...jsonRow(row),
         groups: row.groups.join(','),
         enabled: row.enabled ? 'yes' : 'no',
         list_check: row.listCheck ? 'on' : 'off',
+        credentials: credentials.length === 1 ? '1' : credentials.map(credentialText).join('; '),
         state: [channelStateWords[row.state], ...reasons.map(reasonText)].join('; '),
       }),
       { list: 'channels', nothing: 'There are no channels.', toDocument: jsonRow },
@@ -70,6 +80,17 @@ function reasonText({ kind, model, reason, since, until, failures, opens }: Chan
     reason === null ? '' : `(${reason})`,
   ];
   return parts.filter(Boolean).join(' ');
+}
+
+const credentialOf = ({ alarm, ...credential }: CredentialState) => ({
+  ...credential,
+  state: credential.until !== null ? ('resting' as const) : alarm === null ? ('ready' as const) : ('alarm' as const),
+  reason: credential.reason ?? alarm,
+});
+
+function credentialText({ id, last4, state, until, reason }: ReturnType<typeof credentialOf>): string {
+  const why = reason === null ? '' : ` (${reason})`;
+  return `${last4 === null ? id : `…${last4}`} ${channelStateWords[state]}${until === null ? '' : ` until ${time(until) ?? ''}`}${why}`;
 }
 
 const families = Object.keys(adapterFamilies);
@@ -133,7 +154,15 @@ const set = action({
     name: option('<name>', channelName.exactOptional()).describe('name for operators'),
     adapter: option('<family>', family.exactOptional()).describe(`provider family: ${families.join(', ')}`),
     baseUrl: option('<url>', baseUrl.exactOptional()).describe('URL that the paths of the adapter are appended to'),
-    credential: readFrom('stdin', option('<secret>', credential.exactOptional())).describe(credentialHelp),
+    credential: readFrom('stdin', option('<secret>', credential.exactOptional())).describe(
+      `replaces the first credential: ${credentialHelp}`,
+    ),
+    credentialAdd: readFrom('stdin', option('<secret>', credential.exactOptional())).describe(
+      'one more credential of the same provider, drawn in turn with the others; - reads it from stdin',
+    ),
+    credentialRemove: option('<credential>', shortText.exactOptional()).describe(
+      'removes the credential with this id or these last characters; its running jobs are not polled any more',
+    ),
     groups: option('<names>', names.exactOptional()).describe('serve the models in these groups only, as a,b'),
     priority: option('<number>', smallNumber.exactOptional()).describe('lower numbers are tried first'),
     weight: option('<number>', smallNumber.exactOptional()).describe(
@@ -146,16 +175,25 @@ const set = action({
     method: 'PATCH',
     path: '/channels/:channel',
     role: 'operator',
-    ownerInput: ['credential', 'baseUrl', 'adapter'],
+    ownerInput: ['credential', 'credentialAdd', 'credentialRemove', 'baseUrl', 'adapter'],
   },
   answer: ChannelSettings,
   refusals: ['not_found', 'action_refused'],
   needs: 'secrets',
-  async run(deps, { channel: named, credential: key, ...plain }, actor) {
+  async run(deps, { channel: named, credential: key, credentialAdd, credentialRemove, ...plain }, actor) {
     const changes = { ...plain, ...(key !== undefined && { credential: sendable(key) }) };
-    const { channelId, channel: now, credentialChanged } = await setChannel(deps, { channel: named, changes, actor });
-    const sentence = `Changed ${now.name}${credentialChanged ? ', including its credential' : ''}.`;
-    return changed(deps, sentence, channelId, now);
+    const set = await setChannel(deps, {
+      ...{ channel: named, changes, credentialRemove, actor },
+      credentialAdd: credentialAdd === undefined ? undefined : sendable(credentialAdd),
+    });
+    const parts = [
+      set.credentialChanged ? ', including its credential' : '',
+      set.credentialId === null ? '' : `, with the new credential ${set.credentialId}`,
+      credentialRemove === undefined ? '' : ', without the removed credential',
+    ];
+    const report = await changed(deps, `Changed ${set.channel.name}${parts.join('')}.`, set.channelId, set.channel);
+    if (set.credentialId === null) return report;
+    return { ...report, document: { ...report.document, credential_id: set.credentialId } };
   },
 });
 

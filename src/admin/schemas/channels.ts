@@ -38,17 +38,41 @@ const ChannelReason = z
   })
   .meta({ id: 'ChannelReason' });
 
-/** A channel without its credential. */
+const ChannelCredential = z
+  .object({
+    id: z.string(),
+    last4: z.string().nullable().describe('The last characters of the secret, if they are known.'),
+    state: z
+      .enum(['ready', 'resting', 'alarm'])
+      .describe(
+        '`resting`: it cools down after a 429 or an account error. `alarm`: it needs an operator, until a call succeeds.',
+      ),
+    reason: z.string().nullable(),
+    since: timestampOrNull,
+    until: timestampOrNull,
+  })
+  .meta({ id: 'ChannelCredential' });
+
+/** A channel without the secrets of its credentials. */
 export const ChannelSchema = z
   .object({
     ...settings,
     enabled: z.boolean(),
     state: z.enum(['ready', 'disabled', ...reasonKinds]).describe('The most serious of its `reasons`.'),
     reasons: z.array(ChannelReason).describe('Why it, or one of its models, is not available or needs an operator.'),
+    credentials: z
+      .array(ChannelCredential)
+      .describe('The oldest first. Calls use those that are not resting in turn; while all are, so is the channel.'),
   })
   .meta({ id: 'Channel' });
 
-export const ChannelSettings = z.object({ ...settings, warnings }).meta({ id: 'ChannelSettings' });
+export const ChannelSettings = z
+  .object({
+    ...settings,
+    credential_id: z.string().describe('The id of the credential that was added.').optional(),
+    warnings,
+  })
+  .meta({ id: 'ChannelSettings' });
 
 export const SwitchedChannel = z
   .object({ channel_id: channelId, name: z.string(), enabled: z.boolean(), changed })

@@ -1,9 +1,16 @@
 import { LockMode, raw, type InferEntity } from '@mikro-orm/postgresql';
-import type { Database } from '../database.ts';
+import type { Database, Transaction } from '../database.ts';
 import { Channel } from '../entities/channel.ts';
 import { ChannelHealth } from '../entities/channel-health.ts';
 import { changesOf, recordAudit } from '../operators/audit.ts';
 import { unixSeconds } from '../unix-seconds.ts';
+import {
+  changeCredentials,
+  noteFirstCredential,
+  resetCredentials,
+  type CredentialChange,
+  type CredentialSealing,
+} from './channel-credentials.ts';
 
 /** Why a channel, or one of its models, is not available or needs an operator. */
 export interface ChannelReason {
@@ -24,10 +31,24 @@ export interface ChannelReason {
   opens: number;
 }
 
+/** A credential of a channel as operators see it. Times are unix seconds. */
+export interface CredentialState {
+  id: string;
+  /** Its last characters; null for one of an earlier release that no process has read yet. */
+  last4: string | null;
+  /** It cools down until then; null if it does not. */
+  until: number | null;
+  since: number | null;
+  reason: string | null;
+  alarm: string | null;
+}
+
 export interface ChannelState extends Omit<ChannelRecord, 'credential'> {
   channelId: string;
   enabled: boolean;
   reasons: ChannelReason[];
+  /** The oldest first. */
+  credentials: CredentialState[];
 }
 
 /** All channels in the order of the draw. The credential is not among the columns. */
@@ -50,7 +71,19 @@ export async function listChannelStates(database: Database): Promise<ChannelStat
                  ) k where h.channel_id = c.id
                  union all
                  select s.model_id, 0, 0, 'not_drawn', s.reason, s.since, null
-                 from channel_mapping_state s where s.channel_id = c.id and s.state is not null) r), '[]') as reasons
+                 from channel_mapping_state s where s.channel_id = c.id and s.state is not null
+                 union all
+                 select '*', 0, 0, 'resting', min(k.reason), max(k.since), min(k.unavailable_until)
+                 from channel_credential k where k.channel_id = c.id
+                 having bool_and(coalesce(k.unavailable_until > clock_timestamp(), false))) r), '[]') as reasons,
+       coalesce((select jsonb_agg(jsonb_build_object(
+                   'id', k.id, 'last4', k.last4, 'alarm', k.alarm, 'reason', case when k.unavailable_until > clock_timestamp() then k.reason end,
+                   'since', case when k.unavailable_until > clock_timestamp() then ${unixSeconds('k.since')} end,
+                   'until', case when k.unavailable_until > clock_timestamp() then ${unixSeconds('k.unavailable_until')} end)
+                   order by k.created_at, k.id)
+                 from channel_credential k where k.channel_id = c.id and (k.credential is not null or k.id = c.credential_id)),
+         jsonb_build_array(jsonb_build_object('id', c.credential_id, 'last4', null, 'alarm', null, 'reason', null, 'since', null,
+                                              'until', null))) as credentials
      from channel c order by c.priority, c.name`,
   );
 }
@@ -71,19 +104,26 @@ export interface ChannelRecord {
 /** Adds a channel, whose credential is sealed; false if its name is taken. */
 export const insertChannel = (
   database: Database,
-  { channelId, actor, ...record }: ChannelRecord & { channelId: string; actor: string },
+  {
+    channelId,
+    credentialId,
+    last4,
+    actor,
+    ...record
+  }: ChannelRecord & { channelId: string; credentialId: string; last4: string; actor: string },
 ): Promise<boolean> =>
   database.transaction('begin', async (query, inside) => {
     const rows = await query(
       'operator-add-channel',
-      `insert into channel (id, name, adapter, base_url, credential, groups, priority, weight, list_check)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (name) do nothing returning id`,
+      `insert into channel (id, name, adapter, base_url, credential, groups, priority, weight, list_check, credential_id)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict (name) do nothing returning id`,
       [
         ...[channelId, record.name, record.adapter, record.baseUrl, record.credential, record.groups],
-        ...[record.priority, record.weight, record.listCheck ?? true],
+        ...[record.priority, record.weight, record.listCheck ?? true, credentialId],
       ],
     );
     if (rows.length === 0) return false;
+    await noteFirstCredential(inside, { channelId, credentialId, last4 });
     const { credential: _sealed, ...after } = record;
     await recordAudit(inside, { actor, action: 'channels.add', subject: channelId, before: null, after });
     return true;
@@ -108,22 +148,25 @@ interface ChannelChange {
   /** The id or the name. */
   channel: string;
   changes: Partial<ChannelRecord>;
-  /** Seals a new credential for the row. */
-  seal: (credential: string, channelId: string) => string;
-  /** Whether the circuit breaker of the channel is reset. */
-  forgetHealth: boolean;
+  /** The last characters of a new credential. */
+  last4: string | null;
+  credentials: CredentialChange;
+  sealing: CredentialSealing;
+  /** Whether the circuit breaker of the channel is reset, and with `all` what its credentials wait for. */
+  forgetHealth: 'all' | 'first' | false;
   actor: string;
 }
 
 /**
- * Changes the given settings of a channel, named by id or name, under its lock. `busy`: the adapter cannot be changed while calls run,
+ * Changes the given settings and credentials of a channel, named by id or name, under its lock. Throws `CredentialRefused`. `busy`: the adapter cannot be changed while calls run,
  * because another adapter could not read their references.
  */
 export const updateChannel = (
   database: Database,
-  { channel, changes, seal, forgetHealth, actor }: ChannelChange,
+  change: ChannelChange,
 ): Promise<{ channelId: string; after: ChannelRecord } | 'unknown' | 'name_taken' | 'busy'> =>
   database.transaction('begin', async (_query, inside) => {
+    const { channel, changes, sealing, forgetHealth, actor } = change;
     const em = await inside.entities();
     const lock = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
     const row = await em.findOne(Channel, { $or: [{ id: channel }, { name: channel }] }, lock);
@@ -139,8 +182,9 @@ export const updateChannel = (
       return 'name_taken';
     const isOtherAdapter = settings.adapter !== undefined && settings.adapter !== before.adapter;
     if (isOtherAdapter && (await inside.returnsRow('running-call-of-channel', runningCall, [channelId]))) return 'busy';
-    const sealed = credential === undefined ? {} : { credential: seal(credential, channelId) };
+    const sealed = credential === undefined ? {} : { credential: sealing.seal(credential, channelId) };
     em.assign(row, { ...settings, ...sealed, updatedAt: new Date() });
+    const pool = await changePool(inside, row, change);
     await em.flush();
     if (forgetHealth) await em.nativeDelete(ChannelHealth, { channelId });
     if (forgetHealth || settings.listCheck === false) {
@@ -155,11 +199,28 @@ export const updateChannel = (
       actor,
       action: 'channels.set',
       subject: channelId,
-      before: { ...changed.before, ...(credential !== undefined && { credential: 'the earlier one' }) },
-      after: { ...changed.after, ...(credential !== undefined && { credential: 'a new one' }) },
+      before: { ...changed.before, ...(credential !== undefined && { credential: 'the earlier one' }), ...pool.before },
+      after: { ...changed.after, ...(credential !== undefined && { credential: 'a new one' }), ...pool.after },
     });
     return { channelId, after };
   });
+
+/** Changes the credentials of a locked channel. Returns what the audit log says about it: ids, never a secret. */
+async function changePool(
+  inside: Transaction,
+  row: InferEntity<typeof Channel>,
+  { changes, last4, credentials, sealing, forgetHealth }: ChannelChange,
+): Promise<{ before: object; after: object }> {
+  const { id: channelId, credentialId } = row;
+  if (changes.credential !== undefined) await noteFirstCredential(inside, { channelId, credentialId, last4 });
+  if (forgetHealth) {
+    const only = forgetHealth === 'first' ? credentialId : null;
+    await resetCredentials(inside, { channelId, credentialId: only });
+  }
+  if (!credentials.add && credentials.remove === undefined) return { before: {}, after: {} };
+  const ids = await changeCredentials(inside, row, credentials, sealing);
+  return { before: { credentials: ids.before }, after: { credentials: ids.after } };
+}
 
 function recordOf(row: InferEntity<typeof Channel>): ChannelRecord {
   const { name, adapter, baseUrl, credential, groups, priority, weight, listCheck } = row;

@@ -1,12 +1,29 @@
 import type { Database, Statements } from '../database.ts';
 
+/** A credential of a channel. Its times are unix milliseconds, by the database clock. */
+export interface ChannelCredential {
+  id: string;
+  sealed: string;
+  /** The id of the row for which it was sealed: its own, or the channel's for the first one. */
+  sealedFor: string;
+  /** It cools down until then; 0 if it does not. */
+  unavailableUntilMs: number;
+  /** The reason why an operator is needed. */
+  alarm: string | null;
+}
+
 /** A configured upstream as the draw and its callers need it, with a sealed credential. */
 export interface ChannelRow {
   id: string;
   name: string;
   adapter: string;
   baseUrl: string;
-  sealedCredential: string;
+  /** The credential that a call sends: the first one, or the one that was drawn (`withCredential`). */
+  credential: ChannelCredential;
+  /** All of them, the oldest first. */
+  credentials: readonly ChannelCredential[];
+  /** Whether it has, or ever had, more than one. Then each attempt of a task says which one it sent. */
+  isPooled: boolean;
   groups: string[];
   priority: number;
   weight: number;
@@ -29,10 +46,10 @@ export interface ChannelRow {
 
 /** All channels with their health, and the time of the database clock, by which their times are meant. */
 export async function listChannels(database: Database): Promise<{ channels: ChannelRow[]; nowMs: number }> {
-  const rows = await database.query<ChannelRow & { nowMs: number }>(
+  const rows = await database.query<ListedChannel>(
     'list-channels',
     // While its probe runs, a channel takes no other call.
-    `select c.id, c.name, c.adapter, c.base_url, c.credential as sealed_credential, c.groups, c.priority, c.weight, c.enabled, c.list_check,
+    `select c.id, c.name, c.adapter, c.base_url, c.credential, c.credential_id, c.pooled_at is not null as is_pooled, c.groups, c.priority, c.weight, c.enabled, c.list_check,
        coalesce((select jsonb_object_agg(h.model_id, extract(epoch from greatest(h.unavailable_until, h.probe_until)) * 1000) from channel_health h
         where h.channel_id = c.id and greatest(h.unavailable_until, h.probe_until) > clock_timestamp()), '{}') as unavailable_until,
        array(select h.model_id from channel_health h
@@ -43,10 +60,55 @@ export async function listChannels(database: Database): Promise<{ channels: Chan
         where s.channel_id = c.id and s.state is not null), '{}') as not_drawn,
        coalesce((select jsonb_object_agg(h.model_id, h.alarm) from channel_health h
         where h.channel_id = c.id and h.alarm is not null), '{}') as alarms,
+       (select jsonb_agg(jsonb_build_object('id', k.id, 'sealed', k.credential, 'alarm', k.alarm,
+          'unavailableUntilMs', coalesce(extract(epoch from k.unavailable_until) * 1000, 0)) order by k.created_at, k.id)
+        from channel_credential k where k.channel_id = c.id) as pool,
        extract(epoch from clock_timestamp())::float8 * 1000 as now_ms
      from channel c order by c.priority, c.name`,
   );
-  return { channels: rows, nowMs: rows[0]?.nowMs ?? 0 };
+  return { channels: rows.map(channelOf), nowMs: rows[0]?.nowMs ?? 0 };
+}
+
+/** A row of the list. A member of `pool` without a secret is the first credential, whose secret stands in the channel's own row. */
+interface ListedChannel extends Omit<ChannelRow, 'credential' | 'credentials'> {
+  credential: string;
+  credentialId: string;
+  pool: (Omit<ChannelCredential, 'sealed' | 'sealedFor'> & { sealed: string | null })[] | null;
+  nowMs: number;
+}
+
+function channelOf({ pool, credential, credentialId, nowMs, ...row }: ListedChannel): ChannelRow {
+  const own = { id: credentialId, sealed: credential, sealedFor: row.id };
+  const unknown = { ...own, unavailableUntilMs: 0, alarm: null };
+  const listed = (pool ?? []).flatMap(({ sealed, ...member }): ChannelCredential[] => {
+    if (member.id === credentialId) return [{ ...member, ...own }];
+    return sealed === null ? [] : [{ ...member, sealed, sealedFor: member.id }];
+  });
+  const first = listed.find(({ id }) => id === credentialId) ?? unknown;
+  const credentials = listed.includes(first) ? listed : [first, ...listed];
+  // While every credential cools down, so does the channel.
+  const allRestUntilMs = Math.min(...credentials.map(({ unavailableUntilMs }) => unavailableUntilMs));
+  const unavailableUntil =
+    allRestUntilMs > Math.max(nowMs, row.unavailableUntil['*'] ?? 0)
+      ? { ...row.unavailableUntil, '*': allRestUntilMs }
+      : row.unavailableUntil;
+  return { ...row, unavailableUntil, credential: first, credentials };
+}
+
+const drawn = new WeakMap<ChannelRow, Map<string, ChannelRow>>();
+
+/** The channel as a call with this credential sees it; null if it has no such credential. The same row for the same arguments. */
+export function withCredential(channel: ChannelRow, credentialId: string): ChannelRow | null {
+  if (channel.credential.id === credentialId) return channel;
+  const rows = drawn.get(channel) ?? new Map<string, ChannelRow>();
+  drawn.set(channel, rows);
+  const known = rows.get(credentialId);
+  if (known) return known;
+  const credential = channel.credentials.find(({ id }) => id === credentialId);
+  if (!credential) return null;
+  const row = { ...channel, credential };
+  rows.set(credentialId, row);
+  return row;
 }
 
 /** Keeps a channel out of the draw for `seconds`, for one model or all (`*`). A longer cool-down that is already set stays. */

@@ -8,6 +8,7 @@ export interface SealedValue {
 
 const sealedColumns = {
   channel_credential: { table: 'channel', column: 'credential' },
+  channel_pool_credential: { table: 'channel_credential', column: 'credential' },
   callback_secret: { table: 'project', column: 'callback_secret' },
   callback_secret_previous: { table: 'project', column: 'callback_secret_previous' },
 } as const;

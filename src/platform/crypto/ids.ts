@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** What an id names: project, key, task, channel, file, request, attempt, delivery, job run, event, secret, admin token, operator, silence, plan. */
+/** What an id names: project, key, task, channel, file, request, attempt, delivery, job run, event, secret, admin token, operator, silence, plan, credential of a channel. */
 export type IdPrefix =
   | 'prj'
   | 'key'
@@ -16,7 +16,8 @@ export type IdPrefix =
   | 'atk'
   | 'opr'
   | 'sil'
-  | 'pln';
+  | 'pln'
+  | 'crd';
 
 /**
  * A new id: `${prefix}_` and 26 lower-case Crockford base32 characters, 48 bits of milliseconds and 80 random bits

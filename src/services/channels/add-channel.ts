@@ -1,5 +1,6 @@
 import { insertChannel, type ChannelRecord } from '../../db/channels/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
+import { lastCharacters } from '../../domain/channels/last-characters.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { OperatorError } from '../operator-error.ts';
 import { credentialContext } from './unseal-credential.ts';
@@ -11,7 +12,8 @@ export async function addChannel(
 ): Promise<{ channelId: string }> {
   const channelId = newId('chn');
   const credential = sealer.seal(record.credential, credentialContext(channelId));
-  if (!(await insertChannel(db, { ...record, channelId, credential, actor })))
+  const first = { credentialId: newId('crd'), last4: lastCharacters(record.credential) };
+  if (!(await insertChannel(db, { ...record, ...first, channelId, credential, actor })))
     throw new OperatorError(`A channel named ${record.name} already exists. \`channels set\` changes it.`);
   return { channelId };
 }

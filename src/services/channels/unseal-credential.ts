@@ -1,27 +1,30 @@
-import type { ChannelRow } from '../../db/channels/channels.ts';
+import type { ChannelCredential, ChannelRow } from '../../db/channels/channels.ts';
 import type { Deps } from '../../deps.ts';
 import type { Sealer } from '../../platform/crypto/seal.ts';
 import { alarmOf } from '../../domain/operators/alarm.ts';
 
-/** Binds a sealed credential to its channel's row, so that it cannot be decrypted from another row. */
-export const credentialContext = (channelId: string) => `channel|credential|${channelId}` as const;
+/** Binds a sealed credential to its row, the channel's or its own, so that it cannot be decrypted from another row. */
+export const credentialContext = (rowId: string) => `channel|credential|${rowId}` as const;
 
-// Both forget a row when the channel cache does.
-const unsealed = new WeakMap<ChannelRow, string>();
-const alarmed = new WeakSet<ChannelRow>();
+// Both forget a credential when the channel cache does.
+const unsealed = new WeakMap<ChannelCredential, string>();
+const alarmed = new WeakSet<ChannelCredential>();
 
-/** A channel's decrypted credential. Decrypted once per row object, because a channel serves many requests. Throws `SealError`. */
-export function unsealCredential(sealer: Sealer, channel: ChannelRow): string {
-  const cached = unsealed.get(channel);
+/**
+ * The decrypted credential of a call: the channel's first one, or the one that was drawn. Decrypted once per object, because a channel
+ * serves many requests. Throws `SealError`.
+ */
+export function unsealCredential(sealer: Sealer, { credential }: Pick<ChannelRow, 'credential'>): string {
+  const cached = unsealed.get(credential);
   if (cached !== undefined) return cached;
-  const credential = sealer.open(channel.sealedCredential, credentialContext(channel.id));
-  unsealed.set(channel, credential);
-  return credential;
+  const secret = sealer.open(credential.sealed, credentialContext(credential.sealedFor));
+  unsealed.set(credential, secret);
+  return secret;
 }
 
 /**
- * A channel's decrypted credential, or null if its master key is missing, because another channel may serve the request. Raises
- * the alarm once per row object.
+ * `unsealCredential`, or null if its master key is missing, because another channel may serve the request. Raises the alarm once per
+ * object.
  */
 export function usableCredential(
   { sealer, logger }: Pick<Deps, 'sealer' | 'logger'>,
@@ -30,13 +33,13 @@ export function usableCredential(
   try {
     return unsealCredential(sealer, channel);
   } catch (error) {
-    if (!alarmed.has(channel)) {
+    if (!alarmed.has(channel.credential)) {
       logger.error(
         { err: error, channel: channel.name, ...alarmOf('credential_unreadable') },
         'the credential of a channel cannot be decrypted',
       );
     }
-    alarmed.add(channel);
+    alarmed.add(channel.credential);
     return null;
   }
 }

@@ -12,11 +12,22 @@ import { credentialContext } from '../channels/unseal-credential.ts';
  */
 export async function resealSecrets(deps: ResealDeps, { actor }: { actor: string }) {
   return {
-    channel_credential: await resealKind(deps, 'channel_credential', actor),
+    channel_credential: sumOf(
+      await resealKind(deps, 'channel_credential', actor),
+      await resealKind(deps, 'channel_pool_credential', actor),
+    ),
     callback_secret: await resealKind(deps, 'callback_secret', actor),
     callback_secret_previous: await resealKind(deps, 'callback_secret_previous', actor),
   };
 }
+
+type ResealCount = Awaited<ReturnType<typeof resealKind>>;
+
+const sumOf = (one: ResealCount, other: ResealCount): ResealCount => ({
+  resealed: one.resealed + other.resealed,
+  current: one.current + other.current,
+  unreadable: [...one.unreadable, ...other.unreadable],
+});
 
 type ResealDeps = Pick<Deps, 'db' | 'sealer'>;
 
@@ -55,6 +66,7 @@ function resealValue(
 
 const contexts: Record<SealedColumn, (id: string) => SealContext> = {
   channel_credential: credentialContext,
+  channel_pool_credential: credentialContext,
   callback_secret: callbackSecretContext,
   // A rotation moves the old secret unchanged, so it stays bound to the column for which it was sealed.
   callback_secret_previous: callbackSecretContext,

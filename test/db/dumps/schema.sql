@@ -120,6 +120,7 @@ create table attempt (
   channel_name text not null,
   code text,
   cost_micro_usd bigint not null default 0,
+  credential_id text,
   detail text,
   ended_at timestamp with time zone,
   error_class text,
@@ -184,14 +185,36 @@ create table channel (
   base_url text not null,
   created_at timestamp with time zone not null default clock_timestamp(),
   credential text not null,
+  credential_id text not null default ('crd_0'::text || substr(replace((gen_random_uuid())::text, '-'::text, ''::text), 1, 25)),
   enabled boolean not null default true,
   groups text[] not null,
   id text not null,
   list_check boolean not null default true,
   name text not null,
+  parallel integer,
+  pooled_at timestamp with time zone,
   priority integer not null default 1,
+  rpm integer,
+  tpm integer,
   updated_at timestamp with time zone not null default clock_timestamp(),
   weight integer not null default 1
+);
+
+create table channel_credential (
+  alarm text,
+  alarm_at timestamp with time zone,
+  channel_id text not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  credential text,
+  id text not null,
+  last4 text,
+  parallel integer,
+  reason text,
+  rpm integer,
+  since timestamp with time zone,
+  tpm integer,
+  unavailable_until timestamp with time zone,
+  updated_at timestamp with time zone not null default clock_timestamp()
 );
 
 create table channel_health (
@@ -709,11 +732,25 @@ alter table balance_event add constraint balance_event_pkey PRIMARY KEY (id);
 
 alter table channel add constraint channel_name_key UNIQUE (name);
 
+alter table channel add constraint channel_parallel_check CHECK ((parallel > 0));
+
 alter table channel add constraint channel_pkey PRIMARY KEY (id);
 
 alter table channel add constraint channel_priority_check CHECK ((priority >= 0));
 
+alter table channel add constraint channel_rpm_check CHECK ((rpm > 0));
+
+alter table channel add constraint channel_tpm_check CHECK ((tpm > 0));
+
 alter table channel add constraint channel_weight_check CHECK ((weight >= 0));
+
+alter table channel_credential add constraint channel_credential_parallel_check CHECK ((parallel > 0));
+
+alter table channel_credential add constraint channel_credential_pkey PRIMARY KEY (id);
+
+alter table channel_credential add constraint channel_credential_rpm_check CHECK ((rpm > 0));
+
+alter table channel_credential add constraint channel_credential_tpm_check CHECK ((tpm > 0));
 
 alter table channel_health add constraint channel_health_pkey PRIMARY KEY (channel_id, model_id);
 
@@ -894,6 +931,8 @@ alter table api_key add constraint api_key_project_id_fkey FOREIGN KEY (project_
 
 alter table api_key_secret add constraint api_key_secret_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
 
+alter table channel_credential add constraint channel_credential_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
+
 alter table channel_health add constraint channel_health_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
 
 alter table channel_mapping_state add constraint channel_mapping_state_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE;
@@ -957,6 +996,8 @@ CREATE INDEX audit_entry_subject_idx ON public.audit_entry USING btree (subject,
 CREATE INDEX balance_event_due_idx ON public.balance_event USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
 
 CREATE INDEX balance_event_project_idx ON public.balance_event USING btree (project_id, created_at);
+
+CREATE INDEX channel_credential_channel_idx ON public.channel_credential USING btree (channel_id);
 
 CREATE INDEX credit_grant_open_idx ON public.credit_grant USING btree (project_id, ends_at) WHERE (NOT is_closed);
 
@@ -1498,9 +1539,9 @@ begin
     select * into c from channel where channel.id = p_channel_id and enabled for key share;
     if not found or c.adapter <> p_adapter then return; end if;
     if not claim_channel(p_channel_id, t.model_id, t.project_id, p_probe_seconds) then return; end if;
-    insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, cost_micro_usd, model_id)
+    insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, cost_micro_usd, model_id, credential_id)
     values (p_id, p_task_id, t.attempts + 1, p_channel_id, c.name, p_fence,
-            clock_timestamp() + make_interval(secs => p_submit_seconds), p_cost, t.model_id)
+            clock_timestamp() + make_interval(secs => p_submit_seconds), p_cost, t.model_id, c.credential_id)
     returning * into a;
     update task set status = 'processing', started_at = coalesce(task.started_at, clock_timestamp()),
       attempts = task.attempts + 1, last_seen_at = clock_timestamp()
@@ -3351,6 +3392,8 @@ CREATE TRIGGER audit_entry_append_only BEFORE DELETE OR UPDATE ON public.audit_e
 CREATE TRIGGER audit_entry_never_emptied BEFORE TRUNCATE ON public.audit_entry FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 CREATE TRIGGER channel_changed AFTER INSERT OR DELETE OR UPDATE ON public.channel FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+
+CREATE TRIGGER channel_credential_changed AFTER INSERT OR DELETE OR UPDATE ON public.channel_credential FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
 CREATE TRIGGER channel_health_changed AFTER INSERT OR DELETE OR UPDATE ON public.channel_health FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 

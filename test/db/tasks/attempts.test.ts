@@ -243,8 +243,10 @@ describe('beginning an attempt', () => {
         channel: channelId,
         changes: { adapter: 'kling' },
         actor: 'test',
-        seal: (credential) => credential,
-        forgetHealth: true,
+        last4: null,
+        credentials: {},
+        sealing: { seal: (secret) => secret, move: (sealed) => sealed, holds: () => false },
+        forgetHealth: 'all',
       });
       await waitsForLock('%for update%');
       return { changing };

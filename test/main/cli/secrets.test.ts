@@ -38,13 +38,15 @@ describe('tollgate secrets reseal', () => {
       ...['channels', 'add', '--name', 'sealed', '--credential', 'fal-secret'],
       ...channel,
     );
+    const more = ['channels', 'set', 'sealed', '--credential-add', 'fal-second'];
+    const { credential_id: credentialId } = (await tollgate(oldKey, ...more)).printed;
     await tollgate(`${newKey},${oldKey}`, 'projects', 'create', '--name', 'of the new key');
 
     const first = await tollgate(`${newKey},${oldKey}`, 'secrets', 'reseal');
     expect(first).toEqual({
       code: 0,
       printed: {
-        channel_credential: noted(1, 0),
+        channel_credential: noted(2, 0),
         callback_secret: noted(1, 1),
         callback_secret_previous: noted(1, 0),
       },
@@ -53,7 +55,7 @@ describe('tollgate secrets reseal', () => {
     expect(second).toEqual({
       code: 0,
       printed: {
-        channel_credential: noted(0, 1),
+        channel_credential: noted(0, 2),
         callback_secret: noted(0, 2),
         callback_secret_previous: noted(0, 1),
       },
@@ -63,6 +65,7 @@ describe('tollgate secrets reseal', () => {
       await rowsOf(db, `select before, after, detail from audit_entry where action = 'secrets.reseal'`, []),
     ).toEqual([
       { ...resealed, detail: { place: 'channel_credential' } },
+      { ...resealed, detail: { place: 'channel_pool_credential' } },
       { ...resealed, detail: { place: 'callback_secret' } },
       { ...resealed, detail: { place: 'callback_secret_previous' } },
     ]);
@@ -76,6 +79,9 @@ describe('tollgate secrets reseal', () => {
     const [row] = await rowsOf<{ credential: string }>(db, 'select credential from channel where id = $1', [channelId]);
     const sealer = createSealer(testConfig({ ...settings, MASTER_KEYS: newKey }).secrets.masterKeys);
     expect(sealer.open(row?.credential ?? '', credentialContext(channelId))).toBe('fal-secret');
+    const another = 'select credential from channel_credential where id = $1';
+    const [pooled] = await rowsOf<{ credential: string }>(db, another, [credentialId]);
+    expect(sealer.open(pooled?.credential ?? '', credentialContext(String(credentialId)))).toBe('fal-second');
   });
 
   it('leaves a secret of a missing master key unchanged, names its row, and exits with 1', async () => {
@@ -83,7 +89,7 @@ describe('tollgate secrets reseal', () => {
     const strange = String(row?.credential).replace('v2.k2.', 'v2.k0.');
     await run(db, 'update channel set credential = $1', [strange]);
     const { code, printed } = await tollgate(newKey, 'secrets', 'reseal');
-    expect({ code, printed }).toMatchObject({ code: 1, printed: { channel_credential: noted(0, 0, [row?.id]) } });
+    expect({ code, printed }).toMatchObject({ code: 1, printed: { channel_credential: noted(0, 1, [row?.id]) } });
     expect(await rowsOf(db, 'select credential from channel', [])).toEqual([{ credential: strange }]);
   });
 });

@@ -47,7 +47,7 @@ async function keyOf(name: string): Promise<string> {
   const channel = await channelNamed(name);
   if (!channel) throw new Error(`There is no channel ${name}`);
   const sealer = createSealer(testConfig(settings).secrets.masterKeys);
-  return sealer.open(channel.sealedCredential, credentialContext(channel.id));
+  return sealer.open(channel.credential.sealed, credentialContext(channel.id));
 }
 
 const keys = {

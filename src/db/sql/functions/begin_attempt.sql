@@ -8,6 +8,7 @@
 -- p_adapter is the adapter that the caller will use: another adapter could not read the operation that this attempt will
 -- have. An operator who changes a channel locks its row `for update`. `for key share` conflicts with that lock only, and thus
 -- neither waits for other attempts nor for an operator who disables the channel.
+-- The row names the first credential of the channel. A caller that sends another one writes it there before its submit.
 create or replace function begin_attempt(
   p_id text, p_task_id text, p_channel_id text, p_fence text, p_submit_seconds float8, p_cost bigint, p_probe_seconds float8, p_adapter text)
 returns table (attempt_id text, fresh boolean, outcome text, code text, operation jsonb, result jsonb, submit_deadline_ms float8)
@@ -29,9 +30,9 @@ begin
     select * into c from channel where channel.id = p_channel_id and enabled for key share;
     if not found or c.adapter <> p_adapter then return; end if;
     if not claim_channel(p_channel_id, t.model_id, t.project_id, p_probe_seconds) then return; end if;
-    insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, cost_micro_usd, model_id)
+    insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, cost_micro_usd, model_id, credential_id)
     values (p_id, p_task_id, t.attempts + 1, p_channel_id, c.name, p_fence,
-            clock_timestamp() + make_interval(secs => p_submit_seconds), p_cost, t.model_id)
+            clock_timestamp() + make_interval(secs => p_submit_seconds), p_cost, t.model_id, c.credential_id)
     returning * into a;
     update task set status = 'processing', started_at = coalesce(task.started_at, clock_timestamp()),
       attempts = task.attempts + 1, last_seen_at = clock_timestamp()
