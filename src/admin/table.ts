@@ -14,6 +14,7 @@ import { operators } from './actions/operators.ts';
 import { overview } from './actions/overview.ts';
 import { plans } from './actions/plans.ts';
 import { projects } from './actions/projects.ts';
+import { search } from './actions/search.ts';
 import { secrets } from './actions/secrets.ts';
 import { summary } from './actions/summary.ts';
 import { tasks } from './actions/tasks.ts';
@@ -37,6 +38,7 @@ export const actionTable: Readonly<Record<string, Action | ActionGroup>> = {
   secrets,
   usage,
   summary,
+  search,
   overview,
   alarms,
   audit,

@@ -37,6 +37,7 @@ const valuesByInput: Readonly<Record<string, readonly string[]>> = {
   tz: ['Europe/Berlin', 'Asia/Kolkata'],
   hours: ['720'],
   name: [history.plan],
+  q: [history.task(7), history.chat(1), history.task(7).slice(0, 20), 'project', 'sk-h', 'job'],
 };
 
 /** The value of `id`, by the route. */

@@ -1010,6 +1010,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/admin/v1/search': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * find anything by its id, by a part of its name, or by the first or last characters of a key
+     * @description `tollgate search`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_search'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/admin/v1/overview': {
     parameters: {
       query?: never;
@@ -2800,6 +2822,30 @@ export interface components {
       /** @description What is allowed but may be a mistake. */
       warnings?: string[];
     };
+    SearchHit: {
+      /** @enum {string} */
+      type:
+        | 'project'
+        | 'key'
+        | 'model'
+        | 'channel'
+        | 'plan'
+        | 'task'
+        | 'chat'
+        | 'delivery'
+        | 'file'
+        | 'ledger_entry'
+        | 'job_run'
+        | 'admin_token'
+        | 'operator'
+        | 'silence';
+      /** @example task_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      id: string;
+      /** @description Its own name, or the model or the task that it is about. May be empty. */
+      name: string;
+      /** @description The page of the console that shows it, without the address of the server. */
+      url: string;
+    };
     Session: {
       name: string;
       /** @enum {string} */
@@ -3369,6 +3415,7 @@ export type RevokedKey = components['schemas']['RevokedKey'];
 export type RotatedKey = components['schemas']['RotatedKey'];
 export type RunningJob = components['schemas']['RunningJob'];
 export type SavedPlan = components['schemas']['SavedPlan'];
+export type SearchHit = components['schemas']['SearchHit'];
 export type Session = components['schemas']['Session'];
 export type SignInOptions = components['schemas']['SignInOptions'];
 export type Silence = components['schemas']['Silence'];
@@ -5520,6 +5567,45 @@ export interface operations {
           'application/json': components['schemas']['Summary'];
           'application/vnd.tollgate.report+json': {
             document: components['schemas']['Summary'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_search: {
+    parameters: {
+      query: {
+        /** @description id or its beginning, such as task_…, req_… or dlv_…; id of an answer, of a callback or of a job at its provider; name; or characters of a key */
+        q: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['SearchHit'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['SearchHit'][];
+            };
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */

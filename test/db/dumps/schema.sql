@@ -981,9 +981,15 @@ CREATE INDEX api_key_project_idx ON public.api_key USING btree (project_id);
 
 CREATE INDEX api_key_secret_key_idx ON public.api_key_secret USING btree (key_id);
 
+CREATE INDEX api_key_secret_last4_idx ON public.api_key_secret USING btree (last4);
+
+CREATE INDEX api_key_secret_prefix_idx ON public.api_key_secret USING btree (prefix text_pattern_ops);
+
 CREATE UNIQUE INDEX attempt_bought_once_idx ON public.attempt USING btree (request_id, channel_id) WHERE (retry_at IS NULL);
 
 CREATE INDEX attempt_parked_idx ON public.attempt USING btree (channel_id, project_id, next_poll_at) WHERE (next_poll_at IS NOT NULL);
+
+CREATE INDEX attempt_provider_job_idx ON public.attempt USING btree (COALESCE((operation ->> 'task_id'::text), (operation ->> 'request_id'::text), (operation ->> 'prediction_id'::text), (operation ->> 'interaction_id'::text), (operation ->> 'video_id'::text), (operation ->> 'name'::text))) WHERE (operation IS NOT NULL);
 
 CREATE INDEX attempt_started_idx ON public.attempt USING brin (started_at) WITH (pages_per_range='32', autosummarize='on');
 
@@ -1066,6 +1072,8 @@ CREATE INDEX task_live_idx ON public.task USING btree (deadline_at) WHERE ((comp
 CREATE INDEX task_open_idx ON public.task USING btree (created_at) WHERE (admission = 'open'::text);
 
 CREATE INDEX task_rejected_idx ON public.task USING btree (completed_at) WHERE (admission = 'rejected'::text);
+
+CREATE INDEX task_request_idx ON public.task USING btree (request_id);
 
 CREATE INDEX task_running_idx ON public.task USING btree (project_id, created_at DESC, id DESC) WHERE ((completed_at IS NULL) AND (admission = 'reserved'::text));
 

@@ -1,0 +1,26 @@
+import { listOf } from '../../schemas/list.ts';
+import { search as findAnything, type SearchHit } from '../../services/search/search.ts';
+import { SearchHitSchema } from '../schemas/search.ts';
+import { action } from '../define-action.ts';
+import { shortText } from '../input.ts';
+import { listReport, wholeList } from '../report.ts';
+
+/** `tollgate search`: what an operator means by an id, by a part of a name or by characters of a key. */
+export const search = action({
+  summary: 'find anything by its id, by a part of its name, or by the first or last characters of a key',
+  input: {
+    q: shortText.describe(
+      'id or its beginning, such as task_…, req_… or dlv_…; id of an answer, of a callback or of a job at its provider; name; or characters of a key',
+    ),
+  },
+  route: { method: 'GET', path: '/search', role: 'viewer' },
+  answer: listOf(SearchHitSchema),
+  needs: 'database',
+  async run({ db }, { q }) {
+    return listReport(wholeList(await findAnything({ db }, q)), (hit: SearchHit) => ({ ...hit }), {
+      list: 'search',
+      nothing: 'Nothing matches.',
+      toDocument: (hit) => hit,
+    });
+  },
+});

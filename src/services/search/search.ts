@@ -1,0 +1,85 @@
+import { findById, findByProviderJob, findEntry, type Found } from '../../db/search/find-by-id.ts';
+import { findByName, findBySecret } from '../../db/search/find-by-name.ts';
+import type { Deps } from '../../deps.ts';
+
+/** Something that a search found, and the page of the console that shows it. */
+export interface SearchHit extends Pick<Found, 'type' | 'id' | 'name'> {
+  /** The address of the page, without the server's own. */
+  url: string;
+}
+
+/** The most that one search returns. */
+const hitsMax = 20;
+
+/**
+ * Finds what an operator means by a text: an id or the beginning of one, the id of an answer or of a provider's job, the first or the last
+ * characters of a key, or a part of a name. Best matches first. Besides what has a whole id there is no other hit.
+ */
+export async function search({ db }: Pick<Deps, 'db'>, asked: string): Promise<SearchHit[]> {
+  // Lists show the beginning of long ids.
+  const text = asked.replace(/(?:…|\.\.\.)$/, '');
+  if (text === '') return [];
+  const byId = await findAnyId(db, text);
+  const others =
+    byId.length > 0 && wholeId.test(text)
+      ? []
+      : await Promise.all([findKeys(db, text), findByProviderJob(db, text), findByName(db, text)]);
+  const hits = [...byId, ...others.flat()].map(hitOf);
+  const seen = new Map(hits.map((hit) => [`${hit.type} ${hit.id}`, hit] as const));
+  return [...seen.values()].slice(0, hitsMax);
+}
+
+const wholeId = /_(?:[0-7][0-9a-z]{25}|\d+)$/;
+/** Answers have the id of their request behind the prefix of their dialect. */
+const answerPrefix = /^(?:chatcmpl-|msg_|resp_)(?=[0-7][0-9a-z]{5})/;
+/** An id with so many of its characters that they tell a few minutes from all others. */
+const beginningOfId = /^[a-z]+_[0-9a-z]{6,26}$/;
+
+async function findAnyId(db: Deps['db'], text: string): Promise<Found[]> {
+  const entry = /^entry_(\d{1,15})$/.exec(text)?.[1];
+  if (entry !== undefined) return [await findEntry(db, entry)].filter((found) => found !== null);
+  const id = text.replace(answerPrefix, 'req_');
+  return beginningOfId.test(id) ? ((await findById(db, id)) ?? []) : [];
+}
+
+/** The characters of a key as lists show them: the first eight, the last four, or both around an ellipsis. A whole key has both too. */
+async function findKeys(db: Deps['db'], text: string): Promise<Found[]> {
+  const [, first, last] = /^([!-~]{1,8})[!-~]*(?:…|\.\.\.)([!-~]{4})$/.exec(text) ?? [];
+  if (first !== undefined && last !== undefined) return findBySecret(db, { first, last });
+  if (!/^[!-~]{4,}$/.test(text)) return [];
+  const parts = { first: text.slice(0, 8), last: text.slice(-4) };
+  // So many characters are a whole key.
+  if (text.length > 16) return findBySecret(db, parts);
+  const found = await Promise.all([findBySecret(db, { first: parts.first }), findBySecret(db, { last: parts.last })]);
+  return found.flat();
+}
+
+const pageOf: Readonly<Record<Found['type'], (shownBy: string) => string>> = {
+  project: (id) => `projects/${id}`,
+  key: (projectId) => `projects/${projectId}`,
+  model: (id) => `models/${id}`,
+  channel: (id) => `channels/${id}`,
+  plan: (name) => `plans/${encodeURIComponent(name)}`,
+  task: (id) => `tasks/${id}`,
+  chat: (id) => `requests/${id}`,
+  delivery: (taskId) => `deliveries?task=${taskId}`,
+  file: pageOfOwner,
+  ledger_entry: pageOfOwner,
+  job_run: () => 'jobs',
+  admin_token: () => 'access',
+  operator: () => 'access',
+  silence: () => 'overview',
+};
+
+/** A file and an entry belong to a task, a chat or, without one, to the project. */
+function pageOfOwner(id: string): string {
+  const folder = id.startsWith('task_') ? 'tasks' : id.startsWith('req_') ? 'requests' : 'projects';
+  return `${folder}/${id}`;
+}
+
+const hitOf = ({ type, id, name, shownBy }: Found): SearchHit => ({
+  type,
+  id,
+  name,
+  url: `/console/${pageOf[type](shownBy)}`,
+});
