@@ -89,6 +89,7 @@ export const errorTable = {
     message: 'The stored answer for this Idempotency-Key can no longer be read.',
     retry: false,
   },
+  version_conflict: invalid('What the change is based on was changed meanwhile.'),
   action_refused: invalid('The action was refused, and nothing was changed.'),
   task_not_cancelable: invalid('The task can no longer be canceled.'),
   task_canceled: invalid('The task was canceled.'),

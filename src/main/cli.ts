@@ -36,6 +36,8 @@ export function createProgram(invocation: Invocation, json: boolean): Command {
       '\nWithout DATABASE_URL, commands use the installation that `npm start` runs on this machine.',
     )
     .version(version, '--version', 'show the version')
+    // `--version` behind a command is an option of that command.
+    .enablePositionalOptions()
     // Every subcommand inherits these settings: errors are thrown, and `cli` alone prints them.
     .exitOverride()
     .configureOutput({ outputError: () => undefined, ...(json && { writeErr: () => undefined }) });

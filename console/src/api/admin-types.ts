@@ -332,6 +332,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/admin/v1/channels/probe': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * check a provider for free before it is added as a channel; exits 1 on a failure
+     * @description `tollgate channels probe`.
+     *
+     *     Needs the role `owner`.
+     */
+    post: operations['post_channels_probe'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/admin/v1/channels/{channel}': {
     parameters: {
       query?: never;
@@ -528,7 +550,13 @@ export interface paths {
      *     Needs the role `viewer`.
      */
     get: operations['get_catalog_show'];
-    put?: never;
+    /**
+     * check the entry of one model, then replace it; the other models stay
+     * @description `tollgate catalog set`.
+     *
+     *     Needs the role `operator`.
+     */
+    put: operations['put_catalog_set'];
     post?: never;
     delete?: never;
     options?: never;
@@ -2645,10 +2673,45 @@ export interface components {
           /** @description Price ÷ cost at the dearest family. Null where it costs nothing. */
           highest: number | null;
         };
+    ProbedProvider: {
+      adapter: string;
+      ok: boolean;
+      call: {
+        ok: boolean;
+        /** @description False if the adapter has no call that costs nothing. */
+        offered: boolean;
+        /** @description The class of the failure. */
+        reason: string | null;
+        /** @description The provider's HTTP status, if it answered. */
+        status: number | null;
+        /** @description The provider's own words. */
+        detail: string | null;
+        took_ms: number;
+      };
+      /** @description The provider's list of models. */
+      list: {
+        /** @enum {string} */
+        state: 'complete' | 'incomplete' | 'not_offered' | 'failed';
+        names: number;
+        detail: string | null;
+      };
+      /** @description The models of the catalog that a channel with these groups would serve. */
+      data: {
+        model: string;
+        /** @enum {string} */
+        type: 'chat' | 'image' | 'video';
+        /** @description The provider's names of the model. */
+        upstream: string[];
+        /** @description Null if there is no complete list. */
+        listed: boolean | null;
+      }[];
+    };
     Project: {
       /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
       project_id: string;
       name: string;
+      /** @description What operators note about it. */
+      note: string | null;
       /** @enum {string} */
       status: 'active' | 'disabled';
       /** @description The name of its plan. Null: it has the prices of the catalog. */
@@ -2685,6 +2748,9 @@ export interface components {
     ProjectSettings: {
       /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
       project_id: string;
+      name: string;
+      /** @description What operators note about it. */
+      note: string | null;
       /** @description The name of its plan. Null: it has the prices of the catalog. */
       plan: string | null;
       /** @description How many credits below zero requests may take the balance; 0 for none. */
@@ -2856,6 +2922,15 @@ export interface components {
       credit_value_micro_usd: number;
       /** @description The sign before amounts of money. */
       currency_sign: string;
+      /** @description Where clients reach the client API. Empty: where the console is. */
+      public_base_url: string;
+    };
+    SetModel: {
+      model: string;
+      /** @description False if everything was as asked before, so that nothing changed. */
+      changed: boolean;
+      version: string;
+      warnings: string[];
     };
     SignInOptions: {
       /** @description Null where no identity provider is configured. */
@@ -3347,6 +3422,214 @@ export interface components {
         ok: boolean;
       }[];
     };
+    VersionedCatalogEntry: {
+      id: string;
+      /** @constant */
+      object: 'model';
+      /** @enum {string} */
+      type: 'image' | 'video' | 'chat';
+      owned_by: string;
+      display_name: string;
+      group: string;
+      capability: string;
+      description: string | null;
+      status: string;
+      pricing: {
+        /** @enum {string} */
+        unit: 'request' | 'tokens';
+        credits_per_request: number;
+        credits_per_1k_input_tokens: number;
+        credits_per_1k_output_tokens: number;
+        min_credits_per_request: number;
+        credits_per_1k_cached_input_tokens?: number;
+        credits_per_1k_cache_write_tokens?: number;
+        credits_per_1k_cache_write_1h_tokens?: number;
+        credits_per_1k_reasoning_tokens?: number;
+        long_input?: {
+          above_tokens: number;
+          credits_per_1k_input_tokens?: number;
+          credits_per_1k_output_tokens?: number;
+          credits_per_1k_cached_input_tokens?: number;
+          credits_per_1k_cache_write_tokens?: number;
+          credits_per_1k_cache_write_1h_tokens?: number;
+          credits_per_1k_reasoning_tokens?: number;
+        };
+      };
+      parameters: {
+        prompt?: boolean;
+        image?: boolean;
+        video_url?: boolean;
+        audio_url?: boolean;
+        reference_images?: boolean;
+        negative_prompt?: boolean;
+        messages?: boolean;
+        stream?: boolean;
+        temperature?: boolean;
+        max_tokens?: boolean;
+        variants?: boolean;
+        generate_audio?: boolean;
+        img_size?: string[];
+        aspect_ratio?: string[];
+        duration?: number[];
+        resolution?: string[];
+        pricingRules?: {
+          match: {
+            /** @enum {string} */
+            key: 'img_size' | 'duration';
+            value: string | number;
+            all?: {
+              key: string;
+              value: string | number | boolean;
+            }[];
+          };
+          credits: number;
+        }[];
+        fields?: {
+          key: string;
+          label: string;
+          /** @enum {string} */
+          type: 'enum' | 'number' | 'boolean';
+          options?: (string | number)[];
+          min?: number;
+          max?: number;
+          step?: number;
+          default?: string | number | boolean;
+          description?: string;
+        }[];
+        examples?: {
+          label: string;
+          values: {
+            [key: string]: unknown;
+          };
+        }[];
+      } & {
+        [key: string]: unknown;
+      };
+      catalogVisible?: boolean;
+      private: {
+        public: boolean;
+        retired?: string;
+        loss_ok?: string;
+        groups: string[];
+        variant_field: string | null;
+        reference_images_max: number;
+        image_tokens: number;
+        context_tokens: number | null;
+        max_tokens?: {
+          min: number;
+          default: number;
+        };
+        max_output_tokens?: number;
+        session_affinity?: boolean;
+        aliases: {
+          [key: string]: {
+            [key: string]: unknown;
+          };
+        };
+        upstream: {
+          [key: string]: {
+            model: string;
+            model_by?: {
+              key: string;
+              values: {
+                [key: string]: string;
+              };
+            };
+            path_by_input?: {
+              video_url?: string;
+              reference_images?: string;
+              image?: string;
+              none?: string;
+            };
+            cost:
+              | {
+                  when?: {
+                    [key: string]: (string | number | boolean) | (string | number | boolean)[];
+                  };
+                  per_request?: number;
+                  per_second?: number;
+                  per_image?: number;
+                }[]
+              | {
+                  per_million: {
+                    above_input_tokens?: number;
+                    input: number;
+                    output: number;
+                    cached_input?: number;
+                    cache_write?: number;
+                    cache_write_1h?: number;
+                    reasoning?: number;
+                  }[];
+                };
+            verified?: {
+              source: string;
+              /** Format: date */
+              on: string;
+            };
+            price_key?: string;
+            price_differs?: string;
+            loss_ok?: string;
+            parameters: {
+              [key: string]:
+                | (
+                    | {
+                        name: string;
+                        values?: {
+                          [key: string]: unknown;
+                        };
+                      }
+                    | {
+                        name: string;
+                        values?: {
+                          [key: string]: unknown;
+                        };
+                      }[]
+                  )
+                | null;
+            };
+            sends?: {
+              when: {
+                [key: string]: (string | number | boolean) | (string | number | boolean)[];
+              };
+              fields: {
+                [key: string]: unknown;
+              };
+            }[];
+            fixed?: {
+              [key: string]: unknown;
+            };
+            pass_through?: string[];
+            only?: {
+              [key: string]: (string | number | boolean)[];
+            };
+            refuses?: {
+              [key: string]: (string | number | boolean) | (string | number | boolean)[];
+            }[];
+            no_forced_tools?: boolean;
+            tools_max?: number;
+            documents?: {
+              page_tokens: number;
+              likely_page_tokens: number;
+            };
+            /** @enum {string} */
+            thinking?: 'adaptive' | 'budget';
+            /** @enum {string} */
+            api?: 'responses';
+            system_turns?: boolean;
+            vendor?: string;
+            keeps_reasoning?: boolean;
+            inputs?: {
+              image?: string;
+              reference_images?: string;
+              video_url?: string;
+              audio_url?: string;
+            };
+          };
+        };
+      };
+      /** @description The version of this model, which `catalog set` may name. */
+      version: string;
+    };
   };
   responses: never;
   parameters: never;
@@ -3402,6 +3685,7 @@ export type PlanRule = components['schemas']['PlanRule'];
 export type PlannedModel = components['schemas']['PlannedModel'];
 export type PlaygroundKey = components['schemas']['PlaygroundKey'];
 export type PriceRatios = components['schemas']['PriceRatios'];
+export type ProbedProvider = components['schemas']['ProbedProvider'];
 export type Project = components['schemas']['Project'];
 export type ProjectSecret = components['schemas']['ProjectSecret'];
 export type ProjectSettings = components['schemas']['ProjectSettings'];
@@ -3417,6 +3701,7 @@ export type RunningJob = components['schemas']['RunningJob'];
 export type SavedPlan = components['schemas']['SavedPlan'];
 export type SearchHit = components['schemas']['SearchHit'];
 export type Session = components['schemas']['Session'];
+export type SetModel = components['schemas']['SetModel'];
 export type SignInOptions = components['schemas']['SignInOptions'];
 export type Silence = components['schemas']['Silence'];
 export type Summary = components['schemas']['Summary'];
@@ -3432,6 +3717,7 @@ export type TestedChannel = components['schemas']['TestedChannel'];
 export type Traffic = components['schemas']['Traffic'];
 export type Usage = components['schemas']['Usage'];
 export type VerifiedChannel = components['schemas']['VerifiedChannel'];
+export type VersionedCatalogEntry = components['schemas']['VersionedCatalogEntry'];
 export type $defs = Record<string, never>;
 export interface operations {
   get_projects_list: {
@@ -3534,6 +3820,10 @@ export interface operations {
     requestBody?: {
       content: {
         'application/json': {
+          /** @description display name */
+          name?: string;
+          /** @description what operators should know about it, or none */
+          note?: ('none' | null) | string;
           /** @description the plan whose prices its requests have from now on, or none for the prices of the catalog */
           plan?: ('none' | null) | string;
           /** @description let requests take the balance this many credits below zero, for customers who pay later; 0 or none for not at all */
@@ -3787,7 +4077,7 @@ export interface operations {
           scopes?: string | string[];
           /** @description accept the key only from these addresses, as 203.0.113.0/24,2001:db8::1 (default: any) */
           ip?: (string | string[]) | null;
-          /** @description allow only these models, as a,b (default: all) */
+          /** @description allow only these models, as a,b; a glob such as gpt-* also allows models to come (default: all) */
           models?: (string | string[]) | null;
           /** @description allow this many POST requests in any 60 seconds, or none (default: KEY_RPM_DEFAULT, else unlimited) */
           rpm?: ('none' | null) | (string | number);
@@ -3858,7 +4148,7 @@ export interface operations {
           scopes?: string | string[];
           /** @description accept the key only from these addresses, as 203.0.113.0/24,2001:db8::1; none accepts it from any */
           ip?: ('none' | null) | (string | string[]);
-          /** @description allow only these models, as a,b; none allows all */
+          /** @description allow only these models, as a,b or globs such as gpt-*; none allows all */
           models?: ('none' | null) | (string | string[]);
           /** @description allow this many POST requests in any 60 seconds, or none */
           rpm?: ('none' | null) | (string | number);
@@ -4225,6 +4515,51 @@ export interface operations {
       };
     };
   };
+  post_channels_probe: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description provider family: fal, openai, gemini, anthropic, replicate, seedance, kling, xai, dashscope, minimax, runway, tollgate */
+          adapter: string;
+          /** @description URL that the paths of the adapter are appended to */
+          base_url: string;
+          /** @description API key of the provider; - reads it from stdin and so keeps it out of the shell history */
+          credential: string;
+          /** @description the groups of the catalog that it would serve, as a,b */
+          groups: string | string[];
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ProbedProvider'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['ProbedProvider'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
   patch_channels_set: {
     parameters: {
       query?: never;
@@ -4535,10 +4870,14 @@ export interface operations {
             has_more: boolean;
             /** @description Send it as `after` to read the next page. */
             next_cursor: string | null;
+            /** @description The version of the whole catalog, which `catalog apply` may name. */
+            version: string;
           };
           'application/vnd.tollgate.report+json': {
             document: {
               data: components['schemas']['CatalogEntry'][];
+              /** @description The version of the whole catalog, which `catalog apply` may name. */
+              version: string;
             };
             /** @description The report for people. */
             text: string;
@@ -4569,6 +4908,8 @@ export interface operations {
                 file?: string;
                 text: string;
               }[];
+          /** @description only if the catalog still has this version, as "catalog list --json" shows it */
+          version?: string;
         };
       };
     };
@@ -4611,9 +4952,57 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          'application/json': components['schemas']['CatalogEntry'];
+          'application/json': components['schemas']['VersionedCatalogEntry'];
           'application/vnd.tollgate.report+json': {
-            document: components['schemas']['CatalogEntry'];
+            document: components['schemas']['VersionedCatalogEntry'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  put_catalog_set: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @description id of the model */
+        model: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description JSON or YAML file with the entry, as "catalog show MODEL --json" prints it */
+          entry:
+            | string
+            | {
+                [key: string]: unknown;
+              };
+          /** @description only if the model still has this version, as "catalog show MODEL --json" shows it */
+          version?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['SetModel'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['SetModel'];
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { listOf } from '../../schemas/list.ts';
 import { applyCatalog } from '../../services/catalog/apply-catalog.ts';
 import { mappingId } from '../../services/catalog/update-costs.ts';
 import { compareWithPriceList } from '../../services/catalog/compare-prices.ts';
 import { readCatalog } from '../../services/catalog/load-catalog.ts';
+import { versionOfCatalog, versionOfEntry } from '../../services/catalog/entry-version.ts';
 import { creditValueOf } from '../../services/overview/credit-value.ts';
 import { findPlanRules } from '../../services/plans/show-plan.ts';
 import { UnknownToOperator } from '../../services/operator-error.ts';
@@ -14,7 +14,14 @@ import { entriesUnderPlan } from '../../domain/plans/price-under-plan.ts';
 import { modelMargins, type Margin } from '../../domain/catalog/margins.ts';
 import { describeCombination } from '../../domain/tasks/offered-combinations.ts';
 import type { ComparedMapping } from '../../domain/catalog/price-comparison.ts';
-import { AppliedCatalog, CatalogCheck, CatalogEntrySchema, ComparedPrices } from '../schemas/catalog.ts';
+import {
+  AppliedCatalog,
+  CatalogCheck,
+  type CatalogEntrySchema,
+  CatalogList,
+  ComparedPrices,
+  VersionedEntry,
+} from '../schemas/catalog.ts';
 import { flag, group, option, readFrom, action } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
 import { planName } from '../plan-name.ts';
@@ -22,11 +29,10 @@ import { clean, table, usd } from '../plain-text.ts';
 import { priceRatioTable } from '../price-ratio-table.ts';
 import { priceText } from '../price-text.ts';
 import { reprice } from './reprice-catalog.ts';
+import { set } from './set-model.ts';
 import { listReport, wholeList, type ListReport } from '../report.ts';
 import type { ActionDeps } from '../action-deps.ts';
 import { shownCredits } from '../shown-credits.ts';
-
-const Entries = listOf(CatalogEntrySchema);
 
 /** `tollgate catalog …`: the models on offer. */
 export const catalog = group('the models on offer, with their prices', () => ({
@@ -34,6 +40,7 @@ export const catalog = group('the models on offer, with their prices', () => ({
   compare,
   reprice,
   apply,
+  set,
   list,
   show,
 }));
@@ -216,13 +223,19 @@ const dollars = (microUsd: number): string => String(Number((microUsd / 1e6).toP
 
 const apply = action({
   summary: 'check a catalog, then replace the models with it',
-  input: { catalog: content },
+  input: {
+    catalog: content,
+    version: option('<version>', shortText.optional()).describe(
+      'only if the catalog still has this version, as "catalog list --json" shows it',
+    ),
+  },
   example: { catalog: 'models: []' },
   route: { method: 'PUT', path: '/catalog', role: 'operator' },
   answer: AppliedCatalog,
+  refusals: ['action_refused', 'version_conflict'],
   needs: 'database',
-  async run(deps, { catalog: texts }, actor) {
-    const applied = await applyCatalog(deps, { texts, actor });
+  async run(deps, { catalog: texts, version: based }, actor) {
+    const applied = await applyCatalog(deps, { texts, version: based, actor });
     const changes = (['added', 'changed', 'removed'] as const).filter((change) => applied[change].length > 0);
     const lines = changes.map((change) => `${change}: ${applied[change].join(', ')}`);
     return {
@@ -236,7 +249,7 @@ const list = action({
   summary: 'list the models of the catalog',
   input: {},
   route: { method: 'GET', path: '/catalog', role: 'viewer' },
-  answer: Entries,
+  answer: CatalogList,
   needs: 'database',
   run: (deps) => listEntries(deps),
 });
@@ -245,26 +258,30 @@ const show = action({
   summary: 'list the models of the catalog, or show one model in full',
   input: { model: shortText.optional().describe('id of a model') },
   route: { method: 'GET', path: '/catalog/:model', role: 'viewer' },
-  answer: CatalogEntrySchema,
-  localAnswer: Entries,
+  answer: VersionedEntry,
+  localAnswer: CatalogList,
   refusals: ['not_found'],
   needs: 'database',
   async run(deps, { model }) {
     if (model === undefined) return listEntries(deps);
     const entry = (await listModels(deps.db)).find((candidate) => candidate.model.id === model);
     if (!entry) throw new UnknownToOperator(`The catalog has no model ${model}.`);
-    return { document: toDocument(entry), text: JSON.stringify(toDocument(entry), null, 2) };
+    const document = { ...toDocument(entry), version: versionOfEntry(entry) };
+    return { document, text: JSON.stringify(document, null, 2) };
   },
 });
 
-const listEntries = async (deps: ActionDeps['database']): Promise<ListReport<z.input<typeof CatalogEntrySchema>>> => {
+async function listEntries(deps: ActionDeps['database']): Promise<ListReport<z.input<typeof CatalogEntrySchema>>> {
   const shown = await shownCredits(deps);
-  return listReport(wholeList(await listModels(deps.db)), (entry) => toLine(entry, shown), {
+  const entries = await listModels(deps.db);
+  const report = listReport(wholeList(entries), (entry) => toLine(entry, shown), {
     list: 'catalog',
     nothing: 'The catalog is empty.',
     toDocument,
   });
-};
+  const document = { ...report.document, version: versionOfCatalog(entries) };
+  return { ...report, document };
+}
 
 const toLine = (entry: CatalogEntry, shown: (credits: number) => string) => ({
   id: entry.model.id,

@@ -1,8 +1,6 @@
 import type { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
-import { adapterFamilies } from '../../adapters/registry.ts';
 import { addChannel } from '../../services/channels/add-channel.ts';
-import { OperatorError } from '../../services/operator-error.ts';
 import { setChannelEnabled } from '../../services/channels/set-channel-enabled.ts';
 import { setChannel } from '../../services/channels/set-channel.ts';
 import { testChannel, type ChannelTest } from '../../services/channels/test-channel.ts';
@@ -17,15 +15,18 @@ import type { Deps } from '../../deps.ts';
 import { channelStateWords } from '../../domain/channels/channel-state.ts';
 import { ChannelSchema, ChannelSettings, SwitchedChannel, TestedChannel } from '../schemas/channels.ts';
 import { group, option, readFrom, action } from '../define-action.ts';
-import { count, names, onOff, shortText, text } from '../input.ts';
+import { baseUrl, channelName, credential, credentialHelp, families, family, sendable } from '../channel-input.ts';
+import { count, names, onOff, shortText } from '../input.ts';
 import { clean, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport, wholeList, type Report } from '../report.ts';
 import { history } from './channel-history.ts';
+import { probe } from './probe-provider.ts';
 import { freeCall, verify } from './verify-channel.ts';
 
 /** `tollgate channels …`: the configured upstream providers. */
 export const channels = group('the configured upstream providers', () => ({
   list,
+  probe,
   add,
   set,
   test,
@@ -93,26 +94,9 @@ function credentialText({ id, last4, state, until, reason }: ReturnType<typeof c
   return `${last4 === null ? id : `…${last4}`} ${channelStateWords[state]}${until === null ? '' : ` until ${time(until) ?? ''}`}${why}`;
 }
 
-const families = Object.keys(adapterFamilies);
-const credentialHelp = 'API key of the provider; - reads it from stdin and so keeps it out of the shell history';
 const smallNumber = count(0, 10_000);
 
-const channelName = shortText
-  .refine((name) => /^[\w.:-]{1,63}$/.test(name), 'must be letters, digits and . _ : - only, at most 63')
-  .refine((name) => !name.startsWith('chn_'), 'must not start with chn_');
-const family = shortText.refine((name) => families.includes(name), `must be one of ${families.join(', ')}`);
-const baseUrl = shortText
-  .refine(isPlainUrl, 'must be an http or https URL without user, query and fragment')
-  .transform((url) => url.replace(/\/+$/, ''));
-const credential = text().trim().min(1, 'must not be empty').max(16_000, 'must have at most 16000 characters');
-
 const listCheckHelp = "on: a model that the provider's model list lacks is not drawn; off: the list decides nothing";
-
-function isPlainUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const { protocol, username, password, search, hash } = new URL(value);
-  return (protocol === 'https:' || protocol === 'http:') && `${username}${password}${search}${hash}` === '';
-}
 
 const add = action({
   summary: 'add a channel, which serves requests immediately',
@@ -196,12 +180,6 @@ const set = action({
     return { ...report, document: { ...report.document, credential_id: set.credentialId } };
   },
 });
-
-/** The credential is sent in a header unchanged, so it must be printable ASCII. */
-function sendable(secret: string): string {
-  if (/^[\x20-\x7e]+$/.test(secret)) return secret;
-  throw new OperatorError('A credential must be one line of printable ASCII characters.');
-}
 
 type Channel = Omit<Parameters<typeof addChannel>[1], 'credential' | 'actor'>;
 

@@ -7,7 +7,9 @@ import { setKey } from '../../services/projects/set-key.ts';
 import { listModels } from '../../db/catalog/models.ts';
 import { keyStates, listKeys, type KeyRow } from '../../db/projects/keys.ts';
 import type { Deps } from '../../deps.ts';
-import { isAllowed } from '../../domain/catalog/model-names.ts';
+import { isAllowed, isModelGlob, listedNamesOf } from '../../domain/catalog/model-names.ts';
+import { GatewayError, quoted } from '../../domain/errors.ts';
+import { didYouMean } from '../../domain/nearest.ts';
 import { isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
 import { CreatedKey, Key, KeyLimitsSchema, RevokedKey, RotatedKey } from '../schemas/keys.ts';
 import { flag, group, option, action, readFrom } from '../define-action.ts';
@@ -52,7 +54,9 @@ const create = action({
     ip: option('<ranges>', orNull(ipRanges)).describe(
       'accept the key only from these addresses, as 203.0.113.0/24,2001:db8::1 (default: any)',
     ),
-    models: option('<ids>', orNull(names)).describe('allow only these models, as a,b (default: all)'),
+    models: option('<ids>', orNull(names)).describe(
+      'allow only these models, as a,b; a glob such as gpt-* also allows models to come (default: all)',
+    ),
     rpm: option('<requests>', cleared(smallCount)).describe(
       'allow this many POST requests in any 60 seconds, or none (default: KEY_RPM_DEFAULT, else unlimited)',
     ),
@@ -87,6 +91,7 @@ const create = action({
   refusals: ['not_found', 'action_refused'],
   needs: 'secrets',
   async run(deps, { project: projectId, inFlight, expires: expiresAt, ip, secret, ...limits }, actor) {
+    await demandExistingModels(deps, limits.models);
     const { keyId, apiKey } = await createKey(deps, {
       projectId,
       ...limits,
@@ -159,7 +164,9 @@ const set = action({
     ip: option('<ranges>', cleared(ipRanges)).describe(
       'accept the key only from these addresses, as 203.0.113.0/24,2001:db8::1; none accepts it from any',
     ),
-    models: option('<ids>', cleared(names)).describe('allow only these models, as a,b; none allows all'),
+    models: option('<ids>', cleared(names)).describe(
+      'allow only these models, as a,b or globs such as gpt-*; none allows all',
+    ),
     rpm: option('<requests>', cleared(smallCount)).describe('allow this many POST requests in any 60 seconds, or none'),
     budget: option('<credits>', cleared(count(0))).describe(
       'allow this many credits over its lifetime, including those already spent, or none',
@@ -177,6 +184,7 @@ const set = action({
   refusals: ['not_found', 'action_refused'],
   needs: 'database',
   async run(deps, { id: keyId, inFlight, expires, ip, metadata, ...same }, actor) {
+    await demandExistingModels(deps, same.models);
     const limits = await setKey(deps, {
       keyId,
       changes: {
@@ -203,7 +211,21 @@ const set = action({
   },
 });
 
-/** Warns about values that are allowed but may be a mistake. A model may be added later, and a test may want an expired key. */
+/** Refuses a name that no model of the catalog has. While there is no catalog yet, nothing is known of its names. */
+async function demandExistingModels({ db }: Pick<Deps, 'db'>, models: string[] | null = null): Promise<void> {
+  const entries = models ? await listModels(db) : [];
+  if (entries.length === 0) return;
+  const unknown = models?.find((item) => !isModelGlob(item) && !entries.some((entry) => isAllowed([item], entry)));
+  if (unknown === undefined) return;
+  throw new GatewayError('invalid_value', {
+    param: 'models',
+    message:
+      `models names ${quoted(unknown)}, and no model of the catalog has this name.${didYouMean(unknown, entries.flatMap(listedNamesOf))} ` +
+      'A glob such as gpt-* may name models to come.',
+  });
+}
+
+/** Warns about values that are allowed but may be a mistake: a model may be added later, and a test may want an expired key. */
 async function oddities(
   { db }: Pick<Deps, 'db'>,
   models: string[] | null = null,

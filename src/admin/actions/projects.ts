@@ -58,8 +58,8 @@ const list = action({
   needs: 'database',
   async run(deps, { status, sort, ...page }) {
     const shown = await shownCredits(deps);
-    // The alerts would make the lines too long for a terminal.
-    const toLine = ({ alertAt: _at, alertUrl: _url, alertMail: _mail, ...row }: ProjectRow) => ({
+    // The alerts and the note would make the lines too long for a terminal.
+    const toLine = ({ alertAt: _at, alertUrl: _url, alertMail: _mail, note: _note, ...row }: ProjectRow) => ({
       ...jsonRow(row),
       balance: shown(row.balance),
       reserved: shown(row.reserved),
@@ -76,10 +76,15 @@ const list = action({
 
 const id = shortText.describe('project id, such as prj_…');
 
+const NOTE_MAX = 1_000;
+const note = text().trim().min(1, 'must not be empty').max(NOTE_MAX, `must have at most ${NOTE_MAX} characters`);
+
 const set = action({
   summary: 'change settings of a project; `none` removes one',
   input: {
     id,
+    name: option('<name>', shortText.exactOptional()).describe('display name'),
+    note: option('<text>', cleared(note)).describe('what operators should know about it, or none'),
     plan: option('<name>', cleared(planName)).describe(
       'the plan whose prices its requests have from now on, or none for the prices of the catalog',
     ),

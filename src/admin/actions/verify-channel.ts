@@ -71,14 +71,16 @@ export function freeCall({ answer, tookMs }: ChannelTest) {
   };
 }
 
-function callText({ name, adapter, answer, tookMs }: ChannelTest): string {
+/** What the free call says about a provider, as a sentence. */
+export function callText({ name, adapter, answer, tookMs }: ChannelTest): string {
   if (answer.kind === 'ok') return `${name} answers and accepts the credential (${tookMs} ms).`;
   if (answer.kind === 'not_offered')
     return `The adapter ${adapter} has no call that costs nothing, so only --live tests the credential.`;
   return `${name} failed: ${answer.errorClass}. ${answer.detail}`;
 }
 
-const listText = ({ state, names, detail }: { state: string; names: number; detail: string | null }): string =>
+/** What its list of models says, as a sentence. */
+export const listText = ({ state, names, detail }: { state: string; names: number; detail: string | null }): string =>
   ({
     complete: `The provider lists ${names} models.`,
     incomplete: `The provider lists at least ${names} models, so a missing name means nothing.`,

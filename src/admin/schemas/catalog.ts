@@ -1,8 +1,19 @@
 import { z } from 'zod';
+import { listOf } from '../../schemas/list.ts';
 import { ReadEntry } from '../../domain/catalog/catalog.ts';
+import { changed } from './changed.ts';
 
 /** A model with what clients do not see. */
 export const CatalogEntrySchema = ReadEntry.meta({ id: 'CatalogEntry' });
+
+/** The list of models, which also is a catalog to apply. */
+export const CatalogList = listOf(CatalogEntrySchema).extend({
+  version: z.string().describe('The version of the whole catalog, which `catalog apply` may name.'),
+});
+
+export const VersionedEntry = ReadEntry.extend({
+  version: z.string().describe('The version of this model, which `catalog set` may name.'),
+}).meta({ id: 'VersionedCatalogEntry' });
 
 const microUsd = z.int().describe('Micro-USD.');
 
@@ -58,6 +69,10 @@ const ids = z.array(z.string());
 export const AppliedCatalog = z
   .object({ added: ids, changed: ids, removed: ids, warnings: z.array(z.string()) })
   .meta({ id: 'AppliedCatalog' });
+
+export const SetModel = z
+  .object({ model: z.string(), changed, version: z.string(), warnings: z.array(z.string()) })
+  .meta({ id: 'SetModel' });
 
 export const ComparedPrices = z.object({
   ok: z.boolean(),

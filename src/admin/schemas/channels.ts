@@ -115,6 +115,34 @@ export const ChannelHistorySchema = z
   })
   .meta({ id: 'ChannelHistory' });
 
+const upstreamList = z
+  .object({
+    state: z.enum(['complete', 'incomplete', 'not_offered', 'failed']),
+    names: z.int(),
+    detail: z.string().nullable(),
+  })
+  .describe("The provider's list of models.");
+
+/** A model of the catalog at a provider. */
+const servedModel = {
+  model: z.string(),
+  type: z.enum(['chat', 'image', 'video']),
+  upstream: z.array(z.string()).describe("The provider's names of the model."),
+  listed: z.boolean().nullable().describe('Null if there is no complete list.'),
+};
+
+export const ProbedProvider = z
+  .object({
+    adapter: z.string(),
+    ok: z.boolean(),
+    call: z.object(call),
+    list: upstreamList,
+    data: z
+      .array(z.object(servedModel))
+      .describe('The models of the catalog that a channel with these groups would serve.'),
+  })
+  .meta({ id: 'ProbedProvider' });
+
 const request = z.record(z.string(), z.unknown()).describe('The parameters of the cheapest request.');
 const LiveCall = z.union([
   z.object({ request, outcome: z.literal('not_asked'), detail: z.string().describe('Why.') }),
@@ -144,21 +172,12 @@ export const VerifiedChannel = z
     adapter: z.string(),
     ok: z.boolean(),
     call: z.object(call),
-    list: z
-      .object({
-        state: z.enum(['complete', 'incomplete', 'not_offered', 'failed']),
-        names: z.int(),
-        detail: z.string().nullable(),
-      })
-      .describe("The provider's list of models."),
+    list: upstreamList,
     live: z.boolean().describe('Whether real calls were made.'),
     spent_micro_usd: z.int().describe('What the real calls cost at most.'),
     data: z.array(
       z.object({
-        model: z.string(),
-        type: z.enum(['chat', 'image', 'video']),
-        upstream: z.array(z.string()).describe("The provider's names of the model."),
-        listed: z.boolean().nullable().describe('Null if there is no complete list.'),
+        ...servedModel,
         drawn: z.boolean().describe('False while the channel is not drawn for this model.'),
         verified: z
           .object({ source: z.string(), on: z.string() })

@@ -5,6 +5,8 @@ import { projectId } from './ids.ts';
 
 export const projectStatuses = ['active', 'disabled'] as const;
 
+const note = z.string().nullable().describe('What operators note about it.');
+
 const plan = z.string().nullable().describe('The name of its plan. Null: it has the prices of the catalog.');
 
 const alerts = {
@@ -20,6 +22,7 @@ export const ProjectSchema = z
   .object({
     project_id: projectId,
     name: z.string(),
+    note,
     status: z.enum(projectStatuses),
     plan,
     balance: z.int().describe('Credits that nothing holds.'),
@@ -33,6 +36,8 @@ export const ProjectSchema = z
 export const ProjectSettingsSchema = z
   .object({
     project_id: projectId,
+    name: z.string(),
+    note,
     plan,
     overdraft: z.int().describe('How many credits below zero requests may take the balance; 0 for none.'),
     ...alerts,

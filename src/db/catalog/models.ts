@@ -15,20 +15,35 @@ export interface ReplacedModels {
   removed: string[];
 }
 
-/** Makes the catalog exactly these entries. */
+/**
+ * Makes the catalog exactly the entries that `next` makes of the present ones. One write follows another, so `next` sees what every earlier write
+ * left; what it throws changes nothing.
+ */
 export const replaceCatalog = (
   database: Database,
-  { entries, actor }: { entries: CatalogEntry[]; actor: string },
+  {
+    next,
+    actor,
+    action,
+    subject,
+  }: {
+    next: (earlier: CatalogEntry[]) => CatalogEntry[];
+    actor: string;
+    action: 'catalog.apply' | 'catalog.set';
+    subject: string;
+  },
 ): Promise<ReplacedModels> =>
   database.transaction('begin', async (query, inside) => {
+    await query('lock-models', 'lock table model in share row exclusive mode');
     const earlier = await listModels(inside);
+    const entries = next(earlier);
     const replaced = await replaceModels(query, entries);
     if (replaced.added.length + replaced.changed.length + replaced.removed.length > 0) {
       const { before, after, membersOmitted } = catalogChanges(earlier, entries);
       await recordAudit(inside, {
         actor,
-        action: 'catalog.apply',
-        subject: 'catalog',
+        action,
+        subject,
         before,
         after,
         detail: { ...replaced, ...(membersOmitted > 0 && { membersOmitted }) },

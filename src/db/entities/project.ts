@@ -6,6 +6,7 @@ export const Project = defineEntity({
     id: p.string().primary(),
     name: p.string(),
     status: p.string().$type<'active' | 'disabled'>().default('active'),
+    note: p.string().nullable(),
     planId: p.string().nullable(),
     alertAt: p.array().nullable(),
     alertUrl: p.string().nullable(),

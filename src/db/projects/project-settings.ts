@@ -5,6 +5,9 @@ import { changesOf, recordAudit } from '../operators/audit.ts';
 
 /** What an operator may change of a project. */
 export interface ProjectSettings {
+  name: string;
+  /** What operators note about it; null for nothing. */
+  note: string | null;
   /** The name of its plan; null for the prices of the catalog. */
   plan: string | null;
   /** How many credits below zero holds may take the balance; 0 for none. */
@@ -31,6 +34,8 @@ export const updateProjectSettings = (
     const project = await em.findOne(Project, { id: projectId });
     if (!account || !project) return 'unknown_project';
     const before: ProjectSettings = {
+      name: project.name,
+      note: project.note ?? null,
       plan: project.planId == null ? null : await nameOfPlan(inside, project.planId),
       overdraft: account.overdraft,
       alertAt: project.alertAt ?? null,
@@ -40,7 +45,8 @@ export const updateProjectSettings = (
     const after: ProjectSettings = { ...before, ...changes };
     const planId = after.plan === null ? null : await holdPlan(inside, after.plan);
     if (after.plan !== null && planId === null) return 'unknown_plan';
-    em.assign(project, { planId, alertAt: after.alertAt, alertUrl: after.alertUrl, alertMail: after.alertMail });
+    const { name, note, alertAt, alertUrl, alertMail } = after;
+    em.assign(project, { name, note, planId, alertAt, alertUrl, alertMail });
     em.assign(account, {
       overdraft: after.overdraft,
       overdraftMax: Math.max(account.overdraftMax, after.overdraft),

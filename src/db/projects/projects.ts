@@ -9,7 +9,6 @@ import type { ProjectSettings } from './project-settings.ts';
 
 export interface ProjectRow extends ProjectSettings {
   projectId: string;
-  name: string;
   status: 'active' | 'disabled';
   balance: number;
   reserved: number;
@@ -27,7 +26,7 @@ export async function listProjects(
   const { from, order, values } = byTime('p', filter.sort, after);
   const rows = await database.query<ProjectRow & Positioned>(
     `operator-projects-${filter.sort}`,
-    operatorPageText(`select p.id as project_id, p.name, p.status, n.name as plan, a.balance, a.reserved, a.overdraft,
+    operatorPageText(`select p.id as project_id, p.name, p.note, p.status, n.name as plan, a.balance, a.reserved, a.overdraft,
        p.alert_at, p.alert_url, p.alert_mail, p.created_at, ${positionOf('p')} as position
      from project p join credit_account a on a.project_id = p.id left join plan n on n.id = p.plan_id
      where ${from} and ($3::text is null or p.status = $3) order by ${order} limit $4`),

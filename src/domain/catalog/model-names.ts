@@ -1,3 +1,4 @@
+import { matchesGlob } from '../plans/model-pattern.ts';
 import type { CatalogEntry } from './catalog.ts';
 
 /** Every name by which clients may ask for a model: its id and its aliases. */
@@ -6,8 +7,19 @@ export const namesOf = ({ model, private: hidden }: CatalogEntry): string[] => [
   ...Object.keys(hidden.aliases),
 ];
 
-/** Whether a key's list of models has the model: by its id or, for a chat model, by an alias. Null allows every model. */
-export const isAllowed = (models: readonly string[] | null, entry: CatalogEntry): boolean =>
-  models === null ||
-  models.includes(entry.model.id) ||
-  (entry.model.type === 'chat' && namesOf(entry).some((name) => models.includes(name)));
+/** The names by which a key's list of models may have the model: its id and, for a chat model, its aliases. */
+export const listedNamesOf = (entry: CatalogEntry): string[] =>
+  entry.model.type === 'chat' ? namesOf(entry) : [entry.model.id];
+
+/** Whether an item of a key's list of models is a glob, such as `gpt-*`, which also names models to come. */
+export const isModelGlob = (item: string): boolean => /[*?]/.test(item);
+
+/**
+ * Whether a key's list of models has the model: by its id or, for a chat model, by an alias. An item with `*` or `?` is a glob of these. Null allows
+ * every model.
+ */
+export function isAllowed(models: readonly string[] | null, entry: CatalogEntry): boolean {
+  if (models === null) return true;
+  const names = listedNamesOf(entry);
+  return models.some((item) => names.some((name) => item === name || (isModelGlob(item) && matchesGlob(item, name))));
+}

@@ -72,4 +72,6 @@ const answered = (description: string, schema: AnswerSchema, isRead: boolean): D
 
 /** What `--json` prints: the answer without the cursor of a page. */
 const documentOf = (schema: AnswerSchema): z.ZodType =>
-  schema instanceof z.ZodObject && 'next_cursor' in schema.shape ? schema.pick({ data: true }) : schema;
+  schema instanceof z.ZodObject && 'next_cursor' in schema.shape
+    ? schema.omit({ object: true, has_more: true, next_cursor: true })
+    : schema;

@@ -22,6 +22,7 @@ const Session = z
     expires_at: timestampOrNull.describe('Null for a token that never expires.'),
     credit_value_micro_usd: z.int().describe('What one credit is worth.'),
     currency_sign: z.string().describe('The sign before amounts of money.'),
+    public_base_url: z.string().describe('Where clients reach the client API. Empty: where the console is.'),
   })
   .meta({ id: 'Session' });
 
@@ -91,4 +92,5 @@ const present = async (deps: AccessDeps, { name, role, expiresAt }: AdminAccess)
   expires_at: expiresAt,
   credit_value_micro_usd: await creditValueOf(deps),
   currency_sign: deps.config.accounting.currencySign,
+  public_base_url: deps.config.http.publicBaseUrl,
 });

@@ -162,6 +162,10 @@ export const errorHelp = {
     when: 'The stored answer for this key can no longer be read',
     remedy: 'The first request was charged. Send a new key if you want to buy another answer.',
   },
+  version_conflict: {
+    when: 'The admin API: the model or the catalog has another version than the change names',
+    remedy: 'Read it again and repeat the change on that, so that the change made meanwhile stays.',
+  },
   action_refused: {
     when: 'The admin API: the action was refused, and nothing was changed',
     remedy: 'The message says why.',

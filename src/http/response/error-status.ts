@@ -37,6 +37,7 @@ export const statusOf = {
   request_timeout: 408,
   idempotency_in_progress: 409,
   idempotency_result_gone: 409,
+  version_conflict: 409,
   action_refused: 409,
   task_not_cancelable: 409,
   task_canceled: 409,

@@ -8,20 +8,26 @@ import { dearPrices, ratioMax } from '../../domain/catalog/price-ratios.ts';
 import { money } from '../../domain/ledger/money.ts';
 import { creditValueOf } from '../overview/credit-value.ts';
 import { demandBoundedPrices } from '../plans/bounded-prices.ts';
+import { demandVersion, versionOfCatalog } from './entry-version.ts';
 import { readCatalog, type CatalogText } from './load-catalog.ts';
 
 /**
- * Replaces the whole catalog by that of these texts, in one transaction. Throws `CatalogError` if they are invalid, and `OperatorError` if
- * a price under a plan would be above the largest.
+ * Replaces the whole catalog by that of these texts, in one transaction. Throws `CatalogError` if they are invalid, `OperatorError` if
+ * a price under a plan would be above the largest, and `version_conflict` if `version` is not that of the present catalog.
  */
 export async function applyCatalog(
   { db, config }: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> },
-  { texts, actor }: { texts: readonly CatalogText[]; actor: string },
+  { texts, version, actor }: { texts: readonly CatalogText[]; version?: string | undefined; actor: string },
 ) {
   const { entries, warnings } = readCatalog(texts);
   for (const { name, rules } of await listPlans(db)) demandBoundedPrices(`the plan ${name}`, entries, rules);
   const dear = dearWarning(entries, await creditValueOf({ db, config }));
-  return { ...(await replaceCatalog(db, { entries, actor })), warnings: [...warnings, ...dear] };
+  const next = (earlier: CatalogEntry[]): CatalogEntry[] => {
+    demandVersion('The catalog', { based: version, present: versionOfCatalog(earlier) });
+    return entries;
+  };
+  const replaced = await replaceCatalog(db, { next, actor, action: 'catalog.apply', subject: 'catalog' });
+  return { ...replaced, warnings: [...warnings, ...dear] };
 }
 
 /** The shipped catalog is for credits of a millionth of a dollar. An installation of 0.2.0 keeps its own. */

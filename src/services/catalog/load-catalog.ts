@@ -55,6 +55,14 @@ async function filesIn(folder: string): Promise<string[]> {
 /** Parses and checks the text of one catalog file. Throws `CatalogError` with every problem. */
 export const parseCatalog = (text: string) => readCatalog([{ text }]);
 
+/** Parses and checks the text of one entry, as `catalog show MODEL --json` prints it. Throws `CatalogError` with every problem. */
+export function readCatalogEntry(text: string): { entry: CatalogEntry; warnings: string[] } {
+  const { entries, warnings } = readCatalog([{ text: JSON.stringify({ models: [parseYaml(text)] }) }]);
+  const [entry] = entries;
+  if (entry === undefined) throw refusal('must be the entry of one model');
+  return { entry, warnings };
+}
+
 /** One file of a catalog. */
 export interface CatalogText {
   file?: string | undefined;
@@ -91,34 +99,38 @@ const tooLarge = (file?: string) => refusal(`must have at most ${catalogBytesMax
 /** Enough for thousands of models, and small enough that a wrong file does not fill the memory. */
 export const catalogBytesMax = 2_000_000;
 const modelsMax = 2_000;
-/** `data` is the list as `tollgate catalog show --json` prints it. */
+/** `data` is the list as `tollgate catalog show --json` prints it, with the version that it had. */
 const Items = z.array(z.unknown()).min(1).max(modelsMax);
 const Defaults = z.strictObject({ stream: z.boolean().optional() });
 const File = z.union([
   z.strictObject({ models: Items, defaults: Defaults.default({}) }),
   z.strictObject({ defaults: Defaults }).transform(({ defaults }) => ({ models: [], defaults })),
-  z.strictObject({ data: Items }).transform(({ data }) => ({ models: data, defaults: {} })),
+  z
+    .strictObject({ data: Items, version: z.string().optional() })
+    .transform(({ data }) => ({ models: data, defaults: {} })),
 ]);
 
 /** How the files of a catalog are parsed. */
 export const yamlOptions = { schema: 'core', stringKeys: true, uniqueKeys: true } as const;
 
 function readFile(text: string, name: string | undefined): { models: unknown[]; defaults: CatalogDefaults } {
+  const file = File.safeParse(parseYaml(text, name));
+  if (!file.success) throw refusal(`must be a list under "models", of 1 to ${modelsMax} models`, name);
+  return file.data;
+}
+
+function parseYaml(text: string, name?: string): unknown {
   const refuse = (message: string) => refusal(message, name);
   if (Buffer.byteLength(text) > catalogBytesMax) throw tooLarge(name);
   const document = parseDocument(text, yamlOptions);
   const [syntaxError] = [...document.errors, ...document.warnings];
   if (syntaxError !== undefined) throw refuse(`is not valid YAML: ${syntaxError.message}`);
-  let content: unknown;
   try {
     // YAML aliases are refused, because a few nested ones expand to billions of values.
-    content = document.toJS({ maxAliasCount: 0 });
+    return document.toJS({ maxAliasCount: 0 });
   } catch (error) {
     throw refuse(`is not valid YAML: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const file = File.safeParse(content);
-  if (!file.success) throw refuse(`must be a list under "models", of 1 to ${modelsMax} models`);
-  return file.data;
 }
 
 function readEntry(
@@ -130,7 +142,7 @@ function readEntry(
   const model = id.success ? quoted(id.data.id) : `models[${index}]`;
   const unsafe = unsafePart(item, 0);
   if (unsafe !== undefined) return { problems: [{ model, path: '', message: unsafe }] };
-  const parsed = CatalogFileEntry.safeParse(withCatalogDefaults(item, defaults));
+  const parsed = CatalogFileEntry.safeParse(withCatalogDefaults(withoutVersion(item), defaults));
   if (parsed.success) {
     const { private: hidden, ...publicPart } = parsed.data;
     return { entry: { model: publicPart, private: hidden }, problems: [] };
@@ -138,6 +150,14 @@ function readEntry(
   return {
     problems: parsed.error.issues.map(({ path, message }) => ({ model, path: path.map(String).join('.'), message })),
   };
+}
+
+/** `catalog show` prints the version of a model beside its entry. */
+function withoutVersion(item: unknown): unknown {
+  const versioned = z.looseObject({ version: z.string() }).safeParse(item);
+  if (!versioned.success) return item;
+  const { version: _, ...entry } = versioned.data;
+  return entry;
 }
 
 /** The reason to refuse keys that could change a prototype, or deep nesting. */

@@ -1,4 +1,4 @@
-import { listChannels } from '../../db/channels/channels.ts';
+import { listChannels, type ChannelRow } from '../../db/channels/channels.ts';
 import type { Deps } from '../../deps.ts';
 import type { Attempt } from '../../domain/channels/upstream.ts';
 import { SealError } from '../../platform/crypto/seal.ts';
@@ -23,6 +23,14 @@ export async function testChannel(deps: Pick<Deps, 'db' | 'sealer' | 'adapters'>
   const { channels } = await listChannels(deps.db);
   const channel = channels.find(({ id, name }) => id === named || name === named);
   if (!channel) throw new UnknownToOperator(`There is no channel ${named}.`);
+  return testChannelRow(deps, channel);
+}
+
+/** The same for a channel that was read, or that is not stored yet. */
+export async function testChannelRow(
+  deps: Pick<Deps, 'sealer' | 'adapters'>,
+  channel: ChannelRow,
+): Promise<ChannelTest> {
   if (!deps.adapters[channel.adapter]) throw new OperatorError(`There is no adapter ${channel.adapter}.`);
   const about = { channelId: channel.id, name: channel.name, adapter: channel.adapter };
   const startedAt = performance.now();

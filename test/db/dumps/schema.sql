@@ -518,6 +518,7 @@ create table project (
   created_at timestamp with time zone not null default clock_timestamp(),
   id text not null,
   name text not null,
+  note text,
   plan_id text,
   status text not null default 'active'::text
 );

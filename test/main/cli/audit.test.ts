@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../../../src/db/database.ts';
 import { picture } from '../../../packages/sandbox/src/picture.ts';
+import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { allActions } from '../../../src/admin/table.ts';
 import { admitted, attemptEndedOk, newTask, openLedger, rowsOf, run, taskEnd } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
@@ -26,6 +27,7 @@ const ids = {
   failed: '',
   picture: '',
   rules: '',
+  entry: '',
   token: '',
   silence: '',
   operator: '',
@@ -60,12 +62,17 @@ beforeAll(async () => {
   writeFileSync(ids.rules, JSON.stringify([{ models: '*', multiplier: 2 }]));
   await done(...newPlan('first'));
   writeFileSync(ids.rules, JSON.stringify([{ models: '*', multiplier: 3 }]));
+  const aurora = (await loadCatalog('catalog')).entries.find(({ model }) => model.id === 'aurora-image-1');
+  ids.entry = join(tmpdir(), `tollgate-audit-entry-${process.pid}.json`);
+  const { model, private: hidden } = aurora ?? {};
+  writeFileSync(ids.entry, JSON.stringify({ ...model, display_name: 'Aurora', private: hidden }));
   ids.picture = join(tmpdir(), `tollgate-audit-${process.pid}.png`);
   writeFileSync(ids.picture, await picture({ width: 8, height: 8, seed: 1 }));
 });
 afterAll(async () => {
   rmSync(ids.picture, { force: true });
   rmSync(ids.rules, { force: true });
+  rmSync(ids.entry, { force: true });
   await home?.drop();
 });
 afterEach(() => run(db, 'drop trigger if exists test_refuse_audit on audit_entry'));
@@ -129,6 +136,7 @@ const changes: Record<string, () => string[]> = {
   'channels.disable': () => ['channels', 'disable', ids.channel],
   'channels.enable': () => ['channels', 'enable', ids.channel],
   'catalog.apply': () => ['catalog', 'apply', join(projectFolder, 'catalog')],
+  'catalog.set': () => ['catalog', 'set', 'aurora-image-1', '--entry', ids.entry],
   'tasks.resolve': () => ['tasks', 'resolve', ids.unknown, '--outcome', 'bought', '--reference', 'invoice 1'],
   'tasks.adopt': () => ['tasks', 'adopt', ids.failed, '--result', ids.picture],
   'tasks.cancel': () => ['tasks', 'cancel', ids.open],
@@ -144,7 +152,14 @@ const changes: Record<string, () => string[]> = {
 };
 
 /** The actions that are no GET, because they call a provider or take a body, and change nothing of an operator's. */
-const unchanging = ['catalog check', 'channels test', 'channels verify', 'ledger verify', 'webhooks send-test'];
+const unchanging = [
+  'catalog check',
+  'channels probe',
+  'channels test',
+  'channels verify',
+  'ledger verify',
+  'webhooks send-test',
+];
 
 const newMasterKey = `k2:${randomBytes(32).toString('base64')}`;
 /** Only the reseal uses the new key as the first one. */

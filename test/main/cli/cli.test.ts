@@ -112,6 +112,7 @@ describe('tollgate projects', () => {
     expect(data.find(({ project_id }) => project_id === made.project_id)).toEqual({
       project_id: made.project_id,
       name: 'Acme Ltd',
+      note: null,
       status: 'active',
       plan: null,
       overdraft: 0,
@@ -184,11 +185,14 @@ describe('tollgate keys', () => {
     });
   });
 
-  it('creates the key, with a warning, if the catalog does not have one of its models', async () => {
+  it('refuses a model that the catalog does not have, and creates the key, with a warning, for a glob of such models', async () => {
     const project = await aProject();
+    const create = ['keys', 'create', '--project', project, '--models'];
+    const refusal = await json(Refusal, [...create, 'not-yet-sold'], { code: 1 });
+    expect(refusal.error.message).toContain('models names not-yet-sold, and no model of the catalog has this name.');
     const Warned = Key.extend({ warnings: z.array(z.string()) });
-    const made = await json(Warned, ['keys', 'create', '--project', project, '--models', 'not-yet-sold']);
-    expect(made.warnings).toEqual([expect.stringContaining('not-yet-sold')]);
+    const made = await json(Warned, [...create, 'not-yet-*']);
+    expect(made.warnings).toEqual([expect.stringContaining('not-yet-*')]);
   });
 
   it('revokes a key immediately, and a second call reports no change', async () => {

@@ -40,6 +40,51 @@ const { tollgate, done, refused } = commandLine(() => settings);
 const useCatalog = (entries: readonly CatalogEntry[]) =>
   db.transaction('begin', (query) => replaceModels(query, [...entries]));
 
+describe('tollgate channels probe', () => {
+  const args = (baseUrl: string, credential = 'access:secret') => [
+    ...['channels', 'probe', '--adapter', 'openai', '--groups', 'chat,images'],
+    ...['--base-url', baseUrl, '--credential', credential],
+  ];
+  const probed = (url: string) => tollgate(...args(url));
+
+  it('checks a provider before it is a channel, says which models it would serve, and stores nothing', async () => {
+    const before = await rowsOf(db, 'select * from channel order by id');
+    const { code, printed } = await probed(`${sandbox.url}/sandbox-a/openai`);
+    expect(code).toBe(0);
+    expect(printed).toMatchObject({
+      adapter: 'openai',
+      ok: true,
+      call: { ok: true, offered: true },
+      list: { state: 'complete' },
+    });
+    expect(printed['data']).toContainEqual({
+      model: 'gpt-5-mini',
+      type: 'chat',
+      upstream: ['gpt-5-mini'],
+      listed: true,
+    });
+    expect(await rowsOf(db, 'select * from channel order by id')).toEqual(before);
+  });
+
+  it('exits 1 and says why if the provider cannot be reached', async () => {
+    const { code, printed } = await probed('http://127.0.0.1:1/v1');
+    expect({ code, printed }).toMatchObject({
+      code: 1,
+      printed: { ok: false, call: { ok: false, reason: 'connect' } },
+    });
+    expect(JSON.stringify(printed)).not.toContain('access:secret');
+  });
+
+  it('refuses a family that is unknown, a URL with a query, and a group that is missing', async () => {
+    for (const [index, value] of [
+      [3, 'nobody'],
+      [7, 'https://api.example/v1?key=1'],
+      [5, ''],
+    ] as const)
+      expect((await tollgate(...args('https://api.example/v1').with(index, value))).code).toBe(2);
+  });
+});
+
 const Verified = z.looseObject({
   ok: z.boolean(),
   spent_micro_usd: z.number(),

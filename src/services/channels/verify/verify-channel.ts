@@ -59,6 +59,14 @@ export async function verifyChannel(
   const { channels } = await listChannels(deps.db);
   const channel = channels.find(({ id }) => id === test.channelId);
   if (!channel) throw new UnknownToOperator(`There is no channel ${named}.`);
+  return verifyChannelRow(deps, { channel, test, live });
+}
+
+/** The same for a channel that was tested, and that need not be stored unless real calls are made. */
+export async function verifyChannelRow(
+  deps: VerifyDeps,
+  { channel, test, live }: { channel: ChannelRow; test: ChannelTest; live: { maxCost: number; actor: string } | null },
+): Promise<ChannelVerification> {
   const { names, ...list } = await readList(deps, channel);
   const served = servedMappings(await listModels(deps.db), channel);
   const budget = { left: live?.maxCost ?? 0 };

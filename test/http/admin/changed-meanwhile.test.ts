@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { commandLine } from '../../support/command-line.ts';
+import { chat, image } from '../../services/catalog/catalog-entries.ts';
+import { codeOf, startAdminHome, type AdminHome } from './admin-home.ts';
+
+let home: AdminHome;
+let ada: string;
+let grace: string;
+const models = () => [
+  image(),
+  { ...image(), id: 'pic-2', private: { ...(image()['private'] as object), aliases: {} } },
+  chat(),
+];
+
+beforeAll(async () => {
+  home = await startAdminHome();
+  ada = (await home.token('operator', { name: 'Ada' })).token;
+  grace = (await home.token('operator', { name: 'Grace' })).token;
+});
+afterAll(() => home?.drop());
+beforeEach(async () => {
+  const catalog = JSON.stringify({ models: models() });
+  expect(await home.ask(ada, 'PUT', '/catalog', { body: { catalog } })).toMatchObject({ status: 200 });
+});
+
+const readModel = async (id: string) => (await home.ask(ada, 'GET', `/catalog/${id}`)).body;
+const put = (token: string, id: string, body: object) => home.ask(token, 'PUT', `/catalog/${id}`, { body });
+/** The entry with another name of the model. */
+const named = (entry: object, display_name: string) => ({ ...entry, display_name });
+
+describe('a change of one model', () => {
+  it('is refused with 409 if another operator changed that model since it was read, and changes nothing then', async () => {
+    const read = await readModel('pic-1');
+    const version = read['version'];
+    const first = await put(ada, 'pic-1', { entry: named(read, 'Pic of Ada'), version });
+    expect(first).toMatchObject({ status: 200, body: { model: 'pic-1', changed: true } });
+    const second = await put(grace, 'pic-1', { entry: named(read, 'Pic of Grace'), version });
+    expect([second.status, codeOf(second)]).toEqual([409, 'version_conflict']);
+    const present = await readModel('pic-1');
+    expect(present).toMatchObject({ display_name: 'Pic of Ada', version: first.body['version'] });
+    expect(
+      await put(grace, 'pic-1', { entry: named(present, 'Pic of both'), version: present['version'] }),
+    ).toMatchObject({
+      status: 200,
+      body: { changed: true },
+    });
+  });
+
+  it('lets one of many operators win who write at the same time, and refuses the others', async () => {
+    const read = await readModel('pic-1');
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, n) =>
+        put(ada, 'pic-1', { entry: named(read, `Pic ${n}`), version: read['version'] }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409]);
+  });
+
+  it('is not refused because another model changed, and leaves that change as it is', async () => {
+    const [one, two] = [await readModel('pic-1'), await readModel('pic-2')];
+    await put(ada, 'pic-2', { entry: named(two, 'Second'), version: two['version'] });
+    expect((await put(grace, 'pic-1', { entry: named(one, 'First'), version: one['version'] })).status).toBe(200);
+    expect(await readModel('pic-2')).toMatchObject({ display_name: 'Second' });
+  });
+
+  it('is checked as a whole catalog is: another id, an alias of another model, an invalid price', async () => {
+    const read = await readModel('pic-1');
+    const other = await put(ada, 'pic-2', { entry: read });
+    expect([other.status, codeOf(other)]).toEqual([409, 'action_refused']);
+    const hidden = read['private'] as object;
+    const taken = await put(ada, 'pic-1', { entry: { ...read, private: { ...hidden, aliases: { 'pic-2': {} } } } });
+    expect(taken).toMatchObject({ status: 400, body: { error: { problems: [{ path: 'private.aliases.pic-2' }] } } });
+    const dear = await put(ada, 'pic-1', { entry: { ...read, pricing: { unit: 'request', credits_per_request: -1 } } });
+    expect([dear.status, codeOf(dear)]).toEqual([400, 'invalid_value']);
+    const unknown = await put(ada, 'pic-9', { entry: { ...read, id: 'pic-9' } });
+    expect([unknown.status, codeOf(unknown)]).toEqual([404, 'not_found']);
+  });
+
+  it('stands in the audit log under the id of the model, with what it changed', async () => {
+    const read = await readModel('pic-1');
+    await put(grace, 'pic-1', { entry: named(read, 'Audited'), version: read['version'] });
+    expect((await home.ask(ada, 'GET', '/audit?subject=pic-1&limit=1')).body).toMatchObject({
+      data: [
+        { action: 'catalog.set', actor: expect.stringContaining('Grace'), after: { 'pic-1 display_name': 'Audited' } },
+      ],
+    });
+  });
+
+  it('is made from a file by the command line, also with a version', async () => {
+    const { done, refused } = commandLine(() => home.settings);
+    const file = join(home.settings['TOLLGATE_HOME'] ?? '', 'pic-1.json');
+    const read = await done('catalog', 'show', 'pic-1');
+    writeFileSync(file, JSON.stringify(named(read, 'Of a file')));
+    const version = ['--version', String(read['version'])];
+    expect(await done('catalog', 'set', 'pic-1', '--entry', file, ...version)).toMatchObject({ changed: true });
+    expect(await done('catalog', 'set', 'pic-1', '--entry', file)).toMatchObject({ changed: false });
+    writeFileSync(file, JSON.stringify(named(read, 'Again')));
+    expect(await refused('catalog', 'set', 'pic-1', '--entry', file, ...version)).toContain(
+      'was changed after it was read',
+    );
+  });
+});
+
+describe('a new catalog', () => {
+  it('is refused with 409 if the catalog has another version than it names', async () => {
+    const { body } = await home.ask(ada, 'GET', '/catalog');
+    const two = await readModel('pic-2');
+    await put(ada, 'pic-2', { entry: named(two, 'Changed meanwhile') });
+    const catalog = JSON.stringify({ models: models() });
+    const late = await home.ask(grace, 'PUT', '/catalog', { body: { catalog, version: body['version'] } });
+    expect([late.status, codeOf(late)]).toEqual([409, 'version_conflict']);
+    const { version } = (await home.ask(ada, 'GET', '/catalog')).body;
+    expect((await home.ask(grace, 'PUT', '/catalog', { body: { catalog, version } })).status).toBe(200);
+  });
+});
+
+describe('the models of a key', () => {
+  const owner = async (method: string, path: string, body: object) =>
+    home.ask((await home.token('owner')).token, method, path, { body });
+
+  it('are refused if the catalog has no such model, unless it is a glob', async () => {
+    const project = String((await owner('POST', '/projects', { name: 'listed' })).body['project_id']);
+    const create = (names: string[]) => owner('POST', '/keys', { project, models: names });
+    const unknown = await create(['pic-1', 'pic-11']);
+    expect(unknown).toMatchObject({
+      status: 400,
+      body: {
+        error: { code: 'invalid_value', param: 'models', message: expect.stringContaining('Did you mean pic-1?') },
+      },
+    });
+    const made = await create(['pic-1', 'veo-*']);
+    expect(made.status).toBe(200);
+    const id = String(made.body['key_id']);
+    expect((await owner('PATCH', `/keys/${id}`, { models: ['nothing'] })).status).toBe(400);
+    expect((await owner('PATCH', `/keys/${id}`, { models: ['pic-?'] })).body).toMatchObject({ models: ['pic-?'] });
+  });
+});
+
+describe('the name and the note of a project', () => {
+  it('are changed and shown, and the audit log has both', async () => {
+    const owner = (await home.token('owner')).token;
+    const made = await home.ask(owner, 'POST', '/projects', { body: { name: 'old' } });
+    const id = String(made.body['project_id']);
+    const set = (body: object) => home.ask(ada, 'PATCH', `/projects/${id}`, { body });
+    expect((await set({ name: 'new', note: 'Pays by invoice' })).body).toMatchObject({
+      name: 'new',
+      note: 'Pays by invoice',
+    });
+    const listed = (await home.ask(ada, 'GET', '/projects?limit=1')).body['data'];
+    expect(listed).toMatchObject([{ project_id: id, name: 'new', note: 'Pays by invoice' }]);
+    expect((await set({ note: null })).body).toMatchObject({ name: 'new', note: null });
+    expect((await home.ask(ada, 'GET', `/audit?subject=${id}&action=projects.set`)).body).toMatchObject({
+      data: [
+        { before: { note: 'Pays by invoice' }, after: { note: null } },
+        { before: { name: 'old', note: null }, after: { name: 'new', note: 'Pays by invoice' } },
+      ],
+    });
+  });
+});
