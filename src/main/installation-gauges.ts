@@ -4,6 +4,7 @@ import type { ChannelRow } from '../db/channels/channels.ts';
 import { readWorkInHand, type WorkInHand } from '../db/tasks/work-in-hand.ts';
 import type { Deps } from '../deps.ts';
 import { channelStates } from '../domain/channels/model-states.ts';
+import { checkFileStore } from '../services/files/check-file-store.ts';
 import { creditValueOf } from '../services/overview/credit-value.ts';
 import { within } from '../platform/pause.ts';
 
@@ -22,9 +23,14 @@ export function createInstallationGauges({
   db,
   channels,
   workflows,
-}: Pick<Deps, 'config' | 'db' | 'channels'> & { workflows: Pick<Deps['workflows'], 'isReachable'> }) {
+  files,
+}: Pick<Deps, 'config' | 'db' | 'channels'> & {
+  workflows: Pick<Deps['workflows'], 'isReachable'>;
+  files: Pick<Deps['files'], 'freeBytes' | 'exists'>;
+}) {
   const work = createCached(keptMs, () => readWorkInHand(db));
   const temporal = createCached(keptMs, () => workflows.isReachable(answerWithinMs));
+  const disk = createCached(keptMs, () => checkFileStore(files, answerWithinMs));
   return {
     /** In Prometheus' text format. */
     async page(): Promise<string> {
@@ -33,10 +39,17 @@ export function createInstallationGauges({
         answerWithinMs,
         creditValueOf({ config, db }).catch(() => null),
       );
-      const [readings, value, isTemporalUp] = await Promise.all([within(answerWithinMs, read), worth, temporal.get()]);
+      const [readings, value, isTemporalUp, freeBytes] = await Promise.all([
+        within(answerWithinMs, read),
+        worth,
+        temporal.get(),
+        disk.get(),
+      ]);
       const { registry, gauge } = createRegistry();
       gauge('database_up', 'Whether the database answered in time.').set(readings ? 1 : 0);
       gauge('temporal_up', 'Whether Temporal answered in time.').set(isTemporalUp ? 1 : 0);
+      gauge('files_up', 'Whether the file store answered in time.').set(freeBytes === null ? 0 : 1);
+      if (freeBytes !== null) gauge('files_free_bytes', 'Free on the disk of FILES_LOCAL_DIR.').set(freeBytes);
       if (value) gauge('credit_value_micro_usd', 'What one credit is worth.').set(value);
       if (readings) {
         const [inHand, { channels: rows, nowMs }] = readings;
@@ -74,6 +87,12 @@ function showWork(gauge: MakeGauge, work: WorkInHand): void {
   age.set({ queue: 'expired_chats' }, work.expiredChatAge);
   age.set({ queue: 'polls' }, work.duePollAge);
   age.set({ queue: 'deliveries' }, work.dueDeliveryAge);
+  if (work.backupAgeSeconds !== null) {
+    gauge('backup_age_seconds', 'Since the newest backup that was recorded.').set(work.backupAgeSeconds);
+  }
+  gauge('wal_not_archived_seconds', 'How long PostgreSQL has failed to archive its WAL.').set(
+    work.walNotArchivedSeconds,
+  );
 }
 
 function showChannels(gauge: MakeGauge, rows: readonly ChannelRow[], nowMs: number): void {

@@ -13,6 +13,7 @@ import type { Deps } from '../deps.ts';
 import { UNREACHABLE_PROBE_SECONDS } from '../domain/channels/routing.ts';
 import { pause } from '../platform/pause.ts';
 import { ensureTemporal } from './ensure-temporal.ts';
+import { createFilesWatch } from './watch-files.ts';
 import { createTemporalWatch } from './watch-temporal.ts';
 
 /**
@@ -64,6 +65,7 @@ export function startLoops(deps: Deps) {
       return 0;
     }),
     loop(deps, stopping.signal, 'Temporal watch', createTemporalWatch(deps)),
+    loop(deps, stopping.signal, 'files watch', createFilesWatch(deps)),
     loop(deps, stopping.signal, 'traffic', async () => {
       await foldTraffic(deps.db, config.accounting.lagSeconds);
       return trafficMs;

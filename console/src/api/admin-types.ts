@@ -1485,7 +1485,7 @@ export interface components {
     };
     Alarm: {
       /** @enum {string} */
-      kind: 'channel' | 'temporal' | 'unknown_outcome' | 'callbacks' | 'job';
+      kind: 'channel' | 'temporal' | 'installation' | 'unknown_outcome' | 'callbacks' | 'job';
       /**
        * @description Why it fires.
        * @example account

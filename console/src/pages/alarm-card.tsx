@@ -119,6 +119,7 @@ function EndSilence({ silence, message }: { silence: Silence; message: string })
 /** Where the alarm is looked after. */
 function AlarmLink({ kind }: { kind: Alarm['kind'] }) {
   const to = links[kind];
+  if (!to) return null;
   return (
     <PageLink to={to.to} search={to.search ?? {}} size="sm" c="inherit" underline="always">
       Open {words(to.name).toLowerCase()}
@@ -128,11 +129,13 @@ function AlarmLink({ kind }: { kind: Alarm['kind'] }) {
 
 const links: Record<
   Alarm['kind'],
-  { to: '/channels' | '/tasks' | '/jobs' | '/deliveries'; name: string; search?: Record<string, string> }
+  { to: '/channels' | '/tasks' | '/jobs' | '/deliveries'; name: string; search?: Record<string, string> } | null
 > = {
   channel: { to: '/channels', name: 'channels' },
   unknown_outcome: { to: '/tasks', name: 'tasks', search: { unknown: 'true' } },
   job: { to: '/jobs', name: 'jobs' },
   temporal: { to: '/tasks', name: 'tasks' },
+  // Nothing of the console repairs it.
+  installation: null,
   callbacks: { to: '/deliveries', name: 'deliveries', search: { state: 'exhausted' } },
 };

@@ -42,7 +42,7 @@ export const ListedAlarmSchema = z
 /** An alarm of the overview. */
 export const AlarmSchema = z
   .object({
-    kind: z.enum(['channel', 'temporal', 'unknown_outcome', 'callbacks', 'job']),
+    kind: z.enum(['channel', 'temporal', 'installation', 'unknown_outcome', 'callbacks', 'job']),
     ...kind,
     message: z.string(),
     remedy: z.string().describe('What to do.'),

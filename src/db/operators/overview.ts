@@ -1,5 +1,6 @@
-import { temporalAway } from '../../domain/operators/alarm.ts';
+import { lastingAlarms, lastingSeconds, type LastingAlarm } from '../../domain/operators/alarm.ts';
 import type { Database } from '../database.ts';
+import { backupColumns } from './backups.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
 /** What the requests that ended in a range of time came to. */
@@ -111,8 +112,12 @@ export interface Backlog {
   lateCallbacks: number;
   /** The jobs whose last run failed or was lost, with the time of its end. */
   failedScheduledJobs: { name: string; state: string; endedAt: number | null }[];
-  /** Whether a worker has just said that Temporal is away. */
-  isTemporalAway: boolean;
+  /** The lasting alarms that a process has just raised. */
+  lastingAlarms: LastingAlarm[];
+  /** Since the newest backup that was recorded; null if none was. */
+  backupAgeSeconds: number | null;
+  /** Since the last WAL file was archived, while PostgreSQL fails to archive the next one; else 0. */
+  walNotArchivedSeconds: number;
 }
 
 /** What waits for an operator. Each part reads an index that holds only what waits. */
@@ -124,8 +129,10 @@ export async function readBacklog(database: Database, scheduledJobNames: readonl
           and not exists (select from task_resolution r where r.task_id = t.id) order by t.id desc limit 1000) one) as unknown_outcomes,
        (select count(*) from (select from delivery d where d.ended_at is null
           and d.next_attempt_at < clock_timestamp() - interval '5 minutes' limit 1000) one) as late_callbacks,
-       exists (select from alarm where name = $1 and last_at > clock_timestamp() - make_interval(secs => $2)) as is_temporal_away`,
-    [temporalAway.name, temporalAway.currentSeconds],
+       array(select distinct name from alarm
+         where name = any ($1) and last_at > clock_timestamp() - make_interval(secs => $2)) as lasting_alarms,
+       ${backupColumns}`,
+    [lastingAlarms, lastingSeconds],
   );
   const failedScheduledJobs = await database.query<Backlog['failedScheduledJobs'][number]>(
     'overview-jobs',
@@ -136,6 +143,6 @@ export async function readBacklog(database: Database, scheduledJobNames: readonl
      where latest.state in ('failed', 'lost')`,
     [scheduledJobNames],
   );
-  const { unknownOutcomes = 0, lateCallbacks = 0, isTemporalAway = false } = counts ?? {};
-  return { unknownOutcomes, lateCallbacks, failedScheduledJobs, isTemporalAway };
+  if (!counts) throw new Error('a statement without a condition returned no row');
+  return { ...counts, failedScheduledJobs };
 }

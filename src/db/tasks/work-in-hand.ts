@@ -1,4 +1,5 @@
 import type { Database } from '../database.ts';
+import { backupColumns } from '../operators/backups.ts';
 
 /** What the installation has in hand. Ages are seconds, 0 if there is nothing. */
 export interface WorkInHand {
@@ -20,6 +21,10 @@ export interface WorkInHand {
   pendingDeliveries: number;
   /** Since the oldest try of a callback was due. */
   dueDeliveryAge: number;
+  /** Since the newest backup that was recorded; null if none was. */
+  backupAgeSeconds: number | null;
+  /** Since the last WAL file was archived, while PostgreSQL fails to archive the next one; else 0. */
+  walNotArchivedSeconds: number;
 }
 
 const ageOf = (time: string): string => `coalesce(greatest(0, extract(epoch from now() - ${time})), 0)::float8`;
@@ -28,7 +33,7 @@ const ageOf = (time: string): string => `coalesce(greatest(0, extract(epoch from
 export async function readWorkInHand(database: Database): Promise<WorkInHand> {
   const [row] = await database.query<WorkInHand>(
     'work-in-hand',
-    `select h.*, p.*, d.*,
+    `select h.*, p.*, d.*, ${backupColumns},
        ${ageOf("(select min(created_at) from task where admission = 'open')")} as undecided_task_age,
        ${ageOf(
          `(select min(created_at) from task

@@ -49,6 +49,10 @@ const earlierNames = {
   unreadable_answer: [],
   unlisted: [],
   temporal_away: [],
+  files_away: [],
+  creates_refused: [],
+  backup_old: [],
+  wal_not_archived: [],
   late_callbacks: [],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -75,5 +79,14 @@ export function silenceOf(silences: readonly Silence[], alarm: AlarmKind): Silen
   );
 }
 
-/** The alarm of every worker while Temporal does not answer. The overview shows it while it was raised within `currentSeconds`. */
-export const temporalAway = { name: 'temporal_away', currentSeconds: 60 } as const;
+/** The alarms that are raised again and again while their condition lasts. The overview shows one that was raised within `lastingSeconds`. */
+export const lastingAlarms = [
+  'temporal_away',
+  'files_away',
+  'disk_full',
+  'creates_refused',
+  'database_unwritable',
+] as const satisfies AlarmName[];
+export const lastingSeconds = 60;
+
+export type LastingAlarm = (typeof lastingAlarms)[number];

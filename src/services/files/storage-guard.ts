@@ -15,7 +15,11 @@ export interface StorageGuard {
 }
 
 /** Uploads stop first, because a task that has been bought needs the rest of the disk for its results. */
-const freeMinBytes = { upload: 1_000_000_000, result: 300_000_000 };
+export const freeMinBytes = { upload: 1_000_000_000, result: 300_000_000 };
+/** Raises the alarm of a disk that is nearly full. */
+export const diskFull = (logger: Deps['logger'], freeBytes: number): void =>
+  logger.error({ free_bytes: freeBytes, ...alarmOf('disk_full') }, 'the disk of the file store is nearly full');
+
 /** The sum of a project with a million files takes a tenth of a second. */
 const sumKeptMs = 10_000;
 const freeKeptMs = 2_000;
@@ -37,10 +41,7 @@ export function createStorageGuard({
     async assertCapacity(projectId, purpose) {
       const freeBytes = await free.get();
       if (freeBytes < freeMinBytes[purpose]) {
-        logger.error(
-          { free_bytes: freeBytes, purpose, ...alarmOf('disk_full') },
-          'the disk of the file store is nearly full',
-        );
+        diskFull(logger, freeBytes);
         throw new GatewayError('overloaded', { retryAfterSeconds: 60 });
       }
       if (projectMaxBytes > 0 && (await sumOf(projectId)) >= projectMaxBytes) {

@@ -1,10 +1,11 @@
 import type { ChannelReason, ChannelState } from '../../db/channels/channel-settings.ts';
 import type { Backlog } from '../../db/operators/overview.ts';
-import { temporalAway, type AlarmKind } from '../../domain/operators/alarm.ts';
+import type { AlarmKind } from '../../domain/operators/alarm.ts';
+import { installationConditions } from './installation-conditions.ts';
 
 /** Something that needs an operator. Its name and its subject are those of the log line with `alarm: true`, where there is one. */
 export interface OverviewAlarm extends AlarmKind {
-  kind: 'channel' | 'temporal' | 'unknown_outcome' | 'callbacks' | 'job';
+  kind: 'channel' | 'temporal' | 'installation' | 'unknown_outcome' | 'callbacks' | 'job';
   /** What is wrong, in a sentence without a full stop. */
   message: string;
   /** What to do, in sentences. */
@@ -17,7 +18,7 @@ export interface OverviewAlarm extends AlarmKind {
 export const alarmsOf = (channels: readonly ChannelState[], backlog: Backlog): OverviewAlarm[] => [
   ...channels.filter(({ enabled }) => enabled).flatMap(channelAlarms),
   ...channelsMissing(channels),
-  ...temporalMissing(backlog),
+  ...installationConditions(backlog),
   ...unknownOutcomes(backlog),
   ...lateCallbacks(backlog),
   ...failedScheduledJobs(backlog),
@@ -97,21 +98,6 @@ const channelsMissing = (channels: readonly ChannelState[]): OverviewAlarm[] =>
           since: null,
         },
       ];
-
-const temporalMissing = ({ isTemporalAway }: Backlog): OverviewAlarm[] =>
-  isTemporalAway
-    ? [
-        {
-          kind: 'temporal',
-          name: temporalAway.name,
-          subject: '',
-          message: 'Temporal is away',
-          remedy:
-            'Tasks are accepted and wait, chats work. Restore Temporal: the workers then start everything that waits.',
-          since: null,
-        },
-      ]
-    : [];
 
 const unknownOutcomes = ({ unknownOutcomes: count }: Backlog): OverviewAlarm[] =>
   count === 0

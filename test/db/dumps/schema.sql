@@ -398,7 +398,8 @@ create table idempotency (
 
 create table installation (
   credit_value_micro_usd bigint not null,
-  is_only boolean not null default true
+  is_only boolean not null default true,
+  last_backup_at timestamp with time zone
 );
 
 create table job_run (

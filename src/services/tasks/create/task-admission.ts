@@ -2,6 +2,7 @@ import { GatewayError } from '../../../domain/errors.ts';
 import type { Admission } from '../../../db/ledger/ledger.ts';
 import { readUnstarted } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
+import { alarmOf } from '../../../domain/operators/alarm.ts';
 import type { WorkflowTask } from '../../../platform/temporal/workflow-client.ts';
 import { createCached } from '../../../caches/cached.ts';
 
@@ -23,6 +24,8 @@ const waitersMax = 16;
 export const waitingTasksMax = 10_000;
 /** A wait for the workflow that takes longer than this makes the next creates skip it. */
 const slowWaitMs = 250;
+/** Refusals are many. The overview shows the alarm for a minute. */
+const alarmEveryMs = 10_000;
 /** After a slow or unanswered wait, creates use only the database for this long. */
 const directAfterSlowMs = 2_000;
 
@@ -31,8 +34,11 @@ const directAfterSlowMs = 2_000;
  * create over that limit, or one whose workflow does not answer in time, decides in the database. The verdict is stored, so both
  * paths read the same one (rules "Media tasks", point 2).
  */
-export function createTaskAdmission(deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'workflows'>): TaskAdmission {
-  const { config, db, ledger, workflows } = deps;
+export function createTaskAdmission(
+  deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'logger' | 'workflows'>,
+): TaskAdmission {
+  const { config, db, ledger, logger, workflows } = deps;
+  let alarmedAt = -Infinity;
   let waiting = 0;
   let directUntil = 0;
   const backlog = createCached(1_000, () => readUnstarted(db, waitingTasksMax));
@@ -62,6 +68,10 @@ export function createTaskAdmission(deps: Pick<Deps, 'config' | 'db' | 'ledger' 
       const { count, oldestSeconds } = await backlog.get();
       if (count < waitingTasksMax && oldestSeconds < deadlineSeconds) return;
       const waited = `the oldest of ${count.toLocaleString('en-US')} has waited for ${Math.floor(oldestSeconds)} s`;
+      if (performance.now() - alarmedAt > alarmEveryMs) {
+        alarmedAt = performance.now();
+        logger.error({ waiting: count, ...alarmOf('creates_refused') }, 'creates are refused: too many tasks wait');
+      }
       const message = `New tasks cannot be started in time: ${waited}. Send the request again later.`;
       throw new GatewayError('overloaded', { message, retryAfterSeconds: 5 });
     },
