@@ -1,18 +1,7 @@
 import type { ChannelReason, ChannelState } from '../../db/channels/channel-settings.ts';
 import type { Backlog } from '../../db/operators/overview.ts';
-import type { AlarmKind } from '../../domain/operators/alarm.ts';
+import type { OverviewAlarm } from './overview-alarm.ts';
 import { installationConditions } from './installation-conditions.ts';
-
-/** Something that needs an operator. Its name and its subject are those of the log line with `alarm: true`, where there is one. */
-export interface OverviewAlarm extends AlarmKind {
-  kind: 'channel' | 'temporal' | 'installation' | 'unknown_outcome' | 'callbacks' | 'job';
-  /** What is wrong, in a sentence without a full stop. */
-  message: string;
-  /** What to do, in sentences. */
-  remedy: string;
-  /** Unix seconds. */
-  since: number | null;
-}
 
 /** The alarms of the overview: broken channels first, then what waits for a decision. */
 export const alarmsOf = (channels: readonly ChannelState[], backlog: Backlog): OverviewAlarm[] => [

@@ -1,6 +1,6 @@
 import type { Backlog } from '../../db/operators/overview.ts';
 import type { LastingAlarm } from '../../domain/operators/alarm.ts';
-import type { OverviewAlarm } from './alarms.ts';
+import type { OverviewAlarm } from './overview-alarm.ts';
 
 type Condition = Pick<OverviewAlarm, 'name' | 'message' | 'remedy'> & { kind?: 'temporal' };
 

@@ -5,7 +5,8 @@ import { readBacklog, readTraffic, type Traffic } from '../../db/operators/overv
 import type { Deps } from '../../deps.ts';
 import { silenceOf, type Silence } from '../../domain/operators/alarm.ts';
 import { scheduledJobNames } from '../../domain/tasks/scheduled-job.ts';
-import { alarmsOf, type OverviewAlarm } from './alarms.ts';
+import { alarmsOf } from './alarms.ts';
+import type { OverviewAlarm } from './overview-alarm.ts';
 import { creditValueOf } from './credit-value.ts';
 
 export interface Earned extends Traffic {

@@ -1,0 +1,12 @@
+import type { AlarmKind } from '../../domain/operators/alarm.ts';
+
+/** Something that needs an operator. Its name and its subject are those of the log line with `alarm: true`, where there is one. */
+export interface OverviewAlarm extends AlarmKind {
+  kind: 'channel' | 'temporal' | 'installation' | 'unknown_outcome' | 'callbacks' | 'job';
+  /** What is wrong, in a sentence without a full stop. */
+  message: string;
+  /** What to do, in sentences. */
+  remedy: string;
+  /** Unix seconds. */
+  since: number | null;
+}
