@@ -4,7 +4,7 @@ import { beginAttempt, endAttempt } from '../src/db/tasks/attempts.ts';
 import { expireChats } from '../src/db/chat/chat-ledger.ts';
 import type { Database } from '../src/db/database.ts';
 import { claimDelivery, claimOverdueDeliveries, endDeliveryTry, readDelivery } from '../src/db/callbacks/deliveries.ts';
-import { listTaskRows } from '../src/db/tasks/list-tasks.ts';
+import { listTaskRows } from '../src/db/tasks/list-task-rows.ts';
 import { claimSilentTasks, claimUnstartedTasks, findTask, listStaleTasks } from '../src/db/tasks/tasks.ts';
 import { verifyLedger } from '../src/db/ledger/verify-ledger.ts';
 import { inLanes } from '../src/platform/in-lanes.ts';

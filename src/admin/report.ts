@@ -41,16 +41,13 @@ export function listReport<Row extends object, Shown extends object>(
 }
 
 interface ListWords<Row, Shown> {
-  /** The name of the list in its cursors, as `pageInput` has it. */
+  /** The name of the list in its cursors, as `listInput` has it. */
   list: string;
   /** The text of an empty list. */
   nothing: string;
   /** Such as `jsonRow`. */
   toDocument: (row: Row) => Shown;
 }
-
-/** A list without pages. */
-export const wholeList = <Row>(items: Row[]): Page<Row> => ({ items, next: null });
 
 /** A sentence, the facts of `document`, and a line for each warning. `shown` replaces the facts that read differently in text. */
 export function factsReport<Document extends object>(

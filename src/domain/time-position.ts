@@ -29,3 +29,9 @@ export function earlierPosition(position: TimePosition, second: number | undefin
   // No id precedes the empty text.
   return { microseconds: second * 1_000_000, id: '' };
 }
+
+/** The position or the start of this second, whichever is later. */
+export function laterPosition(position: TimePosition, second: number | undefined): TimePosition {
+  if (second === undefined || position.microseconds >= second * 1_000_000) return position;
+  return { microseconds: second * 1_000_000, id: '' };
+}

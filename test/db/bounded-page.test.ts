@@ -6,7 +6,7 @@ import { listKeys } from '../../src/db/projects/keys.ts';
 import { listAudit } from '../../src/db/operators/list-audit.ts';
 import { listAllDeliveries, listTaskDeliveries } from '../../src/db/callbacks/list-deliveries.ts';
 import { listLedger } from '../../src/db/ledger/list-ledger.ts';
-import { listTaskRows } from '../../src/db/tasks/list-tasks.ts';
+import { listTaskRows } from '../../src/db/tasks/list-task-rows.ts';
 import { listProjects } from '../../src/db/projects/projects.ts';
 import type { Page, PageRequest } from '../../src/domain/page.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -91,8 +91,8 @@ const lists: [name: string, bytesMax: number, total: string, list: List][] = [
   ['the callbacks of a task', CLIENT_PAGE_BYTES_MAX, 'delivery', (on, page) => listTaskDeliveries(on, 'task_b1', page)],
   ['all callbacks', OPERATOR_PAGE_BYTES_MAX, 'delivery', (on, page) => listAllDeliveries(on, {}, page)],
   ['tasks of operators', OPERATOR_PAGE_BYTES_MAX, 'task', (on, page) => listTaskRows(on, {}, page)],
-  ['keys', OPERATOR_PAGE_BYTES_MAX, 'api_key', (on, page) => listKeys(on, { sort: 'newest' }, page)],
-  ['projects', OPERATOR_PAGE_BYTES_MAX, 'project', (on, page) => listProjects(on, { sort: 'oldest' }, page)],
+  ['keys', OPERATOR_PAGE_BYTES_MAX, 'api_key', (on, page) => listKeys(on, {}, page)],
+  ['projects', OPERATOR_PAGE_BYTES_MAX, 'project', (on, page) => listProjects(on, {}, { ...page, sort: 'oldest' })],
   ['runs of scheduled jobs', OPERATOR_PAGE_BYTES_MAX, 'job_run', (on, page) => listAllScheduledJobRuns(on, {}, page)],
 ];
 

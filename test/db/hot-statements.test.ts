@@ -24,7 +24,7 @@ import { findLiveKeys } from '../../src/db/projects/live-keys.ts';
 import type { Ledger } from '../../src/db/ledger/ledger.ts';
 import { readKeyFacts } from '../../src/db/projects/key-facts.ts';
 import { listLedger } from '../../src/db/ledger/list-ledger.ts';
-import { listTaskRows } from '../../src/db/tasks/list-tasks.ts';
+import { listTaskRows } from '../../src/db/tasks/list-task-rows.ts';
 import { claimPolls, parkProviderJob } from '../../src/db/tasks/parked-provider-jobs.ts';
 import {
   claimSilentTasks,

@@ -34,6 +34,8 @@ const valuesByInput: Readonly<Record<string, readonly string[]>> = {
   createdAfter: [String(now - 20 * daySeconds)],
   createdBefore: [String(now - 20 * daySeconds)],
   groupBy: ['day', 'model', 'key'],
+  // A sort by a column reads every row that matches, as far as a bound of its own.
+  sort: ['newest', 'oldest'],
   tz: ['Europe/Berlin', 'Asia/Kolkata'],
   hours: ['720'],
   name: [history.plan],

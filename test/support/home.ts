@@ -8,6 +8,8 @@ import { createTestDatabase } from './database.ts';
 /** A database and a folder of one test, and the settings of a command that uses them. */
 export interface TestHome {
   db: Database;
+  /** Of the owner of the tables. */
+  databaseUrl: string;
   settings: Record<string, string>;
   drop(): Promise<void>;
 }
@@ -18,6 +20,7 @@ export async function createTestHome(own: Record<string, string> = {}): Promise<
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-home-'));
   return {
     db: await books.open(),
+    databaseUrl: books.url,
     settings: {
       DATABASE_URL: books.runtimeUrl,
       KEY_PEPPERS: `p1:${randomBytes(32).toString('base64')}`,

@@ -1858,6 +1858,11 @@ export interface components {
       reasons: components['schemas']['ChannelReason'][];
       /** @description The oldest first. Calls use those that are not resting in turn; while all are, so is the channel. */
       credentials: components['schemas']['ChannelCredential'][];
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
     };
     ChannelCredential: {
       id: string;
@@ -2082,7 +2087,7 @@ export interface components {
       /** @description The `webhook-id`, the same for all tries. */
       event_id: string;
       /** @enum {string} */
-      state: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked';
+      state: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked' | 'replaced';
       attempts: number;
       last_status: number | null;
       /**
@@ -2388,7 +2393,7 @@ export interface components {
       /** @description The `webhook-id`, the same for all tries. */
       event_id: string;
       /** @enum {string} */
-      state: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked';
+      state: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked' | 'replaced';
       attempts: number;
       last_status: number | null;
       /**
@@ -2769,7 +2774,7 @@ export interface components {
       /** @description The delivery to `callback_url`. Null without one. */
       callback: {
         /** @enum {string} */
-        state: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked';
+        state: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked' | 'replaced';
         attempts: number;
         last_status: number | null;
         next_attempt_at: number | null;
@@ -3115,7 +3120,7 @@ export interface components {
       /** @description The delivery to `callback_url`. Null without one. */
       callback: {
         /** @enum {string} */
-        state: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked';
+        state: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked' | 'replaced';
         attempts: number;
         last_status: number | null;
         next_attempt_at: number | null;
@@ -3725,8 +3730,11 @@ export interface operations {
       query?: {
         /** @description show only these projects */
         status?: 'active' | 'disabled';
-        /** @description begin with the newest or the oldest (default: newest) */
-        sort?: 'newest' | 'oldest';
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
         /** @description show at most this many rows (default: 1000) */
         limit?: string | number;
         /** @description continue after the last row of an earlier list */
@@ -4007,8 +4015,11 @@ export interface operations {
         project?: string;
         /** @description show only keys in this state */
         state?: 'active' | 'expired' | 'revoked';
-        /** @description begin with the newest or the oldest (default: newest) */
-        sort?: 'newest' | 'oldest';
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
         /** @description show at most this many rows (default: 1000) */
         limit?: string | number;
         /** @description continue after the last row of an earlier list */
@@ -4428,7 +4439,13 @@ export interface operations {
   };
   get_channels_list: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
+      };
       header?: never;
       path?: never;
       cookie?: never;
@@ -4850,7 +4867,13 @@ export interface operations {
   };
   get_catalog_list: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
+      };
       header?: never;
       path?: never;
       cookie?: never;
@@ -5014,7 +5037,13 @@ export interface operations {
   };
   get_plans_list: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
+      };
       header?: never;
       path?: never;
       cookie?: never;
@@ -5211,10 +5240,11 @@ export interface operations {
         model?: string;
         /** @description show only the tasks of this key */
         key?: string;
-        /** @description show only tasks created at this time or later */
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
         created_after?: string | number;
-        /** @description show only tasks created before this time */
+        /** @description show only what was created before this time */
         created_before?: string | number;
+        sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
         /** @description continue after the last row of an earlier list */
@@ -5504,10 +5534,11 @@ export interface operations {
           | 'admitted_late'
           | 'not_delivered'
           | 'empty_answer';
-        /** @description show only chats that began at this time or later, such as 2h (ago) */
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
         created_after?: string | number;
-        /** @description show only chats that began before this time */
+        /** @description show only what was created before this time */
         created_before?: string | number;
+        sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
         /** @description continue after the last row of an earlier list */
@@ -5584,7 +5615,12 @@ export interface operations {
         /** @description show only this task */
         task?: string;
         /** @description show only callbacks in this state */
-        state?: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked';
+        state?: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked' | 'replaced';
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
         /** @description continue after the last row of an earlier list */
@@ -5681,6 +5717,11 @@ export interface operations {
           | 'check-api-channels'
           | 'scheduled-maintenance'
           | 'check-balances';
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
         /** @description continue after the last row of an earlier list */
@@ -5786,6 +5827,11 @@ export interface operations {
         key?: string;
         /** @description show only this task (task_…) or chat (req_…) */
         task?: string;
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
         /** @description continue after the last row of an earlier list */
@@ -6033,7 +6079,13 @@ export interface operations {
   };
   get_alarms_list: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
+      };
       header?: never;
       path?: never;
       cookie?: never;
@@ -6069,7 +6121,13 @@ export interface operations {
   };
   get_alarms_silences: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
+      };
       header?: never;
       path?: never;
       cookie?: never;
@@ -6191,10 +6249,15 @@ export interface operations {
       query?: {
         /** @description show only this project, key, channel or task */
         subject?: string;
-        /** @description show only the changes of this actor */
+        /** @description show only changes by operators with this in their name or identity, in any case */
         by?: string;
         /** @description show only this kind of change, such as keys.revoke */
         action?: string;
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
         /** @description continue after the last row of an earlier list */
@@ -6236,8 +6299,11 @@ export interface operations {
   get_admin_tokens_list: {
     parameters: {
       query?: {
-        /** @description begin with the newest or the oldest (default: newest) */
-        sort?: 'newest' | 'oldest';
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
         /** @description continue after the last row of an earlier list */
@@ -6363,8 +6429,11 @@ export interface operations {
   get_operators_list: {
     parameters: {
       query?: {
-        /** @description begin with the newest or the oldest (default: newest) */
-        sort?: 'newest' | 'oldest';
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
         /** @description continue after the last row of an earlier list */

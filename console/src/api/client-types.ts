@@ -303,7 +303,7 @@ export interface components {
       /** @description The delivery to `callback_url`. Null without one. */
       callback: {
         /** @enum {string} */
-        state: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked';
+        state: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked' | 'replaced';
         attempts: number;
         last_status: number | null;
         next_attempt_at: number | null;

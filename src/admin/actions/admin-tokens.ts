@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
 import { createAdminToken } from '../../services/admin/create-admin-token.ts';
 import { revokeAdminToken } from '../../services/admin/revoke-admin-token.ts';
-import { listAdminTokens, type AdminTokenRow } from '../../db/operators/admin-tokens.ts';
+import { adminTokenColumns, listAdminTokens, type AdminTokenRow } from '../../db/operators/admin-tokens.ts';
 import { roles } from '../../domain/operators/role.ts';
 import { AdminToken, CreatedAdminToken, RevokedAdminToken } from '../schemas/admin-tokens.ts';
 import { group, option, action } from '../define-action.ts';
 import { moment, shortText } from '../input.ts';
-import { pageInput, sortInput } from '../page-input.ts';
+import { listInput, listRequest } from '../list-input.ts';
 import { time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
 
@@ -40,11 +40,11 @@ const create = action({
 
 const list = action({
   summary: 'list the tokens for the admin API, without the tokens themselves',
-  input: { ...sortInput, ...pageInput('admin-tokens') },
+  input: listInput('admin-tokens', adminTokenColumns),
   route: { method: 'GET', path: '/admin-tokens', role: 'owner' },
   answer: listOf(AdminToken),
   needs: 'database',
-  async run({ db }, { sort, ...page }) {
+  async run({ db }, page) {
     const toLine = ({ tokenId: token_id, name, role, state, prefix, last4, ...row }: AdminTokenRow) => ({
       token_id,
       name,
@@ -56,7 +56,7 @@ const list = action({
       expires_at: time(row.expiresAt),
       last_used_at: time(row.lastUsedAt),
     });
-    return listReport(await listAdminTokens(db, { sort }, page), toLine, {
+    return listReport(await listAdminTokens(db, listRequest(page)), toLine, {
       list: 'admin-tokens',
       nothing: 'There are no admin tokens.',
       toDocument: jsonRow,

@@ -7,8 +7,10 @@ import { covers, type Silence } from '../../domain/operators/alarm.ts';
 import { BegunSilence, EndedSilence, ListedAlarmSchema, SilenceSchema } from '../schemas/alarms.ts';
 import { group, option, action } from '../define-action.ts';
 import { shortText, span } from '../input.ts';
+import { wholeListInput } from '../list-input.ts';
 import { time } from '../plain-text.ts';
-import { factsReport, jsonRow, listReport, wholeList } from '../report.ts';
+import { factsReport, jsonRow, listReport } from '../report.ts';
+import { sortColumnsOf, wholeList } from '../whole-list.ts';
 
 /** `tollgate alarms …`: what needs an operator, and who does not want to be told of it for a while. */
 export const alarms = group('what needs an operator, and the silences of its webhook and mails', () => ({
@@ -20,11 +22,15 @@ export const alarms = group('what needs an operator, and the silences of its web
 
 const list = action({
   summary: 'list the alarms that fire, and those that fired in the last week',
-  input: {},
+  input: wholeListInput(sortColumnsOf(ListedAlarmSchema), 'those that fire, then the latest'),
   route: { method: 'GET', path: '/alarms', role: 'viewer' },
   answer: listOf(ListedAlarmSchema),
   needs: 'database',
-  async run(deps) {
+  async run(deps, order) {
+    const toDocument = ({ silence: covering, ...alarm }: ListedAlarm) => ({
+      ...jsonRow(alarm),
+      silence: covering && jsonRow(covering),
+    });
     const toLine = ({ silence: covering, ...alarm }: ListedAlarm) => ({
       ...alarm,
       since: time(alarm.since),
@@ -32,10 +38,10 @@ const list = action({
       last_at: time(alarm.lastAt),
       silenced_until: covering && time(covering.until),
     });
-    return listReport(wholeList(await listAlarms(deps)), toLine, {
+    return listReport(wholeList(await listAlarms(deps), { ...order, timeOf: ({ since }) => since, toDocument }), toLine, {
       list: 'alarms',
       nothing: 'No alarm fires, and none fired in the last week.',
-      toDocument: ({ silence: covering, ...alarm }) => ({ ...jsonRow(alarm), silence: covering && jsonRow(covering) }),
+      toDocument,
     });
   },
 });
@@ -65,11 +71,11 @@ const silence = action({
 
 const silences = action({
   summary: 'list the silences that have not ended, the next end first',
-  input: {},
+  input: wholeListInput(sortColumnsOf(SilenceSchema), 'the next end first'),
   route: { method: 'GET', path: '/alarms/silences', role: 'viewer' },
   answer: listOf(SilenceSchema),
   needs: 'database',
-  async run({ db }) {
+  async run({ db }, order) {
     const toLine = ({ silenceId: silence_id, name, subject, reason, createdBy: created_by, until }: Silence) => ({
       silence_id,
       name,
@@ -78,7 +84,7 @@ const silences = action({
       created_by,
       reason,
     });
-    return listReport(wholeList(await listSilences(db)), toLine, {
+    return listReport(wholeList(await listSilences(db), { ...order, timeOf: ({ createdAt }) => createdAt, toDocument: jsonRow }), toLine, {
       list: 'silences',
       nothing: 'No alarm is silenced.',
       toDocument: jsonRow,

@@ -1,10 +1,11 @@
 import { listOf } from '../../schemas/list.ts';
-import { auditPosition, listAudit, type AuditRow } from '../../db/operators/list-audit.ts';
+import { auditColumns, listAudit, type AuditRow } from '../../db/operators/list-audit.ts';
+import { entryPosition } from '../../domain/time-position.ts';
 import { differences } from '../../domain/operators/differences.ts';
 import { AuditEntry } from '../schemas/audit.ts';
 import { group, option, action } from '../define-action.ts';
 import { shortText } from '../input.ts';
-import { pageInput } from '../page-input.ts';
+import { listInput, listRequest } from '../list-input.ts';
 import { time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
 
@@ -15,20 +16,22 @@ const list = action({
   summary: 'list changes by operators, newest first',
   input: {
     subject: option('<id>', shortText.optional()).describe('show only this project, key, channel or task'),
-    by: option('<name>', shortText.optional()).describe('show only the changes of this actor'),
+    by: option('<name>', shortText.optional()).describe(
+      'show only changes by operators with this in their name or identity, in any case',
+    ),
     action: option('<action>', shortText.optional()).describe('show only this kind of change, such as keys.revoke'),
-    ...pageInput('audit', 50, auditPosition),
+    ...listInput('audit', auditColumns, { position: entryPosition }),
   },
   route: { method: 'GET', path: '/audit', role: 'viewer' },
   answer: listOf(AuditEntry),
   needs: 'database',
-  async run({ db }, { subject, by: actor, action, ...page }) {
+  async run({ db }, { subject, by, action, ...page }) {
     return listReport(
-      await listAudit(db, { subject, actor, action }, page),
-      ({ id, at, actor: by, action: what, subject: about, ...entry }) => ({
+      await listAudit(db, { subject, by, action }, listRequest(page)),
+      ({ id, at, actor, action: what, subject: about, ...entry }) => ({
         id,
         at: time(at),
-        actor: by,
+        actor,
         action: what,
         subject: about,
         change: shortened(changeText(entry)),

@@ -7,7 +7,7 @@ import { versionOfCatalog, versionOfEntry } from '../../services/catalog/entry-v
 import { creditValueOf } from '../../services/overview/credit-value.ts';
 import { findPlanRules } from '../../services/plans/show-plan.ts';
 import { UnknownToOperator } from '../../services/operator-error.ts';
-import { listModels } from '../../db/catalog/models.ts';
+import { listModels, listModelTimes } from '../../db/catalog/models.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { dearPrices, priceRatios } from '../../domain/catalog/price-ratios.ts';
 import { entriesUnderPlan } from '../../domain/plans/price-under-plan.ts';
@@ -17,20 +17,22 @@ import type { ComparedMapping } from '../../domain/catalog/price-comparison.ts';
 import {
   AppliedCatalog,
   CatalogCheck,
-  type CatalogEntrySchema,
+  CatalogEntrySchema,
   CatalogList,
   ComparedPrices,
   VersionedEntry,
 } from '../schemas/catalog.ts';
 import { flag, group, option, readFrom, action } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
+import { wholeListInput } from '../list-input.ts';
 import { planName } from '../plan-name.ts';
 import { clean, table, usd } from '../plain-text.ts';
 import { priceRatioTable } from '../price-ratio-table.ts';
 import { priceText } from '../price-text.ts';
 import { reprice } from './reprice-catalog.ts';
 import { set } from './set-model.ts';
-import { listReport, wholeList, type ListReport } from '../report.ts';
+import { listReport, type ListReport } from '../report.ts';
+import { sortColumnsOf, wholeList } from '../whole-list.ts';
 import type { ActionDeps } from '../action-deps.ts';
 import { shownCredits } from '../shown-credits.ts';
 
@@ -247,11 +249,11 @@ const apply = action({
 
 const list = action({
   summary: 'list the models of the catalog',
-  input: {},
+  input: wholeListInput(sortColumnsOf(CatalogEntrySchema), 'as in the catalog'),
   route: { method: 'GET', path: '/catalog', role: 'viewer' },
   answer: CatalogList,
   needs: 'database',
-  run: (deps) => listEntries(deps),
+  run: (deps, order) => listEntries(deps, order),
 });
 
 const show = action({
@@ -271,10 +273,15 @@ const show = action({
   },
 });
 
-async function listEntries(deps: ActionDeps['database']): Promise<ListReport<z.input<typeof CatalogEntrySchema>>> {
+async function listEntries(
+  deps: ActionDeps['database'],
+  order: Pick<Parameters<typeof wholeList>[1], 'sort' | 'createdAfter' | 'createdBefore'> = {},
+): Promise<ListReport<z.input<typeof CatalogEntrySchema>>> {
   const shown = await shownCredits(deps);
   const entries = await listModels(deps.db);
-  const report = listReport(wholeList(entries), (entry) => toLine(entry, shown), {
+  const times = await listModelTimes(deps.db);
+  const timeOf = ({ model }: CatalogEntry): number | null => times.get(model.id) ?? null;
+  const report = listReport(wholeList(entries, { ...order, timeOf, toDocument }), (entry) => toLine(entry, shown), {
     list: 'catalog',
     nothing: 'The catalog is empty.',
     toDocument,

@@ -17,8 +17,10 @@ import { ChannelSchema, ChannelSettings, SwitchedChannel, TestedChannel } from '
 import { group, option, readFrom, action } from '../define-action.ts';
 import { baseUrl, channelName, credential, credentialHelp, families, family, sendable } from '../channel-input.ts';
 import { count, names, onOff, shortText } from '../input.ts';
+import { wholeListInput } from '../list-input.ts';
 import { clean, time } from '../plain-text.ts';
-import { factsReport, jsonRow, listReport, wholeList, type Report } from '../report.ts';
+import { factsReport, jsonRow, listReport, type Report } from '../report.ts';
+import { sortColumnsOf, wholeList } from '../whole-list.ts';
 import { history } from './channel-history.ts';
 import { probe } from './probe-provider.ts';
 import { freeCall, verify } from './verify-channel.ts';
@@ -38,18 +40,18 @@ export const channels = group('the configured upstream providers', () => ({
 
 const list = action({
   summary: 'list channels by priority, with the state of each and the reason for it',
-  input: {},
+  input: wholeListInput(sortColumnsOf(ChannelSchema), 'by priority'),
   route: { method: 'GET', path: '/channels', role: 'viewer' },
   answer: listOf(ChannelSchema),
   needs: 'database',
-  async run({ db }) {
+  async run({ db }, order) {
     const rows = (await listChannelStates(db)).map((row) => ({
       ...row,
       state: stateOf(row),
       credentials: row.credentials.map(credentialOf),
     }));
     return listReport(
-      wholeList(rows),
+      wholeList(rows, { ...order, timeOf: ({ createdAt }) => createdAt, toDocument: jsonRow }),
       ({ name, reasons, credentials, ...row }) => ({
         name,
         ...jsonRow(row),

@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
 import { showChat, type ChatCall } from '../../services/chat/show-chat.ts';
 import { chatOutcomes, type ChatView } from '../../db/chat/chats.ts';
-import { chatPosition, listChats } from '../../db/chat/list-chats.ts';
+import { chatPosition } from '../../db/chat/list-chats.ts';
+import { chatSortColumns, listChatRows } from '../../db/chat/sorted-chats.ts';
 import { chatEndReasons } from '../../domain/chat/chat-end-reason.ts';
 import { ChatRow, ChatTimeline } from '../schemas/chats.ts';
 import { group, option, action } from '../define-action.ts';
-import { pastMoment, shortText, unixSecondsOf } from '../input.ts';
-import { pageInput } from '../page-input.ts';
+import { shortText } from '../input.ts';
+import { listInput, listRequest } from '../list-input.ts';
 import { facts, table, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
@@ -26,16 +27,12 @@ const list = action({
     reason: option('<reason>', z.enum(chatEndReasons).optional()).describe(
       'show only chats that ended for this reason',
     ),
-    createdAfter: option('<time>', pastMoment.optional()).describe(
-      'show only chats that began at this time or later, such as 2h (ago)',
-    ),
-    createdBefore: option('<time>', pastMoment.optional()).describe('show only chats that began before this time'),
-    ...pageInput('chats', 50, chatPosition),
+    ...listInput('chats', chatSortColumns, { position: chatPosition }),
   },
   route: { method: 'GET', path: '/chats', role: 'viewer' },
   answer: listOf(ChatRow),
   needs: 'database',
-  async run(deps, { project, key, model, channel, outcome, reason, createdAfter, createdBefore, ...page }) {
+  async run(deps, { project, key, model, channel, outcome, reason, ...page }) {
     const filter = {
       projectId: project,
       keyId: key,
@@ -43,9 +40,9 @@ const list = action({
       channel,
       outcome,
       reason,
-      createdFrom: unixSecondsOf(createdAfter),
-      createdBefore: unixSecondsOf(createdBefore),
     };
+    // Those that run are in another table, so the oldest of both are found as by any column.
+    const request = listRequest({ ...page, sort: page.sort === 'oldest' ? 'created_at' : page.sort });
     const shown = await shownCredits(deps);
     const toLine = (chat: ChatView) => {
       const { credits, input_tokens: input, output_tokens: output } = chatRow(chat);
@@ -63,7 +60,7 @@ const list = action({
         took_ms: chat.tookMs,
       };
     };
-    return listReport(await listChats(deps.db, filter, page), toLine, {
+    return listReport(await listChatRows(deps.db, filter, request), toLine, {
       list: 'chats',
       nothing: 'No chat matches.',
       toDocument: chatRow,

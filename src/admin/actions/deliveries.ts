@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
 import { presentDelivery } from '../../services/callbacks/list-deliveries.ts';
 import { deliveryStates } from '../../domain/callbacks/delivery-state.ts';
-import { listAllDeliveries, type ListedDelivery } from '../../db/callbacks/list-deliveries.ts';
+import { deliverySortColumns, listAllDeliveries, type ListedDelivery } from '../../db/callbacks/list-deliveries.ts';
 import { ListedDeliverySchema } from '../schemas/callbacks.ts';
 import { group, option, action } from '../define-action.ts';
 import { shortText } from '../input.ts';
-import { pageInput } from '../page-input.ts';
+import { listInput, listRequest } from '../list-input.ts';
 import { time } from '../plain-text.ts';
 import { listReport } from '../report.ts';
 
@@ -19,7 +19,7 @@ const list = action({
     project: option('<id>', shortText.optional()).describe('show only this project'),
     task: option('<id>', shortText.optional()).describe('show only this task'),
     state: option('<state>', z.enum(deliveryStates).optional()).describe('show only callbacks in this state'),
-    ...pageInput('all-deliveries'),
+    ...listInput('all-deliveries', deliverySortColumns),
   },
   route: { method: 'GET', path: '/deliveries', role: 'viewer' },
   answer: listOf(ListedDeliverySchema),
@@ -35,7 +35,7 @@ const list = action({
       created_at: time(delivery.createdAt),
       next_attempt_at: time(delivery.nextAttemptAt),
     });
-    return listReport(await listAllDeliveries(db, { projectId, taskId, state }, page), toLine, {
+    return listReport(await listAllDeliveries(db, { projectId, taskId, state }, listRequest(page)), toLine, {
       list: 'all-deliveries',
       nothing: 'There are no callbacks.',
       toDocument: (delivery) => ({

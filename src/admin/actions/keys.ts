@@ -5,7 +5,7 @@ import { revokeKey } from '../../services/projects/revoke-key.ts';
 import { rotateKey } from '../../services/projects/rotate-key.ts';
 import { setKey } from '../../services/projects/set-key.ts';
 import { listModels } from '../../db/catalog/models.ts';
-import { keyStates, listKeys, type KeyRow } from '../../db/projects/keys.ts';
+import { keyColumns, keyStates, listKeys, type KeyRow } from '../../db/projects/keys.ts';
 import type { Deps } from '../../deps.ts';
 import { isAllowed, isModelGlob, listedNamesOf } from '../../domain/catalog/model-names.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
@@ -25,7 +25,7 @@ import {
   smallCount,
   text,
 } from '../input.ts';
-import { pageInput, sortInput } from '../page-input.ts';
+import { listInput, listRequest } from '../list-input.ts';
 import { time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
 
@@ -116,13 +116,12 @@ const list = action({
   input: {
     project: option('<id>', shortText.optional()).describe('show only this project'),
     state: option('<state>', z.enum(keyStates).optional()).describe('show only keys in this state'),
-    ...sortInput,
-    ...pageInput('keys', 1_000),
+    ...listInput('keys', keyColumns, { usual: 1_000 }),
   },
   route: { method: 'GET', path: '/keys', role: 'viewer' },
   answer: listOf(Key),
   needs: 'database',
-  async run({ db }, { project: projectId, state, sort, ...page }) {
+  async run({ db }, { project: projectId, state, ...page }) {
     const toLine = (row: KeyRow) => ({
       key_id: row.keyId,
       project_id: row.projectId,
@@ -142,7 +141,7 @@ const list = action({
       expires_at: time(row.expiresAt),
       last_used_at: time(row.lastUsedAt),
     });
-    const rows = await listKeys(db, { projectId, state, sort }, page);
+    const rows = await listKeys(db, { projectId, state }, listRequest(page));
     return listReport(rows, toLine, { list: 'keys', nothing: 'There are no keys.', toDocument: jsonRow });
   },
 });

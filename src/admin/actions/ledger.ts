@@ -1,11 +1,13 @@
 import { listOf } from '../../schemas/list.ts';
 import { LedgerEntrySchema, type PublicEntry } from '../../schemas/ledger-entry.ts';
 import { listLedgerEntries } from '../../services/projects/list-ledger-entries.ts';
+import { ledgerColumns } from '../../db/ledger/list-ledger.ts';
+import { entryPosition } from '../../domain/time-position.ts';
 import { verifyLedger } from '../../db/ledger/verify-ledger.ts';
 import { LedgerReportSchema } from '../schemas/ledger.ts';
 import { flag, group, option, action } from '../define-action.ts';
 import { shortText } from '../input.ts';
-import { pageInput } from '../page-input.ts';
+import { listInput, listRequest } from '../list-input.ts';
 import { table, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
@@ -19,7 +21,7 @@ const list = action({
     project: option('<id>', shortText).describe('project that owns the account'),
     key: option('<id>', shortText.optional()).describe('show only the entries of this key'),
     task: option('<id>', shortText.optional()).describe('show only this task (task_…) or chat (req_…)'),
-    ...pageInput('ledger'),
+    ...listInput('ledger', ledgerColumns, { position: entryPosition }),
   },
   route: { method: 'GET', path: '/ledger', role: 'viewer' },
   answer: listOf(LedgerEntrySchema),
@@ -32,7 +34,7 @@ const list = action({
       credits: shown(entry.credits),
       balance_after: shown(entry.balance_after),
     });
-    return listReport(await listLedgerEntries(deps, { projectId, keyId, requestId }, page), toLine, {
+    return listReport(await listLedgerEntries(deps, { projectId, keyId, requestId }, listRequest(page)), toLine, {
       list: 'ledger',
       nothing: 'There are no entries.',
       toDocument: jsonRow,

@@ -3,13 +3,13 @@ import { listOf } from '../../schemas/list.ts';
 import { addOperator } from '../../services/admin/add-operator.ts';
 import { removeOperator } from '../../services/admin/remove-operator.ts';
 import { isIssuer } from '../../config/setting.ts';
-import { listOperators, type OperatorRow } from '../../db/operators/operators.ts';
+import { listOperators, operatorColumns, type OperatorRow } from '../../db/operators/operators.ts';
 import { personOf } from '../../domain/operators/admin-access.ts';
 import { roles } from '../../domain/operators/role.ts';
 import { AddedOperator, Operator, RemovedOperator } from '../schemas/operators.ts';
 import { group, option, action } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
-import { pageInput, sortInput } from '../page-input.ts';
+import { listInput, listRequest } from '../list-input.ts';
 import { time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
 
@@ -51,11 +51,11 @@ const add = action({
 
 const list = action({
   summary: 'list the people who may sign in to the console by OIDC',
-  input: { ...sortInput, ...pageInput('operators') },
+  input: listInput('operators', operatorColumns),
   route: { method: 'GET', path: '/operators', role: 'owner' },
   answer: listOf(Operator),
   needs: 'database',
-  async run({ db }, { sort, ...page }) {
+  async run({ db }, page) {
     const toLine = ({ operatorId: operator_id, name, role, issuer, subject, ...row }: OperatorRow) => ({
       operator_id,
       name,
@@ -66,7 +66,7 @@ const list = action({
       created_at: time(row.createdAt),
       last_used_at: time(row.lastUsedAt),
     });
-    return listReport(await listOperators(db, { sort }, page), toLine, {
+    return listReport(await listOperators(db, listRequest(page)), toLine, {
       list: 'operators',
       nothing: 'Nobody may sign in by OIDC yet.',
       toDocument: jsonRow,

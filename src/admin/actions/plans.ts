@@ -8,10 +8,12 @@ import { readPlanRules } from '../../services/plans/read-plan-rules.ts';
 import { createPlan, setPlan } from '../../services/plans/save-plan.ts';
 import { showPlan, type PlannedModel } from '../../services/plans/show-plan.ts';
 import { action, group, option, readFrom } from '../define-action.ts';
+import { wholeListInput } from '../list-input.ts';
 import { clean, facts, table, time } from '../plain-text.ts';
 import { planName } from '../plan-name.ts';
 import { priceText } from '../price-text.ts';
-import { factsReport, jsonRow, listReport, wholeList } from '../report.ts';
+import { factsReport, jsonRow, listReport } from '../report.ts';
+import { sortColumnsOf, wholeList } from '../whole-list.ts';
 import { ChangedPlan, DeletedPlan, PlanSchema, PlanPreview, SavedPlan } from '../schemas/plans.ts';
 
 /** `tollgate plans …`: prices for projects. */
@@ -90,18 +92,18 @@ function savedReport(
 
 const list = action({
   summary: 'list the plans',
-  input: {},
+  input: wholeListInput(sortColumnsOf(PlanSchema), 'by name'),
   route: { method: 'GET', path: '/plans', role: 'viewer' },
   answer: listOf(PlanSchema),
   needs: 'database',
-  async run({ db }) {
+  async run({ db }, order) {
     const toLine = (row: PlanRow) => ({
       name: row.name,
       rules: row.rules.length,
       projects: row.projects,
       updated_at: time(row.updatedAt),
     });
-    return listReport(wholeList(await listPlans(db)), toLine, {
+    return listReport(wholeList(await listPlans(db), { ...order, timeOf: ({ createdAt }) => createdAt, toDocument }), toLine, {
       list: 'plans',
       nothing: 'There are no plans. Every project has the prices of the catalog.',
       toDocument,

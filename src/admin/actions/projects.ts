@@ -6,7 +6,7 @@ import { setProject } from '../../services/projects/set-project.ts';
 import { setProjectEnabled } from '../../services/projects/set-project-enabled.ts';
 import { recordAudit } from '../../db/operators/audit.ts';
 import type { ProjectSettings as ProjectSettingsRow } from '../../db/projects/project-settings.ts';
-import { listProjects, type ProjectRow, type ProjectStatus } from '../../db/projects/projects.ts';
+import { listProjects, projectColumns, type ProjectRow, type ProjectStatus } from '../../db/projects/projects.ts';
 import {
   CreatedProject,
   ProjectSchema,
@@ -18,7 +18,7 @@ import {
 import { flag, group, option, action } from '../define-action.ts';
 import { cleared, count, mailAddresses, shortText, text, thresholds } from '../input.ts';
 import { planName } from '../plan-name.ts';
-import { pageInput, sortInput } from '../page-input.ts';
+import { listInput, listRequest } from '../list-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
@@ -50,13 +50,12 @@ const list = action({
   summary: 'list projects with their credits',
   input: {
     status: option('<status>', z.enum(projectStatuses).optional()).describe('show only these projects'),
-    ...sortInput,
-    ...pageInput('projects', 1_000),
+    ...listInput('projects', projectColumns, { usual: 1_000 }),
   },
   route: { method: 'GET', path: '/projects', role: 'viewer' },
   answer: listOf(ProjectSchema),
   needs: 'database',
-  async run(deps, { status, sort, ...page }) {
+  async run(deps, { status, ...page }) {
     const shown = await shownCredits(deps);
     // The alerts and the note would make the lines too long for a terminal.
     const toLine = ({ alertAt: _at, alertUrl: _url, alertMail: _mail, note: _note, ...row }: ProjectRow) => ({
@@ -66,7 +65,7 @@ const list = action({
       overdraft: shown(row.overdraft),
       created_at: time(row.createdAt),
     });
-    return listReport(await listProjects(deps.db, { status, sort }, page), toLine, {
+    return listReport(await listProjects(deps.db, { status }, listRequest(page)), toLine, {
       list: 'projects',
       nothing: 'There are no projects.',
       toDocument: jsonRow,

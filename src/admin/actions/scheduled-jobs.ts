@@ -2,11 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
 import { runScheduledJob, type ScheduledJobResult } from '../../services/scheduled-jobs/run-scheduled-job.ts';
-import { listAllScheduledJobRuns, type ScheduledJobRun } from '../../db/scheduled-jobs/scheduled-job-runs.ts';
+import {
+  listAllScheduledJobRuns,
+  scheduledJobRunColumns,
+  type ScheduledJobRun,
+} from '../../db/scheduled-jobs/scheduled-job-runs.ts';
 import { scheduledJobNames, type ScheduledJobName } from '../../domain/tasks/scheduled-job.ts';
 import { EndedRun, ListedRun as Run, RunningScheduledJob } from '../schemas/scheduled-jobs.ts';
 import { group, option, action } from '../define-action.ts';
-import { pageInput } from '../page-input.ts';
+import { listInput, listRequest } from '../list-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { jsonRow, listReport, type Report } from '../report.ts';
 
@@ -17,7 +21,7 @@ const list = action({
   summary: 'list the runs of all jobs, newest first',
   input: {
     name: option('<name>', z.enum(scheduledJobNames).optional()).describe('show only this job'),
-    ...pageInput('jobs'),
+    ...listInput('jobs', scheduledJobRunColumns),
   },
   route: { method: 'GET', path: '/jobs', role: 'viewer' },
   answer: listOf(Run),
@@ -32,7 +36,7 @@ const list = action({
       ended_at: time(at.endedAt),
       summary,
     });
-    return listReport(await listAllScheduledJobRuns(db, { name }, page), toLine, {
+    return listReport(await listAllScheduledJobRuns(db, { name }, listRequest(page)), toLine, {
       list: 'jobs',
       nothing: 'No job has run yet.',
       toDocument: jsonRow,

@@ -3,7 +3,7 @@ import { search as findAnything, type SearchHit } from '../../services/search/se
 import { SearchHitSchema } from '../schemas/search.ts';
 import { action } from '../define-action.ts';
 import { shortText } from '../input.ts';
-import { listReport, wholeList } from '../report.ts';
+import { listReport } from '../report.ts';
 
 /** `tollgate search`: what an operator means by an id, by a part of a name or by characters of a key. */
 export const search = action({
@@ -17,7 +17,7 @@ export const search = action({
   answer: listOf(SearchHitSchema),
   needs: 'database',
   async run({ db }, { q }) {
-    return listReport(wholeList(await findAnything({ db }, q)), (hit: SearchHit) => ({ ...hit }), {
+    return listReport({ items: await findAnything({ db }, q), next: null }, (hit: SearchHit) => ({ ...hit }), {
       list: 'search',
       nothing: 'Nothing matches.',
       toDocument: (hit) => hit,

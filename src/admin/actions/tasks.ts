@@ -9,13 +9,13 @@ import { resolveTask } from '../../services/tasks/end/resolve-task.ts';
 import { recordAudit } from '../../db/operators/audit.ts';
 import { findResolution } from '../../db/tasks/resolutions.ts';
 import { listAttemptDetails } from '../../db/tasks/attempt-details.ts';
-import { listTaskRows } from '../../db/tasks/list-tasks.ts';
+import { listTaskRows, taskColumns } from '../../db/tasks/list-task-rows.ts';
 import type { TaskView } from '../../db/tasks/tasks.ts';
 import { taskStatuses, taskTypes } from '../../domain/tasks/task.ts';
 import { AdoptedResult, CanceledTask, RedeliveredTask, ResolvedTask, TaskContent, TaskRow } from '../schemas/tasks.ts';
 import { flag, group, option, readFrom, action } from '../define-action.ts';
-import { moment, shortText, text, unixSecondsOf } from '../input.ts';
-import { pageInput } from '../page-input.ts';
+import { shortText, text } from '../input.ts';
+import { listInput, listRequest } from '../list-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
@@ -41,14 +41,12 @@ const list = action({
     type: option('<type>', z.enum(taskTypes).optional()).describe('show only images or videos'),
     model: option('<id>', shortText.optional()).describe('show only this model'),
     key: option('<id>', shortText.optional()).describe('show only the tasks of this key'),
-    createdAfter: option('<time>', moment.optional()).describe('show only tasks created at this time or later'),
-    createdBefore: option('<time>', moment.optional()).describe('show only tasks created before this time'),
-    ...pageInput('tasks'),
+    ...listInput('tasks', taskColumns),
   },
   route: { method: 'GET', path: '/tasks', role: 'viewer' },
   answer: listOf(TaskRow),
   needs: 'database',
-  async run(deps, { project, status, type, model, key, unknown: unknownOnly, createdAfter, createdBefore, ...page }) {
+  async run(deps, { project, status, type, model, key, unknown: unknownOnly, ...page }) {
     const filter = {
       projectId: project,
       status,
@@ -56,8 +54,6 @@ const list = action({
       modelId: model,
       keyId: key,
       unknownOnly,
-      createdFrom: unixSecondsOf(createdAfter),
-      createdBefore: unixSecondsOf(createdBefore),
     };
     const shown = await shownCredits(deps);
     const toLine = (task: TaskView) => ({
@@ -73,7 +69,7 @@ const list = action({
       created_at: time(task.createdAt),
       completed_at: time(task.completedAt),
     });
-    return listReport(await listTaskRows(deps.db, filter, page), toLine, {
+    return listReport(await listTaskRows(deps.db, filter, listRequest(page)), toLine, {
       list: 'tasks',
       nothing: 'No task matches.',
       toDocument: taskRow,

@@ -63,6 +63,7 @@ export const ChannelSchema = z
     credentials: z
       .array(ChannelCredential)
       .describe('The oldest first. Calls use those that are not resting in turn; while all are, so is the channel.'),
+    created_at: timestamp,
   })
   .meta({ id: 'Channel' });
 

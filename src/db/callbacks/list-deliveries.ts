@@ -1,14 +1,18 @@
 import { deliveryStates, type DeliveryState } from '../../domain/callbacks/delivery-state.ts';
 import type { Page, PageRequest } from '../../domain/page.ts';
 import { newestPosition, readTimePosition } from '../../domain/time-position.ts';
-import {
-  boundedPageOf,
-  boundedText,
-  CLIENT_PAGE_BYTES_MAX,
-  OPERATOR_PAGE_BYTES_MAX,
-  type Bounded,
-} from '../bounded-page.ts';
+import { boundedText, CLIENT_PAGE_BYTES_MAX } from '../bounded-page.ts';
 import type { Database } from '../database.ts';
+import {
+  inTimeOrder,
+  isByTime,
+  operatorPageText,
+  pageOfRows,
+  sortedPageOf,
+  sortedText,
+  type ListRequest,
+  type Positioned,
+} from '../list-order.ts';
 import { positionOf, timeOfPosition } from '../time-position-sql.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
@@ -24,7 +28,6 @@ export interface ListedDelivery {
   endedAt: number | null;
   nextAttemptAt: number | null;
   tries: DeliveryTry[];
-  position: string;
 }
 
 export interface DeliveryTry {
@@ -43,40 +46,51 @@ export interface DeliveryFilter {
   state?: DeliveryState | undefined;
 }
 
+type OperatorDelivery = ListedDelivery & { taskId: string; projectId: string };
+
 /**
- * One page of all callbacks for operators, by the time of their creation (`timePosition`). Those that have ended are read for each asked
- * state in the order of an index, so a page costs the same whatever the filter leaves out. Those that wait have an index of their own.
+ * One page of all callbacks for operators. In the order of time, those that have ended are read for each asked state by an index, so a page
+ * costs the same whatever the filter leaves out. Those that wait have an index of their own.
  */
 export async function listAllDeliveries(
   database: Database,
   { projectId, taskId, state }: DeliveryFilter,
-  { limit, after }: PageRequest,
-): Promise<Page<ListedDelivery & { taskId: string; projectId: string }>> {
-  const before = after === null ? newestPosition : readTimePosition(after);
+  request: ListRequest,
+): Promise<Page<OperatorDelivery>> {
   const states = deliveryStates.filter((one) => state === undefined || one === state);
-  const values: unknown[] = [states, before.microseconds, before.id, limit + 1];
-  const ofProject = projectId === undefined ? '' : `and project_id = $${values.push(projectId)}`;
-  const ofTask = taskId === undefined ? null : `$${values.push(taskId)}`;
-  const inOrder = `(created_at, id) < (${timeOfPosition('$2')}, $3::text) ${ofProject} order by created_at desc, id desc limit $4`;
+  const values: unknown[] = [states];
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const ofProject = projectId === undefined ? '' : `and d.project_id = ${bind(projectId)}`;
+  const ofTask = taskId === undefined ? '' : `and d.task_id = ${bind(taskId)}`;
+  const { sort = 'newest' } = request;
+  const name = `list-deliveries-${sort}${projectId === undefined ? '' : '-of-project'}${taskId === undefined ? '' : '-of-task'}`;
+  if (!isByTime(sort)) {
+    const match = `d.state = any ($1::text[]) ${ofProject} ${ofTask}`;
+    const text = sortedText({ ...deliveryRows, match, select: operatorColumns }, { ...request, sort }, bind);
+    const sorted = await database.query<OperatorDelivery & Positioned & { scanned: number }>(name, text, values);
+    return sortedPageOf(sorted, request.limit);
+  }
+  const { where, order, position } = inTimeOrder(deliveryRows, { ...request, sort }, bind);
+  const most = bind(request.limit + 1);
+  const inPage = `${where} ${ofProject} order by ${order} limit ${most}::int`;
   const found =
-    ofTask === null
-      ? `(select created_at, id from delivery where 'pending' = any ($1::text[]) and ended_at is null and ${inOrder})
+    taskId === undefined
+      ? `(select d.created_at, d.id from delivery d where 'pending' = any ($1::text[]) and d.ended_at is null and ${inPage})
          union all
          (select ended.created_at, ended.id from unnest($1::text[]) of_state cross join lateral (
-            select created_at, id from delivery where ended_at is not null and state = of_state and ${inOrder}) ended)`
-      : `select created_at, id from delivery where task_id = ${ofTask} and state = any ($1::text[]) and ${inOrder}`;
-  const rows = await database.query<ListedDelivery & Bounded & { taskId: string; projectId: string }>(
-    `list-deliveries${projectId === undefined ? '' : '-of-project'}${taskId === undefined ? '' : '-of-task'}`,
-    boundedText(
-      `select d.task_id, d.project_id, ${deliveryColumns}
-     from (select id from (${found}) found order by created_at desc, id desc limit $4) page
+            select d.created_at, d.id from delivery d where d.ended_at is not null and d.state = of_state and ${inPage}) ended)`
+      : `select d.created_at, d.id from delivery d where d.state = any ($1::text[]) ${ofTask} and ${inPage}`;
+  const rows = await database.query<OperatorDelivery & Positioned>(
+    name,
+    operatorPageText(
+      `select ${operatorColumns}, ${position} as position
+     from (select d.id from (${found}) d order by ${order} limit ${most}::int) page
      cross join lateral (select * from delivery where delivery.id = page.id limit 1) d
-     order by d.created_at desc, d.id desc`,
-      OPERATOR_PAGE_BYTES_MAX,
+     order by ${order}`,
     ),
     values,
   );
-  return boundedPageOf(rows, limit, ({ position }) => position);
+  return pageOfRows(rows, request.limit);
 }
 
 /** One page of the callbacks of a task by the time of their creation (`timePosition`). A callback has at most as many tries as the retry schedule. */
@@ -86,22 +100,46 @@ export async function listTaskDeliveries(
   { limit, after }: PageRequest,
 ): Promise<Page<ListedDelivery>> {
   const before = after === null ? newestPosition : readTimePosition(after);
-  const rows = await database.query<ListedDelivery & Bounded>(
+  const rows = await database.query<ListedDelivery & Positioned>(
     'list-task-deliveries',
     boundedText(
-      `select ${deliveryColumns} from delivery d
+      `select ${deliveryColumns}, ${positionOf('d')} as position from delivery d
      where d.task_id = $1 and (d.created_at, d.id) < (${timeOfPosition('$2')}, $3::text)
      order by d.created_at desc, d.id desc limit $4`,
       CLIENT_PAGE_BYTES_MAX,
     ),
     [taskId, before.microseconds, before.id, limit + 1],
   );
-  return boundedPageOf(rows, limit, ({ position }) => position);
+  return pageOfRows(rows, limit);
 }
 
 const deliveryColumns = `d.id, d.event_id, d.state, d.attempts, d.last_status, ${unixSeconds('d.created_at')} as created_at,
   ${unixSeconds('d.ended_at')} as ended_at, ${unixSeconds('d.next_attempt_at')} as next_attempt_at,
-  ${positionOf('d')} as position,
   (select coalesce(json_agg(json_build_object('n', a.n, 'startedAt', ${unixSeconds('a.started_at')},
      'endedAt', ${unixSeconds('a.ended_at')}, 'status', a.status, 'error', a.error_class) order by a.n), '[]')
    from delivery_attempt a where a.delivery_id = d.id) as tries`;
+
+const operatorColumns = `d.task_id, d.project_id, ${deliveryColumns}`;
+
+/** The columns of the list of callbacks that it can be sorted by. */
+export const deliverySortColumns = {
+  delivery_id: 'd.id',
+  event_id: 'd.event_id',
+  state: 'd.state',
+  attempts: 'd.attempts',
+  last_status: 'd.last_status',
+  created_at: unixSeconds('d.created_at'),
+  ended_at: unixSeconds('d.ended_at'),
+  next_attempt_at: unixSeconds('d.next_attempt_at'),
+  task_id: 'd.task_id',
+  project_id: 'd.project_id',
+} as const;
+
+const deliveryRows = {
+  table: 'delivery',
+  row: 'd',
+  time: 'created_at',
+  idType: 'text',
+  joins: '',
+  columns: deliverySortColumns,
+} as const;

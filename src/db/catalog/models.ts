@@ -2,10 +2,20 @@ import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { catalogChanges } from '../../domain/catalog/catalog-changes.ts';
 import type { Database, Query, Statements } from '../database.ts';
 import { recordAudit } from '../operators/audit.ts';
+import { unixSeconds } from '../unix-seconds.ts';
 
 /** The applied catalog in its own order. It was checked before it was written. */
 export async function listModels(database: Statements): Promise<CatalogEntry[]> {
   return database.query<CatalogEntry>('list-models', 'select entry as model, private from model order by position');
+}
+
+/** When each model came into the catalog, in unix seconds by its id. */
+export async function listModelTimes(database: Statements): Promise<Map<string, number>> {
+  const rows = await database.query<{ id: string; createdAt: number }>(
+    'list-model-times',
+    `select id, ${unixSeconds('created_at')} as created_at from model`,
+  );
+  return new Map(rows.map(({ id, createdAt }) => [id, createdAt]));
 }
 
 /** The ids of the models that an applied catalog added, changed and removed. */

@@ -49,6 +49,8 @@ export interface ChannelState extends Omit<ChannelRecord, 'credential'> {
   reasons: ChannelReason[];
   /** The oldest first. */
   credentials: CredentialState[];
+  /** Unix seconds. */
+  createdAt: number;
 }
 
 /** All channels in the order of the draw. The credential is not among the columns. */
@@ -83,7 +85,7 @@ export async function listChannelStates(database: Database): Promise<ChannelStat
                    order by k.created_at, k.id)
                  from channel_credential k where k.channel_id = c.id and (k.credential is not null or k.id = c.credential_id)),
          jsonb_build_array(jsonb_build_object('id', c.credential_id, 'last4', null, 'alarm', null, 'reason', null, 'since', null,
-                                              'until', null))) as credentials
+                                              'until', null))) as credentials, ${unixSeconds('c.created_at')} as created_at
      from channel c order by c.priority, c.name`,
   );
 }

@@ -69,7 +69,7 @@ export async function listChats(
   return { items, next: page.next ?? rows[0]?.scannedTo ?? null };
 }
 
-async function findChannelId(database: Database, named: string): Promise<string | null> {
+export async function findChannelId(database: Database, named: string): Promise<string | null> {
   const rows = await database.query<{ id: string }>(
     'find-channel-id',
     'select id from channel where id = $1 or name = $1',
@@ -139,7 +139,7 @@ const letters: Readonly<Record<keyof ChatFilter | keyof Parts, string>> = {
   ended: 'E',
 };
 
-const shapeOf = (conditions: ChatFilter & Parts): string =>
+export const shapeOf = (conditions: ChatFilter & Partial<Parts>): string =>
   (Object.keys(letters) as (keyof typeof letters)[])
     .filter((name) => conditions[name] !== undefined && conditions[name] !== null)
     .map((name) => letters[name] + (name === 'outcome' ? (conditions.outcome?.[0] ?? '') : ''))
@@ -150,31 +150,48 @@ type Bind = (value: unknown) => string;
 const microsecondsOf = (time: string): string => `(extract(epoch from ${time}) * 1000000)::bigint::text`;
 
 /** The holds of chats, which are as many as requests run. */
-function runningText(
-  { projectId, keyId, modelId, channel, createdFrom, createdBefore }: ChatFilter,
-  { microseconds, id }: TimePosition,
-  bind: Bind,
-): string {
+function runningText(filter: ChatFilter, { microseconds, id }: TimePosition, bind: Bind): string {
   const conditions = [
-    `h.kind = 'chat' and (h.created_at, h.id) < (${timeOfPosition(bind(microseconds))}, ${bind(id)}::text)`,
+    `(h.created_at, h.id) < (${timeOfPosition(bind(microseconds))}, ${bind(id)}::text)`,
+    ...matchesRunning(filter, bind),
+  ];
+  return `select ${runningChat}, 'running.' || ${microsecondsOf('h.created_at')} || '.' || h.id as position
+    from hold h where ${conditions.join(' and ')} order by h.created_at desc, h.id desc`;
+}
+
+/** Conditions for rows of `hold h`. */
+export function matchesRunning(
+  { projectId, keyId, modelId, channel, createdFrom, createdBefore }: ChatFilter,
+  bind: Bind,
+): string[] {
+  return [
+    `h.kind = 'chat'`,
     ...(projectId === undefined ? [] : [`h.project_id = ${bind(projectId)}`]),
     ...(keyId === undefined ? [] : [`h.key_id = ${bind(keyId)}`]),
     ...(modelId === undefined ? [] : [`h.model_id = ${bind(modelId)}`]),
     ...beganWithin('h.created_at', { createdFrom, createdBefore }, bind),
     ...(channel === undefined ? [] : [wasCalled(bind(channel), 'h.channel_id', 'h.id')]),
   ];
-  return `select ${runningChat}, 'running.' || ${microsecondsOf('h.created_at')} || '.' || h.id as position
-    from hold h where ${conditions.join(' and ')} order by h.created_at desc, h.id desc`;
 }
 
 /** What is read of the ledger, in its order, and what is compared with it. */
 function endedText(filter: ChatFilter, position: TimePosition, bind: Bind): { scan: string; match: string[] } {
-  const { keyId, projectId, modelId, channel, outcome, reason } = filter;
+  const { keyId, projectId } = filter;
   const isOwned = keyId !== undefined || projectId !== undefined;
   const conditions = isOwned ? ownedRange(filter, position, bind) : idRange(filter, position, bind);
   const match = [
-    ...beganWithin('e.began_at', filter, bind),
     ...(keyId !== undefined && projectId !== undefined ? [`e.project_id = ${bind(projectId)}`] : []),
+    ...matchesEnded(filter, bind),
+  ];
+  const order = isOwned ? 'e.created_at desc, e.id desc' : 'e.id desc';
+  return { scan: `select * from ledger_entry e where ${conditions.join(' and ')} order by ${order}`, match };
+}
+
+/** Conditions for rows of `ledger_entry e`, beside that of their project and their key. */
+export function matchesEnded(filter: ChatFilter, bind: Bind): string[] {
+  const { modelId, channel, outcome, reason } = filter;
+  return [
+    ...beganWithin('e.began_at', filter, bind),
     ...(modelId === undefined ? [] : [`e.model_id = ${bind(modelId)}`]),
     ...(outcome === undefined ? [] : [isOutcome[outcome]]),
     ...(reason === undefined ? [] : [`e.reason = ${bind(reason)}`]),
@@ -182,8 +199,6 @@ function endedText(filter: ChatFilter, position: TimePosition, bind: Bind): { sc
       ? []
       : [wasCalled(bind(channel), 'e.channel_id', 'e.request_id', 'e.cost_micro_usd is null')]),
   ];
-  const order = isOwned ? 'e.created_at desc, e.id desc' : 'e.id desc';
-  return { scan: `select * from ledger_entry e where ${conditions.join(' and ')} order by ${order}`, match };
 }
 
 /** The entries of a key, or else of a project, by the index of their times. */
@@ -219,7 +234,7 @@ const beganWithin = (column: string, { createdFrom, createdBefore }: ChatFilter,
 const SLACK = `interval '1 minute'`;
 
 /** The entries of everybody, by their ids. */
-function idRange({ createdFrom, createdBefore }: ChatFilter, { id }: TimePosition, bind: Bind) {
+export function idRange({ createdFrom, createdBefore }: ChatFilter, { id }: TimePosition, bind: Bind) {
   const since = (seconds: number, slack: string): string =>
     `(select first_entry_since(to_timestamp(${bind(seconds)}) ${slack}))`;
   return [

@@ -1,10 +1,17 @@
 import type { ChatEndReason } from '../../domain/chat/chat-end-reason.ts';
-import type { Page, PageRequest } from '../../domain/page.ts';
+import type { Page } from '../../domain/page.ts';
 import type { TaskErrorCode } from '../../domain/tasks/task.ts';
-import { newestPosition, readTimePosition } from '../../domain/time-position.ts';
-import { boundedPageOf, boundedText, CLIENT_PAGE_BYTES_MAX, type Bounded } from '../bounded-page.ts';
+import { boundedText, CLIENT_PAGE_BYTES_MAX } from '../bounded-page.ts';
 import type { Database } from '../database.ts';
-import { positionOf, timeOfPosition } from '../time-position-sql.ts';
+import {
+  inTimeOrder,
+  isByTime,
+  pageOfRows,
+  sortedPageOf,
+  sortedText,
+  type ListRequest,
+  type Positioned,
+} from '../list-order.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
 export interface LedgerFilter {
@@ -41,39 +48,87 @@ export interface LedgerEntry {
   reason: ChatEndReason | TaskErrorCode | (string & {}) | null;
 }
 
-/** One page of a project's ledger, newest first. An index has the entries of each project, key and request in this order. */
+/**
+ * One page of a project's ledger, of at most `bytesMax` bytes. An index has the entries of each project, key and request in the order of
+ * time.
+ */
 export async function listLedger(
   database: Database,
   { projectId, keyId, requestId }: LedgerFilter,
-  { limit, after }: PageRequest,
+  request: ListRequest,
 ): Promise<Page<LedgerEntry>> {
-  const { microseconds, id } = after === null ? newestPosition : readTimePosition(after);
-  const values: unknown[] = [projectId, microseconds, Number(id), limit + 1];
-  const source = requestId === undefined ? 'ledger_entry' : entriesOfRequest(`$${values.push(requestId)}`);
+  const values: unknown[] = [projectId];
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const { sort = 'newest' } = request;
+  const source = requestId === undefined ? 'ledger_entry' : entriesOfRequest(bind(requestId));
   // A key of another project has no entries here, and reading its own ones would take long.
   const ofKey =
     keyId === undefined
       ? ''
-      : `and key_id = (select k.id from api_key k where k.id = $${values.push(keyId)} and k.project_id = $1)`;
-  const rows = await database.query<LedgerEntry & Bounded & { position: string }>(
-    `list-ledger${requestId === undefined ? '' : '-of-request'}${keyId === undefined ? '' : '-of-key'}`,
+      : `and entry.key_id = (select k.id from api_key k where k.id = ${bind(keyId)} and k.project_id = $1)`;
+  const name = `list-ledger-${sort}${requestId === undefined ? '' : '-of-request'}${keyId === undefined ? '' : '-of-key'}`;
+  if (!isByTime(sort)) {
+    const ofRequest = requestId === undefined ? '' : `and entry.request_id = ${bind(requestId)}`;
+    const match = `entry.project_id = $1 ${ofRequest} ${ofKey}`;
+    const text = sortedText({ ...entryRows, match, select: columns }, { ...request, sort }, bind);
+    const sorted = await database.query<LedgerEntry & Positioned & { scanned: number }>(name, text, values);
+    return sortedPageOf(sorted, request.limit);
+  }
+  const { where, order, position } = inTimeOrder(entryRows, { ...request, sort }, bind);
+  const rows = await database.query<LedgerEntry & Positioned>(
+    name,
     boundedText(
-      `select id, ${unixSeconds('created_at')} as at, kind, credits, balance_after, request_id, key_id,
-       case when kind = 'settle' then input_tokens end as input_tokens, case when kind = 'settle' then output_tokens end as output_tokens,
-       cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens, case when kind = 'adjust' then reason else reference end as reference,
-       case when kind <> 'adjust' then reason end as reason, ${positionOf('entry')} as position
+      `select ${columns}, ${position} as position
      from ${source} entry
-     where project_id = $1 and (created_at, id) < (${timeOfPosition('$2')}, $3::bigint) ${ofKey}
-     order by created_at desc, id desc limit $4`,
+     where entry.project_id = $1 and ${where} ${ofKey}
+     order by ${order} limit ${bind(request.limit + 1)}::int`,
       CLIENT_PAGE_BYTES_MAX,
     ),
     values,
   );
-  return boundedPageOf(rows, limit, ({ position }) => position);
+  return pageOfRows(rows, request.limit);
 }
+
+const columns = `entry.id, ${unixSeconds('entry.created_at')} as at, entry.kind, entry.credits, entry.balance_after, entry.request_id, entry.key_id,
+  case when entry.kind = 'settle' then entry.input_tokens end as input_tokens,
+  case when entry.kind = 'settle' then entry.output_tokens end as output_tokens,
+  entry.cached_input_tokens, entry.cache_write_tokens, entry.cache_write_1h_tokens, entry.reasoning_tokens,
+  case when entry.kind = 'adjust' then entry.reason else entry.reference end as reference,
+  case when entry.kind <> 'adjust' then entry.reason end as reason`;
 
 /** The end of a request and its adjustments have an index each. */
 const entriesOfRequest = (id: string): string =>
   `(select * from ledger_entry where request_id = ${id} and kind in ('settle', 'refund')
     union all
     select * from ledger_entry where request_id = ${id} and kind = 'adjust')`;
+
+const isOfTask = `coalesce(entry.request_id like 'task\\_%', false)`;
+
+/** The columns of the ledger that it can be sorted by. */
+export const ledgerColumns = {
+  entry_id: 'entry.id',
+  at: unixSeconds('entry.created_at'),
+  kind: 'entry.kind',
+  credits: 'entry.credits',
+  balance_after: 'entry.balance_after',
+  task_id: `case when ${isOfTask} then entry.request_id end`,
+  request_id: `case when not ${isOfTask} then entry.request_id end`,
+  key_id: 'entry.key_id',
+  reference: `case when entry.kind = 'adjust' then entry.reason else entry.reference end`,
+  reason: `case when entry.kind <> 'adjust' then entry.reason end`,
+  input_tokens: `case when entry.kind = 'settle' then entry.input_tokens end`,
+  cached_input_tokens: 'entry.cached_input_tokens',
+  cache_write_tokens: 'entry.cache_write_tokens',
+  cache_write_1h_tokens: 'entry.cache_write_1h_tokens',
+  reasoning_tokens: 'entry.reasoning_tokens',
+  output_tokens: `case when entry.kind = 'settle' then entry.output_tokens end`,
+} as const;
+
+const entryRows = {
+  table: 'ledger_entry',
+  row: 'entry',
+  time: 'created_at',
+  idType: 'bigint',
+  joins: '',
+  columns: ledgerColumns,
+} as const;

@@ -1,9 +1,8 @@
-import type { Page, PageRequest } from '../../domain/page.ts';
+import type { Page } from '../../domain/page.ts';
 import type { Role } from '../../domain/operators/role.ts';
 import type { Database, Statements } from '../database.ts';
 import { revokePlaygroundKeys } from '../projects/playground-keys.ts';
-import { byTime, operatorPageText, pageOfRows, type ListOrder, type Positioned } from '../time-order.ts';
-import { positionOf } from '../time-position-sql.ts';
+import { inOrder, operatorPageText, pageOfRows, type ListRequest, type Positioned } from '../list-order.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 import { recordAudit } from './audit.ts';
 
@@ -57,26 +56,39 @@ export const insertAdminToken = (database: Database, token: NewAdminToken): Prom
     });
   });
 
-/** One page of the tokens, by the time of their creation (`timePosition`). */
-export async function listAdminTokens(
-  database: Statements,
-  { sort }: { sort: ListOrder },
-  { limit, after }: PageRequest,
-): Promise<Page<AdminTokenRow>> {
-  const { from, order, values } = byTime('t', sort, after);
+/** One page of the tokens. */
+export async function listAdminTokens(database: Statements, request: ListRequest): Promise<Page<AdminTokenRow>> {
+  const values: unknown[] = [request.limit + 1];
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const { where, order, position } = inOrder({ row: 't', time: 'created_at', idType: 'text', columns: adminTokenColumns }, request, bind);
   const rows = await database.query<AdminTokenRow & Positioned>(
-    `admin-tokens-${sort}`,
+    `admin-tokens-${request.sort}`,
     operatorPageText(`select id as token_id, name, role, ${stateOfToken} as state, prefix, last4, created_by,
        ${unixSeconds('created_at')} as created_at, ${unixSeconds('expires_at')} as expires_at,
-       ${unixSeconds('revoked_at')} as revoked_at, ${unixSeconds('last_used_at')} as last_used_at, ${positionOf('t')} as position
-     from admin_token t where ${from} order by ${order} limit $3`),
-    [...values, limit + 1],
+       ${unixSeconds('revoked_at')} as revoked_at, ${unixSeconds('last_used_at')} as last_used_at, ${position} as position
+     from admin_token t where ${where} order by ${order} limit $1::int`),
+    values,
   );
-  return pageOfRows(rows, limit);
+  return pageOfRows(rows, request.limit);
 }
 
 const stateOfToken = `case when revoked_at is not null then 'revoked' when expires_at <= clock_timestamp() then 'expired'
   else 'active' end`;
+
+/** The columns of the list of tokens that it can be sorted by. */
+export const adminTokenColumns = {
+  token_id: 't.id',
+  name: 't.name',
+  role: 't.role',
+  state: stateOfToken,
+  prefix: 't.prefix',
+  last4: 't.last4',
+  created_by: 't.created_by',
+  created_at: unixSeconds('t.created_at'),
+  expires_at: unixSeconds('t.expires_at'),
+  revoked_at: unixSeconds('t.revoked_at'),
+  last_used_at: unixSeconds('t.last_used_at'),
+} as const;
 
 /** Revokes a token once, and ends its sessions and its playground keys; null if there is no such token. */
 export const markAdminTokenRevoked = (

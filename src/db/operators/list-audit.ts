@@ -1,7 +1,17 @@
 import type { JsonObject } from '../../domain/json.ts';
-import type { Page, PageRequest } from '../../domain/page.ts';
-import { boundedPageOf, boundedText, OPERATOR_PAGE_BYTES_MAX, type Bounded } from '../bounded-page.ts';
+import type { Page } from '../../domain/page.ts';
 import type { Database } from '../database.ts';
+import {
+  inTimeOrder,
+  isByTime,
+  operatorPageText,
+  pageOfRows,
+  sortedPageOf,
+  sortedText,
+  type ListRequest,
+  type Positioned,
+} from '../list-order.ts';
+import { unixSeconds } from '../unix-seconds.ts';
 
 export interface AuditRow {
   id: number;
@@ -17,35 +27,76 @@ export interface AuditRow {
 
 export interface AuditFilter {
   subject?: string | undefined;
-  actor?: string | undefined;
+  /** A part of the name or of the identity of who made the change, in any case. */
+  by?: string | undefined;
   action?: string | undefined;
 }
 
-/** One page of the changes, newest first. Each filter has an index in this order. The first of several is read by it: a subject has the fewest changes. */
+/**
+ * One page of the changes. Subjects, actions and actors have an index each in the order of time. The first of several filters is read by it: a
+ * subject has the fewest changes. The actors are few, and those that `by` names are found by their index first.
+ */
 export async function listAudit(
   database: Database,
-  { subject, actor, action }: AuditFilter,
-  { limit, after }: PageRequest,
+  { subject, action, by }: AuditFilter,
+  request: ListRequest,
 ): Promise<Page<AuditRow>> {
-  const filters = Object.entries({ subject, action, actor }).filter(([, value]) => value !== undefined);
-  const [first, ...others] = filters.map(([column], index) => `${column} = $${index + 3}`);
-  const ofFirst = `audit_entry where ${first} and (at, id) < (coalesce((select at from audit_entry where id = $1), 'infinity'), $1::bigint)`;
-  const inOrder = 'order by at desc, id desc';
-  const ofFilters =
-    others.length === 0
-      ? `${ofFirst} ${inOrder}`
-      : `(select * from ${ofFirst} offset 0) e where ${others.join(' and ')} ${inOrder}`;
-  const rows = await database.query<AuditRow & Bounded>(
-    ['list-audit', ...filters.map(([column]) => column)].join('-'),
-    boundedText(
-      `select id, at, actor, action, subject, before, after, detail
-     from ${first === undefined ? 'audit_entry where id < $1::bigint order by id desc' : ofFilters} limit $2`,
-      OPERATOR_PAGE_BYTES_MAX,
-    ),
-    [after === null ? Number.MAX_SAFE_INTEGER : Number(after), limit + 1, ...filters.map(([, value]) => value)],
+  const values: unknown[] = [];
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const { sort = 'newest' } = request;
+  const name = `list-audit-${sort}${subject === undefined ? '' : '-s'}${action === undefined ? '' : '-a'}${by === undefined ? '' : '-b'}`;
+  const bySubject = subject === undefined ? '' : ` and e.subject = ${bind(subject)}`;
+  const byAction = action === undefined ? '' : ` and e.action = ${bind(action)}`;
+  const part = by === undefined ? '' : bind(by);
+  const byActor = part === '' ? '' : ` and ${isNamed('e.actor', part)}`;
+  if (!isByTime(sort)) {
+    const match = `true${bySubject}${byAction}${byActor}`;
+    const text = sortedText({ ...auditRows, match, select: columns }, { ...request, sort }, bind);
+    const sorted = await database.query<AuditRow & Positioned & { scanned: number }>(name, text, values);
+    return sortedPageOf(sorted, request.limit);
+  }
+  const { where, order, position } = inTimeOrder(auditRows, { ...request, sort }, bind);
+  const most = `${bind(request.limit + 1)}::int`;
+  const first = bySubject === '' ? byAction : bySubject;
+  const others = bySubject === '' ? byActor : `${byAction}${byActor}`;
+  // A filter is a whole before the others, because the planner would read another index for an order that it finds there.
+  const ofFirst = first === '' ? '' : `(select * from audit_entry e where ${where}${first} offset 0)`;
+  const found =
+    first === ''
+      ? part === ''
+        ? `select * from audit_entry e where ${where}`
+        : ofActors(part, `${where} order by ${order} limit ${most}`)
+      : others === ''
+        ? `select * from audit_entry e where ${where}${first}`
+        : `select * from ${ofFirst} e where true${others}`;
+  const rows = await database.query<AuditRow & Positioned>(
+    name,
+    operatorPageText(`select ${columns}, ${position} as position from (${found}) e order by ${order} limit ${most}`),
+    values,
   );
-  return boundedPageOf(rows, limit, ({ id }) => String(id));
+  return pageOfRows(rows, request.limit);
 }
 
-/** Matches the position of an entry. */
-export const auditPosition = /^\d{1,15}$/;
+const isNamed = (actor: string, part: string): string => `strpos(lower(${actor}), lower(${part}::text)) > 0`;
+
+/** The newest entries of each actor whose name or identity has this part. Each actor is one step in its index. */
+const ofActors = (part: string, page: string): string => `
+  with recursive actor as (
+    (select e.actor as name from audit_entry e order by e.actor limit 1)
+    union all
+    select (select e.actor from audit_entry e where e.actor > actor.name order by e.actor limit 1) from actor where actor.name is not null)
+  select e.* from actor cross join lateral (select * from audit_entry e where e.actor = actor.name and ${page}) e
+  where ${isNamed('actor.name', part)}`;
+
+const columns = 'e.id, e.at, e.actor, e.action, e.subject, e.before, e.after, e.detail';
+
+/** The columns of the list of changes that it can be sorted by. */
+export const auditColumns = {
+  id: 'e.id',
+  at: unixSeconds('e.at'),
+  actor: 'e.actor',
+  action: 'e.action',
+  subject: 'e.subject',
+} as const;
+
+const auditRows = { table: 'audit_entry', row: 'e', time: 'at', idType: 'bigint', joins: '', columns: auditColumns } as const;

@@ -1,10 +1,9 @@
 import type { AdminAccess, OidcIdentity } from '../../domain/operators/admin-access.ts';
-import type { Page, PageRequest } from '../../domain/page.ts';
+import type { Page } from '../../domain/page.ts';
 import type { Role } from '../../domain/operators/role.ts';
 import type { Database, Statements } from '../database.ts';
 import { revokePlaygroundKeys } from '../projects/playground-keys.ts';
-import { byTime, operatorPageText, pageOfRows, type ListOrder, type Positioned } from '../time-order.ts';
-import { positionOf } from '../time-position-sql.ts';
+import { inOrder, operatorPageText, pageOfRows, type ListRequest, type Positioned } from '../list-order.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 import { recordAudit } from './audit.ts';
 
@@ -50,21 +49,31 @@ export async function findOperator(inside: Statements, identity: OidcIdentity): 
 }
 
 /** One page of the operators, by the time of their entry (`timePosition`). */
-export async function listOperators(
-  database: Statements,
-  { sort }: { sort: ListOrder },
-  { limit, after }: PageRequest,
-): Promise<Page<OperatorRow>> {
-  const { from, order, values } = byTime('o', sort, after);
+export async function listOperators(database: Statements, request: ListRequest): Promise<Page<OperatorRow>> {
+  const values: unknown[] = [request.limit + 1];
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const { where, order, position } = inOrder({ row: 'o', time: 'created_at', idType: 'text', columns: operatorColumns }, request, bind);
   const rows = await database.query<OperatorRow & Positioned>(
-    `operators-${sort}`,
+    `operators-${request.sort}`,
     operatorPageText(`select id as operator_id, issuer, subject, name, role, created_by, ${unixSeconds('created_at')} as created_at,
-       ${unixSeconds('last_used_at')} as last_used_at, ${positionOf('o')} as position
-     from admin_operator o where ${from} order by ${order} limit $3`),
-    [...values, limit + 1],
+       ${unixSeconds('last_used_at')} as last_used_at, ${position} as position
+     from admin_operator o where ${where} order by ${order} limit $1::int`),
+    values,
   );
-  return pageOfRows(rows, limit);
+  return pageOfRows(rows, request.limit);
 }
+
+/** The columns of the list of operators that it can be sorted by. */
+export const operatorColumns = {
+  operator_id: 'o.id',
+  issuer: 'o.issuer',
+  subject: 'o.subject',
+  name: 'o.name',
+  role: 'o.role',
+  created_by: 'o.created_by',
+  created_at: unixSeconds('o.created_at'),
+  last_used_at: unixSeconds('o.last_used_at'),
+} as const;
 
 /** Deletes an operator with its sessions, and revokes its playground keys; null if there is none with this id. */
 export const deleteOperator = (

@@ -1,15 +1,14 @@
 import { LockMode, raw, type InferEntity } from '@mikro-orm/postgresql';
-import type { Page, PageRequest } from '../../domain/page.ts';
+import type { Page } from '../../domain/page.ts';
 import type { Scope } from '../../domain/projects/scope.ts';
 import type { Database, Transaction } from '../database.ts';
 import { ApiKey } from '../entities/api-key.ts';
 import { ApiKeySecret } from '../entities/api-key-secret.ts';
 import { Project } from '../entities/project.ts';
 import { changesOf, recordAudit } from '../operators/audit.ts';
-import { byTime, operatorPageText, pageOfRows, type ListOrder, type Positioned } from '../time-order.ts';
+import { inOrder, operatorPageText, pageOfRows, type ListRequest, type Positioned } from '../list-order.ts';
 import { isOfPlayground } from './is-of-playground.ts';
 import type { NewKeySecret } from './key-secrets.ts';
-import { positionOf } from '../time-position-sql.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
 export const keyStates = ['active', 'expired', 'revoked'] as const;
@@ -49,19 +48,20 @@ export interface KeyRow {
 export interface KeyFilter {
   projectId?: string | undefined;
   state?: KeyState | undefined;
-  sort: ListOrder;
 }
 
-/** One page of the keys, by the time of their creation (`timePosition`). */
+/** One page of the keys. */
 export async function listKeys(
   database: Database,
-  { projectId, state, sort }: KeyFilter,
-  { limit, after }: PageRequest,
+  { projectId, state }: KeyFilter,
+  request: ListRequest,
 ): Promise<Page<KeyRow>> {
-  const { from, order, values } = byTime('k', sort, after);
+  const values: unknown[] = [projectId ?? null, state ?? null, request.limit + 1];
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const { where, order, position } = inOrder({ row: 'k', time: 'created_at', idType: 'text', columns: keyColumns }, request, bind);
   const rows = await database.query<KeyRow & Positioned>(
-    `operator-keys-${sort}`,
-    operatorPageText(`select ${positionOf('k')} as position, k.id as key_id, k.project_id, k.name, k.metadata,
+    `operator-keys-${request.sort}`,
+    operatorPageText(`select ${position} as position, k.id as key_id, k.project_id, k.name, k.metadata,
        ${isOfPlayground} as playground, ${stateOfKey} as state,
        s.prefix, s.last4, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max, k.in_flight, k.budget, k.spent, k.reserved,
        k.budget_daily, in_period(k.day_spent + k.day_reserved, k.used_on, now.day) as used_today,
@@ -73,15 +73,40 @@ export async function listKeys(
      ) s on true
      cross join (select day, date_trunc('month', day::timestamp)::date as month
                  from (select (clock_timestamp() at time zone 'UTC')::date as day) today) now
-     where ${from} and ($3::text is null or k.project_id = $3) and ($4::text is null or ${stateOfKey} = $4)
-     order by ${order} limit $5`),
-    [...values, projectId ?? null, state ?? null, limit + 1],
+     where ${where} and ($1::text is null or k.project_id = $1) and ($2::text is null or ${stateOfKey} = $2)
+     order by ${order} limit $3::int`),
+    values,
   );
-  return pageOfRows(rows, limit);
+  return pageOfRows(rows, request.limit);
 }
 
 const stateOfKey = `case when k.revoked_at is not null then 'revoked' when k.expires_at <= clock_timestamp() then 'expired'
   else 'active' end`;
+
+/** The columns of the list of keys that it can be sorted by. */
+export const keyColumns = {
+  key_id: 'k.id',
+  project_id: 'k.project_id',
+  state: stateOfKey,
+  playground: isOfPlayground,
+  prefix: 's.prefix',
+  last4: 's.last4',
+  name: 'k.name',
+  rpm: 'k.rpm',
+  in_flight_max: 'k.in_flight_max',
+  budget: 'k.budget',
+  budget_daily: 'k.budget_daily',
+  budget_monthly: 'k.budget_monthly',
+  expires_at: unixSeconds('k.expires_at'),
+  in_flight: 'k.in_flight',
+  spent: 'k.spent',
+  reserved: 'k.reserved',
+  used_today: 'in_period(k.day_spent + k.day_reserved, k.used_on, now.day)',
+  used_this_month: 'in_period(k.month_spent + k.month_reserved, k.used_on, now.month)',
+  revoked_at: unixSeconds('k.revoked_at'),
+  last_used_at: unixSeconds('k.last_used_at'),
+  created_at: unixSeconds('k.created_at'),
+} as const;
 
 /** The settings of a key that an operator may change; null means no limit. */
 export interface KeyLimits {

@@ -1,10 +1,10 @@
-import type { Page, PageRequest } from '../../domain/page.ts';
+import type { Page } from '../../domain/page.ts';
 import type { Database } from '../database.ts';
 import { CreditAccount } from '../entities/credit-account.ts';
 import { Project } from '../entities/project.ts';
 import { recordAudit } from '../operators/audit.ts';
-import { byTime, operatorPageText, pageOfRows, type ListOrder, type Positioned } from '../time-order.ts';
-import { positionOf } from '../time-position-sql.ts';
+import { inOrder, operatorPageText, pageOfRows, type ListRequest, type Positioned } from '../list-order.ts';
+import { unixSeconds } from '../unix-seconds.ts';
 import type { ProjectSettings } from './project-settings.ts';
 
 export interface ProjectRow extends ProjectSettings {
@@ -17,23 +17,39 @@ export interface ProjectRow extends ProjectSettings {
 
 export type ProjectStatus = ProjectRow['status'];
 
-/** One page of the projects with their credits, by the time of their creation (`timePosition`). */
+/** One page of the projects with their credits. */
 export async function listProjects(
   database: Database,
-  filter: { status?: ProjectStatus | undefined; sort: ListOrder },
-  { limit, after }: PageRequest,
+  { status }: { status?: ProjectStatus | undefined },
+  request: ListRequest,
 ): Promise<Page<ProjectRow>> {
-  const { from, order, values } = byTime('p', filter.sort, after);
+  const values: unknown[] = [status ?? null, request.limit + 1];
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const { where, order, position } = inOrder({ row: 'p', time: 'created_at', idType: 'text', columns: projectColumns }, request, bind);
   const rows = await database.query<ProjectRow & Positioned>(
-    `operator-projects-${filter.sort}`,
+    `operator-projects-${request.sort}`,
     operatorPageText(`select p.id as project_id, p.name, p.note, p.status, n.name as plan, a.balance, a.reserved, a.overdraft,
-       p.alert_at, p.alert_url, p.alert_mail, p.created_at, ${positionOf('p')} as position
+       p.alert_at, p.alert_url, p.alert_mail, p.created_at, ${position} as position
      from project p join credit_account a on a.project_id = p.id left join plan n on n.id = p.plan_id
-     where ${from} and ($3::text is null or p.status = $3) order by ${order} limit $4`),
-    [...values, filter.status ?? null, limit + 1],
+     where ${where} and ($1::text is null or p.status = $1) order by ${order} limit $2::int`),
+    values,
   );
-  return pageOfRows(rows, limit);
+  return pageOfRows(rows, request.limit);
 }
+
+/** The columns of the list of projects that it can be sorted by. */
+export const projectColumns = {
+  project_id: 'p.id',
+  name: 'p.name',
+  note: 'p.note',
+  status: 'p.status',
+  plan: 'n.name',
+  balance: 'a.balance',
+  reserved: 'a.reserved',
+  overdraft: 'a.overdraft',
+  alert_url: 'p.alert_url',
+  created_at: unixSeconds('p.created_at'),
+} as const;
 
 /** Adds a project with an empty account. Its callback secret is sealed. */
 export const insertProject = (

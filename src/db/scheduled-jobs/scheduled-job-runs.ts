@@ -5,12 +5,10 @@ import {
   type ScheduledJobSummary,
   type ScheduledJobTrigger,
 } from '../../domain/tasks/scheduled-job.ts';
-import type { Page, PageRequest } from '../../domain/page.ts';
-import { newestPosition, readTimePosition } from '../../domain/time-position.ts';
+import type { Page } from '../../domain/page.ts';
 import type { Database } from '../database.ts';
 import { recordAudit } from '../operators/audit.ts';
-import { operatorPageText, pageOfRows, type Positioned } from '../time-order.ts';
-import { timeOfPosition } from '../time-position-sql.ts';
+import { inTimeOrder, isByTime, operatorPageText, pageOfRows, sortedPageOf, sortedText, type ListRequest, type Positioned } from '../list-order.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
 /** A run of a job, or a requested run. Times are unix seconds. */
@@ -104,25 +102,36 @@ export async function listScheduledJobRuns(
   );
 }
 
-/** One page of the runs of all jobs, or of one, by the time of their request (`timePosition`). An index has those of each job in this order. */
+/** One page of the runs of all jobs, or of one. An index has those of each job by the time of their request. */
 export async function listAllScheduledJobRuns(
   database: Database,
   { name }: { name?: ScheduledJobName | undefined },
-  { limit, after }: PageRequest,
+  request: ListRequest,
 ): Promise<Page<ScheduledJobRun>> {
-  const before = after === null ? newestPosition : readTimePosition(after);
+  const values: unknown[] = [name === undefined ? scheduledJobNames : [name]];
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const { sort = 'newest' } = request;
+  if (!isByTime(sort)) {
+    const match = 'r.name = any ($1::text[])';
+    const rows = await database.query<ScheduledJobRun & Positioned & { scanned: number }>(
+      `list-all-job-runs-${sort}`,
+      sortedText({ ...runRows, match, select: runColumns }, { ...request, sort }, bind),
+      values,
+    );
+    return sortedPageOf(rows, request.limit);
+  }
+  const { where, order, position } = inTimeOrder(runRows, { ...request, sort }, bind);
   const rows = await database.query<ScheduledJobRun & Positioned>(
-    'list-all-job-runs',
+    `list-all-job-runs-${sort}`,
     operatorPageText(
-      `select ${runColumns}, (extract(epoch from run.requested_at) * 1000000)::bigint::text || '.' || id as position
+      `select ${runColumns}, ${position} as position
      from unnest($1::text[]) asked (of_name) cross join lateral (
-       select * from job_run where name = of_name and (requested_at, id) < (${timeOfPosition('$2')}, $3::text)
-       order by requested_at desc, id desc limit $4) run
-     order by run.requested_at desc, run.id desc limit $4`,
+       select * from job_run r where name = of_name and ${where} order by ${order} limit ${bind(request.limit + 1)}::int) r
+     order by ${order} limit ${bind(request.limit + 1)}::int`,
     ),
-    [name === undefined ? scheduledJobNames : [name], before.microseconds, before.id, limit + 1],
+    values,
   );
-  return pageOfRows(rows, limit);
+  return pageOfRows(rows, request.limit);
 }
 
 /**
@@ -165,3 +174,23 @@ const requestTakenUpSeconds = 10;
 
 const times = ['requested_at', 'started_at', 'ended_at'].map((column) => `${unixSeconds(column)} as ${column}`);
 const runColumns = `id as run_id, name, trigger, state, ${times.join(', ')}, summary`;
+
+/** The columns of the list of runs that it can be sorted by. */
+export const scheduledJobRunColumns = {
+  run_id: 'r.id',
+  name: 'r.name',
+  trigger: 'r.trigger',
+  state: 'r.state',
+  requested_at: unixSeconds('r.requested_at'),
+  started_at: unixSeconds('r.started_at'),
+  ended_at: unixSeconds('r.ended_at'),
+} as const;
+
+const runRows = {
+  table: 'job_run',
+  row: 'r',
+  time: 'requested_at',
+  idType: 'text',
+  joins: '',
+  columns: scheduledJobRunColumns,
+} as const;

@@ -1,8 +1,7 @@
 import { pageOf, type Page, type PageRequest } from '../../domain/page.ts';
 import { endedStatuses, runningStatuses, taskTypes, type TaskStatus, type TaskType } from '../../domain/tasks/task.ts';
-import { earlierPosition, newestPosition, oldestPosition, readTimePosition } from '../../domain/time-position.ts';
+import { earlierPosition, laterPosition, newestPosition, oldestPosition, readTimePosition } from '../../domain/time-position.ts';
 import {
-  boundedPageOf,
   boundedText,
   CLIENT_PAGE_BYTES_MAX,
   OPERATOR_PAGE_BYTES_MAX,
@@ -21,14 +20,14 @@ export interface ProjectTasksFilter extends TasksFilter {
   oldestFirst?: boolean | undefined;
 }
 
-interface TasksFilter {
+export interface TasksFilter {
   status?: TaskStatus | undefined;
   type?: TaskType | undefined;
   modelId?: string | undefined;
   keyId?: string | undefined;
-  /** Unix seconds: tasks created at this time or later. Not with `oldestFirst`. */
+  /** Unix seconds: tasks created at this time or later. */
   createdFrom?: number | undefined;
-  /** Unix seconds: tasks created earlier. Not with `oldestFirst`. */
+  /** Unix seconds: tasks created earlier. */
   createdBefore?: number | undefined;
 }
 
@@ -72,6 +71,13 @@ interface Scan {
   isComplete: boolean;
 }
 
+/** One page of the admitted tasks of operators, in the order of time and without their inputs. */
+export const readOperatorPage = async (
+  database: Database,
+  filter: TasksFilter & { projectId?: string | undefined; oldestFirst: boolean },
+  page: PageRequest,
+): Promise<Page<TaskView>> => (await readPage(database, { ...filter, isBounded: false }, page, null)).page;
+
 /** Reads a page from the tasks with this name and value in their metadata, or from all tasks that match the rest of the filter. Metadata needs a project. */
 async function readPage(
   database: Database,
@@ -79,13 +85,13 @@ async function readPage(
   { limit, after }: PageRequest,
   pair: readonly [name: string, value: string] | null,
 ): Promise<Scan> {
-  const { projectId, status, type, modelId = null, keyId = null, metadata, createdBefore } = filter;
+  const { projectId, status, type, modelId = null, keyId = null, metadata, createdFrom, createdBefore } = filter;
   const matching = (all: readonly TaskStatus[]) => all.filter((one) => status === undefined || one === status);
   const { oldestFirst = false, isBounded } = filter;
   const start = after === null ? (oldestFirst ? oldestPosition : newestPosition) : readTimePosition(after);
-  const before = oldestFirst ? start : earlierPosition(start, createdBefore);
+  const before = oldestFirst ? laterPosition(start, createdFrom) : earlierPosition(start, createdBefore);
   // A second bound on the side of the start would make PostgreSQL begin there and read all tasks up to the position.
-  const lastSecond = oldestFirst ? newestSecond : (filter.createdFrom ?? 0);
+  const lastSecond = oldestFirst ? (createdBefore ?? newestSecond) : (createdFrom ?? 0);
   const ofProject = projectId !== undefined;
   const shape = {
     ofProject,
@@ -191,7 +197,7 @@ function pageText({ ofProject, ofKey, ofModel, oldestFirst, isBounded }: Shape):
     isBounded,
   );
   // The same indexes, read backwards.
-  const backwards = { ' desc': ' asc', '(created_at, id) <': '(created_at, id) >', 'created_at >=': 'created_at <=' };
+  const backwards = { ' desc': ' asc', '(created_at, id) <': '(created_at, id) >', 'created_at >=': 'created_at <' };
   return oldestFirst
     ? Object.entries(backwards).reduce((read, [forwards, back]) => read.replaceAll(forwards, back), text)
     : text;
@@ -220,49 +226,4 @@ export async function positionOfTask(
     [taskId, projectId, type],
   );
   return row?.position ?? null;
-}
-
-export interface TaskFilter extends TasksFilter {
-  projectId?: string | undefined;
-  /** Only tasks whose outcome upstream is unknown and that no operator has resolved (`tasks resolve`). */
-  unknownOnly?: boolean;
-}
-
-/** One page of the admitted tasks of all projects or of one, for operators, newest first (`timePosition`). It costs as much as a page of a project. */
-export async function listTaskRows(
-  database: Database,
-  { unknownOnly = false, ...filter }: TaskFilter,
-  page: PageRequest,
-): Promise<Page<TaskView>> {
-  return unknownOnly
-    ? listUnknownTasks(database, filter, page)
-    : (await readPage(database, { ...filter, isBounded: false }, page, null)).page;
-}
-
-/** The tasks whose outcome is unknown have an index of their own, and are few. */
-async function listUnknownTasks(
-  database: Database,
-  filter: Omit<TaskFilter, 'unknownOnly'>,
-  page: PageRequest,
-): Promise<Page<TaskView>> {
-  const { projectId, status, type, modelId, keyId, createdFrom, createdBefore } = filter;
-  const rows = await database.query<TaskView & Bounded & { position: string }>(
-    'list-unknown-tasks',
-    boundedText(
-      `select ${viewColumns}, ${positionOf('t')} as position from (
-       select * from task t
-       where admission = 'reserved' and outcome_unknown and not exists (select from task_resolution r where r.task_id = t.id)
-         and ($1::text is null or project_id = $1) and ($2::text is null or status = $2)
-         and ($4::text is null or type = $4) and ($5::text is null or model_id = $5) and ($6::text is null or key_id = $6)
-         and ($7::float8 is null or created_at >= to_timestamp($7)) and ($8::float8 is null or created_at < to_timestamp($8))
-         and ($9::text is null or id < $9)
-       order by id desc limit $3) t ${withDelivery} order by t.id desc`,
-      OPERATOR_PAGE_BYTES_MAX,
-    ),
-    [
-      ...[projectId ?? null, status ?? null, page.limit + 1, type ?? null, modelId ?? null, keyId ?? null],
-      ...[createdFrom ?? null, createdBefore ?? null, page.after === null ? null : readTimePosition(page.after).id],
-    ],
-  );
-  return boundedPageOf(rows, page.limit, ({ position }) => position);
 }

@@ -1,13 +1,14 @@
 import type { PublicEntry } from '../../schemas/ledger-entry.ts';
 import { listLedger, type LedgerFilter } from '../../db/ledger/list-ledger.ts';
 import type { Deps } from '../../deps.ts';
-import type { Page, PageRequest } from '../../domain/page.ts';
+import type { Page } from '../../domain/page.ts';
+import type { ListRequest } from '../../db/list-order.ts';
 
-/** One page of a project's ledger, newest first. */
+/** One page of a project's ledger. */
 export async function listLedgerEntries(
   { db }: Pick<Deps, 'db'>,
   filter: LedgerFilter,
-  page: PageRequest,
+  page: ListRequest,
 ): Promise<Page<PublicEntry>> {
   const { items, next } = await listLedger(db, filter, page);
   const entries = items.map(

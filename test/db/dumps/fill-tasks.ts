@@ -105,6 +105,7 @@ const statusOfTry: Record<DeliveryState, number | null> = {
   exhausted: 500,
   gone: 410,
   blocked: null,
+  replaced: 503,
 };
 
 const ids = (): Pick<NewTask, 'taskId' | 'requestId'> => ({ taskId: newId('task'), requestId: newId('req') });

@@ -463,6 +463,7 @@ create table ledger_entry (
 );
 
 create table model (
+  created_at timestamp with time zone not null default clock_timestamp(),
   entry jsonb not null,
   id text not null,
   "position" integer not null,
@@ -810,7 +811,7 @@ alter table delivery add constraint delivery_event_id_key UNIQUE (event_id);
 
 alter table delivery add constraint delivery_pkey PRIMARY KEY (id);
 
-alter table delivery add constraint delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'exhausted'::text, 'gone'::text, 'blocked'::text])));
+alter table delivery add constraint delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'exhausted'::text, 'gone'::text, 'blocked'::text, 'replaced'::text]))) NOT VALID;
 
 alter table delivery_attempt add constraint delivery_attempt_pkey PRIMARY KEY (delivery_id, n);
 
@@ -998,6 +999,8 @@ CREATE INDEX attempt_started_idx ON public.attempt USING brin (started_at) WITH 
 CREATE INDEX audit_entry_action_idx ON public.audit_entry USING btree (action, at, id);
 
 CREATE INDEX audit_entry_actor_idx ON public.audit_entry USING btree (actor, at, id);
+
+CREATE INDEX audit_entry_at_idx ON public.audit_entry USING btree (at, id);
 
 CREATE INDEX audit_entry_subject_idx ON public.audit_entry USING btree (subject, at, id);
 
@@ -2947,7 +2950,7 @@ begin
       select from delivery where project_id = t.project_id and ended_at is null and workflow_id is not null limit p_project_max
     ) running
   ) then return 'too_many'; end if;
-  update delivery set state = 'exhausted', ended_at = clock_timestamp(), next_attempt_at = null, lease_token = null, lease_until = null
+  update delivery set state = 'replaced', ended_at = clock_timestamp(), next_attempt_at = null, lease_token = null, lease_until = null
   where task_id = p_task_id and state = 'pending';
   insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at, workflow_id)
   values (p_delivery_id, t.id, t.project_id, p_event_id, t.callback_url, clock_timestamp(), p_delivery_id);

@@ -358,7 +358,7 @@ describe('a redelivered callback', () => {
       'select state from delivery where task_id = $1 order by created_at',
       [taskId],
     );
-    expect(states).toEqual([{ state: 'exhausted' }, { state: 'delivered' }]);
+    expect(states).toEqual([{ state: 'replaced' }, { state: 'delivered' }]);
   });
 
   it('is refused with 429 for ten seconds after the last time, and while too many others of its project run', async () => {

@@ -1,4 +1,4 @@
--- Starts the callback of a task again under a new event id. A delivery that is still pending ends.
+-- Starts the callback of a task again under a new event id. A delivery that is still pending ends as replaced.
 -- Results: started, no_callback, not_ended (the task still runs), erased (the task's content is gone), too_soon (the task was
 -- redelivered less than p_cooldown_seconds ago), too_many (p_project_max redeliveries of the project still run).
 create or replace function redeliver(
@@ -23,7 +23,7 @@ begin
       select from delivery where project_id = t.project_id and ended_at is null and workflow_id is not null limit p_project_max
     ) running
   ) then return 'too_many'; end if;
-  update delivery set state = 'exhausted', ended_at = clock_timestamp(), next_attempt_at = null, lease_token = null, lease_until = null
+  update delivery set state = 'replaced', ended_at = clock_timestamp(), next_attempt_at = null, lease_token = null, lease_until = null
   where task_id = p_task_id and state = 'pending';
   insert into delivery (id, task_id, project_id, event_id, url, next_attempt_at, workflow_id)
   values (p_delivery_id, t.id, t.project_id, p_event_id, t.callback_url, clock_timestamp(), p_delivery_id);

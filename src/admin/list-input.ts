@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { GatewayError } from '../domain/errors.ts';
+import { timePosition } from '../domain/time-position.ts';
+import { isByTime, sortedPosition, type ListRequest, type SortColumns } from '../db/list-order.ts';
+import { readCursor } from '../platform/cursor.ts';
+import { option } from './define-action.ts';
+import { count, pastMoment, unixSecondsOf } from './input.ts';
+
+/**
+ * The inputs that every list takes beside its filters. `columns` are those that it can be sorted by, `usual` rows are shown if no limit is
+ * given, and `position` matches its positions in the order of time.
+ */
+export const listInput = (list: string, columns: SortColumns, { usual = 50, position = timePosition } = {}) => ({
+  ...rangeInput,
+  sort: sortInput(Object.keys(columns), 'newest').default('newest'),
+  limit: option('<rows>', count(1, 10_000).default(usual)).describe(`show at most this many rows (default: ${usual})`),
+  after: option('<cursor>', cursorOf(list, position)).describe('continue after the last row of an earlier list'),
+});
+
+/** The inputs of a list that is not divided into pages, because its rows are few. Without a sort it has an order of its own. */
+export const wholeListInput = (columns: readonly string[], own: string) => ({
+  ...rangeInput,
+  sort: sortInput(columns, own).optional(),
+});
+
+const rangeInput = {
+  createdAfter: option('<time>', pastMoment.optional()).describe(
+    'show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z',
+  ),
+  createdBefore: option('<time>', pastMoment.optional()).describe('show only what was created before this time'),
+};
+
+function sortInput(columns: readonly string[], usual: string) {
+  const rule = `newest, oldest, or one of ${columns.join(', ')}, with - before it for the largest first`;
+  const orders = new Set(['newest', 'oldest', ...columns, ...columns.map((column) => `-${column}`)]);
+  return option('<order>', z.string().refine((sort) => orders.has(sort), `must be ${rule}`)).describe(
+    `the order: ${rule} (default: ${usual})`,
+  );
+}
+
+const cursorOf = (list: string, position: RegExp) =>
+  z
+    .string()
+    .transform((cursor, context): string | null => {
+      const after = readCursor(list, position, cursor) ?? readCursor(list, sortedPosition, cursor);
+      if (after !== null) return after;
+      context.addIssue({ code: 'custom', message: 'must be the cursor of an earlier list like this one' });
+      return z.NEVER;
+    })
+    .default(null);
+
+interface ListInput {
+  sort: string;
+  createdAfter?: Date | undefined;
+  createdBefore?: Date | undefined;
+  limit: number;
+  after: string | null;
+}
+
+/** The request for the page that the inputs ask for. Throws `invalid_value` for the cursor of a list in another order. */
+export function listRequest({ createdAfter, createdBefore, ...page }: ListInput): ListRequest {
+  const { after, sort } = page;
+  const fits = after === null || (sortedPosition.test(after) ? after.startsWith(`${sort}:`) : isByTime(sort));
+  if (!fits) {
+    const message = `after is the cursor of a list in another order than ${sort}.`;
+    throw new GatewayError('invalid_value', { param: 'after', message });
+  }
+  return { ...page, createdFrom: unixSecondsOf(createdAfter), createdBefore: unixSecondsOf(createdBefore) };
+}
