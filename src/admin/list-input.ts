@@ -33,9 +33,10 @@ const rangeInput = {
 function sortInput(columns: readonly string[], usual: string) {
   const rule = `newest, oldest, or one of ${columns.join(', ')}, with - before it for the largest first`;
   const orders = new Set(['newest', 'oldest', ...columns, ...columns.map((column) => `-${column}`)]);
-  return option('<order>', z.string().refine((sort) => orders.has(sort), `must be ${rule}`)).describe(
-    `the order: ${rule} (default: ${usual})`,
-  );
+  return option(
+    '<order>',
+    z.string().refine((sort) => orders.has(sort), `must be ${rule}`),
+  ).describe(`the order: ${rule} (default: ${usual})`);
 }
 
 const cursorOf = (list: string, position: RegExp) =>

@@ -13,7 +13,10 @@ interface Order<Row> {
 }
 
 /** All rows of a list that was read as a whole, of the range of time and in the order that are asked for. */
-export function wholeList<Row>(rows: readonly Row[], { sort, createdAfter, createdBefore, ...of }: Order<Row>): Page<Row> {
+export function wholeList<Row>(
+  rows: readonly Row[],
+  { sort, createdAfter, createdBefore, ...of }: Order<Row>,
+): Page<Row> {
   const [from = -Infinity, before = Infinity] = [unixSecondsOf(createdAfter), unixSecondsOf(createdBefore)];
   const now = Date.now() / 1_000;
   const timeOf = (row: Row): number => of.timeOf(row) ?? now;
@@ -41,8 +44,7 @@ function compare(left: unknown, right: unknown): number {
 }
 
 /** The columns of a row's schema that have one value, those inside of an object as `credits.charged`. */
-export const sortColumnsOf = (row: z.ZodType): string[] =>
-  columnsIn(row, '', 2);
+export const sortColumnsOf = (row: z.ZodType): string[] => columnsIn(row, '', 2);
 
 function columnsIn(schema: z.ZodType, within: string, depth: number): string[] {
   if (!(schema instanceof z.ZodObject)) return [];

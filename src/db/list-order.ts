@@ -1,5 +1,12 @@
 import type { Page, PageRequest } from '../domain/page.ts';
-import { earlierPosition, laterPosition, newestPosition, oldestPosition, readTimePosition, type TimePosition } from '../domain/time-position.ts';
+import {
+  earlierPosition,
+  laterPosition,
+  newestPosition,
+  oldestPosition,
+  readTimePosition,
+  type TimePosition,
+} from '../domain/time-position.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { boundedPageOf, boundedText, OPERATOR_PAGE_BYTES_MAX, type Bounded } from './bounded-page.ts';
 import { timeOfPosition } from './time-position-sql.ts';
@@ -40,17 +47,13 @@ interface Ordered {
  * The order of a list whose rows have an id and a time. Rows of the same time or value are in the order of their ids. The order by time
  * can be read from an index of the time and the id.
  */
-export function inOrder(
-  { row, columns, time, idType }: OrderedRows,
-  request: ListRequest,
-  bind: Bind,
-): Ordered {
+export function inOrder({ row, columns, time, idType }: OrderedRows, request: ListRequest, bind: Bind): Ordered {
   const { sort = 'newest' } = request;
   if (isByTime(sort)) return inTimeOrder({ row, time, idType }, { ...request, sort }, bind);
   const start = sortedStart({ ...request, sort }, bind);
   const value = sortValue(columns, sort);
   return {
-    where: `(${value}, ${row}.id::text) ${isDescending(sort) ? '<' : '>'} (${start}) and ${within(`${row}.${time}`, request, bind)}`,
+    where: `(${value}, ${row}.id::text) ${isDescending(sort) ? '<' : '>'} (${start}) and ${isWithin(`${row}.${time}`, request, bind)}`,
     order: `${value} ${directionOf(sort)}, ${row}.id::text ${directionOf(sort)}`,
     position: sortedPositionOf(bind(sort), value, `${row}.id`),
   };
@@ -67,7 +70,11 @@ export function inTimeOrder(
 }
 
 /** The bound on the side of the start is part of the position, so that an index is read from there and not from the position of the page. */
-function newestFirst({ time, id, idType }: ByTime, { after, createdFrom, createdBefore }: ListRequest, bind: Bind): Ordered {
+function newestFirst(
+  { time, id, idType }: ByTime,
+  { after, createdFrom, createdBefore }: ListRequest,
+  bind: Bind,
+): Ordered {
   const start = earlierPosition(after === null ? newestPosition : readTimePosition(after), createdBefore);
   return {
     where: `(${time}, ${id}) < (${timeOfPosition(bind(start.microseconds))}, ${idOf(start, idType, bind)}) and ${time} >= ${secondsOf(bind(createdFrom ?? 0))}`,
@@ -76,7 +83,11 @@ function newestFirst({ time, id, idType }: ByTime, { after, createdFrom, created
   };
 }
 
-function oldestFirst({ time, id, idType }: ByTime, { after, createdFrom, createdBefore }: ListRequest, bind: Bind): Ordered {
+function oldestFirst(
+  { time, id, idType }: ByTime,
+  { after, createdFrom, createdBefore }: ListRequest,
+  bind: Bind,
+): Ordered {
   const start = laterPosition(after === null ? oldestPosition : readTimePosition(after), createdFrom);
   return {
     where: `(${time}, ${id}) > (${timeOfPosition(bind(start.microseconds))}, ${idOf(start, idType, bind)}) and ${time} < ${secondsOf(bind(createdBefore ?? lastSecond))}`,
@@ -94,13 +105,14 @@ interface ByTime {
 const idOf = ({ id }: TimePosition, idType: 'text' | 'bigint', bind: Bind): string =>
   idType === 'text' ? `${bind(id)}::text` : `${bind(Number(id))}::bigint`;
 
-const positionOf = (time: string, id: string): string => `(extract(epoch from ${time}) * 1000000)::bigint::text || '.' || ${id}`;
+const positionOf = (time: string, id: string): string =>
+  `(extract(epoch from ${time}) * 1000000)::bigint::text || '.' || ${id}`;
 
 const lastSecond = Math.floor(newestPosition.microseconds / 1_000_000);
 const secondsOf = (seconds: string): string => `to_timestamp(${seconds}::float8)`;
 
 /** The condition that a time is in the range that is asked for. */
-export const within = (time: string, { createdFrom, createdBefore }: ListRequest, bind: Bind): string =>
+export const isWithin = (time: string, { createdFrom, createdBefore }: ListRequest, bind: Bind): string =>
   `${time} >= ${secondsOf(bind(createdFrom ?? 0))} and ${time} < ${secondsOf(bind(createdBefore ?? lastSecond))}`;
 
 /** Values of all kinds are compared as JSON: none at all before texts, texts before numbers, numbers before truths. */
@@ -156,7 +168,7 @@ export function sortedText(
   return operatorPageText(`
     with scanned as materialized (
       select ${sortValue(columns, sort)} as sort_value, ${row}.id as row_id from ${table} ${row}
-      where ${match} and ${within(`${row}.${time}`, request, bind)} limit ${SORTED_MAX + 1}),
+      where ${match} and ${isWithin(`${row}.${time}`, request, bind)} limit ${SORTED_MAX + 1}),
     page as materialized (
       select sort_value, row_id from scanned where (sort_value, row_id::text) ${isDescending(sort) ? '<' : '>'} (${sortedStart(request, bind)})
       order by sort_value ${direction}, row_id::text ${direction} limit ${bind(limit + 1)}::int)
@@ -166,7 +178,10 @@ export function sortedText(
 }
 
 /** The page of the rows of `sortedText`. Throws `invalid_value` if more rows match than are sorted. */
-export function sortedPageOf<Row extends object>(rows: readonly (Row & Positioned & { scanned: number })[], limit: number) {
+export function sortedPageOf<Row extends object>(
+  rows: readonly (Row & Positioned & { scanned: number })[],
+  limit: number,
+) {
   if ((rows[0]?.scanned ?? 0) > SORTED_MAX) {
     const message = `More than ${SORTED_MAX.toLocaleString('en')} rows match. Narrow created_after and created_before to sort them by a column.`;
     throw new GatewayError('invalid_value', { param: 'sort', message });

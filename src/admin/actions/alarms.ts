@@ -38,11 +38,15 @@ const list = action({
       last_at: time(alarm.lastAt),
       silenced_until: covering && time(covering.until),
     });
-    return listReport(wholeList(await listAlarms(deps), { ...order, timeOf: ({ since }) => since, toDocument }), toLine, {
-      list: 'alarms',
-      nothing: 'No alarm fires, and none fired in the last week.',
-      toDocument,
-    });
+    return listReport(
+      wholeList(await listAlarms(deps), { ...order, timeOf: ({ since }) => since, toDocument }),
+      toLine,
+      {
+        list: 'alarms',
+        nothing: 'No alarm fires, and none fired in the last week.',
+        toDocument,
+      },
+    );
   },
 });
 
@@ -84,11 +88,15 @@ const silences = action({
       created_by,
       reason,
     });
-    return listReport(wholeList(await listSilences(db), { ...order, timeOf: ({ createdAt }) => createdAt, toDocument: jsonRow }), toLine, {
-      list: 'silences',
-      nothing: 'No alarm is silenced.',
-      toDocument: jsonRow,
-    });
+    return listReport(
+      wholeList(await listSilences(db), { ...order, timeOf: ({ createdAt }) => createdAt, toDocument: jsonRow }),
+      toLine,
+      {
+        list: 'silences',
+        nothing: 'No alarm is silenced.',
+        toDocument: jsonRow,
+      },
+    );
   },
 });
 

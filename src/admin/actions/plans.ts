@@ -103,11 +103,15 @@ const list = action({
       projects: row.projects,
       updated_at: time(row.updatedAt),
     });
-    return listReport(wholeList(await listPlans(db), { ...order, timeOf: ({ createdAt }) => createdAt, toDocument }), toLine, {
-      list: 'plans',
-      nothing: 'There are no plans. Every project has the prices of the catalog.',
-      toDocument,
-    });
+    return listReport(
+      wholeList(await listPlans(db), { ...order, timeOf: ({ createdAt }) => createdAt, toDocument }),
+      toLine,
+      {
+        list: 'plans',
+        nothing: 'There are no plans. Every project has the prices of the catalog.',
+        toDocument,
+      },
+    );
   },
 });
 

@@ -122,7 +122,7 @@ function statementOf(
                select 'ended.' || ${microsecondsOf('e.created_at')} || '.' || e.id from (${ended.scan} offset ${scannedMax - 1} limit 1) e) end`
       } as scanned_to)
     select ${chatColumns}, chat.position, scan.scanned_to from scan left join chat on true ${withCalls} order by chat.n`;
-  return { name: `list-chats-${scannedMax}-${shapeOf({ ...filter, ...parts })}`, text, values };
+  return { name: `list-chats-${scannedMax}-${chatFilterShape({ ...filter, ...parts })}`, text, values };
 }
 
 /** A letter for each condition, and one for the outcome, whose condition is in the text, because PostgreSQL cuts names of statements at 63 characters. */
@@ -139,7 +139,7 @@ const letters: Readonly<Record<keyof ChatFilter | keyof Parts, string>> = {
   ended: 'E',
 };
 
-export const shapeOf = (conditions: ChatFilter & Partial<Parts>): string =>
+export const chatFilterShape = (conditions: ChatFilter & Partial<Parts>): string =>
   (Object.keys(letters) as (keyof typeof letters)[])
     .filter((name) => conditions[name] !== undefined && conditions[name] !== null)
     .map((name) => letters[name] + (name === 'outcome' ? (conditions.outcome?.[0] ?? '') : ''))

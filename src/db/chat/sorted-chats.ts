@@ -15,7 +15,15 @@ import {
 } from '../list-order.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 import { chatColumns, endedChat, isEndOfChat, runningChat, withCalls, type ChatView } from './chats.ts';
-import { findChannelId, idRange, listChats, matchesEnded, matchesRunning, shapeOf, type ChatFilter } from './list-chats.ts';
+import {
+  findChannelId,
+  idRange,
+  listChats,
+  matchesEnded,
+  matchesRunning,
+  chatFilterShape,
+  type ChatFilter,
+} from './list-chats.ts';
 
 /** One page of the chats of all projects, for operators. Newest first, those that run are before the others; the oldest are those of `created_at`. */
 export async function listChatRows(
@@ -53,7 +61,7 @@ async function sortedChats(
   const value = sortValue(chatSortColumns, sort);
   const direction = isDescending(sort) ? 'desc' : 'asc';
   const rows = await database.query<ChatView & Positioned & { scanned: number }>(
-    `sorted-chats-${sort}-${shapeOf(asked)}`,
+    `sorted-chats-${sort}-${chatFilterShape(asked)}`,
     operatorPageText(`
       with scanned as materialized (
         (select ${value} as value, chat.request_id as id

@@ -60,7 +60,11 @@ export const insertAdminToken = (database: Database, token: NewAdminToken): Prom
 export async function listAdminTokens(database: Statements, request: ListRequest): Promise<Page<AdminTokenRow>> {
   const values: unknown[] = [request.limit + 1];
   const bind = (value: unknown): string => `$${values.push(value)}`;
-  const { where, order, position } = inOrder({ row: 't', time: 'created_at', idType: 'text', columns: adminTokenColumns }, request, bind);
+  const { where, order, position } = inOrder(
+    { row: 't', time: 'created_at', idType: 'text', columns: adminTokenColumns },
+    request,
+    bind,
+  );
   const rows = await database.query<AdminTokenRow & Positioned>(
     `admin-tokens-${request.sort}`,
     operatorPageText(`select id as token_id, name, role, ${stateOfToken} as state, prefix, last4, created_by,

@@ -99,4 +99,11 @@ export const auditColumns = {
   subject: 'e.subject',
 } as const;
 
-const auditRows = { table: 'audit_entry', row: 'e', time: 'at', idType: 'bigint', joins: '', columns: auditColumns } as const;
+const auditRows = {
+  table: 'audit_entry',
+  row: 'e',
+  time: 'at',
+  idType: 'bigint',
+  joins: '',
+  columns: auditColumns,
+} as const;

@@ -58,7 +58,11 @@ export async function listKeys(
 ): Promise<Page<KeyRow>> {
   const values: unknown[] = [projectId ?? null, state ?? null, request.limit + 1];
   const bind = (value: unknown): string => `$${values.push(value)}`;
-  const { where, order, position } = inOrder({ row: 'k', time: 'created_at', idType: 'text', columns: keyColumns }, request, bind);
+  const { where, order, position } = inOrder(
+    { row: 'k', time: 'created_at', idType: 'text', columns: keyColumns },
+    request,
+    bind,
+  );
   const rows = await database.query<KeyRow & Positioned>(
     `operator-keys-${request.sort}`,
     operatorPageText(`select ${position} as position, k.id as key_id, k.project_id, k.name, k.metadata,

@@ -8,7 +8,16 @@ import {
 import type { Page } from '../../domain/page.ts';
 import type { Database } from '../database.ts';
 import { recordAudit } from '../operators/audit.ts';
-import { inTimeOrder, isByTime, operatorPageText, pageOfRows, sortedPageOf, sortedText, type ListRequest, type Positioned } from '../list-order.ts';
+import {
+  inTimeOrder,
+  isByTime,
+  operatorPageText,
+  pageOfRows,
+  sortedPageOf,
+  sortedText,
+  type ListRequest,
+  type Positioned,
+} from '../list-order.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
 /** A run of a job, or a requested run. Times are unix seconds. */

@@ -2,7 +2,14 @@ import type { Page, PageRequest } from '../../domain/page.ts';
 import { readTimePosition } from '../../domain/time-position.ts';
 import { boundedPageOf, boundedText, OPERATOR_PAGE_BYTES_MAX, type Bounded } from '../bounded-page.ts';
 import type { Database } from '../database.ts';
-import { isByTime, sortedPageOf, sortedText, type ListRequest, type Positioned, type TimeOrder } from '../list-order.ts';
+import {
+  isByTime,
+  sortedPageOf,
+  sortedText,
+  type ListRequest,
+  type Positioned,
+  type TimeOrder,
+} from '../list-order.ts';
 import { positionOf } from '../time-position-sql.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 import { readOperatorPage, type TasksFilter } from './list-tasks.ts';
@@ -23,11 +30,7 @@ export async function listTaskRows(
   const { sort = 'newest', createdFrom, createdBefore } = request;
   if (!isByTime(sort)) return sortedTasks(database, { ...filter, unknownOnly }, { ...request, sort });
   if (unknownOnly) return listUnknownTasks(database, { ...filter, createdFrom, createdBefore }, { ...request, sort });
-  return readOperatorPage(
-    database,
-    { ...filter, createdFrom, createdBefore, oldestFirst: sort === 'oldest' },
-    request,
-  );
+  return readOperatorPage(database, { ...filter, createdFrom, createdBefore, oldestFirst: sort === 'oldest' }, request);
 }
 
 async function sortedTasks(

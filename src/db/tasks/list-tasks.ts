@@ -1,6 +1,12 @@
 import { pageOf, type Page, type PageRequest } from '../../domain/page.ts';
 import { endedStatuses, runningStatuses, taskTypes, type TaskStatus, type TaskType } from '../../domain/tasks/task.ts';
-import { earlierPosition, laterPosition, newestPosition, oldestPosition, readTimePosition } from '../../domain/time-position.ts';
+import {
+  earlierPosition,
+  laterPosition,
+  newestPosition,
+  oldestPosition,
+  readTimePosition,
+} from '../../domain/time-position.ts';
 import {
   boundedText,
   CLIENT_PAGE_BYTES_MAX,

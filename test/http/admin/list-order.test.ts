@@ -80,9 +80,7 @@ async function readAll(path: string, isPaged: boolean, query: Record<string, str
 }
 
 const valueAt = (row: Record<string, unknown>, column: string): unknown =>
-  column
-    .split('.')
-    .reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name] ?? null, row);
+  column.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name] ?? null, row);
 const identityOf = (row: Record<string, unknown>): string => JSON.stringify(row);
 
 /** The time of a row, by which it is filtered and by which the newest comes first. */
@@ -116,7 +114,10 @@ describe.each(lists)('$path', ({ path, columns, isPaged }) => {
       expect([column, falling.map((row) => valueAt(row, column))]).toEqual([column, values.toReversed()]);
     }
     const [column = ''] = columns;
-    const [rising, paged] = [await readAll(path, isPaged, { sort: column }), await readAll(path, isPaged, { sort: column }, '7')];
+    const [rising, paged] = [
+      await readAll(path, isPaged, { sort: column }),
+      await readAll(path, isPaged, { sort: column }, '7'),
+    ];
     expect(paged.map(identityOf)).toEqual(rising.map(identityOf));
   });
 
@@ -172,6 +173,8 @@ describe('GET /audit', () => {
     expect(await found(identity.toUpperCase())).toEqual([entry]);
     expect(await found(tokenId)).toEqual([]);
     expect((await found('OPERATOR')).length).toBeGreaterThan(20);
-    expect((await readList('/audit', { by: 'lovelace', subject: 'key_h_1_1', action: 'keys.set' })).data).toEqual([entry]);
+    expect((await readList('/audit', { by: 'lovelace', subject: 'key_h_1_1', action: 'keys.set' })).data).toEqual([
+      entry,
+    ]);
   });
 });

@@ -158,7 +158,7 @@ describe('the deliveries of a task', () => {
           },
           {
             delivery_id: firstId,
-            state: 'exhausted',
+            state: 'replaced',
             attempts: 1,
             last_status: 500,
             next_attempt_at: null,
