@@ -1,5 +1,6 @@
 import { noteModelList, type UnlistedModel } from '../db/channels/channel-mappings.ts';
-import { listChannels, type ChannelRow } from '../db/channels/channels.ts';
+import { listChannels, withCredential, type ChannelRow } from '../db/channels/channels.ts';
+import { credentialsInTurn } from '../domain/channels/draw-credential.ts';
 import { unavailableUntilMs } from '../domain/channels/routing.ts';
 import { createCached } from '../caches/cached.ts';
 import { createChannelHistory, type ChannelHistory } from './channel-history.ts';
@@ -11,10 +12,12 @@ export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'begin' |
   list(): Promise<{ channels: readonly ChannelRow[]; nowMs: number }>;
   find(channelId: string): Promise<ChannelRow | null>;
   /**
-   * The channel as it is known now, or null if no call may go to it. Only if its breaker was tripped for this model does this ask
-   * the database; the call is then the one probe, until it is noted or released.
+   * The channel as it is known now, with the credential that the call sends, or null if no call may go to it. Only if its breaker was
+   * tripped for this model does this ask the database; the call is then the one probe, until it is noted or released.
    */
-  claim(channel: ChannelRow, call: { modelId: string; projectId: string }): Promise<ChannelRow | null>;
+  claim(channel: ChannelRow, call: ClaimedCall): Promise<ChannelRow | null>;
+  /** The channel with a credential in its turn, whatever its breaker says; null if all cool down or are left out. */
+  drawCredential(channel: ChannelRow, without: ReadonlySet<string>): Promise<ChannelRow | null>;
   /** Notes which models the provider's complete list lacks, and raises an alarm for each. Returns the models whose state changed. */
   noteModelList: (channel: ChannelRow, lacking: readonly UnlistedModel[], isComplete: boolean) => Promise<ListNote>;
   /** Counts an attempt that ended, for the charts of operators. */
@@ -24,10 +27,19 @@ export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'begin' |
   flush(): Promise<void>;
 }
 
+interface ClaimedCall {
+  modelId: string;
+  projectId: string;
+  /** Credentials that the call does not send, by id. Absent: none. */
+  without?: ReadonlySet<string>;
+}
+
 interface ListNote {
   marked: string[];
   cleared: string[];
 }
+
+const none: ReadonlySet<string> = new Set();
 
 /** How stale the channels of a process may be if no notification reaches it. */
 export const CHANNELS_KEPT_MS = 2_000;
@@ -51,6 +63,14 @@ export function createChannelCache(
     const { channels, nowMs, at } = await cached.get();
     return { channels, nowMs: nowMs + (performance.now() - at) };
   };
+  /** How many calls took a credential, by channel. */
+  const turns = new Map<string, number>();
+  const inTurn = (channel: ChannelRow, nowMs: number, without: ReadonlySet<string>): ChannelRow | null => {
+    const turn = turns.get(channel.id) ?? 0;
+    const [next] = credentialsInTurn(channel.credentials, { turn, nowMs, without });
+    if (channel.credentials.length > 1) turns.set(channel.id, turn + 1);
+    return next ? withCredential(channel, next.id) : null;
+  };
   return {
     list,
     find: async (channelId) => (await list()).channels.find(({ id }) => id === channelId) ?? null,
@@ -60,8 +80,10 @@ export function createChannelCache(
       const channel = channels.find((one) => one.id === id);
       if (!channel?.enabled || channel.notDrawn[call.modelId] !== undefined) return null;
       if (unavailableUntilMs(channel, call.modelId) > nowMs) return null;
-      return (await breaker.claim(channel, call)) ? channel : null;
+      const drawn = inTurn(channel, nowMs, call.without ?? none);
+      return drawn && (await breaker.claim(channel, call)) ? drawn : null;
     },
+    drawCredential: async (channel, without) => inTurn(channel, (await list()).nowMs, without),
     release: (channel, modelId) => breaker.release(channel, modelId),
     begin: (channel, call) => breaker.begin(channel, call),
     note: (channel, call, attempt) => breaker.note(channel, call, attempt),

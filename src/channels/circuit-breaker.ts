@@ -11,6 +11,7 @@ import {
   type ChannelCall,
   type ChannelRow,
 } from '../db/channels/channels.ts';
+import { coolDownCredential, setCredentialAlarm } from '../db/channels/channel-credentials.ts';
 import { noteMappingSuccess } from '../db/channels/channel-mappings.ts';
 import type { Database } from '../db/database.ts';
 import {
@@ -54,15 +55,15 @@ export interface NotedCall {
 }
 
 /**
- * The circuit breaker of each channel and model, and the cool-down of a whole channel after a 429 or an error of our account. Both
- * are rows in PostgreSQL, so that all processes agree. Only the share of failures in the last minute is counted in each process.
+ * The circuit breaker of each channel and model, and the cool-down after a 429 or an error of our account: of the credential that was sent, or of the
+ * whole channel if it has no other. Both are rows in PostgreSQL, so that all processes agree. Only the share of failures in the last minute is counted in each process.
  */
 export class CircuitBreaker {
   readonly #deps: BreakerDeps;
   /** By channel and model, with the moment the window began. Calls that began before it are not counted. */
   readonly #windows = new Map<string, OutcomeWindow & { since: number }>();
   readonly #corroboration: ChannelCorroboration;
-  /** By channel: whether the free call showed that the provider refuses our account. */
+  /** By credential: whether the free call showed that the provider refuses our account. */
   readonly #refused = new LRUCache<string, { at: number; isRefused: Promise<boolean> }>({ max: probesMax });
 
   /** By channel and model: when the last success was written down. */
@@ -137,10 +138,7 @@ export class CircuitBreaker {
     const note = freeCallNoteOf(attempt);
     if (note.kind === 'success' && (await endFreeCallFailures(this.#deps.db, channel.id))) this.#deps.changed();
     if (note.kind === 'failure') await this.#countFailure(channel, { modelId: '*', startedAt, ...note });
-    if (note.kind === 'account') {
-      await this.#coolDown(channel, this.#deps.settings.accountCoolDownSeconds, 'account');
-      await this.#alarm(channel, '*', 'account');
-    }
+    if (note.kind === 'account') await this.#refuseAccount(channel);
   }
 
   /** Asks the channel's free call and the other projects whether a failure is the channel's own. */
@@ -170,12 +168,11 @@ export class CircuitBreaker {
           note.requestedSeconds ?? settings.rateLimitCoolDownSeconds,
           settings.rateLimitCoolDownMaxSeconds,
         );
-        return this.#coolDown(channel, seconds, 'rate_limit');
+        return this.#coolDownAccount(channel, seconds, 'rate_limit');
       }
       case 'account':
         await this.release(channel, modelId);
-        await this.#coolDown(channel, settings.accountCoolDownSeconds, 'account');
-        return this.#alarm(channel, '*', 'account');
+        return this.#refuseAccount(channel);
       case 'unknown_model':
         await this.release(channel, modelId);
         // Not drawn for this model. One project's requests alone must not take the model from the others.
@@ -190,6 +187,9 @@ export class CircuitBreaker {
 
   async #succeed(channel: ChannelRow, modelId: string, startedAt: number): Promise<void> {
     this.#isMostlyFailing(channel, modelId, false, startedAt);
+    const { id: credentialId, alarm } = channel.credential;
+    if (alarm !== null && (await setCredentialAlarm(this.#deps.db, { credentialId, alarm: null })))
+      this.#deps.changed();
     const troubled = channel.troubledModels.includes(modelId) || channel.troubledModels.includes('*');
     if (troubled && (await noteChannelSuccess(this.#deps.db, callOf(channel, modelId, startedAt))))
       this.#deps.changed();
@@ -240,6 +240,26 @@ export class CircuitBreaker {
     return tripped;
   }
 
+  /** The provider refuses the account: the credential that was sent cools down, or the channel if it has no other. */
+  async #refuseAccount(channel: ChannelRow): Promise<void> {
+    await this.#coolDownAccount(channel, this.#deps.settings.accountCoolDownSeconds, 'account');
+    if (channel.credentials.length === 1) return this.#alarm(channel, '*', 'account');
+    const { db, logger } = this.#deps;
+    const { id: credentialId, last4 } = channel.credential;
+    if (!(await setCredentialAlarm(db, { credentialId, alarm: 'account' }))) return;
+    logger.error(
+      { alarm: true, channel_id: channel.id, channel: channel.name, model: '*', credential: last4, reason: 'account' },
+      'a channel needs an operator',
+    );
+  }
+
+  async #coolDownAccount(channel: ChannelRow, seconds: number, reason: ErrorClass): Promise<void> {
+    if (channel.credentials.length === 1) return this.#coolDown(channel, seconds, reason);
+    const { id: credentialId } = channel.credential;
+    await coolDownCredential(this.#deps.db, { channelId: channel.id, credentialId, seconds, reason });
+    this.#deps.changed();
+  }
+
   async #coolDown({ id }: ChannelRow, seconds: number, reason: ErrorClass, modelId = '*'): Promise<void> {
     await coolDownChannel(this.#deps.db, { channelId: id, modelId, seconds, reason });
     this.#deps.changed();
@@ -257,13 +277,13 @@ export class CircuitBreaker {
 
   /** Whether the free call shows that the provider refuses our account. Any other answer does not show it. */
   #isAccountRefused(channel: ChannelRow): Promise<boolean> {
-    const cached = this.#refused.get(channel.id);
+    const cached = this.#refused.get(channel.credential.id);
     if (cached && performance.now() - cached.at < probeKeptMs) return cached.isRefused;
     const isRefused = this.#deps.probe(channel).then(
       (answer) => {
         const refused = answer?.kind !== 'ok' && ['account', 'forbidden'].includes(answer?.errorClass ?? '');
-        // The channel cools down now. After that, the account may be in order again.
-        if (refused) this.#refused.delete(channel.id);
+        // The credential cools down now. After that, the account may be in order again.
+        if (refused) this.#refused.delete(channel.credential.id);
         return refused;
       },
       (error: unknown) => {
@@ -271,7 +291,7 @@ export class CircuitBreaker {
         return false;
       },
     );
-    this.#refused.set(channel.id, { at: performance.now(), isRefused });
+    this.#refused.set(channel.credential.id, { at: performance.now(), isRefused });
     return isRefused;
   }
 

@@ -68,7 +68,7 @@ const historyRows = 1_000;
 
 function holds({ sealer }: ProviderDeps, channel: ChannelRow, key: string): boolean {
   try {
-    return unsealCredential(sealer, channel) === key;
+    return channel.credentials.some((credential) => unsealCredential(sealer, { credential }) === key);
   } catch (error) {
     // The stored credential was sealed under a master key that no longer exists, so the key in the environment replaces it.
     if (error instanceof SealError) return false;

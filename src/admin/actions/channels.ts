@@ -168,10 +168,8 @@ const set = action({
   needs: 'secrets',
   async run(deps, { channel: named, credential: key, credentialAdd, credentialRemove, ...plain }, actor) {
     const changes = { ...plain, ...(key !== undefined && { credential: sendable(key) }) };
-    const set = await setChannel(deps, {
-      ...{ channel: named, changes, credentialRemove, actor },
-      credentialAdd: credentialAdd === undefined ? undefined : sendable(credentialAdd),
-    });
+    const added = credentialAdd === undefined ? undefined : sendable(credentialAdd);
+    const set = await setChannel(deps, { channel: named, changes, credentialAdd: added, credentialRemove, actor });
     const parts = [
       set.credentialChanged ? ', including its credential' : '',
       set.credentialId === null ? '' : `, with the new credential ${set.credentialId}`,

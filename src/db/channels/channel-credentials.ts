@@ -78,13 +78,62 @@ async function listMembers(inside: Statements, { id: channelId, credentialId }: 
 /** Writes the row of a channel's first credential, whose secret stands in the channel's row. Its last characters stay if none are given. */
 export async function noteFirstCredential(
   inside: Statements,
-  { channelId, credentialId, last4 }: { channelId: string; credentialId: string; last4: string | null },
+  { channelId, credentialId, last4 }: CredentialOf & { last4: string | null },
 ): Promise<void> {
   await inside.query(
     'note-first-credential',
     `insert into channel_credential (id, channel_id, last4) values ($1, $2, $3)
      on conflict (id) do update set last4 = excluded.last4 where excluded.last4 is not null`,
     [credentialId, channelId, last4],
+  );
+}
+
+/** A credential of a channel, by the ids of both. */
+interface CredentialOf {
+  channelId: string;
+  credentialId: string;
+}
+
+/** Keeps one credential out of the draw for `seconds`. A longer cool-down that is already set stays. */
+export async function coolDownCredential(
+  database: Statements,
+  { channelId, credentialId, seconds, reason }: CredentialOf & { seconds: number; reason: string },
+): Promise<void> {
+  await database.query(
+    'cool-down-credential',
+    `insert into channel_credential (id, channel_id, unavailable_until, reason, since)
+     select $2, c.id, clock_timestamp() + make_interval(secs => $3), $4, clock_timestamp() from channel c
+     where c.id = $1 and (c.credential_id = $2 or exists (select from channel_credential k where k.id = $2))
+     on conflict (id) do update set updated_at = clock_timestamp(), reason = excluded.reason,
+       since = case when channel_credential.unavailable_until > clock_timestamp() then channel_credential.since else excluded.since end,
+       unavailable_until = greatest(channel_credential.unavailable_until, excluded.unavailable_until)`,
+    [channelId, credentialId, seconds, reason],
+  );
+}
+
+/** Raises or, without an alarm, ends the alarm of a credential; true if that changed something. */
+export const setCredentialAlarm = (
+  database: Statements,
+  { credentialId, alarm }: { credentialId: string; alarm: string | null },
+): Promise<boolean> =>
+  database.returnsRow(
+    'set-credential-alarm',
+    `update channel_credential set alarm = $2, alarm_at = case when $2::text is not null then clock_timestamp() end,
+       updated_at = clock_timestamp()
+     where id = $1 and alarm is distinct from $2 returning id`,
+    [credentialId, alarm],
+  );
+
+/** Notes the last characters of a credential, which a process of an earlier release did not. */
+export async function noteLastCharacters(
+  database: Statements,
+  { channelId, credentialId, last4 }: CredentialOf & { last4: string },
+): Promise<void> {
+  await database.query(
+    'note-last-characters',
+    `insert into channel_credential (id, channel_id, last4) select $2, c.id, $3 from channel c where c.id = $1 and c.credential_id = $2
+     on conflict (id) do update set last4 = excluded.last4`,
+    [channelId, credentialId, last4],
   );
 }
 

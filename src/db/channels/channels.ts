@@ -6,6 +6,8 @@ export interface ChannelCredential {
   sealed: string;
   /** The id of the row for which it was sealed: its own, or the channel's for the first one. */
   sealedFor: string;
+  /** Its last characters as they are noted; null if they are not. */
+  last4: string | null;
   /** It cools down until then; 0 if it does not. */
   unavailableUntilMs: number;
   /** The reason why an operator is needed. */
@@ -18,7 +20,7 @@ export interface ChannelRow {
   name: string;
   adapter: string;
   baseUrl: string;
-  /** The credential that a call sends: the first one, or the one that was drawn (`withCredential`). */
+  /** The credential that a call sends: the one that was drawn (`withCredential`), else the first that does not cool down. */
   credential: ChannelCredential;
   /** All of them, the oldest first. */
   credentials: readonly ChannelCredential[];
@@ -60,7 +62,7 @@ export async function listChannels(database: Database): Promise<{ channels: Chan
         where s.channel_id = c.id and s.state is not null), '{}') as not_drawn,
        coalesce((select jsonb_object_agg(h.model_id, h.alarm) from channel_health h
         where h.channel_id = c.id and h.alarm is not null), '{}') as alarms,
-       (select jsonb_agg(jsonb_build_object('id', k.id, 'sealed', k.credential, 'alarm', k.alarm,
+       (select jsonb_agg(jsonb_build_object('id', k.id, 'sealed', k.credential, 'last4', k.last4, 'alarm', k.alarm,
           'unavailableUntilMs', coalesce(extract(epoch from k.unavailable_until) * 1000, 0)) order by k.created_at, k.id)
         from channel_credential k where k.channel_id = c.id) as pool,
        extract(epoch from clock_timestamp())::float8 * 1000 as now_ms
@@ -79,12 +81,12 @@ interface ListedChannel extends Omit<ChannelRow, 'credential' | 'credentials'> {
 
 function channelOf({ pool, credential, credentialId, nowMs, ...row }: ListedChannel): ChannelRow {
   const own = { id: credentialId, sealed: credential, sealedFor: row.id };
-  const unknown = { ...own, unavailableUntilMs: 0, alarm: null };
+  const unnoted = { ...own, last4: null, unavailableUntilMs: 0, alarm: null };
   const listed = (pool ?? []).flatMap(({ sealed, ...member }): ChannelCredential[] => {
     if (member.id === credentialId) return [{ ...member, ...own }];
     return sealed === null ? [] : [{ ...member, sealed, sealedFor: member.id }];
   });
-  const first = listed.find(({ id }) => id === credentialId) ?? unknown;
+  const first = listed.find(({ id }) => id === credentialId) ?? unnoted;
   const credentials = listed.includes(first) ? listed : [first, ...listed];
   // While every credential cools down, so does the channel.
   const allRestUntilMs = Math.min(...credentials.map(({ unavailableUntilMs }) => unavailableUntilMs));
@@ -92,7 +94,8 @@ function channelOf({ pool, credential, credentialId, nowMs, ...row }: ListedChan
     allRestUntilMs > Math.max(nowMs, row.unavailableUntil['*'] ?? 0)
       ? { ...row.unavailableUntil, '*': allRestUntilMs }
       : row.unavailableUntil;
-  return { ...row, unavailableUntil, credential: first, credentials };
+  const ready = credentials.find(({ unavailableUntilMs }) => unavailableUntilMs <= nowMs);
+  return { ...row, unavailableUntil, credential: ready ?? first, credentials };
 }
 
 const drawn = new WeakMap<ChannelRow, Map<string, ChannelRow>>();
@@ -102,8 +105,8 @@ export function withCredential(channel: ChannelRow, credentialId: string): Chann
   if (channel.credential.id === credentialId) return channel;
   const rows = drawn.get(channel) ?? new Map<string, ChannelRow>();
   drawn.set(channel, rows);
-  const known = rows.get(credentialId);
-  if (known) return known;
+  const existing = rows.get(credentialId);
+  if (existing) return existing;
   const credential = channel.credentials.find(({ id }) => id === credentialId);
   if (!credential) return null;
   const row = { ...channel, credential };

@@ -47,6 +47,8 @@ export interface NextChatAttempt {
   n: number;
   channelId: string;
   channelName: string;
+  /** The next call goes to the same channel, with another credential. */
+  isSame?: boolean;
 }
 
 /** What the end of a chat says of it, charged or refunded. */

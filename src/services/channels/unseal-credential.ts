@@ -28,7 +28,7 @@ export function unsealCredential(sealer: Sealer, { credential }: Pick<ChannelRow
  */
 export function usableCredential(
   { sealer, logger }: Pick<Deps, 'sealer' | 'logger'>,
-  channel: ChannelRow,
+  channel: Pick<ChannelRow, 'name' | 'credential'>,
 ): string | null {
   try {
     return unsealCredential(sealer, channel);
@@ -43,3 +43,20 @@ export function usableCredential(
     return null;
   }
 }
+
+/** The ids of a channel's credentials that no configured master key decrypts. Raises the alarm once for each object. */
+export function unreadableCredentials(
+  deps: Pick<Deps, 'sealer' | 'logger'>,
+  { name, credentials }: Pick<ChannelRow, 'name' | 'credentials'>,
+): ReadonlySet<string> {
+  const unreadable = credentials.filter((credential) => usableCredential(deps, { name, credential }) === null);
+  return unreadable.length === 0 ? none : new Set(unreadable.map(({ id }) => id));
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** Whether at least one credential of a channel can be decrypted. */
+export const isCallable = (
+  deps: Pick<Deps, 'sealer' | 'logger'>,
+  channel: Pick<ChannelRow, 'name' | 'credentials'>,
+): boolean => unreadableCredentials(deps, channel).size < channel.credentials.length;

@@ -5,12 +5,13 @@ import { toUpstreamChat, type UpstreamChat } from '../../domain/chat/chat.ts';
 import type { DeliveredText } from '../../domain/chat/delivered-text.ts';
 import { conversationOf } from '../../domain/chat/conversation.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { isOfCredential } from '../../domain/channels/draw-credential.ts';
 import { ATTEMPTS_MAX, drawOrder, firstToRecover, listServing } from '../../domain/channels/routing.ts';
 import type { Attempt } from '../../domain/channels/upstream.ts';
 import { nameOfText, unitHash } from '../../platform/crypto/hash.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { carriedTo } from './carried-to.ts';
-import { usableCredential } from '../channels/unseal-credential.ts';
+import { isCallable, unreadableCredentials, usableCredential } from '../channels/unseal-credential.ts';
 import type { ChatDeps, ChatInput } from './prepare-chat.ts';
 
 /** The channels to try. The first one is claimed. */
@@ -38,17 +39,19 @@ export async function drawChatChannels(
     attemptedIds: new Set<string>(),
     nowMs,
   };
-  const channels = listServing(listed, wanted).filter((channel) => usableCredential(deps, channel) !== null);
+  const channels = listServing(listed, wanted).filter((channel) => isCallable(deps, channel));
   const conversation = () => [projectId, entry.model.id, conversationOf(request, { sessionId })].join('\n');
   const isSpread = entry.private.session_affinity === false || channels.length < 2;
   const random = isSpread ? Math.random : numbersOf(conversation());
   const { order, availableAtMs } = drawOrder(channels, wanted, random);
   for (const [index, channel] of order.entries()) {
-    const claimed = await deps.channels.claim(channel, { modelId: entry.model.id, projectId });
+    const without = unreadableCredentials(deps, channel);
+    const claimed = await deps.channels.claim(channel, { modelId: entry.model.id, projectId, without });
     if (claimed) return [claimed, ...order.slice(index + 1)];
   }
   const lastResort = firstToRecover(channels, wanted);
-  if (lastResort) return [lastResort];
+  const last = lastResort && (await deps.channels.drawCredential(lastResort, unreadableCredentials(deps, lastResort)));
+  if (last) return [last];
   const retryAfterSeconds = availableAtMs === null ? 30 : Math.max(1, Math.ceil((availableAtMs - nowMs) / 1000));
   throw new GatewayError('no_channel_available', { retryAfterSeconds });
 }
@@ -122,33 +125,78 @@ export async function tryChatChannels<Answer>(
     if (attempt.kind === 'transient' && attempt.errorClass === 'interrupted') interrupted += 1;
     return { attempt, attemptId: progress.attemptId, channel, attempts, note };
   };
+  const next = createNextChannel(deps, { modelId, projectId }, others);
   let last = await tryChannel(first, 1);
-  for (const drawn of others) {
-    if (last.attempt.kind !== 'transient' || last.attempts >= ATTEMPTS_MAX || input.gone?.aborted) return last;
+  // Another credential of a channel is no further channel, and its provider has bought nothing.
+  let extra = 0;
+  for (;;) {
+    if (last.attempt.kind !== 'transient' || input.gone?.aborted) return last;
     // The upstream may have billed a call that broke off after its body was sent: only one such call is tried again.
     if (interrupted > 1) return last;
     if (deadline - performance.now() < config.chat.attemptLeftMinSeconds * 1000) return last;
-    const channel = await channels.claim(drawn, { modelId, projectId });
-    if (!channel) continue;
+    const isLimitReached = last.attempts - extra >= ATTEMPTS_MAX;
+    const { channel, isSame } = await next.after(last, isLimitReached);
+    if (!channel) return last;
     const attemptId = newId('att');
-    if (!deps.retryBudget.take(projectId) || !(await beginNext(deps, input, last, channel, attemptId))) {
+    const isAllowed = isSame || deps.retryBudget.take(projectId);
+    if (!isAllowed || !(await beginNext(deps, input, last, { channel, isSame, attemptId }))) {
       await channels.release(channel, modelId);
       return last;
     }
+    if (isSame) extra += 1;
     progress.attemptId = attemptId;
     progress.channelId = channel.id;
     progress.attempt = null;
     last = await tryChannel(channel, last.attempts + 1);
   }
-  return last;
 }
+
+interface NextChannel {
+  /** Null if there is none. `isSame`: the channel that was called last, with another credential. */
+  channel: ChannelRow | null;
+  isSame: boolean;
+}
+
+/**
+ * Chooses the channel after a failed one: the same with another credential, if the failure was of the credential, else the next of the
+ * order that may be called. A credential that failed is not sent again for this chat.
+ */
+function createNextChannel(
+  deps: ChatDeps,
+  call: { modelId: string; projectId: string },
+  others: readonly ChannelRow[],
+): { after(last: ChannelAttempt<unknown>, isLimitReached: boolean): Promise<NextChannel> } {
+  const failed = new Set<string>();
+  let index = 0;
+  const claim = (channel: ChannelRow) => {
+    const without = new Set([...failed, ...unreadableCredentials(deps, channel)]);
+    return deps.channels.claim(channel, { ...call, without });
+  };
+  return {
+    async after({ attempt, channel }, isLimitReached) {
+      if (channel.credentials.length > 1 && isOfCredential(attempt)) {
+        failed.add(channel.credential.id);
+        const again = failed.size < CREDENTIALS_MAX ? await claim(channel) : null;
+        if (again) return { channel: again, isSame: true };
+      }
+      while (!isLimitReached && index < others.length) {
+        const drawn = others[index++];
+        const claimed = drawn && (await claim(drawn));
+        if (claimed) return { channel: claimed, isSame: false };
+      }
+      return { channel: null, isSame: false };
+    },
+  };
+}
+
+/** Credentials that may fail for one chat. More would make a client wait for a provider that refuses all of them. */
+const CREDENTIALS_MAX = 10;
 
 const beginNext = (
   deps: ChatDeps,
   { requestId }: ChatInput,
   last: ChannelAttempt<unknown>,
-  channel: ChannelRow,
-  attemptId: string,
+  { channel, isSame, attemptId }: { channel: ChannelRow; isSame: boolean; attemptId: string },
 ) =>
   deps.chatLedger.nextAttempt({
     requestId,
@@ -157,6 +205,7 @@ const beginNext = (
     ended: endingOf(last.attemptId, last.attempt),
     channelId: channel.id,
     channelName: channel.name,
+    isSame,
   });
 
 async function callChannel<Answer>(

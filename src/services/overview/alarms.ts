@@ -40,7 +40,22 @@ const words: Record<ChannelReason['kind'], { name: string | null; is: string; re
 };
 
 /** One alarm for each channel and name of trouble, however many models it concerns. */
-function channelAlarms({ name: channel, reasons }: ChannelState): OverviewAlarm[] {
+function channelAlarms({ name: channel, reasons, credentials }: ChannelState): OverviewAlarm[] {
+  const refused = credentials.filter(({ alarm }) => alarm !== null);
+  return [
+    ...reasonAlarms(channel, reasons),
+    ...refused.map(({ id, last4, alarm, since }): OverviewAlarm => ({
+      kind: 'channel',
+      name: alarm ?? 'alarm',
+      subject: channel,
+      message: `The credential ${last4 === null ? id : `…${last4}`} of ${channel} is refused by the provider`,
+      remedy: 'Check the account of this credential. The other credentials of the channel serve meanwhile.',
+      since,
+    })),
+  ];
+}
+
+function reasonAlarms(channel: string, reasons: readonly ChannelReason[]): OverviewAlarm[] {
   return (['alarm', 'open', 'resting', 'not_drawn'] as const).flatMap((kind): OverviewAlarm[] => {
     const word = words[kind];
     if (!word) return [];

@@ -2577,15 +2577,17 @@ AS $function$
 #variable_conflict use_column
 begin
   insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, model_id, started_at,
-                       outcome, error_class, status, detail, ended_at)
+                       outcome, error_class, status, detail, retry_at, ended_at)
   select x.ended_id, h.id, 1, h.channel_id, h.channel_name, x.ended_id, h.expires_at, h.model_id, h.created_at,
-    x.outcome, x.error_class, x.status, x.detail, clock_timestamp()
-  from jsonb_to_recordset(members) as x (request_id text, ended_id text, outcome text, error_class text, status int, detail text)
+    x.outcome, x.error_class, x.status, x.detail, case when x.is_same then clock_timestamp() end, clock_timestamp()
+  from jsonb_to_recordset(members) as x (
+    request_id text, ended_id text, outcome text, error_class text, status int, detail text, is_same boolean)
   -- offset 0 keeps this a look-up for each member, however large the table is when the statement is planned.
   cross join lateral (select * from hold where hold.id = x.request_id and first_attempt_id(hold.id) = x.ended_id offset 0) h
   on conflict do nothing;
-  update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail, ended_at = clock_timestamp()
-  from jsonb_to_recordset(members) as x (ended_id text, outcome text, error_class text, status int, detail text)
+  update attempt a set outcome = x.outcome, error_class = x.error_class, status = x.status, detail = x.detail,
+    retry_at = case when x.is_same then clock_timestamp() end, ended_at = clock_timestamp()
+  from jsonb_to_recordset(members) as x (ended_id text, outcome text, error_class text, status int, detail text, is_same boolean)
   where a.id = x.ended_id and a.outcome is null
     and a.id = any (array(select ended_id from jsonb_to_recordset(members) as y (ended_id text)));
   return query

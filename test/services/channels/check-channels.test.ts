@@ -2,6 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setChannel } from '../../../src/services/channels/set-channel.ts';
+import { listChannelStates } from '../../../src/db/channels/channel-settings.ts';
 import { checkChannels } from '../../../src/services/channels/check-channels.ts';
 import {
   probeTrippedChannels,
@@ -21,6 +23,8 @@ let built: Built;
 let provider: Server;
 /** What the provider answers to the free call, which lists its models. */
 let answer: { status: number; body?: unknown };
+/** A credential that the provider refuses. */
+let refused: string | null;
 let baseUrl: string;
 let channelId: string;
 
@@ -30,7 +34,8 @@ beforeAll(async () => {
   built = await buildQuietDeps(scratch.url);
   provider = createServer((request, response) => {
     request.resume();
-    response.writeHead(answer.status, { 'content-type': 'application/json' });
+    const isRefused = refused !== null && request.headers.authorization === `Bearer ${refused}`;
+    response.writeHead(isRefused ? 401 : answer.status, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer.body ?? { object: 'list', data: [{ id: 'some-model' }] }));
   });
   await once(provider.listen(0, '127.0.0.1'), 'listening');
@@ -44,6 +49,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   answer = { status: 200 };
+  refused = null;
   channelId = newId('chn');
   await run(db, 'delete from channel_health');
   await run(db, 'delete from channel');
@@ -113,6 +119,24 @@ describe('a check of every enabled channel', () => {
     expect(await states()).toEqual([]);
     await check();
     expect(await states()).toEqual(['* tripped']);
+  });
+
+  it('asks with each credential of a channel, rests those that the provider refuses, and notes how each ends', async () => {
+    const { db: own, sealer } = built.deps;
+    const add = (credentialAdd: string) =>
+      setChannel({ db: own, sealer }, { channel: channelId, changes: {}, credentialAdd, actor: 'test' });
+    await add('sk-refused');
+    await add('sk-accepted');
+    refused = 'sk-refused';
+    built.deps.channels.forget();
+    expect(await check()).toEqual({ checked: 1, unhealthy: 1 });
+    expect(await states()).toEqual([]);
+    const [channel] = await listChannelStates(db);
+    expect(channel?.credentials.map(({ last4, alarm, until }) => [last4, alarm, until !== null])).toEqual([
+      ['ret', null, false],
+      ['used', 'account', true],
+      ['pted', null, false],
+    ]);
   });
 
   it('asks no disabled channel, and none whose family has no free call', async () => {

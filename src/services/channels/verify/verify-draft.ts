@@ -21,6 +21,7 @@ export async function verifyDraft(
     id,
     sealed: deps.sealer.seal(credential, credentialContext(id)),
     sealedFor: id,
+    last4: null,
     unavailableUntilMs: 0,
     alarm: null,
   };
