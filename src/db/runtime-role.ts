@@ -62,6 +62,8 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   traffic: 'select, insert, update, delete',
   traffic_mark: 'select, update',
   usage_half_hour: 'select, insert, update, delete',
+  usage_mark: 'select, update',
+  usage_slot: 'select, insert, update, delete',
 };
 
 /**

@@ -8,6 +8,7 @@ import { createProviderJobPoller } from '../services/tasks/attempt/poll-parked-p
 import { processCallbacks } from '../services/callbacks/process-callbacks.ts';
 import { createTaskStarter, resumeSilentTasks } from '../services/tasks/create/start-tasks.ts';
 import { EXPIRED_BATCH_MAX, expireChats } from '../db/chat/chat-ledger.ts';
+import { foldUsage } from '../db/ledger/spend.ts';
 import { foldTraffic } from '../db/operators/overview.ts';
 import type { Deps } from '../deps.ts';
 import { UNREACHABLE_PROBE_SECONDS } from '../domain/channels/routing.ts';
@@ -19,7 +20,7 @@ import { createTemporalWatch } from './watch-temporal.ts';
 /**
  * The loops of every worker: they start waiting tasks, poll parked jobs, resume silent tasks, decide abandoned cancels, end stale tasks
  * and refund expired chats. Each has a loop of its own, so that none waits for another. They run the commands of the jobs more often
- * and without their lock or record, so that tasks end even without Temporal and a scheduler. One adds up the traffic for the overview. The
+ * and without their lock or record, so that tasks end even without Temporal and a scheduler. One adds up the traffic for the overview, one the usage. The
  * last loop runs overdue jobs. `stop` ends the loops after their current turn.
  */
 export function startLoops(deps: Deps) {
@@ -68,6 +69,11 @@ export function startLoops(deps: Deps) {
     loop(deps, stopping.signal, 'files watch', createFilesWatch(deps)),
     loop(deps, stopping.signal, 'traffic', async () => {
       await foldTraffic(deps.db, config.accounting.lagSeconds);
+      return trafficMs;
+    }),
+    // Apart from the traffic, because the first turn after an upgrade reads a hundred days.
+    loop(deps, stopping.signal, 'usage', async () => {
+      await foldUsage(deps.db, config.accounting.lagSeconds);
       return trafficMs;
     }),
     loop(deps, stopping.signal, 'jobs', async () => {

@@ -35,6 +35,8 @@ const sums = [
   'traffic',
   'traffic_mark',
   'usage_half_hour',
+  'usage_mark',
+  'usage_slot',
   'summary_day',
   'daily_summary',
   'summary_month',

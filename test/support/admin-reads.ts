@@ -33,7 +33,8 @@ const valuesByInput: Readonly<Record<string, readonly string[]>> = {
   to: [String(now - daySeconds)],
   createdAfter: [String(now - 20 * daySeconds)],
   createdBefore: [String(now - 20 * daySeconds)],
-  groupBy: ['day', 'model', 'key'],
+  groupBy: ['day', 'model', 'project', 'key', 'channel', 'type', 'day,project,channel'],
+  top: ['7'],
   // A sort by a column reads every row that matches, as far as a bound of its own.
   sort: ['newest', 'oldest'],
   tz: ['Europe/Berlin', 'Asia/Kolkata'],

@@ -1,4 +1,5 @@
 import { foldTraffic } from '../../src/db/operators/overview.ts';
+import { foldUsage } from '../../src/db/ledger/spend.ts';
 import { listOpenDays, rebuildDay } from '../../src/db/ledger/summaries.ts';
 import { fillDatabase } from './history.ts';
 
@@ -47,6 +48,7 @@ export const writeOperatorHistory = (databaseUrl: string, size: OperatorHistoryS
     const bounds = { creditValueMicroUsd: 10_000, lagSeconds: 60, freezeAfterDays: 2 };
     for (const day of await listOpenDays(database)) await rebuildDay(database, { day, ...bounds });
     await foldTraffic(database, bounds.lagSeconds);
+    await foldUsage(database, bounds.lagSeconds);
   });
 
 /** Building the indexes of the ledger once takes a fraction of the time. */

@@ -1002,7 +1002,7 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * add up the requests, credits and tokens of a project, newest day first
+     * add up requests, credits, cost and tokens, newest day first
      * @description `tollgate usage`.
      *
      *     Needs the role `viewer`.
@@ -2968,6 +2968,75 @@ export interface components {
        */
       until: number;
     };
+    Spend: {
+      /** @constant */
+      object: 'list';
+      data: components['schemas']['SpendRow'][];
+      total: {
+        requests: number;
+        succeeded: number;
+        /** @description Refunded for another reason than a refusal, also canceled by the client. */
+        failed: number;
+        /** @description Refunded because the provider refused the request as invalid, too long or against its content policy. */
+        refused: number;
+        /** @description Charged, less what was given back. */
+        credits: number;
+        /** @description Of the calls to providers that began in the range. */
+        cost_micro_usd: number;
+        /** @description The worth of the credits less the cost. */
+        margin_micro_usd: number;
+        input_tokens: number;
+        output_tokens: number;
+        /** @description The part of the input that the provider read from its cache. */
+        cached_input_tokens: number;
+        /** @description The part of the input that the provider wrote to its cache. */
+        cache_write_tokens: number;
+        /** @description The part of what was written that the cache keeps for an hour. */
+        cache_write_1h_tokens: number;
+        /** @description The part of the output that is hidden reasoning. */
+        reasoning_tokens: number;
+      };
+    };
+    SpendRow: {
+      requests: number;
+      succeeded: number;
+      /** @description Refunded for another reason than a refusal, also canceled by the client. */
+      failed: number;
+      /** @description Refunded because the provider refused the request as invalid, too long or against its content policy. */
+      refused: number;
+      /** @description Charged, less what was given back. */
+      credits: number;
+      /** @description Of the calls to providers that began in the range. */
+      cost_micro_usd: number;
+      /** @description The worth of the credits less the cost. */
+      margin_micro_usd: number;
+      input_tokens: number;
+      output_tokens: number;
+      /** @description The part of the input that the provider read from its cache. */
+      cached_input_tokens: number;
+      /** @description The part of the input that the provider wrote to its cache. */
+      cache_write_tokens: number;
+      /** @description The part of what was written that the cache keeps for an hour. */
+      cache_write_1h_tokens: number;
+      /** @description The part of the output that is hidden reasoning. */
+      reasoning_tokens: number;
+      /** @description `YYYY-MM-DD` in the zone. */
+      day: string | null;
+      /** @description `YYYY-MM-DDTHH:00` in the zone. */
+      hour: string | null;
+      model: string | null;
+      project_id: string | null;
+      project_name: string | null;
+      key_id: string | null;
+      key_name: string | null;
+      channel_id: string | null;
+      /** @description The present name of the channel; null if it was deleted. */
+      channel: string | null;
+      /** @description Of the model; null if the catalog does not have it any more. */
+      type: string | null;
+      /** @description All groups that are not among the largest, as one. */
+      is_rest: boolean;
+    };
     Summary: {
       /** @example 2030-01 */
       month: string;
@@ -3301,47 +3370,6 @@ export interface components {
       /** @description Of the requests that succeeded, exact to 3 %. Null if none did. */
       p50_ms: number | null;
       p95_ms: number | null;
-    };
-    Usage: {
-      /** @constant */
-      object: 'list';
-      data: {
-        requests: number;
-        succeeded: number;
-        failed: number;
-        /** @description Charged, less what was given back. */
-        credits: number;
-        input_tokens: number;
-        output_tokens: number;
-        /** @description The part of the input that the provider read from its cache. */
-        cached_input_tokens: number;
-        /** @description The part of the input that the provider wrote to its cache. */
-        cache_write_tokens: number;
-        /** @description The part of what was written that the cache keeps for an hour. */
-        cache_write_1h_tokens: number;
-        /** @description The part of the output that is hidden reasoning. */
-        reasoning_tokens: number;
-        day: string | null;
-        model: string | null;
-        key_id: string | null;
-      }[];
-      total: {
-        requests: number;
-        succeeded: number;
-        failed: number;
-        /** @description Charged, less what was given back. */
-        credits: number;
-        input_tokens: number;
-        output_tokens: number;
-        /** @description The part of the input that the provider read from its cache. */
-        cached_input_tokens: number;
-        /** @description The part of the input that the provider wrote to its cache. */
-        cache_write_tokens: number;
-        /** @description The part of what was written that the cache keeps for an hour. */
-        cache_write_1h_tokens: number;
-        /** @description The part of the output that is hidden reasoning. */
-        reasoning_tokens: number;
-      };
     };
     VerifiedChannel: {
       /** @example chn_01ky4m8r5t0v2x6z9b3d7f1h4k */
@@ -3709,6 +3737,8 @@ export type Session = components['schemas']['Session'];
 export type SetModel = components['schemas']['SetModel'];
 export type SignInOptions = components['schemas']['SignInOptions'];
 export type Silence = components['schemas']['Silence'];
+export type Spend = components['schemas']['Spend'];
+export type SpendRow = components['schemas']['SpendRow'];
 export type Summary = components['schemas']['Summary'];
 export type SummaryRow = components['schemas']['SummaryRow'];
 export type SwitchedChannel = components['schemas']['SwitchedChannel'];
@@ -3720,7 +3750,6 @@ export type TaskTimeline = components['schemas']['TaskTimeline'];
 export type TestCallback = components['schemas']['TestCallback'];
 export type TestedChannel = components['schemas']['TestedChannel'];
 export type Traffic = components['schemas']['Traffic'];
-export type Usage = components['schemas']['Usage'];
 export type VerifiedChannel = components['schemas']['VerifiedChannel'];
 export type VersionedCatalogEntry = components['schemas']['VersionedCatalogEntry'];
 export type $defs = Record<string, never>;
@@ -5943,19 +5972,23 @@ export interface operations {
   };
   get_usage: {
     parameters: {
-      query: {
-        /** @description project that paid */
-        project: string;
+      query?: {
+        /** @description count only what this project paid (default: every project) */
+        project?: string;
         /** @description count only this key */
         key?: string;
         /** @description begin here (default: 30 days before the end) */
         from?: string | number;
         /** @description end before this time (default: now) */
         to?: string | number;
-        /** @description add up by some of day,model,key (default: all) */
+        /** @description add up by some of day,hour,model,project,key,channel,type (default: day,model,key of one project, day of all) */
         group_by?: string | string[];
-        /** @description zone that cuts the days (default: UTC) */
+        /** @description zone that cuts the days and hours (default: UTC) */
         tz?: string;
+        /** @description show so many groups apart and the rest as one */
+        top?: string | number;
+        /** @description the largest groups are those with the most credits, cost, requests, failed or tokens (default: credits) */
+        top_by?: 'credits' | 'cost' | 'requests' | 'failed' | 'tokens';
       };
       header?: never;
       path?: never;
@@ -5969,9 +6002,9 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          'application/json': components['schemas']['Usage'];
+          'application/json': components['schemas']['Spend'];
           'application/vnd.tollgate.report+json': {
-            document: components['schemas']['Usage'];
+            document: components['schemas']['Spend'];
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */

@@ -1,37 +1,105 @@
 import { z } from 'zod';
-import { UsageSchema } from '../../schemas/usage.ts';
-import { summarizeUsage } from '../../services/projects/summarize-usage.ts';
-import { usageGroups } from '../../domain/ledger/usage-group.ts';
-import { isTimeZone, usageRange } from '../../domain/ledger/usage-range.ts';
+import { summarizeSpend, type Earnings } from '../../services/projects/summarize-spend.ts';
+import { spendGroups, spendMeasures, usageGroups, type SpendGroup } from '../../domain/ledger/usage-group.ts';
+import { isTimeZone, spendRange } from '../../domain/ledger/usage-range.ts';
 import { option, action } from '../define-action.ts';
-import { moment, names, shortText, unixSecondsOf } from '../input.ts';
-import { table } from '../plain-text.ts';
+import { count, moment, names, shortText, unixSecondsOf } from '../input.ts';
+import { table, usd } from '../plain-text.ts';
+import { SpendAnswer } from '../schemas/usage.ts';
 import { shownCredits } from '../shown-credits.ts';
 
-/** `tollgate usage`: what the requests of a project came to. */
+/** `tollgate usage`: what requests came to and earned, of one project or of all. */
 export const usage = action({
-  summary: 'add up the requests, credits and tokens of a project, newest day first',
+  summary: 'add up requests, credits, cost and tokens, newest day first',
   input: {
-    project: option('<id>', shortText).describe('project that paid'),
+    project: option('<id>', shortText.optional()).describe(
+      'count only what this project paid (default: every project)',
+    ),
     key: option('<id>', shortText.optional()).describe('count only this key'),
     from: option('<time>', moment.optional()).describe('begin here (default: 30 days before the end)'),
     to: option('<time>', moment.optional()).describe('end before this time (default: now)'),
-    groupBy: option('<names>', names.pipe(z.array(z.enum(usageGroups))).default([...usageGroups])).describe(
-      'add up by some of day,model,key (default: all)',
+    groupBy: option('<names>', names.pipe(z.array(z.enum(spendGroups))).optional()).describe(
+      'add up by some of day,hour,model,project,key,channel,type (default: day,model,key of one project, day of all)',
     ),
     tz: option(
       '<zone>',
       shortText.refine(isTimeZone, 'must be a time zone such as Europe/Berlin').default('UTC'),
-    ).describe('zone that cuts the days (default: UTC)'),
+    ).describe('zone that cuts the days and hours (default: UTC)'),
+    top: option('<groups>', count(1, 100).optional()).describe('show so many groups apart and the rest as one'),
+    topBy: option('<name>', z.enum(spendMeasures).default('credits')).describe(
+      'the largest groups are those with the most credits, cost, requests, failed or tokens (default: credits)',
+    ),
   },
   route: { method: 'GET', path: '/usage', role: 'viewer' },
-  answer: UsageSchema,
+  answer: SpendAnswer,
   needs: 'database',
-  async run(deps, { project: projectId, key: keyId, from, to, groupBy: groups, tz: timeZone }) {
-    const range = usageRange({ from: unixSecondsOf(from), to: unixSecondsOf(to) }, Date.now());
-    const document = await summarizeUsage(deps, { projectId, keyId, ...range, timeZone, groups });
+  async run(deps, { project: projectId, key: keyId, tz: timeZone, top, topBy: measure, ...input }) {
+    const groups = input.groupBy ?? (projectId === undefined ? ['day'] : usageGroups);
+    const asked = { from: unixSecondsOf(input.from), to: unixSecondsOf(input.to) };
+    const range = spendRange(asked, { groups, timeZone }, Date.now());
+    const { rows, total } = await summarizeSpend(deps, { projectId, keyId, ...range, timeZone, groups, top, measure });
     const shown = await shownCredits(deps);
-    const lines = document.data.map((line) => ({ ...line, credits: shown(line.credits) }));
+    const lines = rows.map((row) => ({
+      ...Object.fromEntries(
+        groups.map((group) => [group, row.isRest && !isTime(group) ? 'the rest' : nameOf[group](row)]),
+      ),
+      requests: row.requests,
+      succeeded: row.succeeded,
+      failed: row.failed,
+      refused: row.refused,
+      credits: shown(row.credits),
+      cost_usd: usd(row.costMicroUsd),
+      margin_usd: usd(row.marginMicroUsd),
+      input_tokens: row.inputTokens,
+      output_tokens: row.outputTokens,
+    }));
+    const document: z.input<typeof SpendAnswer> = {
+      object: 'list',
+      data: rows.map((row) => ({ ...groupsOf(row), ...sumsOf(row) })),
+      total: sumsOf(total),
+    };
     return { document, text: table(lines, 'There was no request.') };
   },
+});
+
+const isTime = (group: SpendGroup): boolean => group === 'day' || group === 'hour';
+
+const nameOf: Readonly<Record<SpendGroup, (row: Earnings) => string | null>> = {
+  day: ({ day }) => day,
+  hour: ({ hour }) => hour,
+  model: ({ model }) => model,
+  project: ({ projectId }) => projectId,
+  key: ({ keyId }) => keyId,
+  channel: ({ channel, channelId }) => channel ?? channelId,
+  type: ({ type }) => type,
+};
+
+const groupsOf = ({ day, hour, model, channel, type, ...row }: Earnings) => ({
+  day,
+  hour,
+  model,
+  project_id: row.projectId,
+  project_name: row.projectName,
+  key_id: row.keyId,
+  key_name: row.keyName,
+  channel_id: row.channelId,
+  channel,
+  type,
+  is_rest: row.isRest,
+});
+
+const sumsOf = ({ requests, succeeded, failed, refused, credits, ...row }: Earnings) => ({
+  requests,
+  succeeded,
+  failed,
+  refused,
+  credits,
+  cost_micro_usd: row.costMicroUsd,
+  margin_micro_usd: row.marginMicroUsd,
+  input_tokens: row.inputTokens,
+  output_tokens: row.outputTokens,
+  cached_input_tokens: row.cachedInputTokens,
+  cache_write_tokens: row.cacheWriteTokens,
+  cache_write_1h_tokens: row.cacheWrite1hTokens,
+  reasoning_tokens: row.reasoningTokens,
 });

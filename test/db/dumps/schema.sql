@@ -303,6 +303,7 @@ create table daily_summary (
   output_tokens bigint not null,
   project_id text not null,
   reasoning_tokens bigint not null default 0,
+  refusals bigint not null default 0,
   successes bigint not null
 );
 
@@ -657,6 +658,30 @@ create table usage_half_hour (
   successes bigint not null
 );
 
+create table usage_mark (
+  id integer not null default 1,
+  through_entry_id bigint
+);
+
+create table usage_slot (
+  cache_write_1h_tokens bigint not null,
+  cache_write_tokens bigint not null,
+  cached_input_tokens bigint not null,
+  channel_id text not null,
+  cost_micro_usd bigint not null,
+  credits_charged bigint not null,
+  failures bigint not null,
+  input_tokens bigint not null,
+  key_id text not null,
+  model_id text not null,
+  output_tokens bigint not null,
+  project_id text not null,
+  reasoning_tokens bigint not null,
+  refusals bigint not null,
+  slot timestamp with time zone not null,
+  successes bigint not null
+);
+
 alter table admin_operator add constraint admin_operator_issuer_subject_key UNIQUE (issuer, subject);
 
 alter table admin_operator add constraint admin_operator_pkey PRIMARY KEY (id);
@@ -925,6 +950,12 @@ alter table traffic_mark add constraint traffic_mark_id_check CHECK ((id = 1));
 alter table traffic_mark add constraint traffic_mark_pkey PRIMARY KEY (id);
 
 alter table usage_half_hour add constraint usage_half_hour_pkey PRIMARY KEY (slot, project_id, key_id, model_id);
+
+alter table usage_mark add constraint usage_mark_id_check CHECK ((id = 1));
+
+alter table usage_mark add constraint usage_mark_pkey PRIMARY KEY (id);
+
+alter table usage_slot add constraint usage_slot_pkey PRIMARY KEY (slot, project_id, key_id, model_id, channel_id);
 
 alter table admin_session add constraint admin_session_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES admin_operator(id) ON DELETE CASCADE;
 
@@ -2508,6 +2539,44 @@ begin
   return found_entries;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.fold_usage(p_lag_seconds double precision, p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  since timestamptz := date_trunc('day', clock_timestamp(), 'UTC') - interval '100 days';
+  mark bigint;
+  through bigint;
+  found_entries int;
+begin
+  select coalesce(through_entry_id, -1) into mark from usage_mark for update skip locked;
+  if not found then return 0; end if;
+  if mark = -1 then mark := first_entry_since(since) - 1; end if;
+  select max(e.id), count(*) into through, found_entries
+  from (select id, created_at from ledger_entry where id > mark order by id limit p_limit) e
+  where e.created_at <= clock_timestamp() - make_interval(secs => p_lag_seconds);
+  if found_entries = 0 then return 0; end if;
+  insert into usage_slot as t (slot, project_id, key_id, model_id, channel_id, successes, failures, refusals, credits_charged, cost_micro_usd,
+                               input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
+  select date_bin('30 minutes', f.at, 'epoch'), f.project_id, f.key_id, f.model_id, f.channel_id, sum(f.successes), sum(f.failures),
+    sum(f.refusals), sum(f.credits_charged), sum(f.cost_micro_usd), sum(f.input_tokens), sum(f.output_tokens), sum(f.cached_input_tokens),
+    sum(f.cache_write_tokens), sum(f.cache_write_1h_tokens), sum(f.reasoning_tokens)
+  from usage_facts(mark, through) f where f.at >= since
+  group by 1, 2, 3, 4, 5
+  -- Rows that are read together are written together.
+  order by 1, 2, 3, 4, 5
+  on conflict (slot, project_id, key_id, model_id, channel_id) do update set successes = t.successes + excluded.successes,
+    failures = t.failures + excluded.failures, refusals = t.refusals + excluded.refusals, credits_charged = t.credits_charged + excluded.credits_charged,
+    cost_micro_usd = t.cost_micro_usd + excluded.cost_micro_usd, input_tokens = t.input_tokens + excluded.input_tokens,
+    output_tokens = t.output_tokens + excluded.output_tokens, cached_input_tokens = t.cached_input_tokens + excluded.cached_input_tokens,
+    cache_write_tokens = t.cache_write_tokens + excluded.cache_write_tokens,
+    cache_write_1h_tokens = t.cache_write_1h_tokens + excluded.cache_write_1h_tokens, reasoning_tokens = t.reasoning_tokens + excluded.reasoning_tokens;
+  update usage_mark set through_entry_id = through;
+  delete from usage_slot where slot < since;
+  return found_entries;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.forget_metadata(p_ids text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -2868,16 +2937,17 @@ begin
   on conflict (day) do update set through_entry_id = excluded.through_entry_id, built_at = excluded.built_at,
     frozen_at = excluded.frozen_at;
 
-  insert into daily_summary (day, project_id, key_id, model_id, channel_id, successes, failures, credits_charged, cost_micro_usd,
+  insert into daily_summary (day, project_id, key_id, model_id, channel_id, successes, failures, refusals, credits_charged, cost_micro_usd,
                              input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
-  select p_day, project_id, key_id, model_id, channel_id, sum(successes), sum(failures), sum(credits), sum(cost),
+  select p_day, project_id, key_id, model_id, channel_id, sum(successes), sum(failures), sum(refusals), sum(credits), sum(cost),
          sum(input_tokens), sum(output_tokens), sum(cached_input_tokens), sum(cache_write_tokens), sum(cache_write_1h_tokens), sum(reasoning_tokens)
   from (
     select e.project_id, coalesce(e.key_id, '') as key_id, coalesce(e.model_id, '') as model_id,
       coalesce(e.channel_id,
                case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = e.request_id order by a.n desc limit 1) end,
                '') as channel_id,
-      (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures, -e.credits as credits, 0::bigint as cost,
+      (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures, (e.kind = 'refund' and is_refusal(e.reason))::int as refusals,
+      -e.credits as credits, 0::bigint as cost,
       case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end as input_tokens,
       case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens,
       coalesce(e.cached_input_tokens, 0) as cached_input_tokens, coalesce(e.cache_write_tokens, 0) as cache_write_tokens,
@@ -2886,12 +2956,12 @@ begin
     where e.created_at >= first and e.created_at < past and e.id <= through and e.kind in ('settle', 'refund', 'adjust')
     union all
     -- A chat ends within minutes, so an hour more holds every chat that began on this day.
-    select e.project_id, e.key_id, e.model_id, e.channel_id, 0, 0, 0, e.cost_micro_usd, 0, 0, 0, 0, 0, 0
+    select e.project_id, e.key_id, e.model_id, e.channel_id, 0, 0, 0, 0, e.cost_micro_usd, 0, 0, 0, 0, 0, 0
     from ledger_entry e
     where e.created_at >= first and e.created_at < past + interval '1 hour' and e.began_at >= first and e.began_at < past
       and e.cost_micro_usd <> 0 and (over or e.created_at <= until)
     union all
-    select r.project_id, r.key_id, r.model_id, a.channel_id, 0, 0, 0, a.cost_micro_usd, 0, 0, 0, 0, 0, 0
+    select r.project_id, r.key_id, r.model_id, a.channel_id, 0, 0, 0, 0, a.cost_micro_usd, 0, 0, 0, 0, 0, 0
     from attempt a cross join lateral (select * from reservation where reservation.id = a.request_id offset 0) r
     where a.started_at >= first and a.started_at < past and a.cost_micro_usd <> 0 and (over or r.ended_at <= until)
       -- Nothing was bought by what was refused, and by what ended before the provider had taken it.
@@ -3305,6 +3375,14 @@ AS $function$
   select case when p_used_on >= p_first_day then p_credits else 0 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.is_refusal(p_reason text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(p_reason in ('request_refused', 'content_policy_violation', 'context_length_exceeded'), false);
+$function$;
+
 CREATE OR REPLACE FUNCTION public.is_summarised(p_at timestamp with time zone)
  RETURNS boolean
  LANGUAGE sql
@@ -3385,6 +3463,37 @@ AS $function$
   from (select * from ledger_entry where id > p_after and id <= p_through offset 0) e
   where e.created_at >= p_from and e.created_at < p_before and e.kind in ('settle', 'refund', 'adjust')
   group by 1, 2
+$function$;
+
+CREATE OR REPLACE FUNCTION public.usage_facts(p_after bigint, p_through bigint)
+ RETURNS TABLE(at timestamp with time zone, project_id text, key_id text, model_id text, channel_id text, successes integer, failures integer, refusals integer, credits_charged bigint, cost_micro_usd bigint, input_tokens bigint, output_tokens bigint, cached_input_tokens bigint, cache_write_tokens bigint, cache_write_1h_tokens bigint, reasoning_tokens bigint)
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+  with entry as materialized (
+    -- In this order, so that the planner reads them by the primary key however many it expects.
+    select * from (select * from ledger_entry where id > p_after and id <= p_through order by id offset 0) e
+    where e.kind in ('settle', 'refund', 'adjust')
+  )
+  select e.created_at, e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''),
+    coalesce(e.channel_id,
+             case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = e.request_id order by a.n desc limit 1) end,
+             ''),
+    (e.kind = 'settle')::int, (e.kind = 'refund')::int, (e.kind = 'refund' and is_refusal(e.reason))::int, -e.credits, 0,
+    case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end, case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end,
+    coalesce(e.cached_input_tokens, 0), coalesce(e.cache_write_tokens, 0), coalesce(e.cache_write_1h_tokens, 0), coalesce(e.reasoning_tokens, 0)
+  from entry e
+  union all
+  select e.began_at, e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), coalesce(e.channel_id, ''), 0, 0, 0, 0, e.cost_micro_usd,
+    0, 0, 0, 0, 0, 0
+  from entry e where e.cost_micro_usd <> 0
+  union all
+  select a.started_at, e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), a.channel_id, 0, 0, 0, 0, a.cost_micro_usd, 0, 0, 0, 0, 0, 0
+  from entry e cross join lateral (select * from attempt where attempt.request_id = e.request_id offset 0) a
+  where e.kind <> 'adjust' and e.cost_micro_usd is null and a.cost_micro_usd <> 0
+    and (a.outcome in ('ok', 'unknown') or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))
 $function$;
 
 CREATE OR REPLACE FUNCTION public.within_day(p_day date, p_at timestamp with time zone)

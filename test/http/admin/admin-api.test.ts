@@ -291,6 +291,24 @@ describe('a list of the admin API', () => {
     });
     const usage = await home.ask(tokenOf('viewer'), 'GET', `/usage?project=${project}&group_by=day`);
     expect(usage.body).toMatchObject({ data: [], total: { requests: 0, credits: 0 } });
+    const ofAll = await home.ask(
+      tokenOf('viewer'),
+      'GET',
+      '/usage?group_by=day,model,project,key,channel&tz=Europe/Berlin',
+    );
+    expect(ofAll.body).toMatchObject({
+      data: [],
+      total: {
+        requests: 0,
+        succeeded: 0,
+        failed: 0,
+        refused: 0,
+        credits: 0,
+        cost_micro_usd: 0,
+        input_tokens: 0,
+        output_tokens: 0,
+      },
+    });
     for (const path of ['/tasks', '/deliveries', '/jobs', '/channels', '/catalog', `/tasks?project=${project}`])
       expect(await home.ask(tokenOf('viewer'), 'GET', path)).toMatchObject({ status: 200, body: { object: 'list' } });
   });

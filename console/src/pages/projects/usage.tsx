@@ -3,13 +3,13 @@ import { BarChart } from '@mantine/charts';
 import { Card, Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { read } from '../../api/admin.ts';
-import type { Usage as UsageAnswer } from '../../api/admin-types.ts';
+import type { Spend } from '../../api/admin-types.ts';
 import { ChartTable } from '../../ui/chart-table.tsx';
 import { DataTable, figure, type Columns } from '../../ui/data-table.tsx';
 import { creditsCell, number } from '../../ui/format.ts';
 import { Empty, Loaded } from '../../ui/page.tsx';
 
-type UsageRow = UsageAnswer['data'][number];
+type UsageRow = Spend['data'][number];
 
 const days = 30;
 

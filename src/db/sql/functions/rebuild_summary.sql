@@ -35,16 +35,17 @@ begin
   on conflict (day) do update set through_entry_id = excluded.through_entry_id, built_at = excluded.built_at,
     frozen_at = excluded.frozen_at;
 
-  insert into daily_summary (day, project_id, key_id, model_id, channel_id, successes, failures, credits_charged, cost_micro_usd,
+  insert into daily_summary (day, project_id, key_id, model_id, channel_id, successes, failures, refusals, credits_charged, cost_micro_usd,
                              input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
-  select p_day, project_id, key_id, model_id, channel_id, sum(successes), sum(failures), sum(credits), sum(cost),
+  select p_day, project_id, key_id, model_id, channel_id, sum(successes), sum(failures), sum(refusals), sum(credits), sum(cost),
          sum(input_tokens), sum(output_tokens), sum(cached_input_tokens), sum(cache_write_tokens), sum(cache_write_1h_tokens), sum(reasoning_tokens)
   from (
     select e.project_id, coalesce(e.key_id, '') as key_id, coalesce(e.model_id, '') as model_id,
       coalesce(e.channel_id,
                case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = e.request_id order by a.n desc limit 1) end,
                '') as channel_id,
-      (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures, -e.credits as credits, 0::bigint as cost,
+      (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures, (e.kind = 'refund' and is_refusal(e.reason))::int as refusals,
+      -e.credits as credits, 0::bigint as cost,
       case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end as input_tokens,
       case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens,
       coalesce(e.cached_input_tokens, 0) as cached_input_tokens, coalesce(e.cache_write_tokens, 0) as cache_write_tokens,
@@ -53,12 +54,12 @@ begin
     where e.created_at >= first and e.created_at < past and e.id <= through and e.kind in ('settle', 'refund', 'adjust')
     union all
     -- A chat ends within minutes, so an hour more holds every chat that began on this day.
-    select e.project_id, e.key_id, e.model_id, e.channel_id, 0, 0, 0, e.cost_micro_usd, 0, 0, 0, 0, 0, 0
+    select e.project_id, e.key_id, e.model_id, e.channel_id, 0, 0, 0, 0, e.cost_micro_usd, 0, 0, 0, 0, 0, 0
     from ledger_entry e
     where e.created_at >= first and e.created_at < past + interval '1 hour' and e.began_at >= first and e.began_at < past
       and e.cost_micro_usd <> 0 and (over or e.created_at <= until)
     union all
-    select r.project_id, r.key_id, r.model_id, a.channel_id, 0, 0, 0, a.cost_micro_usd, 0, 0, 0, 0, 0, 0
+    select r.project_id, r.key_id, r.model_id, a.channel_id, 0, 0, 0, 0, a.cost_micro_usd, 0, 0, 0, 0, 0, 0
     from attempt a cross join lateral (select * from reservation where reservation.id = a.request_id offset 0) r
     where a.started_at >= first and a.started_at < past and a.cost_micro_usd <> 0 and (over or r.ended_at <= until)
       -- Nothing was bought by what was refused, and by what ended before the provider had taken it.

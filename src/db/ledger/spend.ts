@@ -1,0 +1,184 @@
+import type { SpendGroup, SpendMeasure } from '../../domain/ledger/usage-group.ts';
+import type { Database } from '../database.ts';
+
+export interface SpendRange {
+  /** Of every project if absent. */
+  projectId?: string | undefined;
+  keyId?: string | undefined;
+  /** Unix seconds: from this one on, and before the other. */
+  from: number;
+  to: number;
+  /** A time zone of the database, by which hours and days are cut. */
+  timeZone: string;
+  groups: readonly SpendGroup[];
+  /** So many groups, apart from days and hours, stay apart: those with the most of `measure`. All others are one. All stay apart if absent. */
+  top?: number | undefined;
+  measure: SpendMeasure;
+}
+
+/** What requests came to. What is not grouped by is null, and so is what the group does not have. */
+export interface Spend {
+  /** `YYYY-MM-DD` */
+  day: string | null;
+  /** `YYYY-MM-DDTHH:00` */
+  hour: string | null;
+  model: string | null;
+  projectId: string | null;
+  projectName: string | null;
+  keyId: string | null;
+  keyName: string | null;
+  channelId: string | null;
+  /** The present name of the channel; null if it was deleted. */
+  channel: string | null;
+  /** Null if the catalog does not have the model any more. */
+  type: string | null;
+  /** All groups that are not among the largest, as one. */
+  isRest: boolean;
+  requests: number;
+  succeeded: number;
+  /** Refunded for another reason than a refusal, also canceled by the client. */
+  failed: number;
+  refused: number;
+  /** Charged, less what was given back in the range. */
+  credits: number;
+  costMicroUsd: number;
+  inputTokens: number;
+  outputTokens: number;
+  /** Parts of the input and of the output. */
+  cachedInputTokens: number;
+  cacheWriteTokens: number;
+  cacheWrite1hTokens: number;
+  reasoningTokens: number;
+}
+
+const sumNames = [
+  ...['successes', 'failures', 'refusals', 'credits_charged', 'cost_micro_usd', 'input_tokens', 'output_tokens'],
+  ...['cached_input_tokens', 'cache_write_tokens', 'cache_write_1h_tokens', 'reasoning_tokens'],
+];
+const sumList = sumNames.join(', ');
+const factList = `project_id, key_id, model_id, channel_id, ${sumList}`;
+const sums = sumNames.map((name) => `coalesce(sum(${name}), 0)::bigint as ${name}`).join(', ');
+/** Texts, empty where there is none, because they are joined. */
+const dimensions = 'model_id, project_id, key_id, channel_id, type';
+const largeDimensions = dimensions.replaceAll(
+  /\w+/g,
+  (name) => `case when is_large then ${name} else '' end as ${name}`,
+);
+
+/**
+ * Adds up what requests came to in a range of time, and all of them together as the first row. Days (UTC) whose summaries are frozen are read
+ * from these, other whole half hours from usage_slot with the entries since, and the rest from the entries, so it is exact at the time of
+ * the call. A request counts when it ended, the cost of a call when the call began. A half hour that the range cuts has the costs of requests
+ * that ended within an hour. Returns at most `rowsMax` rows beside the total, and one more where there are more.
+ */
+export function sumSpend(
+  database: Database,
+  { projectId, keyId, from, to, timeZone, groups, top, measure }: SpendRange,
+  rowsMax: number,
+): Promise<(Spend & { isTotal: boolean })[]> {
+  const ofOwner = (table: string): string =>
+    `${projectId === undefined ? '' : `and ${table}.project_id = $6`} ${keyId === undefined ? '' : `and ${table}.key_id = $7`}`;
+  return database.transaction('begin read only', async (query) => {
+    // With less, PostgreSQL sorts what it adds up on the disk, which takes three times as long.
+    await query('sum-spend-memory', `select set_config('work_mem', '32MB', true)`);
+    return query<Spend & { isTotal: boolean }>(
+      `sum-spend${top === undefined ? '' : '-top'}${projectId === undefined ? '' : '-of-project'}${keyId === undefined ? '' : '-of-key'}`,
+      `with typed_values as (select $6::text, $7::text, $8::int, $9::text), ${periods},
+       facts as (
+         select begun, ${factList} from mark cross join lateral usage_facts(mark.entry_id, ${maxBigint}) fresh
+           join asked on asked.slot = date_bin('30 minutes', fresh.at, 'epoch') and asked.is_summed
+         where true ${ofOwner('fresh')}
+         union all
+         select ${begun('cut.at')}, ${factList} from asked cross join lateral usage_facts(
+           (select first_entry_since(asked.first_at - interval '1 minute') - 1), (select first_entry_since(asked.past_at + interval '1 hour') - 1)) cut
+         where not asked.is_summed and cut.at >= asked.first_at and cut.at < asked.past_at ${ofOwner('cut')}
+         union all
+         select begun, ${factList} from asked cross join lateral (
+           select ${factList} from usage_slot u where u.slot = asked.slot ${ofOwner('u')} offset 0) u
+         where asked.is_summed
+         union all
+         select begun, ${factList} from closed cross join lateral (
+           select ${factList} from daily_summary d where d.day = closed.day ${ofOwner('d')} offset 0) d
+       ), ${grouped}, ${top === undefined ? 'summed as (select false as is_rest, grouped.* from grouped)' : summedLargest},
+       shown as (
+         select true as is_total, false as is_rest, null::timestamp as begun, '' as model_id, '' as project_id, '' as key_id, '' as channel_id,
+           '' as type, ${sums} from summed
+         union all
+         select false, is_rest, begun, ${dimensions}, ${sumList} from summed
+         order by is_total desc, begun desc, is_rest, credits_charged desc, cost_micro_usd desc limit $5
+       )
+       select is_total, case when ${by('day')} then to_char(begun, 'YYYY-MM-DD') end as day,
+         case when ${by('hour')} then to_char(begun, 'YYYY-MM-DD"T"HH24:MI') end as hour, nullif(model_id, '') as model,
+         nullif(project_id, '') as project_id, (select name from project p where p.id = shown.project_id) as project_name,
+         nullif(key_id, '') as key_id, (select name from api_key k where k.id = shown.key_id) as key_name,
+         nullif(channel_id, '') as channel_id, (select name from channel c where c.id = shown.channel_id) as channel, nullif(type, '') as type,
+         is_rest, successes + failures as requests, successes as succeeded, failures - refusals as failed, refusals as refused,
+         credits_charged as credits, cost_micro_usd, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens,
+         cache_write_1h_tokens, reasoning_tokens
+       from shown`,
+      [from, to, timeZone, groups, rowsMax + 2, projectId ?? null, keyId ?? null, top ?? null, measure],
+    );
+  });
+}
+
+const by = (group: SpendGroup): string => `'${group}' = any ($4::text[])`;
+
+/** A half hour or a moment as the hour or the day of the zone that it belongs to, if these are asked for. */
+const begun = (at: string): string =>
+  `case when ${by('hour')} then date_trunc('hour', ${at} at time zone $3) when ${by('day')} then date_trunc('day', ${at} at time zone $3) end`;
+
+/** The closed days of the range, and the half hours of all others. */
+const periods = `mark as materialized (
+    select coalesce(through_entry_id, first_entry_since(clock_timestamp() - interval '99 days') - 1) as entry_id from usage_mark
+  ), closed as materialized (
+    -- A frozen day has all of its entries and of its cost. Summaries know nothing of hours and of other zones' days.
+    select day, case when ${by('day')} then day::timestamp end as begun from summary_day
+    where frozen_at is not null and not ${by('hour')} and ($3 = 'UTC' or not ${by('day')})
+      and day >= (to_timestamp($1) at time zone 'UTC')::date and day::timestamp at time zone 'UTC' >= to_timestamp($1)
+      and (day + 1)::timestamp at time zone 'UTC' <= to_timestamp($2)
+  ), asked as materialized (
+    select slot, greatest(slot, to_timestamp($1)) as first_at, least(past, to_timestamp($2)) as past_at, ${begun('slot')} as begun,
+      slot >= to_timestamp($1) and (past <= to_timestamp($2) or to_timestamp($2) >= clock_timestamp())
+        and slot >= clock_timestamp() - interval '98 days'
+        -- A half hour that belongs to two days or hours of the zone is not summed: Nepal's begin at a quarter past.
+        and ${begun('slot')} is not distinct from ${begun(`(past - interval '1 microsecond')`)} as is_summed
+    from (select slot, slot + interval '30 minutes' as past from generate_series(
+      date_bin('30 minutes', to_timestamp($1), 'epoch'), least(to_timestamp($2), clock_timestamp()) - interval '1 microsecond',
+      interval '30 minutes') slot) slots
+    where not exists (select from closed where closed.day = (slot at time zone 'UTC')::date)
+  )`;
+
+const grouped = `typed as materialized (
+    select id as model_id, coalesce(entry ->> 'type', '') as type from model where ${by('type')}
+  ), grouped as (
+    select begun, case when ${by('model')} then facts.model_id else '' end as model_id,
+      case when ${by('project')} then project_id else '' end as project_id, case when ${by('key')} then key_id else '' end as key_id,
+      case when ${by('channel')} then channel_id else '' end as channel_id, coalesce(typed.type, '') as type, ${sums}
+    from facts left join typed on typed.model_id = facts.model_id group by 1, 2, 3, 4, 5, 6
+  )`;
+
+const measured = `case $9::text when 'cost' then cost_micro_usd when 'requests' then successes + failures when 'failed' then failures - refusals
+  when 'tokens' then input_tokens + output_tokens else credits_charged end`;
+
+/** The largest groups of the whole range apart, and all others as one. */
+const summedLargest = `ranked as (
+    select ${dimensions}, row_number() over (order by sum(${measured}) desc) as place from grouped group by ${dimensions}
+  ), largest as (
+    select ${dimensions}, true as is_large from ranked where place <= $8::int
+  ), summed as (
+    select is_large is null as is_rest, begun, ${largeDimensions}, ${sums}
+    from grouped left join largest using (${dimensions}) group by 1, 2, 3, 4, 5, 6, 7
+  )`;
+
+const maxBigint = '9223372036854775807';
+
+/** Entries that one call adds up. */
+const foldedMax = 20_000;
+
+/**
+ * Adds up the entries of the ledger since the last call, so that `sumSpend` has few left to read. Entries younger than `lagSeconds` wait for a
+ * later call.
+ */
+export async function foldUsage(database: Database, lagSeconds: number): Promise<void> {
+  while ((await database.value<number>('fold_usage', [lagSeconds, foldedMax])) === foldedMax);
+}
