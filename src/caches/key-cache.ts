@@ -23,6 +23,8 @@ const unknownMax = 10_000;
 const plansMax = 1_000;
 /** A key that is created under a refused secret works after this time, or when the database announces it. */
 const unknownMs = 1_000;
+/** How often the caches read the clock. By default a timer starts at every read in another millisecond. */
+const clockMs = 50;
 /** Secrets that one statement looks up, and that may wait for the next one. */
 const unknownKeysBatchMax = 128;
 const unknownKeysWaitingMax = 512;
@@ -37,8 +39,8 @@ type Found = Promise<AuthenticatedKey | null>;
  * look-ups of known keys alone.
  */
 export function createKeyCache(db: Database, peppers: readonly { secret: Buffer }[], keptMs: number): KeyCache {
-  const cached = new LRUCache<string, Found>({ max: keysMax, ttl: keptMs });
-  const unknown = new LRUCache<string, true>({ max: unknownMax, ttl: unknownMs });
+  const cached = new LRUCache<string, Found>({ max: keysMax, ttl: keptMs, ttlResolution: clockMs });
+  const unknown = new LRUCache<string, true>({ max: unknownMax, ttl: unknownMs, ttlResolution: clockMs });
   const everValid = new LRUCache<string, true>({ max: keysMax });
   const plans = new LRUCache<string, Plan>({ max: plansMax });
   /** The keys of a plan share one object with its rules. */

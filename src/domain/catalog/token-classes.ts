@@ -74,8 +74,8 @@ function within(part: number | undefined, whole: bigint): bigint {
   return tokens < whole ? tokens : whole;
 }
 
-// `BigInt` throws on a fraction. Beyond the safe range the count itself would not be exact.
-function tokenCount(tokens: number): bigint {
+/** A count of tokens that can be multiplied exactly. A negative one is zero (rules "Chat"). Throws for a count that is not a safe integer. */
+export function tokenCount(tokens: number): bigint {
   if (!Number.isSafeInteger(tokens)) throw new RangeError(`A token count must be a safe integer, not ${tokens}.`);
   return tokens < 0 ? 0n : BigInt(tokens);
 }

@@ -36,10 +36,23 @@ export function classPrices(pricing: TieredPrices, inputTokens: number): ClassPr
   return pricing.long_input === undefined || inputTokens <= pricing.long_input.above_tokens ? usual : long;
 }
 
+/** What 1,000 tokens of input and of output cost at most, whatever their classes, for an answer whose input has at most this many tokens. */
+export function dearestPrices(pricing: TieredPrices, inputTokens: number): DearestPrices {
+  const { usual, ofAny } = tiersOf(pricing).dearest;
+  return pricing.long_input === undefined || inputTokens <= pricing.long_input.above_tokens ? usual : ofAny;
+}
+
+interface DearestPrices {
+  input: number;
+  output: number;
+}
+
 interface Tiers {
   usual: ClassPrices;
   /** The same as `usual` where long inputs have no prices of their own. */
   long: ClassPrices;
+  /** The dearest of shorter inputs, and the dearest of all. */
+  dearest: { usual: DearestPrices; ofAny: DearestPrices };
 }
 
 /** Computed once for each object of prices: those of the catalog never change, and each chat reads them several times. */
@@ -49,10 +62,16 @@ function tiersOf(pricing: TieredPrices): Tiers {
   const computed = computedTiers.get(pricing);
   if (computed) return computed;
   const usual = everyClass(pricing);
-  const tiers = { usual, long: pricing.long_input === undefined ? usual : everyClass(pricing.long_input, usual) };
+  const long = pricing.long_input === undefined ? usual : everyClass(pricing.long_input, usual);
+  const tiers = { usual, long, dearest: { usual: dearestOf(usual), ofAny: dearestOf(usual, long) } };
   computedTiers.set(pricing, tiers);
   return tiers;
 }
+
+const dearestOf = (...tiers: readonly ClassPrices[]): DearestPrices => ({
+  input: Math.max(...tiers.flatMap((prices) => inputPriceMembers.map((member) => prices[member]))),
+  output: Math.max(...tiers.flatMap((prices) => outputPriceMembers.map((member) => prices[member]))),
+});
 
 const everyClass = (...prices: readonly Partial<TokenPrices>[]): ClassPrices => {
   const every = everyPrice(

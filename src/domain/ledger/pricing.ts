@@ -2,15 +2,8 @@ import type { Model } from '../catalog/catalog.ts';
 import type { Pricing, PricingRule } from '../catalog/price-schema.ts';
 import type { ParameterValue } from '../catalog/parameter-value.ts';
 import { meets } from '../catalog/request-condition.ts';
-import { tokenClasses, tokensByClass, type TokenUsage } from '../catalog/token-classes.ts';
-import {
-  classPrices,
-  inputPriceMembers,
-  memberOf,
-  outputPriceMembers,
-  type ClassPrices,
-  type TieredPrices,
-} from '../catalog/token-prices.ts';
+import { tokenClasses, tokenCount, tokensByClass, type TokenUsage } from '../catalog/token-classes.ts';
+import { classPrices, dearestPrices, memberOf, type TieredPrices } from '../catalog/token-prices.ts';
 import type { JsonObject } from '../json.ts';
 
 /**
@@ -60,17 +53,9 @@ export function chatCredits(pricing: ChatPricing, usage: TokenUsage): number {
 
 /** Credits for the dearest answer with at most this many tokens, whatever their classes and whichever prices its input has. */
 export function dearestCredits(pricing: ChatPricing, { input, output }: { input: number; output: number }): number {
-  const tiers = [0, input].map((inputTokens) => classPrices(pricing, inputTokens));
-  const dearest = (members: readonly (keyof ClassPrices)[]): number =>
-    Math.max(...tiers.flatMap((prices) => members.map((member) => prices[member])));
-  return chatCredits(
-    {
-      credits_per_1k_input_tokens: dearest(inputPriceMembers),
-      credits_per_1k_output_tokens: dearest(outputPriceMembers),
-      min_credits_per_request: pricing.min_credits_per_request,
-    },
-    { input, output },
-  );
+  const dearest = dearestPrices(pricing, input);
+  const milliCredits = tokenCount(input) * BigInt(dearest.input) + tokenCount(output) * BigInt(dearest.output);
+  return asPrice('the answer', Math.max(pricing.min_credits_per_request, roundedUp(milliCredits)));
 }
 
 /** What the credits of one chat answer are for, in whole credits. */
@@ -90,37 +75,36 @@ export interface CostDetails {
  */
 export function costDetails(pricing: ChatPricing, usage: TokenUsage, credits: number): CostDetails {
   const details: CostDetails = { input: 0, cached_input: 0, cache_write: 0, output: 0, reasoning: 0 };
-  const shares = new Map<PartOfCost, bigint>();
-  for (const [part, milli] of milliCreditsByClass(pricing, usage)) shares.set(part, (shares.get(part) ?? 0n) + milli);
-  const milliCredits = [...shares.values()].reduce((sum, each) => sum + each, 0n);
+  const shares = milliCreditsByClass(pricing, usage);
+  const milliCredits = shares.reduce((sum, [, each]) => sum + each, 0n);
   const whole = roundedUp(milliCredits);
   const target = Math.min(whole, credits);
   const [numerator, denominator] = target < whole ? [BigInt(target), milliCredits] : [1n, 1_000n];
-  const parts = [...shares].map(([part, milli]) => ({
-    part,
-    credits: Number((milli * numerator) / denominator),
-    remainder: (milli * numerator) % denominator,
-  }));
-  let left = target - parts.reduce((sum, each) => sum + each.credits, 0);
-  parts.sort((one, other) => Number(other.remainder - one.remainder));
-  for (const each of parts) {
-    const more = left > 0 && each.remainder > 0n ? 1 : 0;
-    details[each.part] = each.credits + more;
-    left -= more;
-  }
+  let left = target;
+  const remainders = shares.map(([part, milli]) => {
+    const share = milli * numerator;
+    const rounded = Number(share / denominator);
+    details[part] += rounded;
+    left -= rounded;
+    return { part, remainder: share % denominator };
+  });
+  if (left > 0) remainders.sort((one, other) => Number(other.remainder - one.remainder));
+  for (const { part } of remainders.slice(0, left)) details[part]++;
   return credits > whole ? { ...details, minimum: credits - whole } : details;
 }
 
 type PartOfCost = Exclude<keyof CostDetails, 'minimum'>;
 
-/** Thousandths of credits. What is written to the cache for an hour belongs to what is written to it. */
+/** Thousandths of credits of each class that has tokens. What is written to the cache for an hour belongs to what is written to it. */
 function milliCreditsByClass(pricing: ChatPricing, usage: TokenUsage): [part: PartOfCost, milliCredits: bigint][] {
   const tokens = tokensByClass(usage);
   const price = classPrices(pricing, Math.max(0, usage.input));
-  return tokenClasses.map((each) => [
-    each === 'cache_write_1h' ? 'cache_write' : each,
-    tokens[each] * BigInt(price[memberOf(each)]),
-  ]);
+  const shares: [PartOfCost, bigint][] = [];
+  for (const each of tokenClasses) {
+    if (tokens[each] === 0n) continue;
+    shares.push([each === 'cache_write_1h' ? 'cache_write' : each, tokens[each] * BigInt(price[memberOf(each)])]);
+  }
+  return shares;
 }
 
 const roundedUp = (milliCredits: bigint): number => Number((milliCredits + 999n) / 1_000n);
