@@ -35,6 +35,7 @@ export const listWalks: readonly Walk[] = [
         { type: ['About', studio.projectId], asks: { subject: studio.projectId } },
         { type: ['Who', 'nobody'], asks: { by: 'nobody' } },
       ]);
+      await admin.change('POST', `/tasks/${tasks.unknown}/resolve`, { outcome: 'bought', reference: 'ticket 4711' });
       await visit.open('/tasks');
       await visit.page.getByRole('switch', { name: 'Unknown outcome only' }).click();
       await visit.page.getByRole('switch', { name: 'Unknown outcome only', checked: true }).waitFor();
@@ -111,6 +112,7 @@ export const listWalks: readonly Walk[] = [
   {
     promise: 'saves a summary as a table',
     async walk({ visit, admin }) {
+      await admin.change('POST', '/jobs/scheduled-maintenance/run');
       await visit.open('/summaries');
       const download = visit.page.waitForEvent('download');
       await visit.press('Download CSV');

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ActionRoute } from '../../src/admin/define-action.ts';
+import { allActions } from '../../src/admin/table.ts';
+import { actions, notInTheConsole } from './actions.ts';
+import { expectFlawless, openConsole, signIn, type OpenConsole } from './open-console.ts';
+
+let opened: OpenConsole;
+
+beforeAll(async () => {
+  opened = await openConsole();
+  await signIn(opened);
+});
+afterAll(() => opened.close());
+
+describe('an operator at the console', () => {
+  it.each(actions)('$promise', async ({ actions, walk }) => {
+    const before = opened.visit.changes.length;
+    await walk(opened);
+    const sent = opened.visit.changes.slice(before);
+    for (const action of actions) expect(sent).toContainEqual(expect.stringMatching(requestOf(action)));
+  });
+
+  it('walks every action that changes something, or says why it is not in the console', () => {
+    const changing = allActions().filter(({ action: { route } }) => !('local' in route) && route.method !== 'GET');
+    const covered = [...actions.flatMap(({ actions }) => actions), ...Object.keys(notInTheConsole)];
+    expect([...new Set(covered)].sort()).toEqual(changing.map(({ name }) => name).sort());
+    expect(Object.values(notInTheConsole)).not.toContain('');
+  });
+
+  it('is flawless in every picture, answer and script on the way', () => expectFlawless(opened.visit));
+});
+
+/** What a browser sends for an action, such as `POST /keys/key_1/rotate`. */
+function requestOf(name: string): RegExp {
+  const route = allActions().find((each) => each.name === name)?.action.route as ActionRoute | undefined;
+  return new RegExp(`^${route?.method} ${route?.path.replace(/:\w+/g, '[^/]+')}$`);
+}

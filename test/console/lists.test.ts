@@ -1,0 +1,18 @@
+import { afterAll, beforeAll, describe, it } from '@jest/globals';
+import { keyboardWalks } from './keyboard-walks.ts';
+import { listWalks } from './list-walks.ts';
+import { expectFlawless, openConsole, signIn, type OpenConsole } from './open-console.ts';
+
+let opened: OpenConsole;
+
+beforeAll(async () => {
+  opened = await openConsole();
+  await signIn(opened);
+});
+afterAll(() => opened.close());
+
+describe('the lists of the console', () => {
+  it.each([...listWalks, ...keyboardWalks])('$promise', ({ walk }) => walk(opened));
+
+  it('is flawless in every picture, answer and script on the way', () => expectFlawless(opened.visit));
+});
