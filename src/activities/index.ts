@@ -1,27 +1,31 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { deliverCallback } from '../services/callbacks/deliver-callback.ts';
-import { finishTask } from '../services/tasks/end/finish-task.ts';
+import { finishTaskOfWorkflow } from '../services/tasks/end/finish-task.ts';
 import { runScheduledJob } from '../services/scheduled-jobs/run-scheduled-job.ts';
 import { drawAgain, drawChannels, planTask } from '../services/tasks/create/plan-task.ts';
 import { AttemptInterrupted, type AttemptSignals } from '../services/tasks/attempt/run.ts';
 import { runAttempt } from '../services/tasks/attempt/run-attempt.ts';
 import { stopUpstream } from '../services/tasks/end/stop-upstream.ts';
 import type { Deps } from '../deps.ts';
+import type { QuietWatch } from '../services/restore/quiet.ts';
 import type { ScheduledJobName } from '../domain/tasks/scheduled-job.ts';
 import type { AttemptInput, FinishInput } from '../domain/tasks/workflow-contract.ts';
 
 /**
  * The commands as Temporal activities. They return every outcome, and throw only for internal errors, which Temporal retries. Once
- * `draining` has fired, no attempt begins.
+ * `draining` has fired, no attempt begins. While the database is marked as restored, every activity waits for its release.
  */
-export const createActivities = (deps: Deps, draining: AbortSignal) => {
+export const createActivities = (deps: Deps, draining: AbortSignal, quiet: QuietWatch) =>
+  unlessQuiet(quiet, loudActivities(deps, draining));
+
+const loudActivities = (deps: Deps, draining: AbortSignal) => {
   const planDeps = { ...deps, random: Math.random };
   return {
     planTask: (taskId: string) => hidingErrors(deps, () => planTask(planDeps, taskId)),
     drawChannels: (taskId: string) => hidingErrors(deps, () => drawChannels(planDeps, taskId)),
     drawAgain: (taskId: string) => hidingErrors(deps, () => drawAgain(planDeps, taskId)),
     finishTask: async (input: FinishInput) => {
-      const { status, deliveryId } = await hidingErrors(deps, () => finishTask(deps, input));
+      const { status, deliveryId } = await hidingErrors(deps, () => finishTaskOfWorkflow(deps, input));
       // Not awaited: the stop is best effort (rules "Ends") and may take longer than this activity's timeout.
       if (input.outcome.kind !== 'succeeded') void stopUpstream(deps, input.taskId).catch(() => undefined);
       return { status, deliveryId };
@@ -32,6 +36,25 @@ export const createActivities = (deps: Deps, draining: AbortSignal) => {
   };
 };
 export type Activities = ReturnType<typeof createActivities>;
+
+/** How long an activity waits before it asks again whether the database was released. */
+const quietRetry = '1 second';
+
+/** The same activities, which do nothing while the database is marked as restored: Temporal runs them again until it is released. */
+function unlessQuiet<Functions extends Record<string, (...args: never[]) => Promise<unknown>>>(
+  quiet: QuietWatch,
+  functions: Functions,
+): Functions {
+  const guarded = Object.entries(functions).map(([name, run]) => [
+    name,
+    async (...args: never[]) => {
+      if (!(await quiet.isQuiet())) return run(...args);
+      const message = 'the database was restored and is not released';
+      throw ApplicationFailure.create({ message, type: 'Quiet', nextRetryDelay: quietRetry });
+    },
+  ]);
+  return Object.fromEntries(guarded) as Functions;
+}
 
 /** Logs the full error of an activity, and lets Temporal store only its class in the workflow history. */
 async function hidingErrors<T>({ logger }: Pick<Deps, 'logger'>, work: () => Promise<T>): Promise<T> {

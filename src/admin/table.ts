@@ -15,6 +15,7 @@ import { overview } from './actions/overview.ts';
 import { plans } from './actions/plans.ts';
 import { projects } from './actions/projects.ts';
 import { search } from './actions/search.ts';
+import { restore } from './actions/restore.ts';
 import { secrets } from './actions/secrets.ts';
 import { summary } from './actions/summary.ts';
 import { tasks } from './actions/tasks.ts';
@@ -35,6 +36,7 @@ export const actionTable: Readonly<Record<string, Action | ActionGroup>> = {
   webhooks,
   jobs: scheduledJobs,
   ledger,
+  restore,
   secrets,
   usage,
   summary,

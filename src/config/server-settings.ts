@@ -290,6 +290,9 @@ export const serverSettings = {
     healthPort: optionalPort('WORKER_HEALTH_PORT').describe(
       'When set, a worker answers `/livez`, `/readyz` and `/metrics` there.',
     ),
+    quiet: flagSetting('TOLLGATE_QUIET').describe(
+      'Whether a worker marks the database as restored from a backup when it first starts on it: it then submits, polls and calls back nothing until `tollgate restore release`.',
+    ),
     shutdownGraceSeconds: seconds('WORKER_SHUTDOWN_GRACE_SECONDS', 30).describe(
       'How long a stopping worker lets attempts finish before it asks them to leave their jobs to another worker. A submit is not asked.',
     ),

@@ -170,7 +170,7 @@ export const workSettings = {
     staleTasksSeconds: integer('JOB_STALE_TASKS_SECONDS', 60, { min: 1 }).describe(
       'The same for `check-stale-media-tasks`.',
     ),
-    channelsSeconds: integer('JOB_CHANNELS_SECONDS', 60, { min: 1 }).describe('The same for `check-api-channels`.'),
+    channelsSeconds: fixed('JOB_CHANNELS_SECONDS', 60).describe('The same for `check-api-channels`.'),
     maintenanceSeconds: integer('JOB_MAINTENANCE_SECONDS', 86_400, { min: 1 }).describe(
       'The same for `scheduled-maintenance`.',
     ),

@@ -51,6 +51,7 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   project: 'select, insert, update',
   rate_window: 'select, insert, update',
   reservation: 'select',
+  restore_mark: 'select, insert, update',
   retention_floor: 'select',
   schema_function: 'select',
   schema_migration: 'select',

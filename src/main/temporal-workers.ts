@@ -14,6 +14,7 @@ import { scheduledJobNames } from '../domain/tasks/scheduled-job.ts';
 import { taskQueues } from '../domain/tasks/workflow-contract.ts';
 import type { Tracing } from '../platform/observe/tracer.ts';
 import { temporalConnectionOptions } from '../platform/temporal/workflow-client.ts';
+import type { QuietWatch } from '../services/restore/quiet.ts';
 import { temporalAccess } from './build-deps.ts';
 import { ensureTemporalPatiently } from './ensure-temporal.ts';
 import { choosePort } from './processes/choose-port.ts';
@@ -34,14 +35,22 @@ export interface Workers {
   close(): Promise<void>;
 }
 
+interface WorkersOptions {
+  deps: Deps;
+  tracing: Tracing | null;
+  /** Once it has fired, no attempt begins. */
+  draining: AbortSignal;
+  quiet: QuietWatch;
+}
+
 /** The workers of one process, one for each task queue, so that no kind of work waits for another. */
-export async function createWorkers(deps: Deps, tracing: Tracing | null, draining: AbortSignal): Promise<Workers> {
+export async function createWorkers({ deps, tracing, draining, quiet }: WorkersOptions): Promise<Workers> {
   const { config } = deps;
   const metrics = await startRuntime(deps);
   const bundle = await workflowBundle({ traced: tracing !== null });
   const connection = await connectPatiently(deps);
   await ensureTemporalPatiently(deps);
-  const activities = createActivities(deps, draining);
+  const activities = createActivities(deps, draining, quiet);
   const { planTask, drawChannels, drawAgain, finishTask, attempt, deliver, runJob } = activities;
   const common = {
     connection,

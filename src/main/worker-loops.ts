@@ -11,6 +11,7 @@ import { EXPIRED_BATCH_MAX, expireChats } from '../db/chat/chat-ledger.ts';
 import { foldUsage } from '../db/ledger/spend.ts';
 import { foldTraffic } from '../db/operators/overview.ts';
 import type { Deps } from '../deps.ts';
+import { createQuietWatch, type QuietWatch } from '../services/restore/quiet.ts';
 import { UNREACHABLE_PROBE_SECONDS } from '../domain/channels/routing.ts';
 import { pause } from '../platform/pause.ts';
 import { ensureTemporal } from './ensure-temporal.ts';
@@ -21,9 +22,10 @@ import { createTemporalWatch } from './watch-temporal.ts';
  * The loops of every worker: they start waiting tasks, poll parked jobs, resume silent tasks, decide abandoned cancels, end stale tasks
  * and refund expired chats. Each has a loop of its own, so that none waits for another. They run the commands of the jobs more often
  * and without their lock or record, so that tasks end even without Temporal and a scheduler. One adds up the traffic for the overview, one the usage. The
- * last loop runs overdue jobs. `stop` ends the loops after their current turn.
+ * last loop runs overdue jobs. `stop` ends the loops after their current turn. While the database is marked as restored, only those run that
+ * write to the database alone or look after Temporal.
  */
-export function startLoops(deps: Deps) {
+export function startLoops(deps: Deps, quiet: QuietWatch = createQuietWatch(deps)) {
   const { config } = deps;
   const stopping = new AbortController();
   const startedAt = performance.now();
@@ -35,8 +37,11 @@ export function startLoops(deps: Deps) {
   );
   const followUp = createEndFollowUp(deps);
   const starter = createTaskStarter(deps);
+  /** A loop that rests while the database is marked as restored. */
+  const loudLoop = (name: string, turn: () => Promise<number>): Promise<void> =>
+    loop(deps, stopping.signal, name, async () => ((await quiet.isQuiet()) ? quietMs : turn()));
   const loops = [
-    loop(deps, stopping.signal, 'starter', async () => {
+    loudLoop('starter', async () => {
       const { claimed, started, isAway, hasMore } = await starter.round();
       // Starts at once when Temporal is back, and claims nothing before.
       if (isAway) await untilReachable(deps, stopping.signal);
@@ -44,21 +49,25 @@ export function startLoops(deps: Deps) {
       if (claimed > started) return 1_000;
       return hasMore ? Math.min(busyStarterMs, config.starter.intervalMs) : config.starter.intervalMs;
     }),
-    loop(deps, stopping.signal, 'unreachable channels', async () => {
+    loudLoop('unreachable channels', async () => {
       await probeUnreachableChannels(deps);
       return UNREACHABLE_PROBE_SECONDS * 1_000;
     }),
-    loop(deps, stopping.signal, 'poller', () => poller.claim()),
-    loop(deps, stopping.signal, 'stale sweep', async () => {
+    loudLoop('poller', () => poller.claim()),
+    loudLoop('stale sweep', async () => {
       followUp.add((await endStaleTasks(deps)).ended);
       return sweepMs;
     }),
     ...Object.entries(sweeps).map(([name, sweep]) =>
-      loop(deps, stopping.signal, name, async () => {
+      loudLoop(name, async () => {
         await sweep(deps);
         return sweepMs;
       }),
     ),
+    loop(deps, stopping.signal, 'chat expiry', async () => {
+      await expireChats(deps.db, EXPIRED_BATCH_MAX);
+      return sweepMs;
+    }),
     loop(deps, stopping.signal, 'Temporal', async () => {
       const ensureMs = config.temporal.ensureSeconds * 1000;
       await pause(ensureMs, stopping.signal);
@@ -76,7 +85,7 @@ export function startLoops(deps: Deps) {
       await foldUsage(deps.db, config.accounting.lagSeconds);
       return trafficMs;
     }),
-    loop(deps, stopping.signal, 'jobs', async () => {
+    loudLoop('jobs', async () => {
       await runOverdueScheduledJobs(deps, (performance.now() - startedAt) / 1000);
       return scheduledJobsMs;
     }),
@@ -103,12 +112,13 @@ const sweeps = {
   'pending sweep': resumeSilentTasks,
   'cancel sweep': decideAbandonedCancels,
   'callback sweep': processCallbacks,
-  'chat expiry': ({ db }: Deps) => expireChats(db, EXPIRED_BATCH_MAX),
 };
 
 /** The overview adds up the entries of the last minute and of the lag of the books by itself. */
 const trafficMs = 60_000;
 const afterErrorMs = 2_000;
+/** How soon a quiet worker sees the release. */
+const quietMs = 500;
 
 /** Repeats a turn until stopped. A turn returns the pause after it. An error is logged. */
 async function loop({ logger }: Deps, signal: AbortSignal, name: string, turn: () => Promise<number>): Promise<void> {

@@ -1,5 +1,6 @@
 import { assertSchemaVersion } from '../db/migrate.ts';
 import { within } from '../platform/pause.ts';
+import { beginQuietly, createQuietWatch } from '../services/restore/quiet.ts';
 import { createApp } from '../http/app.ts';
 import { metricsRoute } from '../http/routes/metrics.ts';
 import { startHttpServer } from '../http/server/server.ts';
@@ -14,6 +15,7 @@ const { deps, tracing, close, flushAlarms } = await doneOrExit(() => buildDeps(c
 const { logger, db } = deps;
 warnOfIgnoredSettings(logger);
 await doneOrExit(() => assertSchemaVersion(db));
+await doneOrExit(() => beginQuietly(deps));
 
 const temporalAnswersWithinMs = 900;
 /** For the current turns of the loops, after the activities have ended. */
@@ -23,7 +25,8 @@ let running: Promise<'drained' | 'cut_short'> = Promise.resolve('drained');
 const draining = new AbortController();
 const health = await startHealthListener();
 // The loops start before Temporal has answered, because they must work without it.
-const loops = startLoops(deps);
+const quiet = createQuietWatch(deps);
+const loops = startLoops(deps, quiet);
 stopOnSignals(
   async () => {
     health?.stopping();
@@ -45,7 +48,7 @@ stopOnSignals(
   },
 );
 
-workers = await createWorkers(deps, tracing, draining.signal);
+workers = await createWorkers({ deps, tracing, draining: draining.signal, quiet });
 running = workers.run();
 announce(null);
 logger.info('the worker is running');

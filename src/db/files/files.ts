@@ -1,4 +1,4 @@
-import { toColumns, toMembers, type Database } from '../database.ts';
+import { toColumns, toMembers, type Database, type Statements } from '../database.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
 export interface FileRow {
@@ -136,4 +136,15 @@ export async function holdFile(
 /** Deletes the row of a file whose bytes are deleted. */
 export async function removeFile(database: Database, fileId: string): Promise<void> {
   await database.query('remove-file', 'delete from file where id = $1', [fileId]);
+}
+
+/** Those of the keys of stored files that no row has. */
+export async function findUnknownKeys(database: Statements, keys: readonly string[]): Promise<string[]> {
+  const rows = await database.query<{ key: string }>(
+    'unknown-file-keys',
+    `select asked.key from unnest($1::text[]) asked (key)
+     where not exists (select from file where file.storage_key = asked.key)`,
+    [keys],
+  );
+  return rows.map(({ key }) => key);
 }

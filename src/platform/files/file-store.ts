@@ -50,6 +50,8 @@ export interface FileStore {
   exists(key: string): Promise<boolean>;
   /** Deletes a file. Deleting a missing file does nothing. */
   delete(key: string): Promise<void>;
+  /** The keys of all stored files, in no order. A key that Tollgate did not make may be among them. */
+  keys(): AsyncIterable<string>;
   /** The free bytes of the disk under `localDir`, through which every file goes. */
   freeBytes(): Promise<number>;
 }
@@ -82,6 +84,7 @@ export async function createFileStore(settings: FileStoreSettings): Promise<File
         throw error;
       }
     },
+    keys: () => keysOf(backend.disk),
     async freeBytes() {
       const { bavail, bsize } = await statfs(root);
       return bavail * bsize;
@@ -144,6 +147,17 @@ function localBackend(root: string): FileBackend {
   };
 }
 
+async function* keysOf(disk: Disk): AsyncGenerator<string> {
+  let paginationToken: string | undefined;
+  do {
+    const page = await disk.listAll('/', { recursive: true, ...(paginationToken && { paginationToken }) });
+    for (const object of page.objects) {
+      if (object.isFile && !object.key.startsWith('tmp/')) yield object.key;
+    }
+    paginationToken = page.paginationToken;
+  } while (paginationToken);
+}
+
 async function writeSpool(
   path: string,
   source: AsyncIterable<Buffer> | Buffer,
@@ -189,8 +203,10 @@ async function removeLeftovers(directory: string): Promise<void> {
 const SPOOL_PREFIX = 'tollgate-';
 const LEFTOVERS_MAX = 10_000;
 
+/** Whether Tollgate may have made this key. */
+export const isFileKey = (key: string): boolean =>
+  key.length <= 200 && /^[a-z0-9_-]+(\/[a-z0-9_-]+)*(\.[a-z0-9]{1,8})?$/i.test(key) && !key.startsWith('tmp/');
+
 function assertKey(key: string): void {
-  if (key.length > 200 || !/^[a-z0-9_-]+(\/[a-z0-9_-]+)*(\.[a-z0-9]{1,8})?$/i.test(key) || key.startsWith('tmp/')) {
-    throw new Error('not a file key in our format');
-  }
+  if (!isFileKey(key)) throw new Error('not a file key in our format');
 }

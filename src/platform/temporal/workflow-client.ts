@@ -1,14 +1,9 @@
 import {
   Client,
   Connection,
-  isGrpcServiceError,
-  NamespaceNotFoundError,
-  ServiceError,
   WithStartWorkflowOperation,
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
-  WorkflowUpdateFailedError,
-  WorkflowUpdateRPCTimeoutOrCancelledError,
   type ConnectionOptions,
   type TLSConfig,
   ScheduleNotFoundError,
@@ -33,6 +28,8 @@ import {
   type RedeliveryInput,
 } from '../../domain/tasks/workflow-contract.ts';
 import { ensureNamespace, ensureSearchAttributes } from './ensure-namespace.ts';
+import { isTemporalAway, isWorkflowGone } from './temporal-errors.ts';
+import { readWorkflowRecord, terminateWorkflow, type WorkflowRecord } from './workflow-record.ts';
 import { ensureSchedules, triggerSchedule, type ScheduledJobSettings } from './scheduled-jobs.ts';
 
 /** The input of a workflow start: ids, and words for the Temporal UI. */
@@ -44,12 +41,19 @@ export interface WorkflowTask {
   input: JsonObject | null;
 }
 
+/** `already_completed`: a workflow of this task has closed, so that the task has ended, unless the database lacks what Temporal knows. */
 export type StartResult = 'started' | 'already_completed' | 'unreachable';
 
 /** The gateway's client of Temporal. No method throws because Temporal is unavailable; the result says so. */
 export interface WorkflowClient {
   /** Starts the task's workflow, or joins the running one, within `timeoutMs`. */
   start(task: WorkflowTask, timeoutMs: number): Promise<StartResult>;
+  /** Starts the workflow of a task that is open although a workflow of it has closed. */
+  startAgain(task: WorkflowTask, timeoutMs: number): Promise<StartResult>;
+  /** Reads what Temporal has of a task. */
+  readRecord(taskId: string, timeoutMs: number): Promise<WorkflowRecord>;
+  /** Ends the running workflow of a task without a further step. False if Temporal is unavailable. */
+  terminate(ended: { taskId: string; reason: string; timeoutMs: number }): Promise<boolean>;
   /** Update-with-start: the verdict of the workflow's first step, which is also in the database; null without an answer within `timeoutMs`. */
   startAndReserve(task: WorkflowTask, timeoutMs: number): Promise<{ admitted: boolean } | null>;
   /**
@@ -138,11 +142,17 @@ export function createWorkflowClient(
   };
   /** True if the call succeeded, false if Temporal is unavailable or refuses with this error. */
   const succeeds = (timeoutMs: number, call: () => Promise<unknown>, refusal: ErrorClass): Promise<boolean> =>
-    within<boolean>(timeoutMs, call, true, (error) => (error instanceof refusal || isAway(error) ? false : undefined));
+    within<boolean>(timeoutMs, call, true, (error) =>
+      error instanceof refusal || isTemporalAway(error) ? false : undefined,
+    );
 
   return {
     start: (task, timeoutMs) =>
       within(timeoutMs, () => client.workflow.start(mediaTaskWorkflow, startOptions(task)), 'started', startResult),
+    startAgain: (task, timeoutMs) =>
+      within(timeoutMs, () => client.workflow.start(mediaTaskWorkflow, anotherStart(task)), 'started', startResult),
+    readRecord: (taskId, timeoutMs) => readWorkflowRecord(client, taskId, timeoutMs),
+    terminate: (ended) => terminateWorkflow(client, ended),
     collect: (task, timeoutMs) =>
       within(
         timeoutMs,
@@ -154,13 +164,8 @@ export function createWorkflowClient(
     async startAndReserve(task, timeoutMs) {
       let admitted = false;
       // If Temporal is busy or unavailable, or answers too late, the caller decides in the database instead.
-      const isAnswered = await succeeds(
-        timeoutMs,
-        async () => {
-          admitted = await updateWithStart(client, task);
-        },
-        WorkflowExecutionAlreadyStartedError,
-      );
+      const update = async () => void (admitted = await updateWithStart(client, task));
+      const isAnswered = await succeeds(timeoutMs, update, WorkflowExecutionAlreadyStartedError);
       return isAnswered ? { admitted } : null;
     },
 
@@ -179,11 +184,7 @@ export function createWorkflowClient(
         timeoutMs,
         () => client.workflow.getHandle(workflowId).signal(retryCallbackSignal),
         'signaled',
-        (error) => {
-          // Without the namespace every workflow is gone.
-          if (error instanceof WorkflowNotFoundError || error instanceof NamespaceNotFoundError) return 'gone';
-          return isAway(error) ? 'unreachable' : undefined;
-        },
+        wakeUpResult,
       ),
 
     triggerScheduledJob: (name, timeoutMs) =>
@@ -215,7 +216,12 @@ const collecting = { signal: collectSignal, signalArgs: [] as [] };
 
 function startResult(error: unknown): StartResult | undefined {
   if (error instanceof WorkflowExecutionAlreadyStartedError) return 'already_completed';
-  return isAway(error) ? 'unreachable' : undefined;
+  return isTemporalAway(error) ? 'unreachable' : undefined;
+}
+
+function wakeUpResult(error: unknown): 'gone' | 'unreachable' | undefined {
+  if (isWorkflowGone(error)) return 'gone';
+  return isTemporalAway(error) ? 'unreachable' : undefined;
 }
 
 type ErrorClass = abstract new (...args: never[]) => Error;
@@ -249,6 +255,11 @@ const redeliveryOptions = (input: RedeliveryInput) => ({
   staticSummary: 'callback, delivered again',
 });
 
+const anotherStart = (task: WorkflowTask): WorkflowStartOptions => ({
+  ...startOptions(task),
+  workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+});
+
 const keyword = (name: string) => defineSearchAttributeKey(name, SearchAttributeType.KEYWORD);
 const modelKey = keyword(searchAttributes.model);
 const projectKey = keyword(searchAttributes.project);
@@ -271,11 +282,3 @@ function startOptions(task: WorkflowTask): WorkflowStartOptions {
     ]),
   };
 }
-
-/** Any gRPC error counts as "unavailable", because the database is enough to continue. */
-const isAway = (error: unknown): boolean =>
-  error instanceof ServiceError ||
-  error instanceof NamespaceNotFoundError ||
-  error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
-  error instanceof WorkflowUpdateFailedError ||
-  isGrpcServiceError(error);

@@ -537,6 +537,14 @@ create unlogged table rate_window (
   total integer not null
 ) with (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000);
 
+create table restore_mark (
+  history text,
+  id bigint not null generated always as identity,
+  marked_at timestamp with time zone not null default clock_timestamp(),
+  released_at timestamp with time zone,
+  restored_through timestamp with time zone not null
+);
+
 create table retention_floor (
   api_detail_days integer not null,
   id integer not null default 1
@@ -907,6 +915,8 @@ alter table project add constraint project_status_check CHECK ((status = ANY (AR
 
 alter table rate_window add constraint rate_window_pkey PRIMARY KEY (key_id);
 
+alter table restore_mark add constraint restore_mark_pkey PRIMARY KEY (id);
+
 alter table retention_floor add constraint retention_floor_api_detail_days_check CHECK ((api_detail_days > 0));
 
 alter table retention_floor add constraint retention_floor_id_check CHECK ((id = 1));
@@ -1086,6 +1096,8 @@ CREATE INDEX ledger_entry_project_idx ON public.ledger_entry USING btree (projec
 CREATE UNIQUE INDEX ledger_entry_topup_idx ON public.ledger_entry USING btree (project_id, reference) WHERE (kind = 'topup'::text);
 
 CREATE INDEX project_plan ON public.project USING btree (plan_id) WHERE (plan_id IS NOT NULL);
+
+CREATE UNIQUE INDEX restore_mark_open_idx ON public.restore_mark USING btree ((true)) WHERE (released_at IS NULL);
 
 CREATE INDEX task_completed_idx ON public.task USING btree (completed_at) WHERE (completed_at IS NOT NULL);
 

@@ -68,6 +68,7 @@ const startedOf = async (ids: string[]) =>
 /** A Temporal client that fails to start some tasks. */
 const startsAllBut = (bad: string[], how: () => Promise<StartResult>): Partial<WorkflowClient> => ({
   start: ({ taskId }) => (bad.includes(taskId) ? how() : Promise.resolve('started')),
+  collect: ({ taskId }) => (bad.includes(taskId) ? how() : Promise.resolve('started')),
 });
 const throws = () => Promise.reject(new Error('odd'));
 

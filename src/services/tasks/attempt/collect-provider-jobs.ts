@@ -1,5 +1,6 @@
 import { findRunningTask } from '../../../db/tasks/parked-provider-jobs.ts';
 import type { Deps } from '../../../deps.ts';
+import { startOrResume, type StartingWorkflows } from '../create/start-or-resume.ts';
 import { createLaneQueue } from '../../../platform/lane-queue.ts';
 import { alarmOf } from '../../../domain/operators/alarm.ts';
 
@@ -15,7 +16,6 @@ export interface Collector {
 const lanesMax = 8;
 /** Further tasks are dropped. Their jobs are polled again, so nothing is lost while Temporal is down. */
 const waitingMax = 5_000;
-const signalTimeoutMs = 3_000;
 
 /**
  * Signals workflows without making a poll wait for Temporal. It keeps no record: a job whose signal was lost is polled again when
@@ -26,13 +26,13 @@ export function createCollector({
   workflows,
   logger,
   tracer,
-}: Pick<Deps, 'db' | 'logger' | 'tracer'> & { workflows: Pick<Deps['workflows'], 'collect'> }): Collector {
+}: Pick<Deps, 'db' | 'logger' | 'tracer'> & { workflows: StartingWorkflows }): Collector {
   let isAway = false;
   const signal = async (taskId: string): Promise<void> => {
     try {
       const task = await findRunningTask(db, taskId);
       if (!task) return;
-      const collect = () => workflows.collect(task, signalTimeoutMs);
+      const collect = () => startOrResume({ db, workflows, logger }, task, 'collect');
       const away = (await tracer.resume(task.traceParent, 'collect the result', collect)) === 'unreachable';
       if (away && !isAway) logger.warn('Temporal is unavailable: results of parked jobs wait for it');
       isAway = away;

@@ -8,13 +8,14 @@ import { usableCredential } from '../../channels/unseal-credential.ts';
 import { keepWriting, type WritingPatience } from '../../keep-writing.ts';
 import { alarmUnknownWord } from './odd-answers.ts';
 import { pollTimeoutMs, timeoutSignal } from './run.ts';
+import type { StartingWorkflows } from '../create/start-or-resume.ts';
 import { createCollector } from './collect-provider-jobs.ts';
 import { sealResults } from './kept-results.ts';
 import { parkedPollBounds } from './parked-poll-bounds.ts';
 import { stopUpstream } from '../end/stop-upstream.ts';
 
 type PollerDeps = Pick<Deps, 'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'logger' | 'metrics' | 'tracer'> & {
-  workflows: Pick<Deps['workflows'], 'collect'>;
+  workflows: StartingWorkflows;
 };
 
 export interface ProviderJobPoller {

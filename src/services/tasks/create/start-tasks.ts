@@ -9,6 +9,7 @@ import {
 import type { Deps } from '../../../deps.ts';
 import { inLanes } from '../../../platform/in-lanes.ts';
 import { alarmOf } from '../../../domain/operators/alarm.ts';
+import { startOrResume } from './start-or-resume.ts';
 
 type StartDeps = Pick<Deps, 'config' | 'db' | 'workflows' | 'logger' | 'tracer'>;
 
@@ -16,7 +17,6 @@ type StartDeps = Pick<Deps, 'config' | 'db' | 'workflows' | 'logger' | 'tracer'>
 const STARTER_BATCH_MAX = 64;
 /** Workflows that are started at the same time. Temporal accepts more, but other workers start tasks too. */
 export const STARTER_CONCURRENCY = 8;
-const startTimeoutMs = 5_000;
 /** A claimed task whose worker died is offered again after this long. */
 const claimSeconds = 15;
 /**
@@ -39,7 +39,7 @@ export async function startUnstartedTasks(
   max = STARTER_BATCH_MAX,
 ): Promise<Started & { startedIds: string[] }> {
   const tasks = await claimUnstartedTasks(deps.db, max, claimSeconds);
-  const { started, failed, isAway } = await startAll(deps, tasks);
+  const { started, failed, isAway } = await startAll(deps, tasks, 'start');
   if (started.length > 0) await markStarted(deps.db, started);
   const reached = new Set([...started, ...failed]);
   const unreached = tasks.map(({ taskId }) => taskId).filter((taskId) => !reached.has(taskId));
@@ -88,7 +88,7 @@ async function stillUnbegun({ db }: StartDeps, tasks: readonly Unbegun[]): Promi
 
 /**
  * Starts or resumes every task on which no process seems to work: the API server died before the verdict, the workflow was
- * terminated, or Temporal lost it. If the workflow is running, the start has no effect.
+ * terminated, or Temporal lost it. A workflow that runs is told to go on.
  */
 export async function resumeSilentTasks(deps: StartDeps): Promise<Started> {
   const { config } = deps;
@@ -97,7 +97,8 @@ export async function resumeSilentTasks(deps: StartDeps): Promise<Started> {
     silentSeconds: config.sweeps.silentSeconds,
     limit: 1_000,
   });
-  const { started, isAway } = await startAll(deps, tasks);
+  // A running workflow may wait to collect a parked job of which the database lost the row, as after a failover: it makes its attempt again.
+  const { started, isAway } = await startAll(deps, tasks, 'collect');
   if (tasks.length > 0)
     deps.logger.warn({ claimed: tasks.length, started: started.length }, 'restarted the workflows of silent tasks');
   return { claimed: tasks.length, started: started.length, isAway };
@@ -105,15 +106,16 @@ export async function resumeSilentTasks(deps: StartDeps): Promise<Started> {
 
 /** Never rejects: a task that cannot be started does not prevent the start of others. */
 async function startAll(
-  { workflows, logger, tracer }: StartDeps,
+  { db, workflows, logger, tracer }: StartDeps,
   tasks: TaskStart[],
+  begin: 'start' | 'collect',
 ): Promise<{ started: string[]; failed: string[]; isAway: boolean }> {
   const started: string[] = [];
   const failed: string[] = [];
   let unreachable = 0;
   await inLanes(tasks, STARTER_CONCURRENCY, async (task): Promise<void | 'end_lane'> => {
     try {
-      const start = () => workflows.start(task, startTimeoutMs);
+      const start = () => startOrResume({ db, workflows, logger }, task, begin);
       if ((await tracer.resume(task.traceParent, 'start the workflow', start)) === 'unreachable') {
         unreachable += 1;
         // The other lanes continue, because the failure may concern this task only.

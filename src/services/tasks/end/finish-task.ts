@@ -1,5 +1,6 @@
 import type { Config } from '../../../config/load-config.ts';
 import type { Finish, TaskEnd } from '../../../db/ledger/ledger.ts';
+import { findTask } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { endEventId } from '../../../domain/callbacks/end-event-id.ts';
 import type { FinishInput, FinishReport } from '../../../domain/tasks/workflow-contract.ts';
@@ -21,6 +22,23 @@ export async function finishTask(
     logEnd(logger, { taskId, outcome }, finish);
   }
   return { status: finish.status, deliveryId: finish.deliveryId, finished: finish.finished };
+}
+
+/**
+ * Ends a task for its workflow. A workflow whose task is not in the database, because it was restored to a time before the task, ends
+ * without one.
+ */
+export async function finishTaskOfWorkflow(
+  deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'logger'>,
+  input: FinishInput,
+): Promise<FinishReport> {
+  try {
+    return await finishTask(deps, input);
+  } catch (error) {
+    if (await findTask(deps.db, input.taskId)) throw error;
+    deps.logger.warn({ task_id: input.taskId }, 'a workflow ends whose task is not in the database');
+    return { status: 'failed', deliveryId: null };
+  }
 }
 
 /** The one log line of a task's end. An unknown outcome is an alarm. */

@@ -119,6 +119,8 @@ function openScene(own: Record<string, string> = {}): Scene {
         collected?.push(taskId);
         return Promise.resolve(temporal);
       },
+      start: () => Promise.reject(new Error('the poller starts no workflow')),
+      startAgain: () => Promise.reject(new Error('the poller starts no workflow')),
       cancel: () => Promise.resolve(true),
     },
   };
