@@ -123,7 +123,8 @@ function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Rout
   const apiKey = demandApiKey(deps, failures);
   const scheduledJobToken = demandToken(config.secrets.scheduledJobTokens, 'invalid_job_token', failures);
   const { metricsToken } = config.secrets;
-  const { open, inFlight } = requestSlots(config.http.inFlightMax);
+  const { open, inFlight, held } = requestSlots(config.http.inFlightMax);
+  deps.metrics?.watchRequests?.(held);
   const guards = {
     api_key: [apiKey, demandIpRange, open, limitRate(deps), demandRouteScope],
     job_token: [scheduledJobToken, open],
@@ -161,10 +162,15 @@ function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Rout
 const BODIES_AWAITED_MAX = 1_500;
 
 /** `open` counts a request from its authentication on, `inFlight` once its body has arrived, so that no slow body holds a slot. */
-function requestSlots(inFlightMax: number): { open: AppMiddleware; inFlight: AppMiddleware } {
+function requestSlots(inFlightMax: number): { open: AppMiddleware; inFlight: AppMiddleware; held: () => number } {
   const message = 'The server is handling too many requests at the same time. Try again in a few seconds.';
-  const limit = (total: number): AppMiddleware => holdSlot(createFairBudget({ total, message, retryAfterSeconds: 1 }));
-  return { open: limit(inFlightMax + BODIES_AWAITED_MAX), inFlight: limit(inFlightMax) };
+  const limit = (total: number) => createFairBudget({ total, message, retryAfterSeconds: 1 });
+  const slots = limit(inFlightMax);
+  return {
+    open: holdSlot(limit(inFlightMax + BODIES_AWAITED_MAX)),
+    inFlight: holdSlot(slots),
+    held: () => slots.held(),
+  };
 }
 
 function bodyReaders({ requestTimeoutSeconds, bodiesBufferedMaxBytes }: Config['http']) {

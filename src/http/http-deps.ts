@@ -25,7 +25,7 @@ export interface HttpDeps {
   /** Absent where no admin API is served. */
   adminAccess?: AdminAccessFinder | undefined;
   /** Measures each request. If absent, nothing is measured. */
-  metrics?: Pick<Deps['metrics'], 'requestAnswered'>;
+  metrics?: Pick<Deps['metrics'], 'requestAnswered'> & Partial<Pick<Deps['metrics'], 'watchRequests'>>;
   /** Traces each request. If absent, nothing is traced. */
   tracing?: Pick<Tracing, 'serve'> | undefined;
   /** Records the detail row of each answered request. Must neither throw nor wait. If absent, no rows are kept. */

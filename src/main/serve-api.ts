@@ -81,6 +81,8 @@ const httpDeps = {
   },
   signedFiles: createSignedFiles(deps),
 };
+// A stream gives its slot among the requests back.
+deps.metrics.watchRequests(() => httpDeps.streamSlots.held());
 const routes = createRoutes(httpDeps);
 const answerMemory = createAnswerMemory();
 /** The longest time that the caller of a job waits. The run itself continues in a worker. */

@@ -17,6 +17,8 @@ export interface Share {
 export interface FairBudget {
   /** An empty share of `owner`, which is a project. All shares of an owner count together. */
   open(owner: string): Share;
+  /** What all requests hold together. */
+  held(): number;
 }
 
 interface FairBudgetOptions {
@@ -48,6 +50,7 @@ export function createFairBudget({ total, message, retryAfterSeconds = 2 }: Fair
   };
 
   return {
+    held: () => held,
     open(owner) {
       let own = 0;
       const hold = (amount: number): void => {

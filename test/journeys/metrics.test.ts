@@ -28,6 +28,8 @@ beforeAll(async () => {
   });
   project = await gateway.project({ credits: 1_000, rpm: 1_000 });
   await useGateway();
+  // As what takes the backups does.
+  await gateway.database.query('', 'update installation set last_backup_at = clock_timestamp()');
   const page = (url: string) => ask(url, token).then((answer) => answer.text());
   [api, worker] = await Promise.all([page(urls.api), page(urls.worker)]);
 });
@@ -115,6 +117,17 @@ describe('/metrics of an API server and a worker', () => {
          + (select coalesce(sum(cost_micro_usd), 0) from ledger_entry)::float8 as micro`,
     );
     expect(sum(both, 'tollgate_upstream_cost_micro_usd_total')).toBe(cost?.micro);
+  });
+
+  it('shows the requests and streams in flight', async () => {
+    const inFlight = async () =>
+      sum(await ask(urls.api, token).then((answer) => answer.text()), 'tollgate_requests_in_flight');
+    // The request for the metrics itself.
+    expect(await inFlight()).toBe(1);
+    const chats = [1, 2].map((n) => stream(gateway, project.apiKey, { text: `hello [[latency=2000]] ${n}` }));
+    await eventually(async () => (await inFlight()) === 3, { what: 'two chats in flight' });
+    await Promise.all(chats);
+    await eventually(async () => (await inFlight()) === 1, { what: 'no chat in flight' });
   });
 
   it('shows what the installation has in hand, and its channels', () => {

@@ -18,7 +18,17 @@ export function createInstruments(registry: Registry) {
     new Counter({ name: `tollgate_${name}`, help, labelNames, registers });
   const seconds = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new Histogram({ name: `tollgate_${name}_seconds`, help, labelNames, registers, buckets: requestSeconds });
+  const requestsInFlight: (() => number)[] = [];
+  new Gauge({
+    name: 'tollgate_requests_in_flight',
+    help: 'Requests and streams that the process handles.',
+    registers,
+    collect() {
+      this.set(requestsInFlight.reduce((sum, read) => sum + read(), 0));
+    },
+  });
   return {
+    requestsInFlight,
     counters: {
       credits: counter('credits_charged_total', 'Credits charged for successful requests.', ['model', 'channel']),
       cost: counter('upstream_cost_micro_usd_total', 'What the providers charge for them, by the catalog.', [

@@ -45,6 +45,8 @@ export interface Metrics {
   pollsStarted(polls: { onTime: number; late: number }): void;
   /** Shows the use of the pool from now on. */
   watchPool(read: () => PoolUse): void;
+  /** Adds the requests that a listener handles to the gauge of those in flight, from now on. */
+  watchRequests(read: () => number): void;
   /** In Prometheus' text format. */
   page(): Promise<string>;
   /** The same for `pageOfAll`, as it can be sent to another process. */
@@ -99,6 +101,7 @@ export function createMetrics(): Metrics {
       counters.pollsLate.inc(late);
     },
     watchPool: (read) => instruments.watchPool(read),
+    watchRequests: (read) => void instruments.requestsInFlight.push(read),
     page: () => registry.metrics(),
     values: () => registry.getMetricsAsJSON(),
   };
