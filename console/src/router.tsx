@@ -25,6 +25,7 @@ import {
   thisMonth,
 } from './api/queries.ts';
 import { sessionQuery } from './api/session.ts';
+import { NotFound } from './pages/not-found.tsx';
 import { Shell } from './shell.tsx';
 import { ErrorAlert, Loading } from './ui/page.tsx';
 
@@ -52,6 +53,7 @@ const chatSearch = texts('outcome', 'reason', 'model', 'channel', 'project', 'ke
 const deliverySearch = texts('state', 'project', 'task');
 const auditSearch = texts('subject', 'by', 'action');
 const summarySearch = texts('month');
+const usageSearch = texts('range', 'from', 'to', 'interval', 'by', 'measure', 'rows', 'project');
 
 /** Begins to read what a page needs while its file is loaded. The page waits for it and shows its errors. */
 const begin = ({ queryClient }: Context, read: (client: QueryClient) => unknown): void => {
@@ -200,6 +202,12 @@ const routes = [
   }),
   createRoute({
     getParentRoute: () => root,
+    path: '/usage',
+    validateSearch: usageSearch,
+    component: lazyRouteComponent(() => import('./pages/usage/usage.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => root,
     path: '/access',
     component: lazyRouteComponent(() => import('./pages/access/access.tsx')),
   }),
@@ -224,6 +232,7 @@ export const createConsoleRouter = (queryClient: QueryClient) =>
     context: { queryClient },
     defaultPreload: 'intent',
     defaultPendingComponent: () => <Loading />,
+    defaultNotFoundComponent: NotFound,
     defaultErrorComponent: ({ error, reset }) => <ErrorAlert error={error} retry={reset} />,
     scrollRestoration: true,
     // Searches hold texts only, so they need no quotes in the address.

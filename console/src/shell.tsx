@@ -37,6 +37,7 @@ import {
   SummariesIcon,
   SunIcon,
   TasksIcon,
+  UsageIcon,
 } from './ui/icons.tsx';
 import { Loaded } from './ui/page.tsx';
 import { PageLink } from './ui/links.tsx';
@@ -53,6 +54,7 @@ const pages = [
   { to: '/deliveries', label: 'Deliveries', Icon: DeliveriesIcon },
   { to: '/audit', label: 'Audit', Icon: AuditIcon },
   { to: '/jobs', label: 'Jobs', Icon: ScheduledJobsIcon },
+  { to: '/usage', label: 'Usage', Icon: UsageIcon },
   { to: '/summaries', label: 'Summaries', Icon: SummariesIcon },
   { to: '/access', label: 'Access', Icon: AccessIcon },
 ] as const;

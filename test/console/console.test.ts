@@ -56,7 +56,7 @@ describe('the console', () => {
     expect(await visit.page.evaluate(decoded)).toBe(1_024);
     expect(visit.page.url()).not.toContain('adm_');
     expect(visit.scriptBytes()).toBeGreaterThan(0);
-    expect(visit.scriptBytes()).toBeLessThan(350_000);
+    expect(visit.scriptBytes()).toBeLessThan(300_000);
     await visit.picture('playground');
   });
 

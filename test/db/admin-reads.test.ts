@@ -30,7 +30,8 @@ const size = {
  * callbacks and tries. A scan of one of the tables, or of an index, takes more than 1,000.
  */
 const blocksMax = 400;
-/** What is added up does not grow with the history. Usage of 90 days reads the sums of 4,300 half hours. */
+/** What is added up does not grow with the history. Usage of 90 days reads the sums of 4,300 half hours, each by channel for
+ * operators. */
 const sums = [
   'traffic',
   'traffic_mark',
@@ -42,7 +43,7 @@ const sums = [
   'summary_month',
   'monthly_summary',
 ];
-const sumBlocksMax = 12_000;
+const sumBlocksMax = 16_000;
 
 let scratch: TestDatabase;
 let home: TestHome;

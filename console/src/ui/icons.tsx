@@ -44,6 +44,7 @@ export const ScheduledJobsIcon = icon(
   </>,
 );
 export const SummariesIcon = icon(<path d="M4 5h16v14H4zM4 10h16M4 15h16M10 5v14" />);
+export const UsageIcon = icon(<path d="M4 4v16h16M8 16v-3m4 3V8m4 8v-5" />);
 export const AccessIcon = icon(
   <>
     <circle cx="8" cy="15" r="4" />

@@ -109,17 +109,24 @@ export function sumSpend(
        )
        select is_total, case when ${by('day')} then to_char(begun, 'YYYY-MM-DD') end as day,
          case when ${by('hour')} then to_char(begun, 'YYYY-MM-DD"T"HH24:MI') end as hour, nullif(model_id, '') as model,
-         nullif(project_id, '') as project_id, (select name from project p where p.id = shown.project_id) as project_name,
-         nullif(key_id, '') as key_id, (select name from api_key k where k.id = shown.key_id) as key_name,
-         nullif(channel_id, '') as channel_id, (select name from channel c where c.id = shown.channel_id) as channel, nullif(type, '') as type,
-         is_rest, successes + failures as requests, successes as succeeded, failures - refusals as failed, refusals as refused,
-         credits_charged as credits, cost_micro_usd, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens,
+         nullif(project_id, '') as project_id, project_name, nullif(key_id, '') as key_id, key_name, nullif(channel_id, '') as channel_id, channel,
+         nullif(type, '') as type, is_rest, successes + failures as requests, successes as succeeded, failures - refusals as failed,
+         refusals as refused, credits_charged as credits, cost_micro_usd, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens,
          cache_write_1h_tokens, reasoning_tokens
-       from shown`,
+       from shown ${nameOf('project', 'project_name')} ${nameOf('api_key', 'key_name')} ${nameOf('channel', 'channel')}
+       order by is_total desc, begun desc, is_rest, credits_charged desc, cost_micro_usd desc`,
       [from, to, timeZone, groups, rowsMax + 2, projectId ?? null, keyId ?? null, top ?? null, measure],
     );
   });
 }
+
+/** The name of a project, key or channel, which is looked up once for all rows. */
+const nameOf = (table: 'project' | 'api_key' | 'channel', column: string): string => {
+  const id = table === 'api_key' ? 'key_id' : `${table}_id`;
+  return `left join (
+    select ids.${id}, named.name as ${column} from (select distinct ${id} from shown) ids
+      cross join lateral (select name from ${table} where id = ids.${id} offset 0) named) ${table} using (${id})`;
+};
 
 const by = (group: SpendGroup): string => `'${group}' = any ($4::text[])`;
 

@@ -9,6 +9,7 @@ import { answerRepresentation, type Representation } from '../response/etag.ts';
 const types: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
 };
 
 /**

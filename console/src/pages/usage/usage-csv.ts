@@ -1,0 +1,38 @@
+import type { SpendRow } from '../../api/admin-types.ts';
+import { sortedRows } from './usage-rows.tsx';
+import type { Group, View } from './usage-view.ts';
+
+/** What each group is in the table for spreadsheets: ids and names. */
+const membersOf: Record<Group, readonly (keyof SpendRow)[]> = {
+  day: ['day'],
+  hour: ['hour'],
+  project: ['project_id', 'project_name'],
+  model: ['model'],
+  key: ['key_id', 'key_name'],
+  channel: ['channel_id', 'channel'],
+  type: ['type'],
+};
+
+/** The rows that the page shows, in its order. */
+export function usageCsv(view: View, rows: readonly SpendRow[]): (string | number)[][] {
+  const members = view.rows.flatMap((group) => membersOf[group]);
+  const counts = ['requests', 'succeeded', 'failed', 'refused', 'credits'] as const;
+  const tokens = [
+    'input_tokens',
+    'output_tokens',
+    'cached_input_tokens',
+    'cache_write_tokens',
+    'cache_write_1h_tokens',
+    'reasoning_tokens',
+  ] as const;
+  return [
+    [...members, ...counts, 'cost_usd', 'margin_usd', ...tokens],
+    ...sortedRows(view, rows).map((row) => [
+      ...members.map((name) => String(row[name] ?? '')),
+      ...counts.map((name) => row[name]),
+      row.cost_micro_usd / 1e6,
+      row.margin_micro_usd / 1e6,
+      ...tokens.map((name) => row[name]),
+    ]),
+  ];
+}

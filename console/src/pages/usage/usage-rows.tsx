@@ -1,0 +1,86 @@
+import { Text } from '@mantine/core';
+import { useState } from 'react';
+import type { SpendRow } from '../../api/admin-types.ts';
+import { DataTable, figure, type Columns } from '../../ui/data-table.tsx';
+import { creditsCell, number, usd } from '../../ui/format.ts';
+import { PageLink } from '../../ui/links.tsx';
+import { Empty } from '../../ui/page.tsx';
+import { words } from '../../ui/format.ts';
+import { amountOf, nameIn, type Group, type View } from './usage-view.ts';
+
+/** Rows that are drawn. Further ones are drawn when they are asked for. */
+const shownAtFirst = 200;
+
+/** The rows of the view, the largest first. As long as some are not drawn, the columns do not sort. */
+export function UsageRows({ view, rows }: { view: View; rows: SpendRow[] }) {
+  const [shown, setShown] = useState(shownAtFirst);
+  const sorted = sortedRows(view, rows);
+  const more = rows.length > shown ? { load: () => setShown(shown + shownAtFirst), loading: false } : undefined;
+  return (
+    <>
+      {more && (
+        <Text size="sm" c="dimmed">
+          The first {number(shown)} of {number(rows.length)} rows. The CSV has all.
+        </Text>
+      )}
+      <DataTable
+        label={`Usage by ${view.rows.join(', ')}`}
+        rows={sorted.slice(0, shown)}
+        columns={columnsOf(view).map((column) => ({ ...column, enableSorting: more === undefined }))}
+        rowId={(row) =>
+          [row.hour ?? row.day, row.project_id, row.model, row.key_id, row.channel_id, row.type].join(' ')
+        }
+        empty={<Empty title="No request in this range" />}
+        more={more}
+      />
+    </>
+  );
+}
+
+/** The newest first if the rows have times, and then the largest by the measure. */
+export const sortedRows = ({ measure }: View, rows: readonly SpendRow[]): SpendRow[] =>
+  rows.toSorted(
+    (a, b) =>
+      (b.hour ?? b.day ?? '').localeCompare(a.hour ?? a.day ?? '') || amountOf[measure](b) - amountOf[measure](a),
+  );
+
+const columnsOf = ({ rows, interval }: View): Columns<SpendRow> => [
+  ...rows.map((group): Columns<SpendRow>[number] => ({
+    id: group,
+    header: group === interval ? `${words(group)} (UTC)` : words(group),
+    accessorFn: (row) => nameIn(group, row),
+    cell: ({ row: { original } }) => <Name group={group} row={original} />,
+  })),
+  figure('requests', 'Requests', { of: (row) => row.requests, show: number }),
+  figure('failed', 'Failed', { of: (row) => row.failed, show: number }),
+  figure('refused', 'Refused', { of: (row) => row.refused, show: number }),
+  figure('credits', 'Credits', { of: (row) => row.credits, show: creditsCell }),
+  figure('cost', 'Cost', { of: (row) => row.cost_micro_usd, show: usd }),
+  figure('margin', 'Margin', { of: (row) => row.margin_micro_usd, show: usd }),
+  figure('input_tokens', 'Tokens in', { of: (row) => row.input_tokens, show: number }),
+  figure('output_tokens', 'Tokens out', { of: (row) => row.output_tokens, show: number }),
+];
+
+/** The name of what a row is about, with a link to its page. */
+function Name({ group, row }: { group: Group; row: SpendRow }) {
+  const name = nameIn(group, row);
+  if (group === 'project' && row.project_id !== null)
+    return (
+      <PageLink to="/projects/$projectId" params={{ projectId: row.project_id }} className="nowrap">
+        {name}
+      </PageLink>
+    );
+  if (group === 'model' && row.model !== null)
+    return (
+      <PageLink to="/models/$modelId" params={{ modelId: row.model }} className="nowrap">
+        {name}
+      </PageLink>
+    );
+  if (group === 'channel' && row.channel !== null && row.channel_id !== null)
+    return (
+      <PageLink to="/channels/$channelId" params={{ channelId: row.channel_id }} className="nowrap">
+        {name}
+      </PageLink>
+    );
+  return <span className="nowrap">{name}</span>;
+}

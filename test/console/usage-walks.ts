@@ -1,0 +1,113 @@
+import { expect } from '@jest/globals';
+import type { Walk } from './scene.ts';
+import { rowsOf, type Row } from './rows.ts';
+import type { Visit } from './visit.ts';
+
+/** What requests came to, and the pages that are not about anything. */
+export const usageWalks: readonly Walk[] = [
+  {
+    promise: 'tells the spend by project, model and day with five clicks, and saves it as a table',
+    async walk({ visit, admin }) {
+      await visit.open('/overview');
+      await visit.page.getByRole('link', { name: 'Usage', exact: true }).click();
+      await visit.page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
+      const days = await chooseRows(visit, ['Project', 'Day']);
+      expect(new URL(visit.page.url()).searchParams.get('rows')).toBe('model,project,day');
+      const expected = await rowsOf(admin, `/usage?from=${days.from}&to=${days.to}&group_by=model,project,day`);
+      expect(expected.length).toBeGreaterThan(3);
+      const rows = visit.page.getByRole('region', { name: 'Usage by model, project, day' }).locator('tbody tr');
+      await rows.nth(expected.length - 1).waitFor();
+      expect(await rows.count()).toBe(expected.length);
+      const lines = await download(visit);
+      expect(lines[0]).toMatch(
+        /^model,project_id,project_name,day,requests,succeeded,failed,refused,credits,cost_usd,margin_usd,/,
+      );
+      expect(lines.slice(1).sort()).toEqual(expected.map(csvLine).sort());
+      await visit.picture('usage');
+    },
+  },
+  {
+    promise: 'keeps the view of the usage in the address, by hour and by channel, with the rows of the API',
+    async walk({ visit, admin }) {
+      await visit.open('/usage?range=7&interval=hour&by=channel&measure=cost');
+      await visit.page.getByRole('heading', { name: 'Cost per hour by channel' }).waitFor();
+      const chart = visit.page.getByRole('table', { name: 'Usage by hour and channel' });
+      await chart.waitFor();
+      const [first] = await rowsOf(admin, `/usage?from=${weekAgo()}&group_by=channel`);
+      await chart.getByRole('columnheader', { name: String(first?.['channel']), exact: true }).waitFor();
+      await visit.picture('usage-hours');
+      await visit.page.getByText('By day', { exact: true }).click();
+      await visit.page.getByRole('heading', { name: 'Cost per day by channel' }).waitFor();
+      await visit.page.goBack();
+      await visit.page.getByRole('heading', { name: 'Cost per hour by channel' }).waitFor();
+    },
+  },
+  {
+    promise: 'says that there is no page at an unknown address, and has an icon',
+    async walk({ visit }) {
+      await visit.open('/no-such-page');
+      await visit.page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
+      await visit.picture('not-found');
+      const icon = await visit.page.locator('link[rel=icon]').getAttribute('href');
+      const answer = await visit.page.request.get(new URL(icon ?? '', visit.page.url()).href);
+      expect([answer.status(), answer.headers()['content-type']]).toEqual([200, 'image/svg+xml']);
+    },
+  },
+  {
+    promise: 'says that the console loads while its scripts are on their way',
+    async walk({ visit, gateway, browser }) {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      // The scripts never arrive.
+      await page.route('**/*.js', () => undefined);
+      await page.goto(`${gateway.baseUrl}/console/overview`, { waitUntil: 'commit' });
+      await page.getByRole('status').getByText('Loading the console').waitFor();
+      await context.close();
+      await visit.open('/overview');
+    },
+  },
+];
+
+const daySeconds = 86_400;
+const weekAgo = (): number => (Math.floor(Date.now() / 1_000 / daySeconds) - 6) * daySeconds;
+
+/** Adds to what the rows are told apart by. Returns the range of the page. */
+async function chooseRows(visit: Visit, names: string[]): Promise<{ from: number; to: number }> {
+  const field = visit.page
+    .getByRole('combobox', { name: 'Rows by' })
+    .or(visit.page.getByRole('textbox', { name: 'Rows by' }));
+  await field.first().click();
+  for (const name of names) await visit.page.getByRole('option', { name, exact: true }).click();
+  await visit.page.keyboard.press('Escape');
+  const seconds = async (label: string): Promise<number> =>
+    Date.parse(await visit.page.getByLabel(label, { exact: true }).inputValue()) / 1_000;
+  return { from: await seconds('From'), to: (await seconds('To')) + daySeconds };
+}
+
+async function download(visit: Visit): Promise<string[]> {
+  const waiting = visit.page.waitForEvent('download');
+  await visit.press('Download CSV');
+  const file = await waiting;
+  expect(file.suggestedFilename()).toMatch(/^tollgate-usage-[\d-]+\.csv$/);
+  let text = '';
+  for await (const chunk of await file.createReadStream()) text += String(chunk);
+  return text.split('\r\n');
+}
+
+const sums = [
+  'input_tokens',
+  'output_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'cache_write_1h_tokens',
+  'reasoning_tokens',
+];
+const csvLine = (row: Row): string =>
+  [
+    ...['model', 'project_id', 'project_name', 'day', 'requests', 'succeeded', 'failed', 'refused', 'credits'].map(
+      (name) => row[name] ?? '',
+    ),
+    Number(row['cost_micro_usd']) / 1e6,
+    Number(row['margin_micro_usd']) / 1e6,
+    ...sums.map((name) => row[name]),
+  ].join(',');
