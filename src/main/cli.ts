@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { version } from '../http/version.ts';
 import { explainError } from './cli/explain-error.ts';
 import { addEntry, type Invocation } from './cli/action-commands.ts';
-import { actionTable } from '../admin/table.ts';
+import { actionGroups } from '../admin/action-groups.ts';
 
 /**
  * The operators' command line. Returns the exit code: 0 done, 1 refused, 2 wrong usage. With `--json` it writes exactly one
@@ -16,7 +16,8 @@ export async function cli(
   const json = args.includes('--json');
   const invocation: Invocation = { env, write, exitCode: 0 };
   try {
-    await createProgram(invocation, json).parseAsync(args, { from: 'user' });
+    const program = await createProgram(invocation, json, args[0]);
+    await program.parseAsync(args, { from: 'user' });
     return invocation.exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
@@ -27,8 +28,11 @@ export async function cli(
   }
 }
 
-/** Every group and command. Exported for the test that compares it with docs/CLI.md. */
-export function createProgram(invocation: Invocation, json: boolean): Command {
+/**
+ * The group or command of this name, which alone is loaded then; every one if there is none of this name. Exported for the test that compares it
+ * with docs/CLI.md.
+ */
+export async function createProgram(invocation: Invocation, json: boolean, word = ''): Promise<Command> {
   const root = new Command('tollgate')
     .description('Operates Tollgate: projects, keys, credits, channels, the catalog, tasks and the ledger.')
     .addHelpText(
@@ -41,12 +45,18 @@ export function createProgram(invocation: Invocation, json: boolean): Command {
     // Every subcommand inherits these settings: errors are thrown, and `cli` alone prints them.
     .exitOverride()
     .configureOutput({ outputError: () => undefined, ...(json && { writeErr: () => undefined }) });
-  for (const [name, entry] of Object.entries(actionTable)) addEntry(root, name, entry, invocation);
+  const everyName = word === '--version' ? [] : Object.keys(actionGroups);
+  const names = Object.hasOwn(actionGroups, word) ? [word] : everyName;
+  const loaded = await Promise.all(names.map((name) => actionGroups[name]?.()));
+  for (const [n, entry] of loaded.entries()) if (entry) addEntry(root, names[n] ?? '', entry, invocation);
   return root;
 }
 
-if (import.meta.main) {
+/** Runs the command line of this process, and leaves its exit code. */
+export async function runCli(): Promise<void> {
   // `| head` closes the pipe early. That is not a failure.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   process.exitCode = await cli(process.argv.slice(2), process.env);
 }
+
+if (import.meta.main) await runCli();

@@ -99,8 +99,10 @@ describe('the reasons of refunds', () => {
   });
 });
 
+const everyCommand = await createProgram({ env: {}, write: () => undefined, exitCode: 0 }, false);
+
 describe('docs/CLI.md', () => {
-  const commands = leaves(createProgram({ env: {}, write: () => undefined, exitCode: 0 }, false));
+  const commands = leaves(everyCommand);
   const documented = tableRows(read('docs/CLI.md')).map(([cell = '']) => inBackticks(cell)[0] ?? '');
 
   it('lists every command', () => {
@@ -128,9 +130,7 @@ function leaves(command: Command, path: readonly string[] = []): Leaf[] {
 
 describe('every command that a document shows', () => {
   it('exists', () => {
-    const names = leaves(createProgram({ env: {}, write: () => undefined, exitCode: 0 }, false)).map(
-      ({ name }) => name,
-    );
+    const names = leaves(everyCommand).map(({ name }) => name);
     const shown = documents
       .filter((path) => path !== 'CHANGELOG.md')
       .flatMap((path) => [...read(path).matchAll(/\btollgate ((?:[a-z]+ ?)+)/g)].map(([, words = '']) => words.trim()));

@@ -1,4 +1,4 @@
-import { CatalogError } from '../../services/catalog/load-catalog.ts';
+import { CatalogError } from '../../services/catalog/catalog-error.ts';
 import { OperatorError, UnknownToOperator } from '../../services/operator-error.ts';
 import { GatewayError } from '../../domain/errors.ts';
 

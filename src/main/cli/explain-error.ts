@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import type { CatalogProblem } from '../../services/catalog/check/findings.ts';
-import { CatalogError } from '../../services/catalog/load-catalog.ts';
-import { ConfigError } from '../../config/load-config.ts';
+import { CatalogError } from '../../services/catalog/catalog-error.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { plainMessage } from '../../domain/plain-message.ts';
 import { UsageError } from './action-commands.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { CatalogError } from '../../services/catalog/load-catalog.ts';
+import { CatalogError } from '../../services/catalog/catalog-error.ts';
 import { OperatorError } from '../../services/operator-error.ts';
 import { adminPrefix } from '../../http/admin/admin-prefix.ts';
 import type { ActionRoute } from '../../admin/define-action.ts';

@@ -10,20 +10,7 @@ import { withCatalogDefaults, type CatalogDefaults } from './catalog-defaults.ts
 import { CatalogFileEntry } from '../../domain/catalog/catalog.ts';
 import { checkCatalogEntry, checkCatalogNames } from './check-catalog-entry.ts';
 import type { CatalogProblem } from './check/findings.ts';
-
-/** An invalid catalog, with all its problems. */
-export class CatalogError extends Error {
-  readonly problems: readonly CatalogProblem[];
-
-  constructor(problems: readonly CatalogProblem[]) {
-    const lines = problems.map(
-      ({ file, model, path, message }) => `${[file, model, path].filter(Boolean).join(' ')}: ${message}`,
-    );
-    super(`The catalog is invalid:\n${lines.join('\n')}`);
-    this.name = 'CatalogError';
-    this.problems = problems;
-  }
-}
+import { CatalogError } from './catalog-error.ts';
 
 /** Reads, parses and checks the files of a catalog. Throws what `readCatalogFiles` and `readCatalog` throw. */
 export const loadCatalog = async (path: string) => readCatalog(await readCatalogFiles(path));

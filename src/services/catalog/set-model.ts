@@ -6,7 +6,8 @@ import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 import { demandBoundedPrices } from '../plans/bounded-prices.ts';
 import { checkCatalogNames } from './check-catalog-entry.ts';
 import { demandVersion, versionOfEntry } from './entry-version.ts';
-import { CatalogError, readCatalogEntry } from './load-catalog.ts';
+import { CatalogError } from './catalog-error.ts';
+import { readCatalogEntry } from './load-catalog.ts';
 
 /**
  * Replaces the entry of one model, whose other models stay. With `version` only if the model still is what had that version. Throws `CatalogError`

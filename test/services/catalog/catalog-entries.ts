@@ -1,4 +1,5 @@
-import { CatalogError, parseCatalog } from '../../../src/services/catalog/load-catalog.ts';
+import { CatalogError } from '../../../src/services/catalog/catalog-error.ts';
+import { parseCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { stringify } from 'yaml';
 
 type Tree = { [key: string]: Tree } & Record<string, unknown>;

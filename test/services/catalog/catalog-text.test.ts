@@ -3,12 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
-import {
-  catalogBytesMax,
-  CatalogError,
-  loadCatalog,
-  parseCatalog,
-} from '../../../src/services/catalog/load-catalog.ts';
+import { CatalogError } from '../../../src/services/catalog/catalog-error.ts';
+import { catalogBytesMax, loadCatalog, parseCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { chat, image, parse, problemsOf, withMember } from './catalog-entries.ts';
 
 describe('the text of a catalog file', () => {
