@@ -1,7 +1,11 @@
 import { expect } from '@jest/globals';
+import { accessActions } from './access-walks.ts';
 import { creditActions } from './credit-actions.ts';
-import { rowOf, rowsOf, type Row } from './rows.ts';
+import { priceActions } from './price-walks.ts';
+import { providerActions } from './provider-walks.ts';
+import { rowOf, rowsOf } from './rows.ts';
 import type { Action } from './scene.ts';
+import { chooseModels, expectLinesToWork } from './key-lines.ts';
 import type { Visit } from './visit.ts';
 
 /** Every action, in an order in which the later ones find what they need. */
@@ -124,10 +128,13 @@ export const actions: readonly Action[] = [
       await visit.fill('Name', 'Mobile app');
       await visit.fill('Requests per minute', '120');
       await visit.fill('Credits per day (UTC)', '2000');
+      await chooseModels(visit);
       await visit.picture('key-create');
       await visit.confirm('Create');
       const secret = await secretIn(visit);
       await visit.picture('key-secret');
+      for (const name of ['curl', 'OpenAI JavaScript', 'Anthropic', 'Google', 'Picture'])
+        await expectLinesToWork(visit, name);
       await visit.confirm('I have copied it');
       await visit.button('Actions for Mobile app').waitFor();
       expect(await visit.page.getByText(secret).count()).toBe(0);
@@ -135,6 +142,7 @@ export const actions: readonly Action[] = [
         rpm: 120,
         budget_daily: 2_000,
         scopes: ['chat', 'media', 'read'],
+        models: ['gpt-5-mini', 'aurora-image-1'],
         state: 'active',
       });
       expect((await gateway.get(secret, '/api/v1/key')).status).toBe(200);
@@ -148,7 +156,6 @@ export const actions: readonly Action[] = [
       await visit.choose('Actions for Mobile app', 'Change its limits');
       await visit.fill('Requests per minute', '');
       await visit.fill('Credits in all', '90000');
-      await visit.fill('Models', 'aurora-image-1, gpt-5-mini');
       await visit.picture('key-set');
       await visit.confirm('Save');
       await visit.awaitMessage('The key is changed.');
@@ -156,7 +163,7 @@ export const actions: readonly Action[] = [
         rpm: null,
         budget: 90_000,
         budget_daily: 2_000,
-        models: ['aurora-image-1', 'gpt-5-mini'],
+        models: ['gpt-5-mini', 'aurora-image-1'],
       });
     },
   },
@@ -265,54 +272,7 @@ export const actions: readonly Action[] = [
       expect(entries.filter(({ kind }) => kind === 'adjust')).toMatchObject([{ credits: 3 }]);
     },
   },
-  {
-    actions: ['catalog check', 'catalog apply'],
-    promise: 'checks an edited model before it can be applied, and says what the change means',
-    async walk({ visit, admin }) {
-      const field = visit.dialog.getByLabel('Catalog entry');
-      const replace = async (...changes: [from: RegExp, to: string][]): Promise<void> => {
-        const text = await field.inputValue();
-        await field.fill(changes.reduce((entry, [from, to]) => entry.replace(from, to), text));
-      };
-      const lowestRule = /(?<="value": "1k"\s+\},\s+"credits": )\d+/;
-      const setPrice = (credits: string): Promise<void> =>
-        replace([lowestRule, credits], [/(?<="credits_per_request": )\d+/, credits], [minimum, credits]);
-      const minimum = /(?<="min_credits_per_request": )\d+/;
-      const canApply = (): Promise<boolean> => visit.dialog.getByRole('button', { name: 'Apply' }).isVisible();
-      const before = await rowsOf(admin, '/catalog');
-      await visit.open('/models/aurora-image-1');
-      await visit.press('Edit');
-      await field.fill('{"id": "aurora-image-1"');
-      await visit.confirm('Check');
-      await visit.dialog.getByText('This is not JSON').first().waitFor();
-      await visit.confirm('Cancel');
-
-      await visit.press('Edit');
-      await replace([lowestRule, '1']);
-      await visit.confirm('Check');
-      await visit.dialog.getByText('must equal the lowest rule, 1').waitFor();
-      expect(visit.complaints.splice(0)).toEqual([expect.stringMatching(/^400 POST \S+\/catalog\/check$/)]);
-      await visit.picture('model-edit-error');
-      expect(await canApply()).toBe(false);
-      await setPrice('1');
-      await visit.confirm('Check');
-      await visit.dialog.getByText('Valid, but it loses money').waitFor();
-      await visit.picture('model-edit-loss');
-      await setPrice('5');
-      expect(await canApply()).toBe(false);
-      await visit.confirm('Check');
-      await visit.dialog.getByText('The entry is valid').waitFor();
-      await visit.picture('model-edit');
-      await visit.confirm('Apply');
-      await visit.awaitMessage('Changed Aurora Image 1.');
-      await visit.page.getByText('5 to 16').waitFor();
-      const others = (rows: Row[]): Row[] => rows.filter(({ id }) => id !== 'aurora-image-1');
-      expect(others(await rowsOf(admin, '/catalog'))).toEqual(others(before));
-      expect(await admin.read('/catalog/aurora-image-1')).toMatchObject({
-        parameters: { pricingRules: expect.arrayContaining([{ match: { key: 'img_size', value: '1k' }, credits: 5 }]) },
-      });
-    },
-  },
+  ...priceActions,
   {
     actions: ['channels test'],
     promise: 'tests a channel and keeps the answer beside it',
@@ -363,6 +323,8 @@ export const actions: readonly Action[] = [
       }
     },
   },
+  ...providerActions,
+  ...accessActions,
   {
     actions: ['jobs run'],
     promise: 'runs a job, whose end the list shows',
@@ -380,22 +342,6 @@ export const actions: readonly Action[] = [
     },
   },
 ];
-
-/** Actions that change something and that the console does not offer, and why. */
-export const notInTheConsole: Record<string, string> = {
-  'projects secret rotate':
-    'The receivers of the project have to take the new secret within a day, which its owner plans outside.',
-  'channels add': "It takes a provider's credential, which the command line reads from stdin.",
-  'ledger verify': 'The nightly maintenance verifies the ledger, and the page of jobs shows what it found.',
-  'tasks adopt':
-    'It needs the file or the address of a result, which the operator has on the command line (`tasks show`).',
-  'secrets reseal': 'It belongs to a change of MASTER_KEYS, which is made on the server.',
-  'webhooks send-test': 'It is for the author of a receiver, who has a command line.',
-  'admin-tokens create': 'A stolen session must not be able to make a token that outlives it.',
-  'admin-tokens revoke': 'Tokens are made and revoked in one place.',
-  'operators add': 'A stolen session must not be able to let in a person who outlives it.',
-  'operators remove': 'People are added and removed in one place.',
-};
 
 /** The API key that the open dialog shows. */
 async function secretIn(visit: Visit): Promise<string> {

@@ -9,15 +9,18 @@ const buttons: { path: (scene: Scene) => string; operator: readonly (string | Re
     { path: () => '/playground', operator: ['Generate'] },
     { path: ({ stage }) => `/tasks/${stage.tasks.delivered}`, operator: ['Actions', 'Show them'] },
     { path: () => '/models/aurora-image-1', operator: ['Edit'] },
-    { path: () => '/channels', operator: ['Test sandbox-a', 'Actions for sandbox-a'] },
+    { path: () => '/models', operator: ['Apply a catalog'] },
+    { path: () => '/channels', operator: ['Test sandbox-a', 'Actions for sandbox-a'], owner: ['Add provider'] },
+    { path: ({ stage }) => `/channels/${stage.channelId}`, operator: ['Edit'], owner: ['Add a key'] },
     { path: () => '/projects', operator: [], owner: ['New project'] },
     {
       path: ({ stage }) => `/projects/${stage.studio.projectId}`,
-      operator: ['Add credits', 'Disable', 'Actions for Website'],
+      operator: ['Add credits', 'Name and note', 'Disable', 'Actions for Website'],
       owner: ['New key'],
     },
     { path: () => '/deliveries', operator: [/^Send again/] },
-    { path: () => '/jobs', operator: ['Run now: check-api-channels'] },
+    { path: () => '/jobs', operator: ['Run now: check-api-channels', 'Verify the ledger'] },
+    { path: () => '/access', operator: [], owner: ['Add a person', 'New admin token'] },
   ];
 
 /** What the console offers to the other roles. */

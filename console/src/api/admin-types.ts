@@ -1505,6 +1505,16 @@ export interface components {
       changed: string[];
       removed: string[];
       warnings: string[];
+      /** @description With `dry_run`: every member that would change, such as `gpt-6-luna pricing.credits_per_request`. */
+      differences?: {
+        member: string;
+        before: unknown;
+        after: unknown;
+      }[];
+      /** @description How many further members differ. */
+      members_omitted?: number;
+      /** @description With `dry_run`: the version of the present catalog. */
+      version?: string;
     };
     AttemptDetail: {
       n: number;
@@ -4962,6 +4972,8 @@ export interface operations {
               }[];
           /** @description only if the catalog still has this version, as "catalog list --json" shows it */
           version?: string;
+          /** @description show what would change, and change nothing */
+          dry_run?: boolean | ('true' | 'false');
         };
       };
     };

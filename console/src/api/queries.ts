@@ -36,6 +36,7 @@ export const projectQuery = (project: string) =>
       const about = list.data.find(({ project_id: id }) => id === project);
       return {
         name: about?.name ?? '',
+        note: about?.note ?? null,
         status: about?.status ?? ('active' as const),
         plan: about?.plan ?? null,
         overdraft: about?.overdraft ?? 0,

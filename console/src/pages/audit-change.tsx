@@ -1,10 +1,11 @@
 import { Table, Text } from '@mantine/core';
 import type { AuditEntry } from '../api/admin-types.ts';
+import { valueText } from '../ui/differences.tsx';
 
 /** What a change changed: a row for each member that differs, with its value before and after. */
 export function AuditChange({ of: { before, after, detail, action } }: { of: AuditEntry }) {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
-  const changed = names.filter((name) => before === null || textOf(before[name]) !== textOf(after?.[name]));
+  const changed = names.filter((name) => before === null || valueText(before[name]) !== valueText(after?.[name]));
   const notes = Object.entries(detail);
   if (changed.length === 0 && notes.length === 0) return 'None';
   return (
@@ -23,8 +24,8 @@ export function AuditChange({ of: { before, after, detail, action } }: { of: Aud
             {changed.map((name) => (
               <Table.Tr key={name}>
                 <Table.Th scope="row">{name}</Table.Th>
-                {before !== null && <Table.Td>{textOf(before[name])}</Table.Td>}
-                <Table.Td>{textOf(after?.[name])}</Table.Td>
+                {before !== null && <Table.Td>{valueText(before[name])}</Table.Td>}
+                <Table.Td>{valueText(after?.[name])}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>
@@ -32,15 +33,9 @@ export function AuditChange({ of: { before, after, detail, action } }: { of: Aud
       )}
       {notes.map(([name, value]) => (
         <Text key={name} size="xs" ta="left" mt={4} className="breakable">
-          <b>{name}</b>: {textOf(value)}
+          <b>{name}</b>: {valueText(value)}
         </Text>
       ))}
     </details>
   );
-}
-
-/** Texts as they are, nothing as a dash, and everything else as JSON. */
-function textOf(value: unknown): string {
-  if (value === null || value === undefined) return '–';
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

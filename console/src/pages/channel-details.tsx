@@ -1,15 +1,17 @@
-import { Card, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
+import { Button, Card, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { read } from '../api/admin.ts';
 import { channelsQuery } from '../api/queries.ts';
+import { useMay } from '../api/session.ts';
 import type { Channel as ChannelData, HistoryPoint } from '../api/admin-types.ts';
 import { number, percent } from '../ui/format.ts';
 import { PageLink } from '../ui/links.tsx';
 import { Empty, Loaded, Loading, Page } from '../ui/page.tsx';
 import { Facts, Status } from '../ui/values.tsx';
 import { Reason } from './channel-reason.tsx';
+import { Credentials, EditChannel } from './edit-channel.tsx';
 import { stateWords } from './state-words.ts';
 
 const ChannelCharts = lazy(() => import('./channel-charts.tsx'));
@@ -43,8 +45,14 @@ export default function Channel() {
 }
 
 function Shown({ channel }: { channel: ChannelData }) {
+  const mayEdit = useMay('operator');
+  const [editing, setEditing] = useState(false);
   return (
-    <Page title={channel.name} about={<PageLink to="/channels">All channels</PageLink>}>
+    <Page
+      title={channel.name}
+      about={<PageLink to="/channels">All channels</PageLink>}
+      actions={mayEdit && <Button onClick={() => setEditing(true)}>Edit</Button>}
+    >
       <Card withBorder>
         <Stack gap="sm" align="flex-start">
           <Status of={stateWords[channel.state]} />
@@ -58,10 +66,18 @@ function Shown({ channel }: { channel: ChannelData }) {
               ['Priority', number(channel.priority)],
               ['Weight', number(channel.weight)],
               ['Groups', channel.groups.join(', ')],
+              ['List check', channel.list_check ? 'On' : 'Off'],
             ]}
           />
         </Stack>
       </Card>
+      <Card withBorder component="section" aria-labelledby="keys">
+        <Title order={2} size="h4" id="keys" mb="sm">
+          Keys of the provider
+        </Title>
+        <Credentials channel={channel} />
+      </Card>
+      {editing && <EditChannel channel={channel} onClose={() => setEditing(false)} />}
       <History channelId={channel.channel_id} />
     </Page>
   );

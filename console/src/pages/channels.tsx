@@ -9,12 +9,14 @@ import { ActionDialog } from '../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
 import { ChoiceFilter } from '../ui/filters.tsx';
 import { milliseconds } from '../ui/format.ts';
-import { MoreIcon } from '../ui/icons.tsx';
+import { MoreIcon, PlusIcon } from '../ui/icons.tsx';
 import { PageLink } from '../ui/links.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { SwitchDialog } from '../ui/switch-dialog.tsx';
 import { Status } from '../ui/values.tsx';
+import { AddProvider } from './add-provider.tsx';
 import { Reason } from './channel-reason.tsx';
+import { EditChannel } from './edit-channel.tsx';
 import { stateWords } from './state-words.ts';
 import { VerifyDialog } from './verify-dialog.tsx';
 
@@ -23,6 +25,8 @@ export default function Channels() {
   const [adapter, setAdapter] = useState<string | undefined>();
   const [state, setState] = useState<string | undefined>();
   const mayAct = useMay('operator');
+  const mayAdd = useMay('owner');
+  const [adding, setAdding] = useState(false);
   const channels = useQuery({ ...channelsQuery, refetchInterval: 10_000 });
   const data = useMemo(() => channels.data?.data ?? [], [channels.data]);
   const [request, setRequest] = useState<DialogRequest | null>(null);
@@ -31,6 +35,13 @@ export default function Channels() {
     <Page
       title="Channels"
       about="The providers that serve requests. The lowest priority number is tried first, and the weights share the load among equals."
+      actions={
+        mayAdd && (
+          <Button leftSection={<PlusIcon size={16} />} onClick={() => setAdding(true)}>
+            Add provider
+          </Button>
+        )
+      }
     >
       <Group align="flex-end" gap="sm">
         <ChoiceFilter
@@ -59,7 +70,11 @@ export default function Channels() {
             rowId={(row) => row.channel_id}
             empty={
               data.length === 0 ? (
-                <Empty title="There is no channel yet">Add one on the server: npx tollgate channels add --help</Empty>
+                <Empty title="There is no channel yet">
+                  {mayAdd
+                    ? 'Add a provider: its free test comes before anything is stored.'
+                    : 'An owner can add a provider.'}
+                </Empty>
               ) : (
                 <Empty title="No channel matches" />
               )
@@ -67,13 +82,14 @@ export default function Channels() {
           />
         )}
       </Loaded>
+      {adding && <AddProvider onClose={() => setAdding(false)} />}
       {request && <ChannelDialog key={request.channel.channel_id} request={request} onClose={() => setRequest(null)} />}
     </Page>
   );
 }
 
 interface DialogRequest {
-  action: 'weight' | 'verify' | 'switch';
+  action: 'edit' | 'weight' | 'verify' | 'switch';
   channel: Channel;
 }
 
@@ -199,6 +215,7 @@ function ChannelMenu({ channel, ask }: { channel: Channel; ask: (request: Dialog
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
+        <Menu.Item onClick={() => ask({ action: 'edit', channel })}>Edit</Menu.Item>
         <Menu.Item onClick={() => ask({ action: 'weight', channel })}>Priority and weight</Menu.Item>
         <Menu.Item onClick={() => ask({ action: 'verify', channel })}>Verify its models</Menu.Item>
         <Menu.Item {...(channel.enabled && { color: 'red' })} onClick={() => ask({ action: 'switch', channel })}>
@@ -211,6 +228,7 @@ function ChannelMenu({ channel, ask }: { channel: Channel; ask: (request: Dialog
 
 /** Belongs to the page and not to a row, because a row becomes a card where the window gets narrow. */
 function ChannelDialog({ request: { action, channel }, onClose }: { request: DialogRequest; onClose: () => void }) {
+  if (action === 'edit') return <EditChannel channel={channel} onClose={onClose} />;
   if (action === 'weight') return <WeightDialog channel={channel} onClose={onClose} />;
   if (action === 'verify') return <VerifyDialog channel={channel} onClose={onClose} />;
   return (

@@ -9,6 +9,7 @@ import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
 import { number, seconds, words } from '../ui/format.ts';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { Status, When } from '../ui/values.tsx';
+import { VerifyLedger } from './verify-ledger.tsx';
 
 /** The scheduled jobs, in the words of the runbook. */
 const scheduledJobs = [
@@ -26,9 +27,21 @@ const scheduledJobs = [
 export default function ScheduledJobs() {
   const runs = useList('/jobs');
   const mayRun = useMay('operator');
+  const [verifying, setVerifying] = useState(false);
   const [selected, setSelected] = useState<JobRun['name'] | null>(null);
   return (
-    <Page title="Jobs" about="Jobs run by themselves. Run one by hand after you have repaired something.">
+    <Page
+      title="Jobs"
+      about="Jobs run by themselves. Run one by hand after you have repaired something."
+      actions={
+        mayRun && (
+          <Button variant="default" onClick={() => setVerifying(true)}>
+            Verify the ledger
+          </Button>
+        )
+      }
+    >
+      {verifying && <VerifyLedger onClose={() => setVerifying(false)} />}
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         {scheduledJobs.map(({ name, about }) => (
           <Card withBorder key={name} component="article" aria-label={name}>

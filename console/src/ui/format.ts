@@ -86,3 +86,6 @@ export const words = (name: string): string => {
   const text = name.replaceAll('_', ' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
 };
+
+/** What one credit is worth, in millionths of a dollar. */
+export const creditValue = (): number => creditMoney.creditValue;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { applyCatalog } from '../../services/catalog/apply-catalog.ts';
+import { applyCatalog, previewCatalog } from '../../services/catalog/apply-catalog.ts';
 import { mappingId } from '../../services/catalog/update-costs.ts';
 import { compareWithPriceList } from '../../services/catalog/compare-prices.ts';
 import { readCatalog } from '../../services/catalog/load-catalog.ts';
@@ -230,13 +230,15 @@ const apply = action({
     version: option('<version>', shortText.optional()).describe(
       'only if the catalog still has this version, as "catalog list --json" shows it',
     ),
+    dryRun: flag().describe('show what would change, and change nothing'),
   },
   example: { catalog: 'models: []' },
   route: { method: 'PUT', path: '/catalog', role: 'operator' },
   answer: AppliedCatalog,
   refusals: ['action_refused', 'version_conflict'],
   needs: 'database',
-  async run(deps, { catalog: texts, version: based }, actor) {
+  async run(deps, { catalog: texts, version: based, dryRun }, actor) {
+    if (dryRun) return previewReport(await previewCatalog(deps, { texts }));
     const applied = await applyCatalog(deps, { texts, version: based, actor });
     const changes = (['added', 'changed', 'removed'] as const).filter((change) => applied[change].length > 0);
     const lines = changes.map((change) => `${change}: ${applied[change].join(', ')}`);
@@ -246,6 +248,18 @@ const apply = action({
     };
   },
 });
+
+function previewReport(preview: Awaited<ReturnType<typeof previewCatalog>>) {
+  const { differences, warnings } = preview;
+  const shown = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+  const lines = differences.map(({ member, before, after }) => ({
+    member,
+    before: shown(before),
+    after: shown(after),
+  }));
+  const text = [table(lines, 'Nothing would change.'), ...warningLines(warnings)].join('\n');
+  return { document: preview, text };
+}
 
 const list = action({
   summary: 'list the models of the catalog',

@@ -67,7 +67,18 @@ export const CatalogCheck = z
 
 const ids = z.array(z.string());
 export const AppliedCatalog = z
-  .object({ added: ids, changed: ids, removed: ids, warnings: z.array(z.string()) })
+  .object({
+    added: ids,
+    changed: ids,
+    removed: ids,
+    warnings: z.array(z.string()),
+    differences: z
+      .array(z.object({ member: z.string(), before: z.unknown(), after: z.unknown() }))
+      .optional()
+      .describe('With `dry_run`: every member that would change, such as `gpt-6-luna pricing.credits_per_request`.'),
+    members_omitted: z.int().optional().describe('How many further members differ.'),
+    version: z.string().optional().describe('With `dry_run`: the version of the present catalog.'),
+  })
   .meta({ id: 'AppliedCatalog' });
 
 export const SetModel = z

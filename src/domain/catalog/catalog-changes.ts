@@ -29,6 +29,26 @@ export function catalogChanges(
   return { before: side('before'), after: side('after'), membersOmitted: found.length - listed.length };
 }
 
+/** The models that another catalog adds, changes and removes, and every member that it changes, as `catalogChanges` names them. */
+export function comparedCatalogs(before: readonly CatalogEntry[], after: readonly CatalogEntry[]) {
+  const idsOf = (entries: readonly CatalogEntry[]): string[] => entries.map(({ model }) => model.id);
+  const [was, is] = [idsOf(before), idsOf(after)];
+  const changes = catalogChanges(before, after);
+  const members = [...new Set([...Object.keys(changes.before), ...Object.keys(changes.after)])];
+  const differing = new Set(members.map((member) => member.split(' ')[0] ?? ''));
+  return {
+    added: is.filter((id) => !was.includes(id)),
+    changed: is.filter((id) => was.includes(id) && differing.has(id)),
+    removed: was.filter((id) => !is.includes(id)),
+    differences: members.map((member) => ({
+      member,
+      before: changes.before[member] ?? null,
+      after: changes.after[member] ?? null,
+    })),
+    members_omitted: changes.membersOmitted,
+  };
+}
+
 function summaryOf(entry: CatalogEntry | undefined): JsonValue {
   if (!entry) return null;
   const { type, status, pricing } = entry.model;

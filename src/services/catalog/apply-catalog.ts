@@ -1,8 +1,9 @@
-import { replaceCatalog } from '../../db/catalog/models.ts';
+import { listModels, replaceCatalog } from '../../db/catalog/models.ts';
 import type { Config } from '../../config/load-config.ts';
 import { listPlans } from '../../db/plans/plans.ts';
 import type { Deps } from '../../deps.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
+import { comparedCatalogs } from '../../domain/catalog/catalog-changes.ts';
 import { isOffered } from '../../domain/catalog/model-list.ts';
 import { dearPrices, ratioMax } from '../../domain/catalog/price-ratios.ts';
 import { money } from '../../domain/ledger/money.ts';
@@ -28,6 +29,22 @@ export async function applyCatalog(
   };
   const replaced = await replaceCatalog(db, { next, actor, action: 'catalog.apply', subject: 'catalog' });
   return { ...replaced, warnings: [...warnings, ...dear] };
+}
+
+/** What applying these texts would change, without changing anything. Throws as `applyCatalog` does. */
+export async function previewCatalog(
+  { db, config }: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> },
+  { texts }: { texts: readonly CatalogText[] },
+) {
+  const { entries, warnings } = readCatalog(texts);
+  for (const { name, rules } of await listPlans(db)) demandBoundedPrices(`the plan ${name}`, entries, rules);
+  const present = await listModels(db);
+  const dear = dearWarning(entries, await creditValueOf({ db, config }));
+  return {
+    ...comparedCatalogs(present, entries),
+    version: versionOfCatalog(present),
+    warnings: [...warnings, ...dear],
+  };
 }
 
 /** The shipped catalog is for credits of a millionth of a dollar. An installation of 0.2.0 keeps its own. */

@@ -116,6 +116,35 @@ describe('a new catalog', () => {
   });
 });
 
+describe('a catalog with dry_run', () => {
+  it('is compared with the present one, member by member, and changes nothing', async () => {
+    const before = (await home.ask(ada, 'GET', '/catalog')).body;
+    const [pic] = models();
+    const catalog = JSON.stringify({
+      models: [
+        { ...pic, display_name: 'Renamed' },
+        { ...pic, id: 'pic-3', private: { ...(pic?.['private'] as object), aliases: {} } },
+        chat(),
+      ],
+    });
+    const preview = await home.ask(ada, 'PUT', '/catalog', { body: { catalog, dry_run: true } });
+    expect(preview).toMatchObject({
+      status: 200,
+      body: { added: ['pic-3'], changed: ['pic-1'], removed: ['pic-2'], version: before['version'] },
+    });
+    expect(preview.body['differences']).toContainEqual({
+      member: 'pic-1 display_name',
+      before: 'Pic',
+      after: 'Renamed',
+    });
+    expect((await home.ask(ada, 'GET', '/catalog')).body).toEqual(before);
+    await home.ask(ada, 'PUT', '/catalog', { body: { catalog, version: before['version'] } });
+    expect((await home.ask(ada, 'PUT', '/catalog', { body: { catalog, dry_run: true } })).body).toMatchObject({
+      differences: [],
+    });
+  });
+});
+
 describe('the models of a key', () => {
   const owner = async (method: string, path: string, body: object) =>
     home.ask((await home.token('owner')).token, method, path, { body });

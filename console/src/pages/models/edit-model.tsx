@@ -1,60 +1,70 @@
-import { Alert, Button, Group, JsonInput, List, Stack, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
-import { change, read } from '../../api/admin.ts';
-import type { CatalogCheck, CatalogEntry } from '../../api/admin-types.ts';
-import { percent, usd, words } from '../../ui/format.ts';
+import { Alert, Button, Collapse, Group, JsonInput, List, Stack, Text, Title } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import type { Difference } from '../../../../src/domain/operators/differences.ts';
+import type { CatalogCheck, VersionedCatalogEntry } from '../../api/admin-types.ts';
+import { Differences } from '../../ui/differences.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { percent, usd, words } from '../../ui/format.ts';
+import { IntoView } from '../../ui/into-view.tsx';
 import { ErrorAlert } from '../../ui/page.tsx';
-import { checkModels, worstShare } from './margins.ts';
+import { worstShare } from './margins.ts';
+import { NamesForm } from './names-form.tsx';
+import { PriceForm } from './price-form.tsx';
+import { changesOf, entryOf, useModelEdits, type Meanwhile } from './use-model-edits.ts';
 
-/** Changes the catalog entry of a model. What the change means is shown before anything happens. */
-export function EditModel({ entry, onClose }: { entry: CatalogEntry; onClose: () => void }) {
-  const queryClient = useQueryClient();
-  const [text, setText] = useState(() => JSON.stringify(entry, null, 2));
-  const check = useMutation({ mutationFn: async () => checkModels([JSON.parse(text)]) });
-  const apply = useMutation({
-    mutationFn: async () => {
-      // A catalog is replaced as a whole, so the other models are sent along as they are now.
-      const { data } = await read('/catalog', {});
-      const models = data.map((other) => (other.id === entry.id ? (JSON.parse(text) as unknown) : other));
-      return change('put', '/catalog', {}, { catalog: JSON.stringify({ models }) });
-    },
-    onSuccess: ({ changed }) => {
-      notifications.show({
-        message: changed.length > 0 ? `Changed ${entry.display_name}.` : 'Nothing changed.',
-        color: 'teal',
-      });
-      onClose();
-      return queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'playground-key' });
-    },
-  });
-  const edit = (next: string): void => {
-    setText(next);
-    check.reset();
-  };
+/**
+ * Changes the prices, the names and every other member of a model. What the change means is shown before anything happens. It is based on the
+ * version that was read: what another operator changed meanwhile is shown and kept.
+ */
+export function EditModel({ entry, onClose }: { entry: VersionedCatalogEntry; onClose: () => void }) {
+  const { base, draft, text, meanwhile, check, apply, edit, editText } = useModelEdits(entry, onClose);
+  const [advanced, { toggle }] = useDisclosure(false);
   return (
     <Dialog opened onClose={onClose} title={`Edit ${entry.display_name}`} size="xl">
       <Stack>
-        <Text size="sm" c="dimmed">
-          The entry as it is in the catalog. CATALOG.md describes each member. A later catalog apply from a file
-          replaces what you change here.
-        </Text>
-        <JsonInput
-          label="Catalog entry"
-          value={text}
-          onChange={edit}
-          formatOnBlur
-          autosize
-          minRows={10}
-          maxRows={22}
-          validationError="This is not JSON"
-          spellCheck={false}
-        />
-        {check.error && <ErrorAlert error={check.error} />}
-        {apply.error && <ErrorAlert error={apply.error} />}
-        {check.data && <CheckResult of={check.data} />}
+        {meanwhile && (
+          <IntoView>
+            <ChangedMeanwhile {...meanwhile} />
+          </IntoView>
+        )}
+        <Section title="Prices">
+          <PriceForm entry={draft} onChange={edit} />
+        </Section>
+        <Section title="Names">
+          <NamesForm entry={draft} onChange={edit} />
+        </Section>
+        <div>
+          <Button variant="subtle" size="compact-sm" onClick={toggle} aria-expanded={advanced}>
+            Advanced
+          </Button>
+          <Collapse expanded={advanced}>
+            <JsonInput
+              label="Catalog entry"
+              description="The entry as it is in the catalog. CATALOG.md describes each member. A later catalog apply from a file replaces what you change here"
+              value={text ?? JSON.stringify(draft, null, 2)}
+              onChange={editText}
+              autosize
+              minRows={10}
+              maxRows={22}
+              validationError="This is not JSON"
+              spellCheck={false}
+              mt="xs"
+            />
+          </Collapse>
+        </div>
+        {(check.error ?? apply.error) && (
+          <IntoView>
+            <ErrorAlert error={check.error ?? apply.error} />
+          </IntoView>
+        )}
+        {check.data && (
+          <IntoView>
+            <Stack gap="sm">
+              <Changes of={changesOf(entryOf(base), draft)} />
+              <CheckResult of={check.data} />
+            </Stack>
+          </IntoView>
+        )}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             Cancel
@@ -74,16 +84,43 @@ export function EditModel({ entry, onClose }: { entry: CatalogEntry; onClose: ()
   );
 }
 
+function Section({ title, children }: { title: string; children: React.ReactNode }) {
+  return (
+    <section aria-label={title}>
+      <Title order={3} size="h5" mb="xs">
+        {title}
+      </Title>
+      {children}
+    </section>
+  );
+}
+
+function ChangedMeanwhile({ actor, changes }: Meanwhile) {
+  return (
+    <Alert color="orange" title="Changed meanwhile" role="alert">
+      <Text size="sm" mb="xs" className="breakable">
+        {actor} changed this model after you opened it. Their changes are kept, and yours are made on top of them: where
+        both changed the same member, yours stands. Check again before you apply.
+      </Text>
+      <Differences of={changes} label="What was changed meanwhile" />
+    </Alert>
+  );
+}
+
+function Changes({ of }: { of: Difference[] }) {
+  if (of.length === 0) return <Text size="sm">Nothing differs from the catalog.</Text>;
+  return <Differences of={of} label="What you change" />;
+}
+
 function CheckResult({ of: { data, warnings } }: { of: CatalogCheck }) {
   const [model] = data;
   const losses = model?.losses ?? [];
   const worst = worstShare(model?.margins);
+  const isNegative = worst !== null && worst < 0;
+  const title =
+    losses.length > 0 ? 'Valid, but it loses money' : isNegative ? 'Valid, at a negative margin' : 'The entry is valid';
   return (
-    <Alert
-      color={losses.length > 0 ? 'orange' : 'teal'}
-      title={losses.length > 0 ? 'Valid, but it loses money' : 'The entry is valid'}
-      role="status"
-    >
+    <Alert color={losses.length > 0 || isNegative ? 'red' : 'teal'} title={title} role="status">
       <List size="sm">
         {worst !== null && <List.Item>The smallest margin is {percent(worst)}.</List.Item>}
         {losses.map((loss) => (

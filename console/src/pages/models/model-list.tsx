@@ -1,13 +1,15 @@
-import { Alert, Group, Skeleton } from '@mantine/core';
+import { Alert, Button, Group, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { catalogQuery } from '../../api/queries.ts';
+import { useMay } from '../../api/session.ts';
 import type { CatalogEntry } from '../../api/admin-types.ts';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { ChoiceFilter } from '../../ui/filters.tsx';
 import { percent } from '../../ui/format.ts';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Status } from '../../ui/values.tsx';
+import { ApplyCatalog } from './apply-catalog.tsx';
 import { priceOf, useMargins, worstShare, type MarginsByModel } from './margins.ts';
 import { priceLines } from './prices.tsx';
 import { PageLink } from '../../ui/links.tsx';
@@ -22,11 +24,24 @@ const types = [
 export default function ModelList() {
   const catalog = useQuery(catalogQuery);
   const [type, setType] = useState<string | undefined>();
+  const mayApply = useMay('operator');
+  const [applying, setApplying] = useState(false);
   const entries = catalog.data?.data ?? [];
   const margins = useMargins(entries);
   const losing = entries.filter(({ id }) => (worstShare(margins.data?.get(id)) ?? 0) < 0);
   return (
-    <Page title="Models" about="What clients pay for each model, and the smallest margin among all of its requests.">
+    <Page
+      title="Models"
+      about="What clients pay for each model, and the smallest margin among all of its requests."
+      actions={
+        mayApply && (
+          <Button variant="default" onClick={() => setApplying(true)}>
+            Apply a catalog
+          </Button>
+        )
+      }
+    >
+      {applying && <ApplyCatalog onClose={() => setApplying(false)} />}
       <Group>
         <ChoiceFilter label="Type" value={type} onChange={setType} options={types} />
       </Group>
@@ -46,7 +61,11 @@ export default function ModelList() {
             rows={data.filter((entry) => type === undefined || entry.type === type)}
             columns={columnsOf(margins)}
             rowId={(row) => row.id}
-            empty={<Empty title="The catalog is empty">Apply one on the server: npx tollgate catalog apply FILE</Empty>}
+            empty={
+              <Empty title="The catalog is empty">
+                {mayApply ? 'Apply the files of a catalog.' : 'An operator can apply one.'}
+              </Empty>
+            }
           />
         )}
       </Loaded>

@@ -1,16 +1,21 @@
-import { Checkbox, Group, NumberInput, SimpleGrid } from '@mantine/core';
+import { Checkbox, Group, NumberInput, SimpleGrid, TagsInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { isModelGlob, listedNamesOf } from '../../../../src/domain/catalog/model-names.ts';
 import { change } from '../../api/admin.ts';
+import { catalogQuery } from '../../api/queries.ts';
 import type { Key } from '../../api/admin-types.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { TextField } from '../../ui/fields.tsx';
+import { entryOfRules } from '../models/entry-of-rules.ts';
+import type { ReadyKey } from './key-ready.tsx';
 
 interface KeyDialogProps {
   projectId: string;
   /** The key to change; null makes a new one. */
   existing: Key | null;
   onClose: () => void;
-  onSecret: (secret: string) => void;
+  onReady: (key: ReadyKey) => void;
 }
 
 const limits = [
@@ -29,16 +34,19 @@ const scopes = [
 ];
 
 /** Makes a key, or changes the limits of one. */
-export function KeyDialog({ projectId, existing, onClose, onSecret }: KeyDialogProps) {
+export function KeyDialog({ projectId, existing, onClose, onReady }: KeyDialogProps) {
   const [name, setName] = useState(existing?.name ?? '');
   const [chosen, setChosen] = useState(existing?.scopes ?? ['chat', 'media', 'read']);
-  const [models, setModels] = useState(existing?.models?.join(', ') ?? '');
+  const [models, setModels] = useState(existing?.models ?? []);
+  const catalog = useQuery(catalogQuery);
+  const names = (catalog.data?.data ?? []).flatMap((entry) => listedNamesOf(entryOfRules(entry)));
+  const unknown = catalog.data ? models.filter((item) => !isModelGlob(item) && !names.includes(item)) : [];
   const [values, setValues] = useState<Record<Limit, number | string>>(() => limitsOf(existing));
   const [expires, setExpires] = useState('');
   const body = {
     ...(name.trim() !== '' && { name: name.trim() }),
     scopes: chosen,
-    models: models.trim() === '' ? null : models.split(',').map((model) => model.trim()),
+    models: models.length === 0 ? null : models,
     ...Object.fromEntries(limits.map(({ name: limit }) => [limit, values[limit] === '' ? null : values[limit]])),
     ...(expires.trim() !== '' && { expires: expires.trim() }),
   };
@@ -48,13 +56,13 @@ export function KeyDialog({ projectId, existing, onClose, onSecret }: KeyDialogP
       onClose={onClose}
       size="lg"
       {...(existing ? texts.change : texts.create)}
-      disabled={chosen.length === 0}
+      disabled={chosen.length === 0 || unknown.length > 0}
       run={async () =>
         existing
           ? await change('patch', '/keys/{id}', { id: existing.key_id }, body)
           : await change('post', '/keys', {}, { project: projectId, ...body })
       }
-      onDone={(made) => 'api_key' in made && onSecret(made.api_key)}
+      onDone={(made) => 'api_key' in made && onReady({ secret: made.api_key, scopes: chosen, models: body.models })}
     >
       <TextField label="Name" value={name} onChange={setName} data-autofocus />
       <Checkbox.Group label="What the key may use" value={chosen} onChange={setChosen}>
@@ -64,11 +72,16 @@ export function KeyDialog({ projectId, existing, onClose, onSecret }: KeyDialogP
           ))}
         </Group>
       </Checkbox.Group>
-      <TextField
+      <TagsInput
         label="Models"
-        description="Ids, separated by commas. Empty allows all"
+        description="Empty allows all. A glob such as gpt-* also allows models to come"
+        placeholder={models.length === 0 ? 'All models' : ''}
+        data={names}
         value={models}
         onChange={setModels}
+        error={unknown.length > 0 && `The catalog has no model ${unknown.join(', ')}`}
+        maxDropdownHeight={220}
+        splitChars={[',', ' ']}
       />
       <SimpleGrid cols={{ base: 1, xs: 2 }} className="fields">
         {limits.map(({ name: limit, label }) => (

@@ -9,9 +9,9 @@ import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { creditsCell, money, number } from '../../ui/format.ts';
 import { MoreIcon, PlusIcon } from '../../ui/icons.tsx';
 import { Empty, Loaded } from '../../ui/page.tsx';
-import { SecretDialog } from '../../ui/secret-dialog.tsx';
 import { Status, When } from '../../ui/values.tsx';
 import { KeyDialog } from './key-dialog.tsx';
+import { KeyReady, type ReadyKey } from './key-ready.tsx';
 
 type Action = { kind: 'create' | 'edit' | 'rotate' | 'revoke'; key: Key | null };
 
@@ -21,7 +21,7 @@ export function Keys({ projectId }: { projectId: string }) {
   const isOwner = useMay('owner');
   const mayChange = useMay('operator');
   const [action, setAction] = useState<Action | null>(null);
-  const [secret, setSecret] = useState<string | null>(null);
+  const [ready, setReady] = useState<ReadyKey | null>(null);
   const close = (): void => setAction(null);
   const key = action?.key ?? null;
   return (
@@ -54,7 +54,7 @@ export function Keys({ projectId }: { projectId: string }) {
         )}
       </Loaded>
       {(action?.kind === 'create' || action?.kind === 'edit') && (
-        <KeyDialog projectId={projectId} existing={key} onClose={close} onSecret={setSecret} />
+        <KeyDialog projectId={projectId} existing={key} onClose={close} onReady={setReady} />
       )}
       <ActionDialog
         opened={action?.kind === 'rotate'}
@@ -64,7 +64,7 @@ export function Keys({ projectId }: { projectId: string }) {
         act="Make a new secret"
         run={() => change('post', '/keys/{id}/rotate', { id: key?.key_id ?? '' })}
         done={() => 'The key has a new secret.'}
-        onDone={(result) => setSecret(result.api_key)}
+        onDone={({ api_key: secret }) => key && setReady({ secret, scopes: key.scopes, models: key.models })}
       />
       <ActionDialog
         opened={action?.kind === 'revoke'}
@@ -76,12 +76,7 @@ export function Keys({ projectId }: { projectId: string }) {
         run={() => change('post', '/keys/{id}/revoke', { id: key?.key_id ?? '' })}
         done={() => 'The key is revoked.'}
       />
-      <SecretDialog
-        title="The secret of the key"
-        about="Copy it now and keep it safe. It is shown this once: only its digest is stored."
-        secret={secret}
-        onClose={() => setSecret(null)}
-      />
+      {ready && <KeyReady ready={ready} onClose={() => setReady(null)} />}
     </Stack>
   );
 }
@@ -117,34 +112,13 @@ const columnsOf = (act: ((action: Action) => void) | null, isOwner: boolean): Co
             {scope}
           </Badge>
         ))}
+        <Text component="div" size="xs" w="100%">
+          <ModelNames names={key.models} />
+        </Text>
       </Group>
     ),
   },
-  {
-    id: 'today',
-    header: 'Credits today',
-    accessorFn: ({ used_today: used }) => used,
-    cell: ({ row: { original: key } }) => ofLimit(key.used_today, key.budget_daily),
-    ...numeric,
-  },
-  {
-    id: 'spent',
-    header: 'Credits in all',
-    accessorFn: ({ spent }) => spent,
-    cell: ({ row: { original: key } }) => ofLimit(key.spent, key.budget),
-    ...numeric,
-  },
-  {
-    accessorKey: 'rpm',
-    header: 'Per minute',
-    cell: ({ row: { original } }) => original.rpm ?? 'No limit',
-    ...numeric,
-  },
-  {
-    accessorKey: 'last_used_at',
-    header: 'Last used',
-    cell: ({ row: { original } }) => <When at={original.last_used_at} absent="Never" />,
-  },
+  ...limitColumns,
   ...(act === null
     ? []
     : [
@@ -157,6 +131,78 @@ const columnsOf = (act: ((action: Action) => void) | null, isOwner: boolean): Co
         },
       ]),
 ];
+
+/** Each limit of a key with its use. */
+const limitColumns: Columns<Key> = [
+  {
+    id: 'spent',
+    header: 'Credits',
+    accessorFn: ({ spent }) => spent,
+    cell: ({ row: { original: key } }) => (
+      <Uses
+        of={[
+          ['today', ofLimit(key.used_today, key.budget_daily)],
+          ['this month', ofLimit(key.used_this_month, key.budget_monthly)],
+          ['in all', ofLimit(key.spent, key.budget)],
+        ]}
+      />
+    ),
+    ...numeric,
+  },
+  {
+    accessorKey: 'in_flight',
+    header: 'Requests',
+    cell: ({ row: { original: key } }) => (
+      <Uses
+        of={[
+          [
+            'in flight',
+            key.in_flight_max === null
+              ? number(key.in_flight)
+              : `${number(key.in_flight)} of ${number(key.in_flight_max)}`,
+          ],
+          ['per minute', key.rpm === null ? 'No limit' : `Up to ${number(key.rpm)}`],
+        ]}
+      />
+    ),
+    ...numeric,
+  },
+  {
+    accessorKey: 'last_used_at',
+    header: 'Last used',
+    cell: ({ row: { original } }) => <When at={original.last_used_at} absent="Never" />,
+  },
+  {
+    accessorKey: 'expires_at',
+    header: 'Expires',
+    cell: ({ row: { original } }) => <When at={original.expires_at} absent="Never" />,
+  },
+];
+
+/** What of each limit is used, one below the other. */
+const Uses = ({ of }: { of: [words: string, used: React.ReactNode][] }) =>
+  of.map(([words, used]) => (
+    <div key={words} className="nowrap">
+      {used}{' '}
+      <Text span size="xs" c="dimmed">
+        {words}
+      </Text>
+    </div>
+  ));
+
+function ModelNames({ names }: { names: string[] | null }) {
+  if (names === null) return 'All models';
+  const [first = 'None', ...others] = names;
+  if (others.length === 0) return <span className="breakable">{first}</span>;
+  return (
+    <details className="detail">
+      <summary>
+        {first} and {others.length} more
+      </summary>
+      {others.join(', ')}
+    </details>
+  );
+}
 
 const ofLimit = (used: number, limit: number | null) =>
   limit === null ? (

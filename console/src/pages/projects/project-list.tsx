@@ -95,7 +95,7 @@ function NewProject({ opened, onClose }: { opened: boolean; onClose: () => void 
       </ActionDialog>
       <SecretDialog
         title="The callback secret of the project"
-        about="Give it to the receiver of its callbacks, which checks their signatures with it. An owner can show it again on the server: npx tollgate projects secret show."
+        about="Give it to the receiver of its callbacks, which checks their signatures with it. An owner can show it again under Callbacks."
         secret={created?.webhook_secret ?? null}
         onClose={() => {
           const projectId = created?.project_id ?? '';

@@ -14,10 +14,12 @@ import { PageLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Loading, Page } from '../../ui/page.tsx';
 import { SwitchDialog } from '../../ui/switch-dialog.tsx';
 import { Copyable, Status, When } from '../../ui/values.tsx';
+import { Callbacks } from './callbacks.tsx';
 import { AddCreditsDialog, DeductCreditsDialog } from './credits-dialogs.tsx';
 import { ExpiringCredits } from './expiring-credits.tsx';
 import { Keys } from './keys.tsx';
 import { OverdraftDialog, type ProjectLimits } from './overdraft-dialog.tsx';
+import { ProjectDialog } from './project-dialog.tsx';
 import { ProjectPlanDialog } from './project-plan-dialog.tsx';
 
 const Usage = lazy(() => import('./usage.tsx'));
@@ -33,8 +35,9 @@ export default function ProjectPage() {
       actions={project.data && <ProjectActions projectId={projectId} {...project.data} />}
     >
       <Loaded of={project}>
-        {({ status, plan, balance, reserved, expiring, ...limits }) => (
+        {({ status, note, plan, balance, reserved, expiring, ...limits }) => (
           <>
+            {note !== null && <Text className="breakable">{note}</Text>}
             <SimpleGrid cols={{ base: 2, sm: 3 }}>
               <Fact label="Credits">
                 <span className="figure">{number(balance)}</span>
@@ -74,6 +77,7 @@ export default function ProjectPage() {
           <Tabs.Tab value="keys">Keys</Tabs.Tab>
           <Tabs.Tab value="usage">Usage</Tabs.Tab>
           <Tabs.Tab value="ledger">Ledger</Tabs.Tab>
+          <Tabs.Tab value="callbacks">Callbacks</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="keys">
           <Keys projectId={projectId} />
@@ -85,6 +89,9 @@ export default function ProjectPage() {
         </Tabs.Panel>
         <Tabs.Panel value="ledger">
           <Ledger projectId={projectId} />
+        </Tabs.Panel>
+        <Tabs.Panel value="callbacks">
+          <Callbacks projectId={projectId} />
         </Tabs.Panel>
       </Tabs>
     </Page>
@@ -121,12 +128,13 @@ function Fact({ label, children }: { label: string; children: React.ReactNode })
 function ProjectActions({
   projectId,
   name,
+  note,
   status,
   plan,
   ...limits
-}: { projectId: string } & Pick<Project, 'name' | 'status' | 'plan'> & ProjectLimits) {
+}: { projectId: string } & Pick<Project, 'name' | 'note' | 'status' | 'plan'> & ProjectLimits) {
   const mayAct = useMay('operator');
-  const [action, setAction] = useState<'credits' | 'deduct' | 'plan' | 'overdraft' | 'status' | null>(null);
+  const [action, setAction] = useState<'credits' | 'deduct' | 'plan' | 'overdraft' | 'name' | 'status' | null>(null);
   const close = (): void => setAction(null);
   if (!mayAct) return null;
   return (
@@ -141,9 +149,13 @@ function ProjectActions({
       <Button variant="default" onClick={() => setAction('overdraft')}>
         Overdraft and alerts
       </Button>
+      <Button variant="default" onClick={() => setAction('name')}>
+        Name and note
+      </Button>
       <Button variant="default" onClick={() => setAction('status')}>
         {status === 'disabled' ? 'Enable' : 'Disable'}
       </Button>
+      {action === 'name' && <ProjectDialog projectId={projectId} project={{ name, note }} onClose={close} />}
       {action === 'credits' && <AddCreditsDialog projectId={projectId} onClose={close} />}
       {action === 'plan' && <ProjectPlanDialog projectId={projectId} plan={plan} onClose={close} />}
       {action === 'deduct' && <DeductCreditsDialog projectId={projectId} onClose={close} />}

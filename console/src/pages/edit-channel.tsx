@@ -1,0 +1,149 @@
+import { Button, Group, PasswordInput, Stack, Table, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { change } from '../api/admin.ts';
+import { catalogQuery } from '../api/queries.ts';
+import { useMay } from '../api/session.ts';
+import type { Channel, ChannelCredential } from '../api/admin-types.ts';
+import { ActionDialog } from '../ui/action-dialog.tsx';
+import { time } from '../ui/format.ts';
+import { Status } from '../ui/values.tsx';
+import { ProviderFields, type ProviderSettings } from './provider-fields.tsx';
+import { stateWords } from './state-words.ts';
+
+/** Changes the settings of a channel. Only what differs is sent, so that what another operator changed meanwhile stays. */
+export function EditChannel({ channel, onClose }: { channel: Channel; onClose: () => void }) {
+  const catalog = useQuery(catalogQuery);
+  const isOwner = useMay('owner');
+  const [before] = useState(() => settingsOf(channel));
+  const [settings, setSettings] = useState(before);
+  const groups = [...new Set((catalog.data?.data ?? []).flatMap((entry) => entry.private.groups))].sort();
+  const changes = Object.fromEntries(
+    Object.entries(settings).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof ProviderSettings]),
+    ),
+  );
+  return (
+    <ActionDialog
+      opened
+      onClose={onClose}
+      size="lg"
+      title={`Edit ${channel.name}`}
+      about="A new key, family or base URL also ends its cool-downs, trips and alarms."
+      act="Save"
+      disabled={Object.keys(changes).length === 0 || settings.groups.length === 0}
+      run={() => change('patch', '/channels/{channel}', { channel: channel.channel_id }, changes)}
+      done={({ name, warnings = [] }) => [`${name} is changed.`, ...warnings].join(' ')}
+    >
+      <ProviderFields
+        value={settings}
+        onChange={(changed) => setSettings((others) => ({ ...others, ...changed }))}
+        groups={groups}
+        mayMove={isOwner}
+        keptKey="Empty: the key stays. A new one replaces the first key"
+      />
+    </ActionDialog>
+  );
+}
+
+const settingsOf = ({ name, adapter, base_url, groups, priority, weight, list_check }: Channel): ProviderSettings => ({
+  name,
+  adapter,
+  base_url,
+  credential: '',
+  groups,
+  priority,
+  weight,
+  list_check,
+});
+
+/** The keys of a channel, of which an owner adds and removes some. */
+export function Credentials({ channel }: { channel: Channel }) {
+  const isOwner = useMay('owner');
+  const [action, setAction] = useState<'add' | ChannelCredential | null>(null);
+  const { credentials, channel_id: id } = channel;
+  const close = (): void => setAction(null);
+  const removed = action === 'add' ? null : action;
+  return (
+    <Stack gap="xs">
+      <Table className="rows" aria-label="Keys of the provider">
+        <Table.Tbody>
+          {credentials.map((credential) => (
+            <Table.Tr key={credential.id}>
+              <Table.Td ff="monospace">{shownName(credential)}</Table.Td>
+              <Table.Td>
+                <Status of={stateWords[credential.state]} />
+                {credential.reason !== null && (
+                  <Text size="xs" c="dimmed">
+                    {credential.reason.replaceAll('_', ' ')}
+                    {credential.until !== null && `, until ${time(credential.until)}`}
+                  </Text>
+                )}
+              </Table.Td>
+              {isOwner && (
+                <Table.Td className="numeric">
+                  {credentials.length > 1 && (
+                    <Button
+                      size="compact-sm"
+                      variant="default"
+                      onClick={() => setAction(credential)}
+                      aria-label={`Remove the key ${shownName(credential)}`}
+                    >
+                      Remove
+                    </Button>
+                  )}
+                </Table.Td>
+              )}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      {isOwner && (
+        <Group>
+          <Button size="xs" variant="default" onClick={() => setAction('add')}>
+            Add a key
+          </Button>
+        </Group>
+      )}
+      {action === 'add' && <AddKeyDialog channel={channel} onClose={close} />}
+      <ActionDialog
+        opened={removed !== null}
+        onClose={close}
+        title={`Remove the key ${removed ? shownName(removed) : ''}`}
+        about="No request uses it from now on. Jobs that it began continue to their end."
+        act="Remove"
+        danger
+        run={() => change('patch', '/channels/{channel}', { channel: id }, { credential_remove: removed?.id ?? '' })}
+        done={() => 'The key is removed.'}
+      />
+    </Stack>
+  );
+}
+
+function AddKeyDialog({ channel, onClose }: { channel: Channel; onClose: () => void }) {
+  const [secret, setSecret] = useState('');
+  return (
+    <ActionDialog
+      opened
+      onClose={onClose}
+      title={`Add a key to ${channel.name}`}
+      about="Requests use the keys that do not cool down in turn. It is stored encrypted and not shown again."
+      act="Add"
+      disabled={secret.trim() === ''}
+      run={() => change('patch', '/channels/{channel}', { channel: channel.channel_id }, { credential_add: secret })}
+      done={() => 'The key is added.'}
+    >
+      <PasswordInput
+        label="API key"
+        value={secret}
+        onChange={({ currentTarget }) => setSecret(currentTarget.value)}
+        autoComplete="off"
+        visibilityToggleButtonProps={{ 'aria-label': 'Show the key' }}
+        required
+        data-autofocus
+      />
+    </ActionDialog>
+  );
+}
+
+const shownName = ({ id, last4 }: ChannelCredential): string => (last4 ? `…${last4}` : id);
