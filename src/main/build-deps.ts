@@ -37,6 +37,7 @@ import { createTokenCounter } from '../platform/tokens/token-counter.ts';
 import { alarmSenders } from './alarm-senders.ts';
 import { createFileUrls } from './file-urls.ts';
 import { startTracing } from './start-tracing.ts';
+import { createGenAiMetrics } from './gen-ai.ts';
 import { statementTraces, wrapsOf, type Wraps } from './trace-deps.ts';
 import { alarmOf } from '../domain/operators/alarm.ts';
 
@@ -75,7 +76,6 @@ export async function buildDeps(config: Config, name: string, log?: LogDestinati
   const tracing = await startTracing(config.traces, name, (trouble) =>
     logger.warn(trouble, 'traces could not be sent'),
   );
-  const wraps = tracing ? wrapsOf(tracing) : noWraps;
   const db = openDatabase({
     ...config.database,
     ...(tracing && { traces: statementTraces(tracing) }),
@@ -83,6 +83,7 @@ export async function buildDeps(config: Config, name: string, log?: LogDestinati
     onIdleError: (error) => logger.warn({ error: describeError(error) }, 'a database connection was lost'),
   });
   const { metrics, silences, logger, flushAlarms } = buildObservers({ config, name, log, tracing }, db);
+  const wraps = tracing ? wrapsOf(tracing, createGenAiMetrics(metrics.registry)) : noWraps;
   const egress = wraps.egress(createEgress(config.egress));
   armForDevelopment(config.development.crashPoint, egress.warnings, logger);
   const caller = wraps.caller(createUpstreamCaller({ totalMs: config.attempts.submitTimeoutSeconds * 1000 }));

@@ -6,6 +6,14 @@ import type { EndedStatement, Send, StatementTraces } from '../db/database-optio
 import type { Ledger } from '../db/ledger/ledger.ts';
 import type { Attempt } from '../domain/channels/upstream.ts';
 import type { Egress } from '../platform/egress/egress.ts';
+import {
+  createGenAiReader,
+  genAiAnswer,
+  genAiChat,
+  genAiMedia,
+  type GenAiAnswer,
+  type GenAiMetrics,
+} from './gen-ai.ts';
 import { errorLabel, inSpan, type SpanFacts, type SpanStart, type Tracing } from '../platform/observe/tracer.ts';
 
 /**
@@ -20,11 +28,11 @@ export interface Wraps {
   chatLedger: (ledger: ChatLedger) => ChatLedger;
 }
 
-export const wrapsOf = (tracing: Tracing): Wraps => ({
+export const wrapsOf = (tracing: Tracing, genAi: GenAiMetrics): Wraps => ({
   caller: (caller) => tracedCaller(tracing, caller),
   adapters: (adapters) =>
     Object.fromEntries(
-      Object.entries(adapters).map(([family, adapter]) => [family, tracedAdapter(tracing, family, adapter)]),
+      Object.entries(adapters).map(([family, adapter]) => [family, tracedAdapter({ tracing, genAi }, family, adapter)]),
     ),
   egress: (egress) => tracedEgress(tracing, egress),
   ledger: (ledger) => traceLedger(tracing, ledger),
@@ -72,7 +80,11 @@ function tracedCaller(tracing: Tracing, caller: UpstreamCaller): UpstreamCaller 
 }
 
 /** One span for each call of an adapter, which may be several requests. The span of a streamed chat ends with its answer. */
-function tracedAdapter(tracing: Tracing, family: string, adapter: Adapter): Adapter {
+function tracedAdapter(
+  { tracing, genAi }: { tracing: Tracing; genAi: GenAiMetrics },
+  family: string,
+  adapter: Adapter,
+): Adapter {
   const start = (callName: string, { channelId }: Upstream, facts: SpanFacts = {}): SpanStart => ({
     name: `upstream ${callName}`,
     kind: 'client',
@@ -93,21 +105,37 @@ function tracedAdapter(tracing: Tracing, family: string, adapter: Adapter): Adap
   return {
     ...adapter,
     ...(chat && {
-      chat: (upstream, request, options) =>
-        spanned(start('chat', upstream, { 'tollgate.upstream_model': request.model }), () =>
-          chat(upstream, request, options),
-        ),
+      chat: (upstream, request, options) => {
+        const call = genAiChat(family, request, false);
+        const begunAt = performance.now();
+        return inSpan(
+          tracing,
+          start('chat', upstream, { 'tollgate.upstream_model': request.model, ...call }),
+          async (note) => {
+            const answer = await chat(upstream, request, options);
+            const reply = answer.kind === 'ok' ? answer.value : undefined;
+            note({ ...outcomeOf(answer), ...(reply && genAiAnswer(reply)) });
+            genAi.called(call, secondsSince(begunAt), failureOf(answer), reply);
+            return answer;
+          },
+        );
+      },
     }),
     ...(chatStream && {
       chatStream: (upstream, request, options) => {
-        const begin = start('chat stream', upstream, { 'tollgate.upstream_model': request.model });
-        return untilItsEnd(tracing, begin, () => chatStream(upstream, request, options));
+        const call = genAiChat(family, request, true);
+        const begunAt = performance.now();
+        const hasEnded = (failure: string | undefined, answer?: GenAiAnswer) =>
+          genAi.called(call, secondsSince(begunAt), failure, answer);
+        const begin = start('chat stream', upstream, { 'tollgate.upstream_model': request.model, ...call });
+        return untilItsEnd(tracing, begin, hasEnded, () => chatStream(upstream, request, options));
       },
     }),
     ...(submitMedia && {
       submitMedia: (upstream, request, options) =>
-        spanned(start('submit', upstream, { 'tollgate.upstream_model': request.model }), () =>
-          submitMedia(upstream, request, options),
+        spanned(
+          start('submit', upstream, { 'tollgate.upstream_model': request.model, ...genAiMedia(family, request) }),
+          () => submitMedia(upstream, request, options),
         ),
     }),
     ...(pollMedia && {
@@ -135,38 +163,60 @@ const outcomeOf = ({ kind, errorClass }: Outcome): SpanFacts => ({
   'error.type': errorClass,
 });
 
+const failureOf = ({ kind, errorClass }: Outcome): string | undefined =>
+  kind === 'ok' ? undefined : (errorClass ?? kind);
+
+const secondsSince = (begunAt: number): number => (performance.now() - begunAt) / 1_000;
+
+/** `hasEnded` is called once, at the end of the answer or of a call without one, whether or not the trace is recorded. */
 async function untilItsEnd(
   tracing: Tracing,
   start: SpanStart,
+  hasEnded: (failure: string | undefined, answer?: GenAiAnswer) => void,
   work: () => Promise<Attempt<ChatStream>>,
 ): Promise<Attempt<ChatStream>> {
   const span = tracing.begin(start);
-  if (!span) return work();
+  let isOpen = true;
+  const end = (failure: string | undefined, answer?: GenAiAnswer): void => {
+    if (!isOpen) return;
+    isOpen = false;
+    hasEnded(failure, answer);
+    if (answer) span?.note(genAiAnswer(answer));
+  };
   try {
-    const attempt = await span.run(work);
-    span.note(outcomeOf(attempt));
+    const attempt = await (span ? span.run(work) : work());
+    span?.note(outcomeOf(attempt));
     if (attempt.kind !== 'ok') {
-      span.end();
+      end(failureOf(attempt));
+      span?.end();
       return attempt;
     }
     const { value: stream } = attempt;
+    const { answer, read } = createGenAiReader();
     const each: ChatStream['each'] = async (take) => {
+      let failure: string | undefined;
       try {
-        await stream.each(take);
+        await stream.each((pieces) => {
+          read(pieces);
+          return take(pieces);
+        });
       } catch (error) {
-        span.end(errorLabel(error));
+        failure = errorLabel(error);
         throw error;
       } finally {
-        span.end();
+        end(failure, answer);
+        span?.end(failure);
       }
     };
     const stop = () => {
       stream.stop();
-      span.end();
+      end(undefined, answer);
+      span?.end();
     };
     return { kind: 'ok', value: { each, wasHeldBack: () => stream.wasHeldBack(), stop } };
   } catch (error) {
-    span.end(errorLabel(error));
+    end(errorLabel(error));
+    span?.end(errorLabel(error));
     throw error;
   }
 }

@@ -118,6 +118,15 @@ describe('a chat', () => {
       'tollgate.channel_id': expect.any(String),
       'tollgate.family': expect.any(String),
       'tollgate.upstream_model': expect.any(String),
+      // OpenTelemetry's conventions for generative AI.
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'openai',
+      'gen_ai.request.model': expect.any(String),
+      'gen_ai.request.max_tokens': 16,
+      'gen_ai.output.type': 'text',
+      'gen_ai.response.finish_reasons': expect.stringMatching(/^(stop|length)$/),
+      'gen_ai.usage.input_tokens': expect.any(Number),
+      'gen_ai.usage.output_tokens': expect.any(Number),
     });
     expect(roots(spans).map(({ name }) => name)).toEqual([`POST ${chatRoute}`]);
   });
@@ -146,8 +155,30 @@ describe('a chat', () => {
     const spans = await receiver.traceWith(span.traceId, ['settle chat', 'sql finish_chats', `POST ${chatRoute}`]);
     expect(named(spans, 'upstream chat stream')).toMatchObject({
       failure: null,
-      attributes: { 'tollgate.outcome': 'ok' },
+      attributes: {
+        'tollgate.outcome': 'ok',
+        'gen_ai.request.stream': true,
+        'gen_ai.response.finish_reasons': expect.stringMatching(/^(stop|length)$/),
+        'gen_ai.usage.output_tokens': expect.any(Number),
+      },
     });
+  });
+
+  it("is counted in the conventions' metrics, also where its trace is not recorded", async () => {
+    const port = await chooseOwnPort();
+    const { baseUrl } = await gateway.startApi({ ADMIN_PORT: String(port) });
+    const page = async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const labels = 'gen_ai_operation_name="chat",gen_ai_provider_name="openai"';
+    const countOf = async (name: string) =>
+      [...(await page()).matchAll(new RegExp(`^${name}\\{${labels}.* (\\d+)$`, 'gm'))].reduce(
+        (sum, [, count]) => sum + Number(count),
+        0,
+      );
+    const names = ['gen_ai_client_operation_duration_seconds_count', 'gen_ai_client_token_usage_count'];
+    const headers = { traceparent: `00-${aClient().traceId}-${'1'.repeat(16)}-00` };
+    await gateway.create(project.apiKey, chatRoute, chat, { headers, baseUrl });
+    // The tokens of the input and those of the output.
+    expect(await Promise.all(names.map(countOf))).toEqual([1, 2]);
   });
 
   it('is not recorded if its client says so', async () => {

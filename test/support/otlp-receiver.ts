@@ -82,8 +82,10 @@ const Request = protobuf.Root.fromJSON({
         boolValue: { id: 2, type: 'bool' },
         intValue: { id: 3, type: 'int64' },
         doubleValue: { id: 4, type: 'double' },
+        arrayValue: { id: 5, type: 'ArrayValue' },
       },
     },
+    ArrayValue: { fields: { values: { id: 1, rule: 'repeated', type: 'AnyValue' } } },
     KeyValue: { fields: { key: { id: 1, type: 'string' }, value: { id: 2, type: 'AnyValue' } } },
     Resource: { fields: { attributes: { id: 1, rule: 'repeated', type: 'KeyValue' } } },
     Link: { fields: { traceId: { id: 1, type: 'bytes' }, spanId: { id: 2, type: 'bytes' } } },
@@ -115,6 +117,8 @@ const Value = z.object({
   boolValue: z.boolean().optional(),
   intValue: z.coerce.number().optional(),
   doubleValue: z.number().optional(),
+  /** Of texts. */
+  arrayValue: z.object({ values: z.array(z.object({ stringValue: z.string() })).default([]) }).optional(),
 });
 const Attributes = z
   .array(z.object({ key: z.string(), value: Value }))
@@ -123,7 +127,12 @@ const Attributes = z
     Object.fromEntries(
       pairs.map(({ key, value }) => [
         key,
-        value.stringValue ?? value.boolValue ?? value.intValue ?? value.doubleValue ?? '',
+        value.arrayValue?.values.map((item) => item.stringValue).join() ??
+          value.stringValue ??
+          value.boolValue ??
+          value.intValue ??
+          value.doubleValue ??
+          '',
       ]),
     ),
   );

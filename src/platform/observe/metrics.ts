@@ -47,6 +47,8 @@ export interface Metrics {
   watchPool(read: () => PoolUse): void;
   /** Adds the requests that a listener handles to the gauge of those in flight, from now on. */
   watchRequests(read: () => number): void;
+  /** For metrics that only some processes have. */
+  registry: Registry;
   /** In Prometheus' text format. */
   page(): Promise<string>;
   /** The same for `pageOfAll`, as it can be sent to another process. */
@@ -102,6 +104,7 @@ export function createMetrics(): Metrics {
     },
     watchPool: (read) => instruments.watchPool(read),
     watchRequests: (read) => void instruments.requestsInFlight.push(read),
+    registry,
     page: () => registry.metrics(),
     values: () => registry.getMetricsAsJSON(),
   };

@@ -2,7 +2,7 @@ import type { WorkflowClientInterceptor } from '@temporalio/client';
 import type { WorkerOptions } from '@temporalio/worker';
 
 /** Facts about a span: ids, codes, numbers and words of our own. Never a client's text, an address of a client, or a secret. */
-export type SpanFacts = Readonly<Record<string, string | number | boolean | null | undefined>>;
+export type SpanFacts = Readonly<Record<string, string | number | boolean | string[] | null | undefined>>;
 
 /** Carries the trace of a request to the work that is done for it later, perhaps by another process. */
 export interface Tracer {

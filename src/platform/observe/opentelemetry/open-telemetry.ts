@@ -144,9 +144,9 @@ function spanOf(spans: readonly [OpenSpan, ...OpenSpan[]], outside: Context): Sp
   };
 }
 
-const attributesOf = (facts: SpanFacts): Record<string, string | number | boolean> =>
+const attributesOf = (facts: SpanFacts): Record<string, string | number | boolean | string[]> =>
   Object.fromEntries(
     Object.entries(facts).filter(
-      (fact): fact is [string, string | number | boolean] => fact[1] !== null && fact[1] !== undefined,
+      (fact): fact is [string, string | number | boolean | string[]] => fact[1] !== null && fact[1] !== undefined,
     ),
   );

@@ -1,0 +1,111 @@
+import { Histogram, type Registry } from 'prom-client';
+import type { ChatDelta } from '../domain/chat/chat-stream.ts';
+import type { ChatReply, UpstreamChat } from '../domain/chat/chat.ts';
+import type { SpanFacts } from '../platform/observe/tracer.ts';
+
+/**
+ * What spans and metrics say in the words of OpenTelemetry's semantic conventions for generative AI (gen_ai.*, 1.38), which tools such as Langfuse
+ * read. They have no prompt, no answer and no tool: the conventions' attributes for content are opt-in, and are never recorded here.
+ */
+type GenAiCall = SpanFacts & { 'gen_ai.operation.name': string; 'gen_ai.provider.name': string };
+
+/** The conventions' own names. Any other family is named as here. */
+const providerNames: Record<string, string> = {
+  gemini: 'gcp.gemini',
+  xai: 'x_ai',
+};
+
+export const genAiChat = (family: string, request: UpstreamChat, isStream: boolean): GenAiCall => ({
+  'gen_ai.operation.name': 'chat',
+  'gen_ai.provider.name': providerNames[family] ?? family,
+  'gen_ai.request.model': request.model,
+  'gen_ai.request.max_tokens': request.maxTokens,
+  'gen_ai.request.temperature': request.temperature,
+  'gen_ai.request.top_p': request.topP,
+  'gen_ai.request.top_k': request.topK,
+  'gen_ai.request.seed': request.seed,
+  'gen_ai.request.stream': isStream || undefined,
+  'gen_ai.output.type': request.responseFormat && request.responseFormat.type !== 'text' ? 'json' : 'text',
+});
+
+export const genAiMedia = (family: string, { model, type }: { model: string; type: string }): GenAiCall => ({
+  'gen_ai.operation.name': 'generate_content',
+  'gen_ai.provider.name': providerNames[family] ?? family,
+  'gen_ai.request.model': model,
+  'gen_ai.output.type': type,
+});
+
+/** What a provider said at the end of a chat. Counts as it reported them. */
+export type GenAiAnswer = Pick<ChatReply, 'usage'> & { finishReason: ChatReply['finishReason'] | null };
+
+export const genAiAnswer = ({ finishReason, usage }: GenAiAnswer): SpanFacts => ({
+  'gen_ai.response.finish_reasons': finishReason === null ? undefined : [finishReason],
+  'gen_ai.usage.input_tokens': usage?.inputTokens,
+  'gen_ai.usage.output_tokens': usage?.outputTokens,
+  'gen_ai.usage.cache_read.input_tokens': usage?.cachedTokens,
+  'gen_ai.usage.cache_creation.input_tokens': usage?.cacheWriteTokens,
+});
+
+/** Reads the end of a streamed answer from its pieces. */
+export function createGenAiReader() {
+  const answer: GenAiAnswer = { finishReason: null, usage: null };
+  return {
+    answer,
+    read(pieces: readonly ChatDelta[]): void {
+      for (const piece of pieces) {
+        if (piece.kind === 'finish') answer.finishReason = piece.reason;
+        if (piece.kind === 'usage') {
+          const { inputTokens, outputTokens } = piece.usage;
+          answer.usage = {
+            ...answer.usage,
+            ...piece.usage,
+            inputTokens: inputTokens ?? answer.usage?.inputTokens ?? null,
+            outputTokens: outputTokens ?? answer.usage?.outputTokens ?? null,
+          };
+        }
+      }
+    },
+  };
+}
+
+export interface GenAiMetrics {
+  /** Notes a call that has ended, also one whose trace is not recorded. */
+  called(call: GenAiCall, seconds: number, failure: string | undefined, answer?: GenAiAnswer): void;
+}
+
+const callLabels = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
+
+/**
+ * The conventions' two metrics of a client, by their names in Prometheus and with their buckets. Only where traces are on, because each
+ * observation takes a chat some microseconds.
+ */
+export function createGenAiMetrics(registry: Registry): GenAiMetrics {
+  const registers = [registry];
+  const durations = new Histogram({
+    name: 'gen_ai_client_operation_duration_seconds',
+    help: 'Calls to providers; of streams, to the end of the answer.',
+    labelNames: [...callLabels, 'error_type'],
+    buckets: [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
+    registers,
+  });
+  const tokens = new Histogram({
+    name: 'gen_ai_client_token_usage',
+    help: 'Tokens of chats, as the providers report them.',
+    labelNames: [...callLabels, 'gen_ai_token_type'],
+    buckets: [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864],
+    registers,
+  });
+  return {
+    called(call, seconds, failure, answer) {
+      const labels = {
+        gen_ai_operation_name: call['gen_ai.operation.name'],
+        gen_ai_provider_name: call['gen_ai.provider.name'],
+        gen_ai_request_model: String(call['gen_ai.request.model']),
+      };
+      durations.observe({ ...labels, error_type: failure ?? '' }, seconds);
+      const { inputTokens = null, outputTokens = null } = answer?.usage ?? {};
+      if (inputTokens !== null) tokens.observe({ ...labels, gen_ai_token_type: 'input' }, inputTokens);
+      if (outputTokens !== null) tokens.observe({ ...labels, gen_ai_token_type: 'output' }, outputTokens);
+    },
+  };
+}
