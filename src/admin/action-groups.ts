@@ -13,6 +13,7 @@ export const actionGroups: Readonly<Record<string, () => Promise<Action | Action
   plans: async () => (await import('./actions/plans.ts')).plans,
   tasks: async () => (await import('./actions/tasks.ts')).tasks,
   chats: async () => (await import('./actions/chats.ts')).chats,
+  requests: async () => (await import('./actions/requests.ts')).requests,
   deliveries: async () => (await import('./actions/deliveries.ts')).deliveries,
   webhooks: async () => (await import('./actions/webhooks.ts')).webhooks,
   jobs: async () => (await import('./actions/scheduled-jobs.ts')).scheduledJobs,

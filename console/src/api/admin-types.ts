@@ -840,6 +840,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/admin/v1/requests': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list requests of all types, those that run and then those that ended, newest first
+     * @description `tollgate requests list`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_requests_list'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/admin/v1/deliveries': {
     parameters: {
       query?: never;
@@ -2816,6 +2838,56 @@ export interface components {
       /** @description The person at the identity provider. */
       subject: string;
     };
+    RequestRow: {
+      /** @example req_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      request_id: string;
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      /** @example key_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      key_id: string;
+      model: string;
+      /**
+       * @description `running`: its credits are held. `succeeded`: charged for a whole answer. `incomplete`: charged for what came of an answer that broke off, perhaps 0. `refunded`: the hold was given back.
+       * @enum {string}
+       */
+      outcome: 'running' | 'succeeded' | 'incomplete' | 'refunded';
+      /** @description Why it was refunded, or why a charged answer is not whole or cost nothing. Null for a whole answer, for a chat that runs, and for what an earlier release ended. */
+      reason: components['schemas']['EndReason'] | null;
+      /** @description That were called, in order. Only the last one once the rows of old calls are deleted. */
+      channels: string[];
+      /** @description Null unless it was charged. */
+      input_tokens: number | null;
+      /** @description Null unless it was charged. */
+      output_tokens: number | null;
+      cached_input_tokens: number | null;
+      cache_write_tokens: number | null;
+      cache_write_1h_tokens: number | null;
+      reasoning_tokens: number | null;
+      /** @description The provider did not count the tokens. */
+      usage_estimated: boolean;
+      credits: {
+        /** @description For the worst case, when it began. */
+        reserved: number;
+        charged: number;
+        /** @description The whole reservation of a refunded chat; else what adjustments gave back after the charge. */
+        refunded: number;
+      };
+      /** @description Of all its calls, by the catalog. */
+      cost_micro_usd: number;
+      /**
+       * @description When its credits were reserved.
+       * @example 1795478400
+       */
+      created_at: number;
+      ended_at: number | null;
+      took_ms: number | null;
+      /** @description Null for a chat. */
+      task_id: string | null;
+      /** @description Null for a task whose row was deleted and whose model is not in the catalog any more. */
+      type: ('chat' | 'image' | 'video') | null;
+      project_name: string;
+      key_name: string;
+    };
     ResealedSecrets: {
       channel_credential: {
         resealed: number;
@@ -3735,6 +3807,7 @@ export type ProjectSettings = components['schemas']['ProjectSettings'];
 export type RedeliveredTask = components['schemas']['RedeliveredTask'];
 export type RefusedRun = components['schemas']['RefusedRun'];
 export type RemovedOperator = components['schemas']['RemovedOperator'];
+export type RequestRow = components['schemas']['RequestRow'];
 export type ResealedSecrets = components['schemas']['ResealedSecrets'];
 export type ResolvedTask = components['schemas']['ResolvedTask'];
 export type RevokedAdminToken = components['schemas']['RevokedAdminToken'];
@@ -5639,6 +5712,91 @@ export interface operations {
           'application/json': components['schemas']['ChatTimeline'];
           'application/vnd.tollgate.report+json': {
             document: components['schemas']['ChatTimeline'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_requests_list: {
+    parameters: {
+      query?: {
+        /** @description show only this project */
+        project?: string;
+        /** @description show only the requests of this key */
+        key?: string;
+        /** @description show only this model */
+        model?: string;
+        /** @description show only requests for which this channel was called */
+        channel?: string;
+        /** @description show only chats, images or videos */
+        type?: 'chat' | 'image' | 'video';
+        /** @description show only this outcome */
+        outcome?: 'running' | 'succeeded' | 'incomplete' | 'refunded';
+        /** @description show only requests that ended for this reason */
+        reason?:
+          | 'request_refused'
+          | 'content_policy_violation'
+          | 'context_length_exceeded'
+          | 'upstream_rate_limited'
+          | 'upstream_unreachable'
+          | 'upstream_timeout'
+          | 'upstream_interrupted'
+          | 'upstream_failed'
+          | 'client_left'
+          | 'gateway_stopped'
+          | 'internal_error'
+          | 'hold_expired'
+          | 'admitted_late'
+          | 'not_delivered'
+          | 'empty_answer'
+          | 'upstream_invalid_response'
+          | 'upstream_outcome_unknown'
+          | 'task_timeout'
+          | 'no_channel_available'
+          | 'output_unavailable'
+          | 'canceled';
+        /** @description show only requests that took this long or longer */
+        min_ms?: string | number;
+        /** @description show only requests that were charged this much or more */
+        min_credits?: string | number;
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
+        /** @description show at most this many rows (default: 50) */
+        limit?: string | number;
+        /** @description continue after the last row of an earlier list */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['RequestRow'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['RequestRow'][];
+            };
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
 import { showChat, type ChatCall } from '../../services/chat/show-chat.ts';
-import { chatOutcomes, type ChatView } from '../../db/chat/chats.ts';
+import { chatOutcomes } from '../../db/chat/chats.ts';
 import { chatPosition } from '../../db/chat/list-chats.ts';
-import { chatSortColumns, listChatRows } from '../../db/chat/sorted-chats.ts';
+import type { RequestView } from '../../db/requests/request-filter.ts';
+import { chatSortColumns, listRequests } from '../../db/requests/sorted-requests.ts';
 import { chatEndReasons } from '../../domain/chat/chat-end-reason.ts';
 import { ChatRow, ChatTimeline } from '../schemas/chats.ts';
 import { group, option, action } from '../define-action.ts';
@@ -12,6 +13,7 @@ import { listInput, listRequest } from '../list-input.ts';
 import { facts, table, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
+import { chatRow } from './request-row.ts';
 
 /** `tollgate chats …`: chats whose credits were held, and why each ended as it did. Prompts and answers are not stored. */
 export const chats = group('chats and why they ended as they did', () => ({ list, show }));
@@ -44,7 +46,7 @@ const list = action({
     // Those that run are in another table, so the oldest of both are found as by any column.
     const request = listRequest({ ...page, sort: page.sort === 'oldest' ? 'created_at' : page.sort });
     const shown = await shownCredits(deps);
-    const toLine = (chat: ChatView) => {
+    const toLine = (chat: RequestView) => {
       const { credits, input_tokens: input, output_tokens: output } = chatRow(chat);
       return {
         request_id: chat.requestId,
@@ -60,7 +62,7 @@ const list = action({
         took_ms: chat.tookMs,
       };
     };
-    return listReport(await listChatRows(deps.db, filter, request), toLine, {
+    return listReport(await listRequests(deps.db, { ...filter, type: 'chat' }, request), toLine, {
       list: 'chats',
       nothing: 'No chat matches.',
       toDocument: chatRow,
@@ -114,32 +116,3 @@ const callTable = (calls: readonly ChatCall[]): string =>
     })),
     'The rows of its calls are deleted.',
   );
-
-const isCharged = ({ outcome }: ChatView): boolean => outcome === 'succeeded' || outcome === 'incomplete';
-
-/** A chat as `--json` shows it. */
-const chatRow = (chat: ChatView): z.input<typeof ChatRow> => ({
-  request_id: chat.requestId,
-  project_id: chat.projectId,
-  key_id: chat.keyId,
-  model: chat.modelId,
-  outcome: chat.outcome,
-  reason: chat.reason,
-  channels: chat.channels,
-  input_tokens: isCharged(chat) ? (chat.inputTokens ?? 0) : null,
-  output_tokens: isCharged(chat) ? (chat.outputTokens ?? 0) : null,
-  cached_input_tokens: isCharged(chat) ? chat.cachedInputTokens : null,
-  cache_write_tokens: isCharged(chat) ? chat.cacheWriteTokens : null,
-  cache_write_1h_tokens: isCharged(chat) ? chat.cacheWrite1hTokens : null,
-  reasoning_tokens: isCharged(chat) ? chat.reasoningTokens : null,
-  usage_estimated: chat.usageEstimated,
-  credits: {
-    reserved: chat.creditsHeld,
-    charged: chat.creditsCharged,
-    refunded: chat.outcome === 'refunded' ? chat.creditsHeld : chat.creditsGivenBack,
-  },
-  cost_micro_usd: chat.costMicroUsd,
-  created_at: chat.startedAt,
-  ended_at: chat.endedAt,
-  took_ms: chat.tookMs,
-});

@@ -43,20 +43,22 @@ export interface ChatView {
   expiresAt: number | null;
 }
 
-/** SQL for the running chats: rows of `hold h`, in the form of `endedChat`. */
+/** SQL for running requests: rows of `hold h`, in the form of `endedChat`. */
 export const runningChat = `h.id as request_id, h.project_id, h.key_id, h.model_id, 'running' as outcome, null::text as reason,
   h.channel_id, h.channel_name, null::bigint as input_tokens, null::bigint as output_tokens,
   null::bigint as cached_input_tokens, null::bigint as cache_write_tokens, null::bigint as cache_write_1h_tokens, null::bigint as reasoning_tokens, null::boolean as usage_estimated,
   h.amount as held, 0::bigint as charged, 0::bigint as cost_micro_usd, h.created_at as started, null::timestamptz as ended, h.expires_at as expires`;
 
-/** SQL for the chats that have ended: rows of `ledger_entry e` that `isEndOfChat`. */
+/** SQL for requests that have ended: rows of `ledger_entry e` that `isEndOfRequest`. */
 export const endedChat = `e.request_id, e.project_id, e.key_id, e.model_id, case when e.kind = 'refund' then 'refunded' when e.reason is null then 'succeeded' else 'incomplete' end as outcome,
   e.reason, e.channel_id, null::text as channel_name, e.input_tokens, e.output_tokens,
   e.cached_input_tokens, e.cache_write_tokens, e.cache_write_1h_tokens, e.reasoning_tokens, e.usage_estimated,
   e.held, -e.credits as charged, e.cost_micro_usd, e.began_at as started, e.created_at as ended, null::timestamptz as expires`;
 
+/** Rows of `ledger_entry e` that end a request. */
+export const isEndOfRequest = `e.kind in ('settle', 'refund')`;
 /** Tasks have entries of the same kinds. */
-export const isEndOfChat = `e.kind in ('settle', 'refund') and e.request_id not like 'task\\_%'`;
+export const isEndOfChat = `${isEndOfRequest} and e.request_id not like 'task\\_%'`;
 
 /** SQL for the columns of `ChatView` from rows of `chat`, which are `runningChat` or `endedChat`. The calls are in `attempt` unless the only one succeeded. */
 export const chatColumns = `chat.request_id, chat.project_id, chat.key_id, chat.model_id, chat.outcome, chat.reason,
@@ -64,15 +66,17 @@ export const chatColumns = `chat.request_id, chat.project_id, chat.key_id, chat.
     as channels,
   chat.input_tokens, chat.output_tokens, chat.cached_input_tokens, chat.cache_write_tokens, chat.cache_write_1h_tokens, chat.reasoning_tokens,
   coalesce(chat.usage_estimated, false) as usage_estimated,
-  chat.held as credits_held, chat.charged as credits_charged,
-  coalesce((select sum(a.credits) from ledger_entry a where a.request_id = chat.request_id and a.kind = 'adjust'), 0)::float8
-    as credits_given_back,
+  chat.held as credits_held, (chat.charged + adjusted.taken)::float8 as credits_charged, adjusted.given_back::float8 as credits_given_back,
   coalesce(chat.cost_micro_usd, calls.cost, 0)::float8 as cost_micro_usd,
   ${unixSeconds('chat.started')} as started_at, ${unixSeconds('chat.ended')} as ended_at, ${unixSeconds('chat.expires')} as expires_at,
   round(extract(epoch from chat.ended - chat.started) * 1000)::float8 as took_ms`;
 export const withCalls = `left join lateral (
     select array_agg(a.channel_name order by a.n) as channels, sum(${boughtCost}) as cost from attempt a
-    where a.request_id = chat.request_id) calls on true`;
+    where a.request_id = chat.request_id) calls on true
+  -- An adopted result is charged by an adjustment.
+  cross join lateral (
+    select coalesce(sum(a.credits) filter (where a.credits > 0), 0) as given_back, coalesce(-sum(a.credits) filter (where a.credits < 0), 0) as taken
+    from ledger_entry a where a.request_id = chat.request_id and a.kind = 'adjust') adjusted`;
 
 /** The chat of a request; null if its credits were never held. */
 export async function findChat(database: Database, requestId: string): Promise<ChatView | null> {

@@ -201,7 +201,7 @@ describe('listChats', () => {
     const requestId = admissionOf(4).requestId;
     await adjustCredits({ db }, { requestId, amount: 2, reason: 'sorry', actor: 'test' });
     const { items } = await listChats(db, {}, { limit: 100, after: null });
-    const of = (id: string): ChatView | undefined => items.find((chat) => chat.requestId === id);
+    const of = (id: string) => items.find((chat) => chat.requestId === id);
     expect(of(requestId)).toMatchObject({
       channels: ['chn_first-name', 'chn_second-name'],
       creditsHeld: 4,

@@ -14,54 +14,49 @@ import {
   type Positioned,
 } from '../list-order.ts';
 import { unixSeconds } from '../unix-seconds.ts';
-import { chatColumns, endedChat, isEndOfChat, runningChat, withCalls, type ChatView } from './chats.ts';
-import {
-  findChannelId,
-  idRange,
-  listChats,
-  matchesEnded,
-  matchesRunning,
-  chatFilterShape,
-  type ChatFilter,
-} from './list-chats.ts';
+import { endedChat, isEndOfRequest, runningChat, withCalls } from '../chat/chats.ts';
+import { findChannelId, listNewestRequests, requestColumns, requestFilterShape, withTask } from './list-requests.ts';
+import type { RequestFilter, RequestView } from './request-filter.ts';
+import { idRange, matchesEnded, matchesRunning, mayRun } from './request-conditions.ts';
 
-/** One page of the chats of all projects, for operators. Newest first, those that run are before the others; the oldest are those of `created_at`. */
-export async function listChatRows(
+/**
+ * One page of the requests of all projects, for operators. Newest first, those that run are before the others. They are in another table, so
+ * the oldest of both are found as by any column.
+ */
+export async function listRequests(
   database: Database,
-  filter: Omit<ChatFilter, 'createdFrom' | 'createdBefore'>,
+  filter: Omit<RequestFilter, 'createdFrom' | 'createdBefore'>,
   request: ListRequest,
-): Promise<Page<ChatView>> {
+): Promise<Page<RequestView>> {
   const { createdFrom, createdBefore, sort = 'newest' } = request;
   const asked = { ...filter, createdFrom, createdBefore };
-  if (sort === 'newest') return listChats(database, asked, request);
-  return sortedChats(database, asked, { ...request, sort });
+  if (sort === 'newest') return listNewestRequests(database, asked, request);
+  return sortedRequests(database, asked, { ...request, sort });
 }
 
-async function sortedChats(
+async function sortedRequests(
   database: Database,
-  filter: ChatFilter,
+  filter: RequestFilter,
   request: ListRequest & { sort: string },
-): Promise<Page<ChatView>> {
+): Promise<Page<RequestView>> {
   const channel = filter.channel === undefined ? undefined : await findChannelId(database, filter.channel);
   if (channel === null) return { items: [], next: null };
   const asked = { ...filter, channel };
   const { sort, limit } = request;
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
-  const { projectId, keyId, outcome, reason } = asked;
-  const mayRun = (outcome ?? 'running') === 'running' && reason === undefined;
+  const { projectId, keyId } = asked;
   const ended = [
-    isEndOfChat,
     ...idRange(asked, newestPosition, bind),
     ...(projectId === undefined ? [] : [`e.project_id = ${bind(projectId)}`]),
     ...(keyId === undefined ? [] : [`e.key_id = ${bind(keyId)}`]),
     ...matchesEnded(asked, bind),
   ];
-  const running = mayRun ? matchesRunning(asked, bind) : ['false'];
-  const value = sortValue(chatSortColumns, sort);
+  const running = mayRun(asked) ? matchesRunning(asked, bind) : ['false'];
+  const value = sortValue(requestSortColumns, sort);
   const direction = isDescending(sort) ? 'desc' : 'asc';
-  const rows = await database.query<ChatView & Positioned & { scanned: number }>(
-    `sorted-chats-${sort}-${chatFilterShape(asked)}`,
+  const rows = await database.query<RequestView & Positioned & { scanned: number }>(
+    `sorted-requests-${sort}-${requestFilterShape(asked)}`,
     operatorPageText(`
       with scanned as materialized (
         (select ${value} as value, chat.request_id as id
@@ -71,13 +66,13 @@ async function sortedChats(
       page as materialized (
         select value, id from scanned where (value, id) ${isDescending(sort) ? '<' : '>'} (${sortedStart(request, bind)})
         order by value ${direction}, id ${direction} limit ${bind(limit + 1)}::int)
-      select ${chatColumns}, ${sortedPositionOf(bind(sort), 'page.value', 'page.id')} as position, (select count(*) from scanned)::int as scanned
+      select ${requestColumns}, ${sortedPositionOf(bind(sort), 'page.value', 'page.id')} as position, (select count(*) from scanned)::int as scanned
       from page cross join lateral (
         select * from (
-          select ${endedChat} from ledger_entry e where e.request_id = page.id and ${isEndOfChat}
+          select ${endedChat} from ledger_entry e where e.request_id = page.id and ${isEndOfRequest}
           union all
-          select ${runningChat} from hold h where h.id = page.id and h.kind = 'chat') found
-        order by found.ended nulls last limit 1) chat ${withCalls}
+          select ${runningChat} from hold h where h.id = page.id) found
+        order by found.ended nulls last limit 1) chat ${withCalls} ${withTask}
       order by page.value ${direction}, page.id ${direction}`),
     values,
   );
@@ -112,4 +107,17 @@ export const chatSortColumns = {
   created_at: unixSeconds('chat.started'),
   ended_at: unixSeconds('chat.ended'),
   took_ms: 'round(extract(epoch from chat.ended - chat.started) * 1000)',
+} as const;
+
+const ofTask = (value: string): string =>
+  `case when chat.request_id like 'task\\_%' then coalesce((select ${value} from task t where t.id = chat.request_id)`;
+
+/** The columns of the list of requests of all types that it can be sorted by. */
+export const requestSortColumns = {
+  ...chatSortColumns,
+  request_id: `${ofTask('t.request_id')}, chat.request_id) else chat.request_id end`,
+  task_id: `case when chat.request_id like 'task\\_%' then chat.request_id end`,
+  type: `${ofTask('t.type')}, (select m.entry ->> 'type' from model m where m.id = chat.model_id)) else 'chat' end`,
+  project_name: `(select p.name from project p where p.id = chat.project_id)`,
+  key_name: `(select k.name from api_key k where k.id = chat.key_id)`,
 } as const;

@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '../../../src/db/database.ts';
+import type { Page } from '../../../src/domain/page.ts';
+import { listNewestRequests } from '../../../src/db/requests/list-requests.ts';
+import type { RequestFilter, RequestView } from '../../../src/db/requests/request-filter.ts';
+import { listRequests } from '../../../src/db/requests/sorted-requests.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { admitted, attemptEndedOk, newTask, openBook, openLedger, run, taskEnd, type Book } from '../books.ts';
+import { anAdmission, openChatLedger, refundFacts, settledEnd } from '../chat-books.ts';
+
+let scratch: TestDatabase;
+let db: Database;
+let books: readonly [Book, Book];
+/** By their ids, in the order of their ends, the oldest first. */
+const all: Known[] = [];
+const endedCount = 36;
+/** The newest request ended an hour before this second. */
+const movedAt = Math.floor(Date.now() / 1_000);
+
+/** What is known of each request, by the filters of the list. */
+interface Known {
+  id: string;
+  type: 'chat' | 'image' | 'video';
+  outcome: RequestView['outcome'];
+  reason: string | null;
+  modelId: string;
+  projectId: string;
+  channel: string;
+  credits: number;
+  tookMs: number;
+  cost: number;
+}
+
+beforeAll(async () => {
+  scratch = await createTestDatabase();
+  db = await scratch.open();
+  books = [await openBook(db, { credits: 100_000 }), await openBook(db, { credits: 100_000 })];
+  for (const id of ['chn_a', 'chn_won'])
+    await run(
+      db,
+      `insert into channel (id, name, adapter, base_url, credential, groups)
+       values ($1, $1 || '-name', 'openai', 'http://127.0.0.1:1', 'sealed', '{default}')`,
+      [id],
+    );
+  for (let n = 0; n < endedCount; n += 1) all.push(await (n % 3 === 0 ? endTask(n) : endChat(n)));
+  await moveApart();
+  for (let n = 0; n < 2; n += 1) all.push(await begin(n));
+});
+afterAll(() => scratch.drop());
+
+const bookOf = (n: number): Book => books[(n % 2) as 0 | 1];
+/** Neither the charge nor the time rises with the order of the ends. */
+const creditsOf = (n: number): number => 1 + ((n * 17) % endedCount);
+const tookMsOf = (n: number): number => 1_000 * (1 + ((n * 7) % endedCount));
+const common = (n: number) => ({
+  modelId: `model-${n % 4}`,
+  projectId: bookOf(n).projectId,
+  tookMs: tookMsOf(n),
+});
+
+async function endTask(n: number): Promise<Known> {
+  const ledger = openLedger(db);
+  const type = n % 2 === 0 ? 'image' : 'video';
+  const task = newTask(bookOf(n), creditsOf(n), { type, modelId: `model-${n % 4}` });
+  await admitted(ledger, task);
+  const isRefunded = n % 9 === 0;
+  if (!isRefunded) {
+    await attemptEndedOk(db, task.taskId);
+    await run(db, 'update attempt set cost_micro_usd = $2 where request_id = $1', [task.taskId, n]);
+  }
+  await ledger.finishTask(taskEnd(task.taskId, isRefunded ? 'failed' : 'succeeded'));
+  return {
+    id: task.taskId,
+    type,
+    ...common(n),
+    outcome: isRefunded ? 'refunded' : 'succeeded',
+    reason: isRefunded ? 'upstream_failed' : null,
+    channel: isRefunded ? 'none' : 'chn_won',
+    credits: isRefunded ? 0 : creditsOf(n),
+    cost: isRefunded ? 0 : n,
+  };
+}
+
+async function endChat(n: number): Promise<Known> {
+  const chats = openChatLedger(db);
+  const admission = anAdmission(bookOf(n), { credits: 100, modelId: `model-${n % 4}` });
+  await chats.admit(admission);
+  const isRefunded = n % 5 === 0;
+  if (isRefunded) await chats.refundChat('content_policy_violation', refundFacts(admission));
+  else await chats.end({ ...settledEnd(admission, creditsOf(n)), costMicroUsd: n });
+  return {
+    id: admission.requestId,
+    type: 'chat',
+    ...common(n),
+    outcome: isRefunded ? 'refunded' : 'succeeded',
+    reason: isRefunded ? 'content_policy_violation' : null,
+    channel: 'chn_a',
+    credits: isRefunded ? 0 : creditsOf(n),
+    cost: isRefunded ? 0 : n,
+  };
+}
+
+async function begin(n: number): Promise<Known> {
+  const known = { ...common(n), outcome: 'running', reason: null, credits: 0, tookMs: 0, cost: 0 } as const;
+  if (n === 0) {
+    const task = await admitted(openLedger(db), newTask(bookOf(n), 1, { type: 'video', modelId: known.modelId }));
+    return { ...known, id: task.taskId, type: 'video', channel: 'none' };
+  }
+  const admission = anAdmission(bookOf(n), { modelId: known.modelId });
+  await openChatLedger(db).admit(admission);
+  return { ...known, id: admission.requestId, type: 'chat', channel: 'chn_a' };
+}
+
+/** The ends are a minute apart, the newest an hour ago. */
+async function moveApart(): Promise<void> {
+  await db.transaction('begin', async (query) => {
+    await query('', 'set local session_replication_role = replica');
+    for (const [index, { id, tookMs }] of all.entries())
+      await query(
+        '',
+        `update ledger_entry set created_at = at, began_at = at - $3::bigint * interval '1 millisecond'
+         from (select to_timestamp($2) as at) a where request_id = $1`,
+        [id, movedAt - 3_600 - 60 * (all.length - 1 - index), tookMs],
+      );
+    await query('', `update ledger_entry set created_at = created_at - interval '2 days' where kind = 'topup'`);
+  });
+}
+
+const idOf = ({ taskId, requestId }: RequestView): string => taskId ?? requestId;
+
+async function idsOf(read: (after: string | null) => Promise<Page<RequestView>>): Promise<string[]> {
+  const found: string[] = [];
+  let after: string | null = null;
+  do {
+    const page: Page<RequestView> = await read(after);
+    found.push(...page.items.map(idOf));
+    after = page.next;
+  } while (after !== null);
+  return found;
+}
+const newestOf = (filter: RequestFilter, scannedMax?: number): Promise<string[]> =>
+  idsOf((after) => listNewestRequests(db, filter, { limit: 4, after }, scannedMax));
+const sortedBy = (sort: string, filter: RequestFilter = {}): Promise<string[]> =>
+  idsOf((after) => listRequests(db, filter, { limit: 5, after, sort }));
+
+const ids = (known: readonly Known[]): string[] => known.map(({ id }) => id);
+const newestFirst = (): Known[] => all.toReversed();
+
+describe('listRequests', () => {
+  const filters = (): [string, RequestFilter, (known: Known) => boolean][] => [
+    ['everything', {}, () => true],
+    ...(['chat', 'image', 'video'] as const).map((type): [string, RequestFilter, (known: Known) => boolean] => [
+      type,
+      { type },
+      (known) => known.type === type,
+    ]),
+    ['a project', { projectId: books[1].projectId }, ({ projectId }) => projectId === books[1].projectId],
+    ['a key', { keyId: books[0].keyId }, ({ projectId }) => projectId === books[0].projectId],
+    ['a model', { modelId: 'model-2' }, ({ modelId }) => modelId === 'model-2'],
+    ['a channel of tasks', { channel: 'chn_won' }, ({ channel }) => channel === 'chn_won'],
+    ['a channel of chats', { channel: 'chn_a-name' }, ({ channel }) => channel === 'chn_a'],
+    ...(['running', 'succeeded', 'refunded'] as const).map(
+      (outcome): [string, RequestFilter, (known: Known) => boolean] => [
+        outcome,
+        { outcome },
+        (known) => known.outcome === outcome,
+      ],
+    ),
+    ['the error of a task', { reason: 'upstream_failed' }, ({ reason }) => reason === 'upstream_failed'],
+    ['20 s or longer', { minMs: 20_000 }, ({ tookMs }) => tookMs >= 20_000],
+    ['20 credits or more', { minCredits: 20 }, ({ credits }) => credits >= 20],
+    [
+      'videos of a key',
+      { type: 'video', keyId: books[0].keyId },
+      (known) => known.type === 'video' && known.projectId === books[0].projectId,
+    ],
+  ];
+
+  it('shows with each filter, and with a scan of every length, exactly the requests that match, newest first', async () => {
+    for (const [name, filter, matches] of filters())
+      for (const scannedMax of [undefined, 1, 7]) {
+        const found = await newestOf(filter, scannedMax);
+        expect({ name, scannedMax, found }).toEqual({ name, scannedMax, found: ids(newestFirst().filter(matches)) });
+      }
+  });
+
+  it('finds the requests of a time by their beginnings, of all projects and of one', async () => {
+    const endOf = (index: number): number => movedAt - 3_600 - 60 * (endedCount - 1 - index);
+    const [createdFrom, createdBefore] = [endOf(10) - 40, endOf(25) - 40];
+    for (const projectId of [undefined, books[0].projectId]) {
+      const expected = newestFirst().filter((known) => {
+        const began = endOf(all.indexOf(known)) - known.tookMs / 1_000;
+        const isOwn = projectId === undefined || known.projectId === projectId;
+        return isOwn && known.outcome !== 'running' && began >= createdFrom && began < createdBefore;
+      });
+      expect(await newestOf({ projectId, createdFrom, createdBefore })).toEqual(ids(expected));
+    }
+  });
+
+  const figures: [string, (known: Known) => number][] = [
+    ['took_ms', ({ outcome, tookMs }) => (outcome === 'running' ? -1 : tookMs)],
+    ['credits', ({ credits }) => credits],
+    ['cost_micro_usd', ({ cost }) => cost],
+  ];
+  it.each(figures)(
+    'sorts all of them by %s in both directions, page by page, also those of a filter',
+    async (name, of) => {
+      const rising = (known: readonly Known[]): number[] => known.map(of).toSorted((a, b) => a - b);
+      const figureOf = (id: string): number => all.filter((known) => known.id === id).map(of)[0] ?? NaN;
+      for (const [, filter, matches] of filters()) {
+        const expected = rising(all.filter(matches));
+        expect((await sortedBy(name, filter)).map(figureOf)).toEqual(expected);
+        expect((await sortedBy(`-${name}`, filter)).map(figureOf)).toEqual(expected.toReversed());
+      }
+    },
+  );
+
+  it('says of a task what its row and its attempts know', async () => {
+    const task = all.findLast(({ type, outcome }) => type === 'image' && outcome === 'succeeded');
+    const { items } = await listRequests(db, { type: 'image' }, { limit: 50, after: null });
+    expect(items.find(({ taskId }) => taskId === task?.id)).toMatchObject({
+      requestId: expect.stringMatching(/^req_/),
+      type: 'image',
+      channels: ['won'],
+      creditsCharged: task?.credits,
+      costMicroUsd: task?.cost,
+      tookMs: task?.tookMs,
+      inputTokens: null,
+    });
+  });
+});
