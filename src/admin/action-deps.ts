@@ -14,6 +14,8 @@ export interface ActionDeps {
   database: { db: Database; config: Omit<Config, 'secrets'> };
   /** The database, and the keys to seal, digest and sign with. */
   secrets: SecretsDeps;
+  /** For importing another gateway: also the environment, in which its config.yaml names values. */
+  importer: SecretsDeps & { env: Readonly<Record<string, string | undefined>> };
   /** For ending a task: the ledger, the workflows and the providers. */
   upstreams: UpstreamDeps;
   /**

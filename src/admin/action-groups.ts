@@ -28,4 +28,5 @@ export const actionGroups: Readonly<Record<string, () => Promise<Action | Action
   audit: async () => (await import('./actions/audit.ts')).audit,
   'admin-tokens': async () => (await import('./actions/admin-tokens.ts')).adminTokens,
   operators: async () => (await import('./actions/operators.ts')).operators,
+  import: async () => (await import('./actions/imports.ts')).imports,
 };

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { getOrMake } from '../platform/get-or-make.ts';
 import type { Database } from '../db/database.ts';
-import { findLiveKeys } from '../db/projects/live-keys.ts';
+import { findLiveKeys, replaceSecretDigest } from '../db/projects/live-keys.ts';
 import type { AuthenticatedKey } from '../domain/projects/authenticated-key.ts';
 import type { Plan } from '../domain/plans/plan.ts';
 import { GatewayError } from '../domain/errors.ts';
-import { digestsOfApiKey } from '../platform/crypto/api-key.ts';
+import { apiKeyChecksumOk, digestApiKey, displayPartsOf, plainDigestOf } from '../platform/crypto/api-key.ts';
 import { nameOfText } from '../platform/crypto/hash.ts';
 
 export interface KeyCache {
@@ -38,7 +38,11 @@ type Found = Promise<AuthenticatedKey | null>;
  * Secrets that have not been valid in this process share one connection, a batch at a time, so that a flood of guesses leaves the
  * look-ups of known keys alone.
  */
-export function createKeyCache(db: Database, peppers: readonly { secret: Buffer }[], keptMs: number): KeyCache {
+export function createKeyCache(
+  db: Database,
+  peppers: readonly { id: string; secret: Buffer }[],
+  keptMs: number,
+): KeyCache {
   const cached = new LRUCache<string, Found>({ max: keysMax, ttl: keptMs, ttlResolution: clockMs });
   const unknown = new LRUCache<string, true>({ max: unknownMax, ttl: unknownMs, ttlResolution: clockMs });
   const everValid = new LRUCache<string, true>({ max: keysMax });
@@ -79,12 +83,33 @@ export function createKeyCache(db: Database, peppers: readonly { secret: Buffer 
 /** The live key of each secret, in order. */
 async function findTogether(
   db: Database,
-  peppers: readonly { secret: Buffer }[],
+  peppers: readonly { id: string; secret: Buffer }[],
   secrets: readonly string[],
 ): Promise<(AuthenticatedKey | null)[]> {
-  const digests = secrets.map((secret) => digestsOfApiKey(secret, peppers));
-  const found = await findLiveKeys(db, digests.flat());
+  const peppered = secrets.map((secret) => peppers.map((pepper) => digestApiKey(secret, pepper.secret)));
+  const plain = secrets.map(plainDigestOf);
+  const found = await findLiveKeys(db, peppered.flat(), plain);
+  const imported = secrets.filter((_secret, index) => found.has(plain[index]?.toString('hex') ?? ''));
+  await Promise.all(imported.map((secret) => pepperSecret(db, peppers, secret)));
+  const digests = peppered.map((own, index) => [...own, ...plain.slice(index, index + 1)]);
   return digests.map((own) => own.flatMap((digest) => found.get(digest.toString('hex')) ?? [])[0] ?? null);
+}
+
+/** Stores an imported secret under the first pepper, at its first use. If that fails, the next use does it. */
+async function pepperSecret(
+  db: Database,
+  [pepper]: readonly { id: string; secret: Buffer }[],
+  secret: string,
+): Promise<void> {
+  if (!pepper) return;
+  const checksummed = apiKeyChecksumOk(secret);
+  const stored = {
+    digest: digestApiKey(secret, pepper.secret),
+    pepperId: pepper.id,
+    ...displayPartsOf(secret),
+    checksummed,
+  };
+  await replaceSecretDigest(db, plainDigestOf(secret), stored).catch(() => undefined);
 }
 
 interface UnknownKeyLookup extends PromiseWithResolvers<AuthenticatedKey | null> {

@@ -36,6 +36,7 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   grant_interval: 'select, insert, update, delete',
   hold: 'select, insert, update, delete',
   idempotency: 'select, insert, update, delete',
+  import_item: 'select, insert, update',
   installation: 'select',
   job_run: 'select, insert, update, delete',
   // The rows below a checkpoint are deleted with it by their foreign keys, in the name of the owner.

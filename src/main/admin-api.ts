@@ -38,6 +38,7 @@ export function createAdminApi(deps: Deps, traces?: StatementTraces) {
           secrets: own,
           upstreams: own,
           worker: own,
+          importer: { ...own, env: {} },
           listener: { listen: () => Promise.reject(new Error('the listener runs on the machine of its user')) },
         };
         const oidc = oidcClient(deps.config);

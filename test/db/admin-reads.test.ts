@@ -81,6 +81,7 @@ const openOn = (deps: Awaited<ReturnType<typeof buildDeps>>['deps'] & { db: Data
     secrets: own,
     upstreams: own,
     worker: own,
+    importer: { ...own, env: {} },
     listener,
   };
   return (need) => Promise.resolve(opened[need]);

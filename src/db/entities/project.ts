@@ -5,6 +5,7 @@ export const Project = defineEntity({
   properties: {
     id: p.string().primary(),
     name: p.string(),
+    metadata: p.json<Record<string, string>>().defaultRaw(`'{}'`),
     status: p.string().$type<'active' | 'disabled'>().default('active'),
     note: p.string().nullable(),
     planId: p.string().nullable(),

@@ -49,6 +49,11 @@ const openers: { [Need in keyof ActionDeps]: Opener<Need> } = {
     return { deps: { db, config, sealer, urls: createFileUrls(config) }, close: () => db.close() };
   },
 
+  async importer(env) {
+    const { deps, close } = await openers.secrets(env);
+    return { deps: { ...deps, env }, close };
+  },
+
   async upstreams(env) {
     // Loading Temporal's client takes longer than most commands take to run.
     const { openUpstreams } = await import('./open-upstreams.ts');

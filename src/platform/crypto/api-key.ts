@@ -1,4 +1,4 @@
-import { createHmac, randomInt } from 'node:crypto';
+import { createHmac, hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -45,9 +45,17 @@ export function digestApiKey(key: string, pepper: Buffer): Buffer {
   return createHmac('sha256', pepper).update(key, 'utf8').digest();
 }
 
-/** Every form in which a secret may be stored: its digest under each pepper. */
-export const digestsOfApiKey = (key: string, peppers: readonly { secret: Buffer }[]): Buffer[] =>
-  peppers.map((pepper) => digestApiKey(key, pepper.secret));
+/** Every form in which a secret may be stored: its digest under each pepper and, until the first use of an imported key, its plain digest. */
+export const digestsOfApiKey = (key: string, peppers: readonly { secret: Buffer }[]): Buffer[] => [
+  ...peppers.map((pepper) => digestApiKey(key, pepper.secret)),
+  plainDigestOf(key),
+];
+
+/** The pepper id of a secret that is stored as its SHA-256 alone. */
+export const plainPepperId = 'sha256';
+
+/** SHA-256, as LiteLLM stores a key. */
+export const plainDigestOf = (key: string): Buffer => hash('sha256', key, 'buffer');
 
 /** The parts of a key that may be shown and logged. */
 export function displayPartsOf(key: string): { prefix: string; last4: string } {

@@ -6,7 +6,7 @@ import {
 } from '../../db/operators/admin-access.ts';
 import type { Deps } from '../../deps.ts';
 import type { AdminAccess } from '../../domain/operators/admin-access.ts';
-import { adminTokenPrefix, digestsOfApiKey, generateSessionSecret } from '../../platform/crypto/api-key.ts';
+import { adminTokenPrefix, digestApiKey, generateSessionSecret } from '../../platform/crypto/api-key.ts';
 
 /** A session lasts for half a day, so that an operator signs in once in working hours. */
 export const sessionSeconds = 43_200;
@@ -49,4 +49,4 @@ export const endSession = (deps: AccessDeps, session: string, access: AdminAcces
 
 /** The digests of a secret, of which the first is the one that is stored. */
 const digestsOf = ({ config }: AccessDeps, secret: string): Buffer[] =>
-  digestsOfApiKey(secret, config.secrets.keyPeppers);
+  config.secrets.keyPeppers.map((pepper) => digestApiKey(secret, pepper.secret));

@@ -397,6 +397,17 @@ create table idempotency (
   task_id text
 );
 
+create table import_item (
+  credits bigint,
+  external_id text not null,
+  imported_at timestamp with time zone not null default clock_timestamp(),
+  internal_id text not null,
+  kind text not null,
+  revision integer not null default 1,
+  settings jsonb not null,
+  source text not null
+);
+
 create table installation (
   credit_value_micro_usd bigint not null,
   is_only boolean not null default true,
@@ -520,6 +531,7 @@ create table project (
   callback_secret_previous_until timestamp with time zone,
   created_at timestamp with time zone not null default clock_timestamp(),
   id text not null,
+  metadata jsonb not null default '{}'::jsonb,
   name text not null,
   note text,
   plan_id text,
@@ -865,6 +877,10 @@ alter table hold add constraint hold_kind_check CHECK ((kind = ANY (ARRAY['media
 alter table hold add constraint hold_pkey PRIMARY KEY (id);
 
 alter table idempotency add constraint idempotency_pkey PRIMARY KEY (project_id, route, key);
+
+alter table import_item add constraint import_item_kind_check CHECK ((kind = ANY (ARRAY['project'::text, 'key'::text, 'channel'::text])));
+
+alter table import_item add constraint import_item_pkey PRIMARY KEY (source, kind, external_id);
 
 alter table installation add constraint installation_credit_value_micro_usd_check CHECK ((credit_value_micro_usd >= 0));
 
@@ -3521,7 +3537,7 @@ CREATE TRIGGER alarm_silence_changed AFTER INSERT OR DELETE OR UPDATE ON public.
 
 CREATE TRIGGER api_key_changed AFTER UPDATE OF scopes, ip_ranges, models, rpm, in_flight_max, budget, budget_daily, budget_monthly, expires_at, revoked_at ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
-CREATE TRIGGER api_key_secret_changed AFTER INSERT OR DELETE OR UPDATE ON public.api_key_secret FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
+CREATE TRIGGER api_key_secret_changed AFTER INSERT OR DELETE OR UPDATE OF key_id, expires_at ON public.api_key_secret FOR EACH STATEMENT EXECUTE FUNCTION notify_change();
 
 CREATE TRIGGER audit_entry_append_only BEFORE DELETE OR UPDATE ON public.audit_entry FOR EACH ROW EXECUTE FUNCTION refuse_change();
 

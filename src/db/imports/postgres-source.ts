@@ -1,0 +1,71 @@
+import pg from 'pg';
+import { SourceError, type SourceDatabase, type SourceRow } from './source-database.ts';
+
+const int8 = 20;
+/** Without their zone times would be read as those of this machine. */
+const times: readonly number[] = [1114, 1184];
+
+/** Connects to a PostgreSQL server, and reads in one transaction that cannot write. */
+export async function openPostgresSource(url: string): Promise<SourceDatabase> {
+  const name = `PostgreSQL database ${addressOf(url)}`;
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 15_000,
+    types: {
+      getTypeParser: (oid: number, format?: string) =>
+        oid === int8
+          ? toInteger
+          : times.includes(oid)
+            ? (text: string) => text
+            : (pg.types.getTypeParser(oid, format as 'text') as (text: string) => unknown),
+    },
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('begin transaction isolation level repeatable read read only');
+  } catch (cause) {
+    await client.end().catch(() => undefined);
+    throw new SourceError(`The ${name} cannot be opened: ${cause instanceof Error ? cause.message : 'no reason'}.`, {
+      cause,
+    });
+  }
+  const columnsOf = async (): Promise<Map<string, Set<string>>> => {
+    const { rows } = await client.query<{ table_name: string; column_name: string }>(
+      `select table_name, column_name from information_schema.columns where table_schema = any (current_schemas(false))`,
+    );
+    const tables = new Map<string, Set<string>>();
+    for (const { table_name: table, column_name: column } of rows) {
+      const columns = tables.get(table) ?? new Set();
+      tables.set(table, columns.add(column));
+    }
+    return tables;
+  };
+  return {
+    name,
+    tables: columnsOf,
+    async rows(table, columns) {
+      const has = (await columnsOf()).get(table) ?? new Set();
+      const list = columns.filter((column) => has.has(column)).map((column) => client.escapeIdentifier(column));
+      const { rows } = await client.query<SourceRow>(
+        `select ${list.join(', ')} from ${client.escapeIdentifier(table)}`,
+      );
+      return rows;
+    },
+    async count(table) {
+      const { rows } = await client.query<{ rows: number }>(
+        `select count(*) as rows from ${client.escapeIdentifier(table)}`,
+      );
+      return Number(rows[0]?.rows ?? 0);
+    },
+    close: () => client.end(),
+  };
+}
+
+function addressOf(url: string): string {
+  if (!URL.canParse(url)) return 'of --from';
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}
+
+const toInteger = (text: string): number | bigint => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text));

@@ -1,0 +1,19 @@
+/** A value of a row of another program: integers beyond the safe range are bigint, JSON columns stay text or are parsed. */
+export type SourceValue = string | number | bigint | boolean | null | object;
+
+export type SourceRow = Readonly<Record<string, SourceValue>>;
+
+/** The database of another program. It is only read, in one snapshot where the server has snapshots. */
+export interface SourceDatabase {
+  /** What it is, for messages: `SQLite file one-api.db`. Never with a password. */
+  name: string;
+  /** The columns of every table, by the table's name. */
+  tables(): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
+  /** All rows of a table with those of the columns that the table has. */
+  rows(table: string, columns: readonly string[]): Promise<SourceRow[]>;
+  count(table: string): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** The source cannot be read. The message names the source and the reason. */
+export class SourceError extends Error {}

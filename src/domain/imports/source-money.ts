@@ -1,0 +1,26 @@
+/** One micro-USD is a millionth of a US dollar. */
+const microPerUsd = 1_000_000;
+
+/**
+ * Credits of a quota of one-api or new-api, of which `quotaPerUsd` are one US dollar, rounded down; null beyond the range of exact
+ * integers. `creditValue` is in micro-USD.
+ */
+export function creditsOfQuota(quota: bigint, quotaPerUsd: number, creditValue: number): number | null {
+  // As thousandths, because an option may have a fraction.
+  const divisor = BigInt(Math.round(quotaPerUsd * 1_000)) * BigInt(creditValue);
+  return exact(floored(quota * BigInt(microPerUsd) * 1_000n, divisor));
+}
+
+/** Credits of an amount in US dollars, rounded down; null beyond the range of exact integers. */
+export function creditsOfUsd(usd: number, creditValue: number): number | null {
+  // What is less than a millionth of a credit is an error of binary fractions.
+  const credits = Math.floor(Number(((usd * microPerUsd) / creditValue).toFixed(6)));
+  return Number.isSafeInteger(credits) ? credits : null;
+}
+
+function floored(amount: bigint, divisor: bigint): bigint {
+  const quotient = amount / divisor;
+  return amount < 0n && quotient * divisor !== amount ? quotient - 1n : quotient;
+}
+
+const exact = (value: bigint): number | null => (Number.isSafeInteger(Number(value)) ? Number(value) : null);

@@ -1,0 +1,139 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import type { ImportedChannel, ImportedInstallation } from '../../domain/imports/imported.ts';
+import { ownGroup } from './import-channels.ts';
+
+/**
+ * Writes drafts for review into a folder: `catalog.yaml` with the models of the channels and their prices, a file of rules for each group, and
+ * `redemptions.csv`. Nothing of it is applied. Returns the names of the files.
+ */
+export async function writeImportDrafts(
+  folder: string,
+  source: string,
+  installation: ImportedInstallation,
+): Promise<string[]> {
+  const files = new Map<string, string>();
+  const models = draftModels(source, installation);
+  if (models.length > 0) files.set('catalog.yaml', `${catalogHead}${stringify({ models }, { lineWidth: 0 })}`);
+  for (const [group, multiplier] of installation.groupRatios)
+    files.set(
+      join('plans', `${fileName(group)}.yaml`),
+      stringify([{ models: '*', multiplier: Math.max(0.000001, multiplier) }]),
+    );
+  if (installation.groupRatios.size > 0) files.set('plans.csv', plansTable(installation));
+  if (installation.redemptions.length > 0) files.set('redemptions.csv', redemptionsTable(installation));
+  await mkdir(join(folder, 'plans'), { recursive: true });
+  for (const [name, text] of files) await writeFile(join(folder, name), text, { mode: 0o600 });
+  return [...files.keys()];
+}
+
+const catalogHead = `# Models and prices of an import, for review. \`tollgate catalog check\` compares prices with costs.
+# A cost is the price itself, because the former gateway does not know it: \`tollgate catalog compare --write\` and docs/PROVIDERS.md have costs.
+# A price in a description with the word CHECK was not in the database: the former gateway has it in its code.
+`;
+
+interface DraftedModel {
+  groups: Set<string>;
+  upstream: Map<string, string>;
+}
+
+function draftModels(source: string, installation: ImportedInstallation): object[] {
+  const drafted = new Map<string, DraftedModel>();
+  for (const channel of installation.channels)
+    for (const [alias, name] of Object.entries(channel.models)) addChannel(drafted, source, channel, alias, name);
+  const ids = new Set<string>();
+  return [...drafted].flatMap(([alias, { groups, upstream }]) => {
+    const id = modelId(alias);
+    if (id === '' || ids.has(id)) return [];
+    ids.add(id);
+    return [draftModel(alias, id, { groups, upstream }, installation)];
+  });
+}
+
+/** A family has one name of a model. A channel that has another one does not serve the model, until an operator adds its group. */
+function addChannel(
+  drafted: Map<string, DraftedModel>,
+  source: string,
+  channel: ImportedChannel,
+  alias: string,
+  name: string,
+): void {
+  if (!chatFamilies.includes(channel.family)) return;
+  const model = drafted.get(alias) ?? { groups: new Set<string>(), upstream: new Map<string, string>() };
+  drafted.set(alias, model);
+  const other = model.upstream.get(channel.family);
+  if (other !== undefined && other !== name) return;
+  model.upstream.set(channel.family, name);
+  model.groups.add(ownGroup(source, channel));
+}
+
+const chatFamilies: readonly string[] = ['openai', 'anthropic', 'gemini'];
+
+/** Ids have no slash and no colon; the name that clients use stays as an alias. */
+const modelId = (alias: string): string =>
+  alias
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, 128);
+
+function draftModel(
+  alias: string,
+  id: string,
+  { groups, upstream }: DraftedModel,
+  { prices }: ImportedInstallation,
+): object {
+  const price = prices.get(alias);
+  const input = price?.input ?? 1;
+  const output = price?.output ?? input;
+  const missing = price?.input == null ? 'every price' : price.output === null ? 'the price of output' : null;
+  // A credit of a thousand tokens is a micro-USD of a million at the usual value of a credit.
+  const cost = { per_million: { input: input * 1_000, output: output * 1_000 } };
+  return {
+    id,
+    type: 'chat',
+    owned_by: /^[\w.-]+/.exec(alias)?.[0]?.split('-')[0] ?? 'imported',
+    display_name: alias.slice(0, 200),
+    group: 'Imported',
+    capability: 'chat',
+    description: missing === null ? null : `CHECK ${missing}`,
+    status: 'active',
+    pricing: {
+      credits_per_1k_input_tokens: input,
+      credits_per_1k_output_tokens: output,
+      ...(price?.cachedInput != null && { credits_per_1k_cached_input_tokens: price.cachedInput }),
+    },
+    parameters: { image: true },
+    private: {
+      groups: [...groups],
+      ...(alias !== id && { aliases: [alias] }),
+      upstream: Object.fromEntries([...upstream].map(([family, model]) => [family, { model, cost }])),
+    },
+  };
+}
+
+const fileName = (group: string): string => group.replace(/[^\w.-]+/g, '-') || 'group';
+
+function plansTable({ owners, groupOf }: ImportedInstallation): string {
+  const rows = owners.map(({ id, name }) => [id, name, groupOf.get(id) ?? '']);
+  return csv([['id', 'project', 'plan'], ...rows]);
+}
+
+function redemptionsTable({ redemptions }: ImportedInstallation): string {
+  const rows = redemptions.map(({ code, name, credits, expiresAt }) => [
+    code,
+    name,
+    String(credits),
+    expiresAt === null ? '' : new Date(expiresAt * 1_000).toISOString(),
+  ]);
+  return csv([['code', 'name', 'credits', 'expires_at'], ...rows]);
+}
+
+/** A value that a table would run as a formula begins with an apostrophe. */
+const csv = (rows: readonly (readonly string[])[]): string =>
+  rows
+    .map(
+      (row) =>
+        `${row.map((value) => `"${(/^[=+@-]/.test(value) ? `'${value}` : value).replaceAll('"', '""')}"`).join(',')}\n`,
+    )
+    .join('');

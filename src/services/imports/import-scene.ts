@@ -1,0 +1,19 @@
+import type { Deps } from '../../deps.ts';
+import type { ImportedKey } from '../../domain/imports/imported.ts';
+
+/** What an import writes with. */
+export type ImportDeps = Pick<Deps, 'db' | 'config' | 'sealer'>;
+
+export interface ImportRun {
+  /** The name of the import, in references and in the audit log. */
+  source: string;
+  actor: string;
+  /** Told what was done so far. */
+  progress: (done: string) => void;
+}
+
+/** A key that is disabled there has expired here. */
+export const expiryOf = ({ enabled, expiresAt }: Pick<ImportedKey, 'enabled' | 'expiresAt'>): Date | null => {
+  if (!enabled) return new Date(Math.min(Date.now(), (expiresAt ?? Infinity) * 1_000));
+  return expiresAt === null ? null : new Date(expiresAt * 1_000);
+};

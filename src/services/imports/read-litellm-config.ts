@@ -1,0 +1,149 @@
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { parseDocument } from 'yaml';
+import { SourceError } from '../../db/imports/source-database.ts';
+import { providerTarget, targetUrl } from '../../domain/imports/channel-types.ts';
+import { emptyInstallation, type ImportedChannel, type ImportedInstallation } from '../../domain/imports/imported.ts';
+import { sha256Hex } from '../../platform/crypto/hash.ts';
+import { countOne } from './count-one.ts';
+import { objectOf } from './source-values.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads `config.yaml` of the LiteLLM proxy: the deployments of `model_list` with one provider, address and key become a channel. Values such
+ * as `os.environ/NAME` are taken from `env`. Throws `SourceError`.
+ */
+export async function readLitellmConfig(
+  path: string,
+  env: Environment,
+  creditValue: number,
+): Promise<ImportedInstallation> {
+  const name = basename(path);
+  const document = parseDocument(await readFile(path, 'utf8'));
+  const [error] = document.errors;
+  if (error) throw new SourceError(`${name} is no YAML, it may be cut off: ${error.message.split('\n')[0] ?? ''}`);
+  const config = objectOf(document.toJS());
+  const list = config['model_list'];
+  if (!Array.isArray(list))
+    throw new SourceError(`${name} has no model_list. It is no config.yaml of the LiteLLM proxy.`);
+  const installation = emptyInstallation();
+  const channels = new Map<string, ImportedChannel>();
+  const credentials = namedCredentials(config['credential_list']);
+  for (const entry of list) addDeployment(installation, channels, objectOf(entry), { env, credentials, creditValue });
+  installation.channels.push(...channels.values());
+  for (const section of ['router_settings', 'mcp_servers', 'guardrails', 'vector_store_registry', 'search_tools'])
+    if (config[section] !== undefined) countOne(installation.leftOut, `section ${section}`);
+  if (objectOf(config['general_settings'])['master_key'] !== undefined) {
+    const sentence = 'is no key of a customer. If clients use it, give each a key: keys create --secret -.';
+    installation.notices.push({ kind: 'check', subject: 'the master key', sentence });
+  }
+  return installation;
+}
+
+const namedCredentials = (list: unknown): Map<string, Record<string, unknown>> =>
+  new Map(
+    (Array.isArray(list) ? list : []).map((entry) => {
+      const { credential_name: name, credential_values: values } = objectOf(entry);
+      return [String(name), objectOf(values)] as const;
+    }),
+  );
+
+interface DeploymentScene {
+  env: Environment;
+  credentials: ReadonlyMap<string, Record<string, unknown>>;
+  creditValue: number;
+}
+
+function addDeployment(
+  installation: ImportedInstallation,
+  channels: Map<string, ImportedChannel>,
+  entry: Record<string, unknown>,
+  { env, credentials, creditValue }: DeploymentScene,
+): void {
+  const given = objectOf(entry['litellm_params']);
+  const params = { ...credentials.get(textIn(given['litellm_credential_name'])), ...given };
+  const alias = textIn(entry['model_name']);
+  const subject = `model ${alias}`;
+  const leaveOut = (sentence: string): void => {
+    countOne(installation.leftOut, 'models of config.yaml');
+    installation.notices.push({ kind: 'left_out', subject, sentence });
+  };
+  const { provider, model } = splitModel(textIn(params['model']), textIn(params['custom_llm_provider']));
+  const target = providerTarget(provider);
+  if (!target) return leaveOut(`is of the provider ${provider}, which no adapter here speaks.`);
+  const address = fromEnvironment(textIn(params['api_base'] ?? params['base_url']), env);
+  const key = textIn(params['api_key']);
+  // Without a key LiteLLM takes the variable of its provider.
+  const credential = fromEnvironment(key === '' ? `os.environ/${provider.toUpperCase()}_API_KEY` : key, env);
+  if (credential === null || address === null) {
+    const missing = credential === null ? key || `${provider.toUpperCase()}_API_KEY` : textIn(params['api_base']);
+    return leaveOut(`needs ${missing.replace('os.environ/', '')} in the environment of this command.`);
+  }
+  const baseUrl = targetUrl(target, address);
+  if (baseUrl === null || !URL.canParse(baseUrl)) return leaveOut('has no api_base.');
+  if (alias.includes('*') || model.includes('*'))
+    installation.notices.push({ kind: 'check', subject, sentence: 'is a pattern: name the models in the catalog.' });
+  const id = `${provider} ${baseUrl} ${sha256Hex(credential).slice(0, 12)}`;
+  const channel = channels.get(id) ?? {
+    id,
+    name: `litellm-${provider}`,
+    family: target.family,
+    baseUrl,
+    credentials: [credential],
+    groups: ['litellm'],
+    priority: Math.min(10_000, Math.max(0, numberIn(params['order']) ?? 1)),
+    weight: Math.min(10_000, Math.max(1, Math.round(numberIn(params['weight']) ?? 1))),
+    enabled: true,
+    rpm: numberIn(params['rpm']),
+    tpm: numberIn(params['tpm']),
+    models: {},
+  };
+  if (!alias.includes('*')) channel.models[alias] = model;
+  channels.set(id, channel);
+  addPrice(installation, alias, { ...params, ...objectOf(entry['model_info']) }, creditValue);
+}
+
+/** `provider/model`. A model without a provider is OpenAI's, or Anthropic's or Google's by its name. */
+function splitModel(written: string, provider: string): { provider: string; model: string } {
+  const at = written.indexOf('/');
+  const before = at < 0 ? '' : written.slice(0, at);
+  if (provider !== '') return { provider, model: before === provider ? written.slice(at + 1) : written };
+  if (at > 0) return { provider: before, model: written.slice(at + 1) };
+  return {
+    provider: /^claude/.test(written) ? 'anthropic' : /^gemini/.test(written) ? 'gemini' : 'openai',
+    model: written,
+  };
+}
+
+/** Null for a variable that is not set, and for no value at all where one is named. */
+function fromEnvironment(value: string, env: Environment): string | null {
+  if (!value.startsWith('os.environ/')) return value;
+  return env[value.slice('os.environ/'.length)] ?? null;
+}
+
+function addPrice(
+  installation: ImportedInstallation,
+  alias: string,
+  facts: Record<string, unknown>,
+  creditValue: number,
+): void {
+  const [input, output, cached] = ['input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost'].map(
+    (name) => numberIn(facts[name]),
+  );
+  if (input == null) return;
+  const per1k = (usd: number): number => Math.max(1, Math.ceil(Number(((usd * 1e9) / creditValue).toFixed(6))));
+  installation.prices.set(alias, {
+    input: per1k(input),
+    output: output == null ? null : per1k(output),
+    cachedInput: cached == null ? null : per1k(cached),
+    request: null,
+  });
+}
+
+const textIn = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
+
+const numberIn = (value: unknown): number | null => {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : null;
+};

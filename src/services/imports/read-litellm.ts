@@ -1,0 +1,122 @@
+import type { SourceDatabase, SourceRow } from '../../db/imports/source-database.ts';
+import { emptyInstallation, type ImportedInstallation, type ImportedOwner } from '../../domain/imports/imported.ts';
+import { creditsOfUsd } from '../../domain/imports/source-money.ts';
+import { demandTables } from './demand-tables.ts';
+import { metadataOf } from './metadata-of.ts';
+import { readLitellmKeys } from './read-litellm-keys.ts';
+import { countOne } from './count-one.ts';
+import { teamOwner, userOwner, type LitellmScene } from './litellm-scene.ts';
+import { columnNumber, columnText, textsOf, truthOf } from './source-values.ts';
+
+const needed = {
+  LiteLLM_VerificationToken: ['token', 'spend', 'expires', 'models', 'user_id', 'team_id', 'max_budget'],
+  LiteLLM_TeamTable: ['team_id', 'team_alias', 'max_budget', 'spend', 'models'],
+  LiteLLM_UserTable: ['user_id', 'max_budget', 'spend'],
+} as const;
+
+/** What an owner without a budget may spend here, in US dollars, as an overdraft. LiteLLM lets such an owner spend without end. */
+const overdraftUsd = 1_000_000;
+
+const limits = ['max_budget', 'spend', 'budget_duration', 'rpm_limit', 'tpm_limit', 'max_parallel_requests', 'models'];
+
+/** Reads the PostgreSQL database of the LiteLLM proxy. Throws `SourceError`. */
+export async function readLitellm(source: SourceDatabase, creditValue: number): Promise<ImportedInstallation> {
+  const tables = await demandTables(source, 'litellm', needed);
+  const byId = async (table: string, id: string, columns: readonly string[]) =>
+    new Map(
+      tables.has(table)
+        ? (await source.rows(table, [id, ...columns])).map((row) => [columnText(row, id), row] as const)
+        : [],
+    );
+  const installation = emptyInstallation();
+  const scene: LitellmScene = {
+    source,
+    installation,
+    creditValue,
+    teams: await byId('LiteLLM_TeamTable', 'team_id', ['team_alias', 'blocked', 'organization_id', ...limits]),
+    users: await byId('LiteLLM_UserTable', 'user_id', ['user_alias', 'user_email', 'user_role', ...limits]),
+    budgets: await byId('LiteLLM_BudgetTable', 'budget_id', limits),
+  };
+  for (const [id, row] of scene.teams) addOwner(scene, teamOwner(id), columnText(row, 'team_alias') || id, row);
+  await readLitellmKeys(scene, (ownerId, row) => {
+    if (installation.owners.some(({ id }) => id === ownerId)) return;
+    addOwner(scene, ownerId, row ? userName(row) : 'LiteLLM: keys without a team or user', row);
+  });
+  for (const [id, row] of scene.users) {
+    if (installation.owners.some((owner) => owner.id === userOwner(id))) continue;
+    if (columnNumber(row, 'max_budget') === null)
+      countOne(installation.leftOut, 'users without keys and without a budget');
+    else addOwner(scene, userOwner(id), userName(row), row);
+  }
+  for (const [table, words] of Object.entries(uncarriedTables)) {
+    const rows = tables.has(table) ? await source.count(table) : 0;
+    if (rows > 0) installation.leftOut.set(words, rows);
+  }
+  return installation;
+}
+
+const userName = (row: SourceRow): string =>
+  columnText(row, 'user_alias') || columnText(row, 'user_email') || columnText(row, 'user_id');
+
+/** A team or a user. Its credits are its budget less what it has spent; without a budget it has an overdraft. */
+function addOwner(
+  { installation, creditValue }: LitellmScene,
+  id: string,
+  name: string,
+  row: SourceRow | undefined,
+): void {
+  const budget = row ? columnNumber(row, 'max_budget') : null;
+  const spend = (row && columnNumber(row, 'spend')) ?? 0;
+  const subject = `${id.split(':')[0] ?? ''} ${name}`;
+  const credits = budget === null ? 0 : creditsOfUsd(budget - spend, creditValue);
+  if (credits === null) {
+    const sentence = `has a budget beyond the exact range: ${String(budget)}.`;
+    return void installation.notices.push({ kind: 'refused', subject, sentence });
+  }
+  if (credits < 0) {
+    const sentence = `has spent ${spend} of ${String(budget)} USD: the project owes ${-credits} credits.`;
+    installation.notices.push({ kind: 'check', subject, sentence });
+  }
+  const overdraft = budget === null ? (creditsOfUsd(overdraftUsd, creditValue) ?? 0) : 0;
+  if (overdraft > 0) {
+    const sentence = `has no budget: its project has an overdraft of ${overdraft} credits. Change it with projects set --overdraft.`;
+    installation.notices.push({ kind: 'check', subject, sentence });
+  }
+  const period = row ? columnText(row, 'budget_duration') : '';
+  if (budget !== null && period !== '') {
+    const sentence = `gets ${budget} USD again every ${period}: what is left of this period is imported. Add the next ones with credits add.`;
+    installation.notices.push({ kind: 'check', subject, sentence });
+  }
+  const owner: ImportedOwner = {
+    id,
+    name: name.slice(0, 200),
+    enabled: !(row && truthOf(row, 'blocked')),
+    credits,
+    overdraft,
+    metadata: metadataOf({
+      email: row && columnText(row, 'user_email'),
+      role: row && columnText(row, 'user_role'),
+      organization: row && columnText(row, 'organization_id'),
+      models: row && textsOf(row['models']).join(','),
+    }),
+  };
+  installation.owners.push(owner);
+}
+
+/** Tables whose rows have no counterpart here. */
+const uncarriedTables: Readonly<Record<string, string>> = {
+  LiteLLM_SpendLogs: 'spend logs',
+  LiteLLM_OrganizationTable: 'organizations',
+  LiteLLM_EndUserTable: 'end users',
+  LiteLLM_TeamMembership: 'budgets of members of teams',
+  LiteLLM_TagTable: 'tags',
+  LiteLLM_ProxyModelTable: 'models of the database, which are encrypted: import config.yaml, or add their channels',
+  LiteLLM_CredentialsTable: 'credentials of the database, which are encrypted',
+  LiteLLM_DeprecatedVerificationToken: 'earlier secrets of rotated keys',
+  LiteLLM_MCPServerTable: 'MCP servers',
+  LiteLLM_GuardrailsTable: 'guardrails',
+  LiteLLM_PromptTable: 'prompts',
+  LiteLLM_ManagedFileTable: 'managed files',
+  LiteLLM_ManagedVectorStoresTable: 'vector stores',
+  LiteLLM_AuditLog: 'audit entries',
+};

@@ -1,0 +1,139 @@
+import { SourceError, type SourceDatabase } from '../../db/imports/source-database.ts';
+import { emptyInstallation, type ImportedInstallation } from '../../domain/imports/imported.ts';
+import { creditsOfQuota } from '../../domain/imports/source-money.ts';
+import { countOne } from './count-one.ts';
+import { demandTables } from './demand-tables.ts';
+import { metadataOf } from './metadata-of.ts';
+import { isDeleted, type OneApiProgram, type OneApiScene } from './one-api-scene.ts';
+import { readOneApiChannels } from './read-one-api-channels.ts';
+import { readOneApiPrices } from './read-one-api-prices.ts';
+import { readOneApiTokens } from './read-one-api-tokens.ts';
+import { integerOf, columnNumber, columnText } from './source-values.ts';
+
+/** What the programs take as the default of `QuotaPerUnit`: quota for one US dollar. */
+const quotaPerUsdDefault = 500_000;
+
+const needed = {
+  users: ['id', 'username', 'status', 'quota'],
+  tokens: ['id', 'user_id', 'key', 'status', 'expired_time', 'remain_quota', 'unlimited_quota'],
+  channels: ['id', 'type', 'key', 'status', 'name', 'models'],
+  options: ['key', 'value'],
+} as const;
+
+/** Reads the database of one-api or new-api, in any version since tokens have quotas. Throws `SourceError`. */
+export async function readOneApi(
+  program: OneApiProgram,
+  source: SourceDatabase,
+  creditValue: number,
+): Promise<ImportedInstallation> {
+  const tables = await demandTables(source, program, needed);
+  const isNewApi = tables.get('tokens')?.has('model_limits') ?? false;
+  if (isNewApi !== (program === 'new-api')) {
+    const other = isNewApi ? 'new-api' : 'one-api';
+    throw new SourceError(`The ${source.name} is of ${other}, not of ${program}: run import ${other}.`);
+  }
+  const options = new Map(
+    (await source.rows('options', ['key', 'value'])).map((row) => [columnText(row, 'key'), columnText(row, 'value')]),
+  );
+  const perUsd = Number(options.get('QuotaPerUnit') ?? quotaPerUsdDefault);
+  if (!(perUsd >= 0.001)) {
+    throw new SourceError(`The option QuotaPerUnit of the ${source.name} must be a number above 0.`);
+  }
+  const installation = emptyInstallation();
+  const credits = (quota: bigint) => creditsOfQuota(quota, perUsd, creditValue);
+  const scene: OneApiScene = { program, source, installation, credits, userNames: new Map(), creditValue };
+  await readUsers(scene);
+  await readOneApiTokens(scene);
+  await readOneApiChannels(scene);
+  readOneApiPrices(scene, options, perUsd);
+  if (tables.has('redemptions')) await readRedemptions(scene);
+  for (const [table, words] of Object.entries(uncarriedTables)) {
+    const rows = tables.has(table) ? await source.count(table) : 0;
+    if (rows > 0) installation.leftOut.set(words, rows);
+  }
+  return installation;
+}
+
+/** Tables whose rows have no counterpart here. */
+const uncarriedTables: Readonly<Record<string, string>> = {
+  logs: 'log entries',
+  midjourneys: 'Midjourney tasks',
+  tasks: 'tasks of Suno and video channels',
+  top_ups: 'payments',
+  quota_data: 'rows of usage statistics',
+  passkey_credentials: 'passkeys',
+  two_fas: 'second factors of users',
+  prefill_groups: 'groups of prefilled values',
+  checkins: 'check-ins',
+  user_subscriptions: 'subscriptions of users',
+};
+
+const disabledUser = 2;
+const deletedUser = 3;
+
+async function readUsers({ source, installation, credits, userNames }: OneApiScene): Promise<void> {
+  const columns = ['id', 'username', 'display_name', 'email', 'role', 'status', 'quota', 'used_quota', 'request_count'];
+  for (const row of await source.rows('users', [...columns, 'group', 'remark', 'deleted_at', 'inviter_id'])) {
+    const id = columnText(row, 'id');
+    const name = columnText(row, 'username') || columnText(row, 'display_name') || `user ${id}`;
+    const subject = `user ${id} (${name})`;
+    const status = columnNumber(row, 'status') ?? 1;
+    if (status === deletedUser || columnText(row, 'deleted_at') !== '' || row['deleted_at'] instanceof Date) {
+      countOne(installation.leftOut, 'deleted users');
+      continue;
+    }
+    userNames.set(id, name);
+    const quota = integerOf(row, 'quota') ?? 0n;
+    const balance = credits(quota);
+    if (balance === null) {
+      installation.notices.push({
+        kind: 'refused',
+        subject,
+        sentence: `has a quota beyond the exact range: ${quota}.`,
+      });
+      continue;
+    }
+    if (balance < 0) {
+      const sentence = `has a negative quota (${quota}): the project owes ${-balance} credits.`;
+      installation.notices.push({ kind: 'check', subject, sentence });
+    }
+    const group = columnText(row, 'group') || 'default';
+    installation.groupOf.set(id, group);
+    installation.owners.push({
+      id,
+      name: name.slice(0, 200),
+      enabled: status !== disabledUser,
+      credits: balance,
+      overdraft: 0,
+      metadata: metadataOf({
+        display_name: columnText(row, 'display_name') === name ? '' : columnText(row, 'display_name'),
+        email: columnText(row, 'email'),
+        group,
+        remark: columnText(row, 'remark'),
+        used_quota: columnText(row, 'used_quota'),
+      }),
+    });
+  }
+}
+
+const unusedCode = 1;
+
+async function readRedemptions({ source, installation, credits }: OneApiScene): Promise<void> {
+  const columns = ['id', 'key', 'status', 'name', 'quota', 'expired_time', 'deleted_at'];
+  for (const row of await source.rows('redemptions', columns)) {
+    if (columnNumber(row, 'status') !== unusedCode || isDeleted(row)) continue;
+    const worth = credits(integerOf(row, 'quota') ?? 0n);
+    const subject = `redemption code ${columnText(row, 'id')}`;
+    if (worth === null) {
+      installation.notices.push({ kind: 'refused', subject, sentence: 'has a quota beyond the exact range.' });
+      continue;
+    }
+    const end = columnNumber(row, 'expired_time') ?? 0;
+    installation.redemptions.push({
+      code: columnText(row, 'key'),
+      name: columnText(row, 'name'),
+      credits: worth,
+      expiresAt: end > 0 ? end : null,
+    });
+  }
+}

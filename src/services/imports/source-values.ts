@@ -1,0 +1,76 @@
+import type { SourceRow, SourceValue } from '../../db/imports/source-database.ts';
+
+/** The values of a row, whatever the database and its version give: a dump has numbers as text, SQLite has truths as numbers. */
+
+export const columnText = (row: SourceRow, column: string): string => {
+  const value = row[column];
+  // char(48) is padded in PostgreSQL.
+  return value === null || value === undefined || typeof value === 'object' ? '' : String(value).trimEnd();
+};
+
+/** An integer with all its digits; null if there is none. */
+export function integerOf(row: SourceRow, column: string): bigint | null {
+  const value = row[column];
+  if (typeof value === 'bigint') return value;
+  if (typeof value === 'boolean') return value ? 1n : 0n;
+  const text = typeof value === 'number' ? value : typeof value === 'string' ? value.trim() : '';
+  if (typeof text === 'number') return Number.isFinite(text) ? BigInt(Math.trunc(text)) : null;
+  return /^-?\d+$/.test(text) ? BigInt(text) : /^-?\d+\.\d*$/.test(text) ? BigInt(text.replace(/\..*/, '')) : null;
+}
+
+export const columnNumber = (row: SourceRow, column: string): number | null => {
+  const value = row[column];
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  if (typeof value === 'bigint') return Number(value);
+  return typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)) ? Number(value) : null;
+};
+
+export const truthOf = (row: SourceRow, column: string): boolean => {
+  const value = row[column];
+  return value === true || value === 1 || (typeof value === 'string' && /^(1|t|true|yes)$/i.test(value.trim()));
+};
+
+/** A time in unix seconds: of a number of seconds, or a text in ISO 8601 that is UTC without a zone. */
+export function secondsOf(value: SourceValue | undefined): number | null {
+  if (typeof value === 'number') return value;
+  if (value instanceof Date) return Math.floor(value.getTime() / 1_000);
+  if (typeof value !== 'string' || value.trim() === '') return null;
+  const text = value.trim().replace(' ', 'T');
+  const at = Date.parse(/(Z|[+-]\d\d(:?\d\d)?)$/.test(text) ? text.replace(/([+-]\d\d)$/, '$1:00') : `${text}Z`);
+  return Number.isNaN(at) ? null : Math.floor(at / 1_000);
+}
+
+/** JSON of a column as a value; null if it is none. */
+export function jsonOf(value: SourceValue | undefined): unknown {
+  if (typeof value !== 'string') return value ?? null;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return null;
+  }
+}
+
+export const objectOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+
+/** A list of texts: an array, JSON, or `{a,"b c"}` as PostgreSQL writes it. */
+export function textsOf(value: SourceValue | undefined): string[] {
+  if (Array.isArray(value)) return value.map(String);
+  if (typeof value !== 'string') return [];
+  const parsed = jsonOf(value);
+  if (Array.isArray(parsed)) return parsed.map(String);
+  const inner = /^\{(.*)\}$/s.exec(value.trim())?.[1] ?? '';
+  return [...inner.matchAll(/"((?:[^"\\]|\\.)*)"|([^,]+)/g)].map(([, quoted, plain]) =>
+    quoted === undefined ? (plain ?? '') : quoted.replace(/\\(.)/g, '$1'),
+  );
+}
+
+/** `a,b` or lines, without blanks and repeats. */
+export const wordsOf = (text: string): string[] => [
+  ...new Set(
+    text
+      .split(/[,\n]/)
+      .map((word) => word.trim())
+      .filter((word) => word !== ''),
+  ),
+];
