@@ -233,5 +233,5 @@ const listText = ({ state, names, detail }: ProbedProvider['list']): string =>
     complete: `It lists ${names} models.`,
     incomplete: `It lists at least ${names} models, so a missing name means nothing.`,
     not_offered: 'It has no list of models.',
-    failed: `Its list of models could not be read: ${detail ?? ''}`,
+    failed: `Its list of models could not be read: ${detail ?? 'no answer'}.`,
   })[state];

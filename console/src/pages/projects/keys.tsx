@@ -106,16 +106,18 @@ const columnsOf = (act: ((action: Action) => void) | null, isOwner: boolean): Co
     header: 'May use',
     enableSorting: false,
     cell: ({ row: { original: key } }) => (
-      <Group gap={4} justify="flex-start">
-        {key.scopes.map((scope) => (
-          <Badge key={scope} variant="default" tt="none" fw={500} size="sm">
-            {scope}
-          </Badge>
-        ))}
-        <Text component="div" size="xs" w="100%">
+      <>
+        <Group gap={4} display="inline-flex">
+          {key.scopes.map((scope) => (
+            <Badge key={scope} variant="default" tt="none" fw={500} size="sm">
+              {scope}
+            </Badge>
+          ))}
+        </Group>
+        <Text component="div" size="xs">
           <ModelNames names={key.models} />
         </Text>
-      </Group>
+      </>
     ),
   },
   ...limitColumns,
