@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { JsonObject } from '../domain/json.ts';
 import { isStaleConnection } from '../domain/sqlstate.ts';
 import type { DatabaseOptions, Send } from './database-options.ts';
+import { mayAskForLimits } from './pooler.ts';
 import type { EntityManager, OpenOrm } from './orm.ts';
 
 export type Query = Statements['query'];
@@ -150,7 +151,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     application_name: 'tollgate',
-    options: sessionSettings(options.statementTimeoutMs),
+    ...optionsFor(options.url, options.statementTimeoutMs),
     types: { getTypeParser },
   });
   pool.on('error', (error) => options.onIdleError?.(error));
@@ -158,14 +159,18 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('connect', (client) => client.on('error', () => undefined));
   const open = async (): Promise<OpenOrm> => {
     const { openOrm } = await import('./orm.ts');
-    return openOrm(options, sessionSettings(300_000));
+    return openOrm(options, optionsFor(options.url, 300_000));
   };
   return new Database(pool, open, options.traces?.wrap);
 }
 
 /** PostgreSQL sets none of these limits by default. */
-const sessionSettings = (statementTimeoutMs: number): string =>
-  `-c statement_timeout=${statementTimeoutMs} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000`;
+const optionsFor = (url: string, statementTimeoutMs: number): { options?: string } =>
+  mayAskForLimits(url)
+    ? {
+        options: `-c statement_timeout=${statementTimeoutMs} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000`,
+      }
+    : {};
 
 /**
  * The one rule for names: the column `task_id` becomes the property `taskId`. The content of a JSON column stays as it is. A text

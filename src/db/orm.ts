@@ -9,7 +9,7 @@ import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
 
 /** Opens MikroORM. Its own connections, of which the first is opened at the first query, are those of migrations. */
-export async function openOrm(options: DatabaseOptions, sessionSettings: string) {
+export async function openOrm(options: DatabaseOptions, sessionSettings: { options?: string }) {
   const orm = await initOrm(options, sessionSettings);
   return {
     orm,
@@ -25,13 +25,13 @@ export async function openOrm(options: DatabaseOptions, sessionSettings: string)
 export type OpenOrm = Awaited<ReturnType<typeof openOrm>>;
 export type EntityManager = ReturnType<OpenOrm['entitiesOn']>;
 
-const initOrm = (options: DatabaseOptions, sessionSettings: string) =>
+const initOrm = (options: DatabaseOptions, sessionSettings: { options?: string }) =>
   MikroORM.init({
     clientUrl: options.url,
     entities,
     extensions: [Migrator],
     pool: { min: 0, max: 2 },
-    driverOptions: { options: sessionSettings, connectionTimeoutMillis: options.connectTimeoutMs },
+    driverOptions: { ...sessionSettings, connectionTimeoutMillis: options.connectTimeoutMs },
     migrations: {
       tableName: 'schema_migration',
       migrationsList: migrations.map(({ name, folder }) => ({ name, class: migrationOf(folder) })),

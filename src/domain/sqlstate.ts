@@ -27,6 +27,7 @@ const unavailableClasses = new Set([
   '53', // insufficient resources: disk, memory, connections
   '57', // operator intervention: shutdown, canceled by the statement timeout
   '58', // system error: of the disk or of a file
+  'F0', // configuration file error: of a server that starts
 ]);
 
 const unwritableCodes = new Set([
@@ -36,6 +37,7 @@ const unwritableCodes = new Set([
 
 const unavailableCodes = new Set([
   ...unwritableCodes,
+  '3D000', // invalid_catalog_name: a server or a pooler that does not have the database yet, as during a restore
   '25P03', // idle_in_transaction_session_timeout
   '25P04', // transaction_timeout
   '40003', // statement_completion_unknown
@@ -50,6 +52,7 @@ const rolledBackCodes = new Set([
 const staleCodes = new Set([
   '26000', // invalid_sql_statement_name: the server does not know the statement that the client has prepared
   '42P05', // duplicate_prepared_statement: it knows one that the client has not prepared
+  '0A000', // feature_not_supported: a migration changed the result of a statement that the connection has prepared
 ]);
 
 const lostCodes = new Set([

@@ -1,3 +1,4 @@
+import { meetPooler } from '../db/pooler.ts';
 import { openDatabase } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
 import { findRuntimeRole } from '../db/runtime-role.ts';
@@ -11,6 +12,7 @@ const whoMigrates = 'MIGRATE_DATABASE_URL must name the role that owns the table
 const isRefusedToRole = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && error.code === '42501';
 
+for (const via of new Set([migrateUrl || url, url])) await doneOrExit(() => meetPooler(via));
 const owner = open(migrateUrl || url);
 const runtime = open(url);
 const applied = await doneOrExit(async () =>

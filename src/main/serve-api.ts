@@ -10,6 +10,7 @@ import { createUndeliveredChats } from '../services/chat/undelivered-chats.ts';
 import { createSignedFiles } from '../services/files/open-signed-file.ts';
 import { ensureDetailPartitions } from '../db/detail-rows.ts';
 import { assertSchemaVersion } from '../db/migrate.ts';
+import { meetPooler } from '../db/pooler.ts';
 import { createApp } from '../http/app.ts';
 
 import { consoleRoutes } from '../http/console/console-routes.ts';
@@ -29,9 +30,11 @@ import { statementTraces } from './trace-deps.ts';
 import { alarmOf } from '../domain/operators/alarm.ts';
 
 const config = configOrExit();
+const poolerTrouble = await doneOrExit(() => meetPooler(config.database.url));
 const { deps, tracing, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'api'));
 const { logger, db } = deps;
 if (cluster.isPrimary) warnOfIgnoredSettings(logger);
+if (poolerTrouble !== null) logger.warn(poolerTrouble);
 await doneOrExit(() => assertSchemaVersion(db));
 
 // Missing partitions must not prevent the start: the detail rows are lost and counted.

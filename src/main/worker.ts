@@ -1,4 +1,5 @@
 import { assertSchemaVersion } from '../db/migrate.ts';
+import { meetPooler } from '../db/pooler.ts';
 import { within } from '../platform/pause.ts';
 import { beginQuietly, createQuietWatch } from '../services/restore/quiet.ts';
 import { createApp } from '../http/app.ts';
@@ -11,9 +12,11 @@ import { createWorkers, type Workers } from './temporal-workers.ts';
 import { alarmOf } from '../domain/operators/alarm.ts';
 
 const config = configOrExit();
+const poolerTrouble = await doneOrExit(() => meetPooler(config.database.url));
 const { deps, tracing, close, flushAlarms } = await doneOrExit(() => buildDeps(config, 'worker'));
 const { logger, db } = deps;
 warnOfIgnoredSettings(logger);
+if (poolerTrouble !== null) logger.warn(poolerTrouble);
 await doneOrExit(() => assertSchemaVersion(db));
 await doneOrExit(() => beginQuietly(deps));
 

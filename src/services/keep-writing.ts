@@ -47,4 +47,5 @@ export function isStatementAtFault(error: unknown): boolean {
 const mayPass = new Set([
   '42501', // insufficient_privilege: an operator corrects it
   '42P05', // duplicate_prepared_statement, behind a pooler
+  '0A000', // feature_not_supported: a migration changed the result of a prepared statement
 ]);

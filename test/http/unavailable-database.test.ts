@@ -12,12 +12,12 @@ import { startGateway, type Gateway, type TestProject } from '../support/gateway
 const notNow = [
   ...['08000', '08006', '08P01', '28000', '28P01', '53000', '53100', '53200', '53300', '53400', '57000', '57014'],
   ...['57P01', '57P02', '57P03', '57P04', '57P05', '58000', '58030', '58P01', '58P02', '42P05', '26000', '25006'],
-  ...['25P03', '25P04', '40001', '40003', '40P01', '55P03'],
+  ...['25P03', '25P04', '40001', '40003', '40P01', '55P03', '3D000', '0A000', 'F0000', 'F0001'],
 ];
 /** What no repetition changes. */
 const faults = ['22012', '23514', '42501', 'P0001', 'XX000'];
 
-const refusingTables = ['task', 'hold', 'project', 'job_run', 'file'];
+const refusingTables = ['task', 'hold', 'project', 'job_run', 'file', 'ledger_entry', 'usage_half_hour', 'delivery'];
 
 let gateway: Gateway;
 let project: TestProject;
@@ -66,6 +66,23 @@ const doors: Record<string, () => Promise<Answer>> = {
     gateway.create(project.apiKey, mediaRoutes.image, picture, { headers: { 'idempotency-key': `door-${++keys}` } }),
   'a chat': () => gateway.create(project.apiKey, '/api/v1/chat/completions', chat),
   'a message to Anthropic’s dialect': () => gateway.create(project.apiKey, '/v1/messages', chat),
+  'a streamed chat': () => gateway.create(project.apiKey, '/v1/chat/completions', { ...chat, stream: true }),
+  'a chat of the Responses API': () =>
+    gateway.create(project.apiKey, '/v1/responses', { model: chat.model, max_output_tokens: 20, input: 'hello' }),
+  'a chat of Gemini’s dialect': () =>
+    gateway.create(project.apiKey, `/v1beta/models/${chat.model}:generateContent`, {
+      contents: [{ role: 'user', parts: [{ text: 'hello' }] }],
+      generationConfig: { maxOutputTokens: 20 },
+    }),
+  'a picture of OpenAI’s dialect': () => gateway.create(project.apiKey, '/v1/images/generations', picture),
+  'a create without a key': () => gateway.create(project.apiKey, mediaRoutes.image, picture),
+  'a cancel': () => gateway.create(project.apiKey, `/api/v1/tasks/${runningTask}/cancel`, {}),
+  'a redelivery': () => gateway.create(project.apiKey, `/api/v1/tasks/${runningTask}/callback/redeliver`, {}),
+  'a wait for a task': () => gateway.get(project.apiKey, `/api/v1/tasks/${runningTask}?wait=1`),
+  'the attempts of a task': () => gateway.get(project.apiKey, `/api/v1/tasks/${runningTask}/attempts`),
+  'a list of ledger entries': () => gateway.get(project.apiKey, '/api/v1/ledger'),
+  'a read of the usage': () => gateway.get(project.apiKey, '/api/v1/usage'),
+  'a list of the admin API': () => gateway.get(adminToken, '/api/admin/v1/tasks'),
   'a read of the admin API': () => gateway.get(adminToken, '/api/admin/v1/projects'),
   'a change by the admin API': () => gateway.create(adminToken, '/api/admin/v1/projects', { name: 'new' }),
   'a start of a job': () =>

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { loadCatalogSettings, loadConfig, type Config } from '../../config/load-config.ts';
+import { meetPooler } from '../../db/pooler.ts';
 import { openDatabase } from '../../db/database.ts';
 import { assertSchemaVersion } from '../../db/migrate.ts';
 import { createSealer } from '../../platform/crypto/seal.ts';
@@ -88,6 +89,7 @@ const openers: { [Need in keyof ActionDeps]: Opener<Need> } = {
 };
 
 async function openOperatorDatabase(settings: Config['database']) {
+  await meetPooler(settings.url);
   // Adding up years of entries may take an operator minutes. No client request may.
   const db = openDatabase({ ...settings, poolMax: 2, statementTimeoutMs: 300_000 });
   try {
