@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { JsonObject } from '../domain/json.ts';
 import { isStaleConnection } from '../domain/sqlstate.ts';
 import type { DatabaseOptions, Send } from './database-options.ts';
+import { asLibpqUrl } from './libpq-url.ts';
 import { mayAskForLimits } from './pooler.ts';
 import type { EntityManager, OpenOrm } from './orm.ts';
 
@@ -143,7 +144,7 @@ export class Database extends Statements {
 /** Opens a connection pool, which connects at its first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
-    connectionString: options.url,
+    connectionString: asLibpqUrl(options.url),
     max: options.poolMax,
     connectionTimeoutMillis: options.connectTimeoutMs,
     // The server cancels a statement first and says why. This limit is for a server that does not answer.

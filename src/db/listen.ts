@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { asLibpqUrl } from './libpq-url.ts';
 
 export interface ChangeListener {
   /**
@@ -60,7 +61,7 @@ export function listenForChanges({ url, logger, onChange }: ListenOptions): Chan
 
   const listen = async (): Promise<void> => {
     const next = new pg.Client({
-      connectionString: url,
+      connectionString: asLibpqUrl(url),
       keepAlive: true,
       connectionTimeoutMillis: 3_000,
       query_timeout: 3_000,

@@ -5,6 +5,7 @@ import { DefaultLogger, MikroORM, type Constructor, type Logger, type LoggerOpti
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
 import type { DatabaseOptions, StatementTraces } from './database-options.ts';
+import { asLibpqUrl } from './libpq-url.ts';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
 
@@ -31,7 +32,12 @@ const initOrm = (options: DatabaseOptions, sessionSettings: { options?: string }
     entities,
     extensions: [Migrator],
     pool: { min: 0, max: 2 },
-    driverOptions: { ...sessionSettings, connectionTimeoutMillis: options.connectTimeoutMs },
+    // MikroORM itself takes no TLS from the URL.
+    driverOptions: {
+      ...sessionSettings,
+      connectionString: asLibpqUrl(options.url),
+      connectionTimeoutMillis: options.connectTimeoutMs,
+    },
     migrations: {
       tableName: 'schema_migration',
       migrationsList: migrations.map(({ name, folder }) => ({ name, class: migrationOf(folder) })),

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { asLibpqUrl } from './libpq-url.ts';
 
 /** What lies between this process and PostgreSQL, as two connections show it. */
 export interface PoolerFacts {
@@ -140,7 +141,7 @@ async function isPgBouncer(url: string): Promise<boolean> {
 
 async function connect(url: string, options?: string): Promise<pg.Client | Error> {
   const client = new pg.Client({
-    connectionString: url,
+    connectionString: asLibpqUrl(url),
     connectionTimeoutMillis: probeMs,
     query_timeout: probeMs,
     application_name: 'tollgate',

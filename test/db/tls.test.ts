@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { chownSync, copyFileSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase, type Database } from '../../src/db/database.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { unprivileged } from '../../packages/dev-stack/src/servers/postgres-account.ts';
+import { startPostgres, type PostgresServer } from '../../packages/dev-stack/src/servers/postgres.ts';
+import { startGuardian } from '../../src/main/processes/start-guardian.ts';
+import { projectFolder } from '../support/program.ts';
+
+const certificates = join(projectFolder, 'test/support/certificates');
+const privateCa = join(certificates, 'private-ca.pem');
+/** Signed by itself, so that it has signed no other. */
+const otherCa = join(projectFolder, 'test/platform/egress/fixtures/receiver-certificate.pem');
+const guardian = startGuardian();
+
+let server: PostgresServer;
+const opened: Database[] = [];
+
+beforeAll(async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'));
+  guardian.removeFolder(folder);
+  const { uid, gid } = unprivileged(join(folder, 'postgres'));
+  for (const name of ['localhost.pem', 'localhost-key.pem']) {
+    copyFileSync(join(certificates, name), join(folder, name));
+    if (uid !== undefined && gid !== undefined) chownSync(join(folder, name), uid, gid);
+  }
+  server = await startPostgres({
+    dir: join(folder, 'postgres'),
+    port: 0,
+    password: 'of-this-test',
+    guardian,
+    settings: {
+      ssl: 'on',
+      ssl_cert_file: join(folder, 'localhost.pem'),
+      ssl_key_file: join(folder, 'localhost-key.pem'),
+    },
+  });
+});
+afterAll(async () => {
+  await Promise.all(opened.map((database) => database.close()));
+  await guardian.close();
+});
+
+/** The server's certificate names `localhost` only. */
+function openAt(host: string, query: Record<string, string>): Database {
+  const url = new URL(server.url);
+  url.hostname = host;
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  const database = openDatabase({ url: url.href, poolMax: 1, connectTimeoutMs: 10_000, statementTimeoutMs: 10_000 });
+  opened.push(database);
+  return database;
+}
+
+const isEncrypted = (database: Database): Promise<string> =>
+  database.query<{ ssl: boolean }>('', 'select ssl from pg_stat_ssl where pid = pg_backend_pid()').then(
+    ([row]) => (row?.ssl ? 'encrypted' : 'plain'),
+    (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error)),
+  );
+
+const wrongName = 'ERR_TLS_CERT_ALTNAME_INVALID';
+const unknownCa = 'UNABLE_TO_VERIFY_LEAF_SIGNATURE';
+
+describe('PostgreSQL over TLS, as libpq means its words', () => {
+  it.each([
+    ['127.0.0.1', {}, 'plain'],
+    ['127.0.0.1', { sslmode: 'disable' }, 'plain'],
+    ['127.0.0.1', { sslmode: 'prefer' }, 'encrypted'],
+    ['127.0.0.1', { sslmode: 'require' }, 'encrypted'],
+    ['127.0.0.1', { sslmode: 'require', sslrootcert: privateCa }, 'encrypted'],
+    ['127.0.0.1', { sslmode: 'require', sslrootcert: otherCa }, unknownCa],
+    ['127.0.0.1', { sslmode: 'verify-ca', sslrootcert: privateCa }, 'encrypted'],
+    ['127.0.0.1', { sslmode: 'verify-ca', sslrootcert: otherCa }, unknownCa],
+    ['localhost', { sslmode: 'verify-full', sslrootcert: privateCa }, 'encrypted'],
+    ['127.0.0.1', { sslmode: 'verify-full', sslrootcert: privateCa }, wrongName],
+    ['localhost', { sslmode: 'verify-full', sslrootcert: otherCa }, unknownCa],
+    ['localhost', { sslmode: 'verify-full', sslrootcert: 'system' }, unknownCa],
+  ] as const)('to %s with %j is %s', async (host, query, outcome) => {
+    expect(await isEncrypted(openAt(host, { ...query }))).toBe(outcome);
+  });
+
+  it('also carries the migrations', async () => {
+    const database = openAt('localhost', { sslmode: 'verify-full', sslrootcert: privateCa });
+    expect((await migrate(database)).length).toBeGreaterThan(10);
+    const refused = openAt('localhost', { sslmode: 'verify-full', sslrootcert: otherCa });
+    await expect(migrate(refused)).rejects.toThrow();
+  });
+});
