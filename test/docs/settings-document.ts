@@ -44,11 +44,11 @@ This holds for ${[...secretNames].map((name) => `\`${name}\``).join(', ')}.
 Providers, buckets and identity providers with a certificate of a private CA are trusted with \`NODE_EXTRA_CA_CERTS=/path/ca.pem\`, which Node.js reads
 when a process starts. PostgreSQL's CA is \`sslrootcert\` of \`DATABASE_URL\`, and Temporal's is \`TEMPORAL_TLS_CA_FILE\`.
 
-| A pooler before PostgreSQL | Session mode | Transaction mode | Statement mode |
-| --- | --- | --- | --- |
-| PgBouncer 1.21 and newer | works | works with \`max_prepared_statements\` above 0 | refused at the start |
-| PgBouncer 1.20 and older | works | refused at the start | refused at the start |
-| any other | works | works if it follows prepared statements, else refused at the start | refused at the start |
+| A pooler before PostgreSQL | Session mode | Transaction mode                                                   | Statement mode       |
+| -------------------------- | ------------ | ------------------------------------------------------------------ | -------------------- |
+| PgBouncer 1.21 and newer   | works        | works with \`max_prepared_statements\` above 0                       | refused at the start |
+| PgBouncer 1.20 and older   | works        | refused at the start                                               | refused at the start |
+| any other                  | works        | works if it follows prepared statements, else refused at the start | refused at the start |
 
 Behind a pooler set \`DATABASE_LISTEN_URL\` to a direct connection. PgBouncer takes \`options\` of a connection with \`ignore_startup_parameters = options\` or not at
 all: without them the limits of the role count (\`alter role tollgate set statement_timeout = '3s'\`, \`lock_timeout = '2s'\`,
