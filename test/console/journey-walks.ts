@@ -4,7 +4,7 @@ import { rowOf, rowsOf } from './rows.ts';
 import type { Walk } from './scene.ts';
 
 /** Whole jobs of a person who has a browser alone, from a page of the menu to the end. */
-export const jobWalks: readonly Walk[] = [
+export const journeyWalks: readonly Walk[] = [
   {
     promise: 'leads from a new project over its credits and its key to the first call of an SDK',
     async walk({ visit, admin }) {
