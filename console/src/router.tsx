@@ -81,7 +81,7 @@ const routes = [
   createRoute({
     getParentRoute: () => root,
     path: '/playground',
-    validateSearch: texts('model', 'project'),
+    validateSearch: texts('model', 'compare', 'project'),
     component: lazyRouteComponent(() => import('./pages/playground/playground.tsx')),
   }),
   createRoute({

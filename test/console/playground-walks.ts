@@ -5,6 +5,7 @@ import sharp from 'sharp';
 import { eventually } from '../support/eventually.ts';
 import type { AdminClient } from './admin-client.ts';
 import type { Scene, Walk } from './scene.ts';
+import type { Visit } from './visit.ts';
 
 /** What a person tries in the playground. The client API is the one that every client uses. */
 export const playgroundWalks: readonly Walk[] = [
@@ -111,10 +112,92 @@ export const playgroundWalks: readonly Walk[] = [
     },
   },
   {
-    promise: 'copies the request as curl, Python and TypeScript, and the copies work',
+    promise: 'copies the request as curl and for the SDKs of Python and TypeScript, and the copies work',
     async walk(scene) {
       await copyAs(scene, 'aurora-image-1', /"task_id":|task_id:/);
       await copyAs(scene, 'gpt-5-mini', /chat\.completion/);
+    },
+  },
+  {
+    promise:
+      'keeps the prompt when the model changes, and shows the own tasks of an operator, whose requests can be used again',
+    async walk({ visit, stage }) {
+      await visit.open(`/playground?model=aurora-image-1&project=${stage.studio.projectId}`);
+      await visit.fill('Prompt', 'A gate made of paper');
+      await visit.press('Generate');
+      await visit.page.locator('img.media').waitFor();
+      const earlier = visit.page
+        .getByRole('list', { name: 'Your earlier tasks' })
+        .getByRole('listitem')
+        .filter({ hasText: 'A gate made of paper' });
+      await earlier.first().waitFor();
+      await chooseModel(visit, 'Model', 'FLUX 2 [pro]');
+      const prompt = visit.page.getByRole('textbox', { name: 'Prompt', exact: true });
+      await visit.page.waitForURL(/model=flux-2-pro/);
+      expect(await prompt.inputValue()).toBe('A gate made of paper');
+      await visit.fill('Prompt', 'Something else');
+      await earlier.getByRole('button', { name: 'Use again' }).first().click();
+      await visit.page.waitForURL(/model=aurora-image-1/);
+      await eventually(async () => (await prompt.inputValue()) === 'A gate made of paper');
+      await visit.picture('playground-history');
+    },
+  },
+  {
+    promise: 'compares two chat models side by side, with price, time, channel and the page of each request',
+    async walk({ visit, admin }) {
+      await visit.open('/playground?model=gpt-5-mini');
+      await chooseModel(visit, 'Compare with', 'Claude Haiku 5.5');
+      await visit.page.waitForURL(/compare=claude-haiku-5.5/);
+      await visit.page.getByText(/Claude Haiku 5\.5: about \d+ tokens in: /).waitFor();
+      await visit.fill('System prompt', 'Answer in one sentence.');
+      await visit.page.getByRole('textbox', { name: 'Temperature' }).fill('0.5');
+      await visit.press('Send');
+      for (const name of ['GPT-5 mini', 'Claude Haiku 5.5']) {
+        const answers = visit.page.getByRole('region', { name: `Answers of ${name}` });
+        await answers.getByText(/\d credits? · .* · \d+ tokens · /).waitFor();
+        await answers.getByText(/^sandbox-/).waitFor();
+        const link = answers.getByRole('link', { name: /^req_/ });
+        const shown = await admin.read(`/chats/${await link.textContent()}`);
+        expect(shown).toMatchObject({ outcome: 'succeeded' });
+        expect(await link.getAttribute('href')).toContain(`/console/requests/${String(shown['request_id'])}`);
+      }
+      await visit.picture('playground-comparison');
+      await visit.press('Copy as code: Claude Haiku 5.5');
+      const sent = visit.dialog.getByRole('region', { name: 'Code for curl' });
+      for (const part of [
+        '"model": "claude-haiku-5.5"',
+        '"temperature": 0.5',
+        '"stream": true',
+        'Answer in one sentence.',
+      ])
+        expect(await sent.textContent()).toContain(part);
+      await visit.page.keyboard.press('Escape');
+    },
+  },
+  {
+    promise: 'compares two picture models side by side, and takes pictures that are pasted or dropped',
+    async walk({ visit, stage, gateway }) {
+      await visit.open(`/playground?model=aurora-image-1&compare=flux-2-pro&project=${stage.studio.projectId}`);
+      await visit.page.getByText('FLUX 2 [pro]:').waitFor();
+      await visit.press('Generate');
+      for (const name of ['Aurora Image 1', 'FLUX 2 [pro]']) {
+        const results = visit.page.getByRole('region', { name: `Results of ${name}` });
+        await results.locator('img.media').waitFor();
+        await results.getByText(/^sandbox-/).waitFor();
+      }
+      await visit.picture('playground-pictures-compared');
+      await givePicture(visit, 'paste', 'Prompt');
+      await visit.page.getByRole('img', { name: 'Picture to start from' }).waitFor({ state: 'attached' });
+      await visit.open('/playground?model=gpt-5-mini');
+      await givePicture(visit, 'drop', 'Message');
+      await givePicture(visit, 'paste', 'Message');
+      await visit.press('Remove picture 2');
+      await visit.press('Send');
+      await visit.page.getByRole('img', { name: 'Picture 1 of the question' }).waitFor();
+      await visit.page.getByRole('link', { name: /^req_/ }).waitFor();
+      const hits = await fetch(`${gateway.sandboxUrl}/_sandbox/hits`).then((answer) => answer.json());
+      expect(JSON.stringify(hits)).toMatch(/"pictures":1/);
+      await visit.picture('playground-chat-picture');
     },
   },
 ];
@@ -137,6 +220,32 @@ const noteLengths = `window.lengths = new Set();
   new MutationObserver(() => window.lengths.add([...document.querySelectorAll('.bubble-assistant')].at(-1)?.textContent.length))
     .observe(document.body, { subtree: true, childList: true, characterData: true })`;
 
+/** Chooses a model by its name in one of the two fields. */
+async function chooseModel(visit: Visit, label: string, name: string): Promise<void> {
+  const field = visit.page
+    .getByRole('combobox', { name: label, exact: true })
+    .or(visit.page.getByRole('textbox', { name: label, exact: true }));
+  await field.first().click();
+  await visit.page.getByRole('option', { name, exact: true }).click();
+}
+
+/** Pastes or drops a small picture on a field, as a browser reports it. */
+async function givePicture(visit: Visit, how: 'paste' | 'drop', label: string): Promise<void> {
+  const picture = await sharp({ create: { width: 64, height: 48, channels: 3, background: 'teal' } })
+    .png()
+    .toBuffer();
+  await visit.page.getByRole('textbox', { name: label, exact: true }).evaluate(
+    `(field) => {
+      const bytes = Uint8Array.from(atob('${picture.toString('base64')}'), (letter) => letter.charCodeAt(0));
+      const data = new DataTransfer();
+      data.items.add(new File([bytes], 'boat.png', { type: 'image/png' }));
+      const event = '${how}' === 'paste' ? new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
+        : new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true });
+      field.dispatchEvent(event);
+    }`,
+  );
+}
+
 /** Copies each sample of a model's request, and runs the one for Node. */
 async function copyAs({ visit, stage }: Scene, model: string, answer: RegExp): Promise<void> {
   await visit.open(`/playground?model=${model}`);
@@ -151,7 +260,7 @@ async function copyAs({ visit, stage }: Scene, model: string, answer: RegExp): P
   await visit.picture(`code-${model}`);
   const [curl = '', python = '', typescript = ''] = copied;
   expect(curl).toMatch(/^curl http:\/\/\S+ \\\n {2}-H "Authorization: Bearer \$TOLLGATE_KEY"/);
-  expect(python).toMatch(/^import os, requests\n/);
+  expect(python).toMatch(/^import os\nfrom openai import OpenAI\n/);
   for (const code of copied) expect(code).toContain(model);
   const { stdout } = await promisify(execFile)(
     process.execPath,

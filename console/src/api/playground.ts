@@ -18,6 +18,10 @@ const keyQuery = ({ projectId, budgetDaily }: Wallet) =>
     gcTime: Infinity,
   });
 
+/** The id of that key, by which the operator's own requests are found. */
+export const playgroundKeyId = async (queryClient: QueryClient, wallet: Wallet): Promise<string> =>
+  (await queryClient.fetchQuery(keyQuery(wallet))).key_id;
+
 /** Calls the client API as any client would, with a key of the chosen project. */
 export interface ClientApi {
   send: (path: string, call?: Call) => Promise<Response>;

@@ -76,4 +76,5 @@ export const StopIcon = icon(<path d="M7 7h10v10H7z" fill="currentColor" />);
 export const RefreshIcon = icon(
   <path d="M20 11a8 8 0 0 0-14.5-3.5L4 9m0-5v5h5M4 13a8 8 0 0 0 14.5 3.5L20 15m0 5v-5h-5" />,
 );
+export const CloseIcon = icon(<path d="M6 6l12 12M18 6L6 18" />);
 export const CopyIcon = icon(<path d="M9 9h11v11H9zM5 15H4V4h11v1" />);

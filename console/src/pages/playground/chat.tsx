@@ -1,227 +1,207 @@
-import {
-  ActionIcon,
-  Badge,
-  Card,
-  Collapse,
-  Group,
-  NumberInput,
-  Stack,
-  Text,
-  Textarea,
-  Tooltip,
-  UnstyledButton,
-  VisuallyHidden,
-} from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { useEffect, useRef, useState } from 'react';
-import { eventData, type ChatChunk } from '../../api/chat-stream.ts';
+import { ActionIcon, Card, Group, NumberInput, Stack, Textarea, Tooltip } from '@mantine/core';
+import { useState } from 'react';
 import type { ClientApi } from '../../api/playground.ts';
-import { newIdempotencyKey } from '../../api/request.ts';
 import type { Model } from '../../api/client-types.ts';
-import { credits, milliseconds } from '../../ui/format.ts';
 import { SendIcon, StopIcon } from '../../ui/icons.tsx';
-import { Empty, ErrorAlert } from '../../ui/page.tsx';
+import { AttachedPictures, dataUrlOf, takesPictures } from './attached-pictures.tsx';
+import { ChatEstimate } from './chat-estimate.tsx';
+import { ChatThread } from './chat-thread.tsx';
 import { CodeButton } from './code-panel.tsx';
+import type { Draft } from './draft.ts';
+import { chatPath, question, useThreads, type Message } from './use-threads.ts';
 
-interface Message {
-  role: 'user' | 'assistant';
-  content: string;
-  thoughts: string;
-  /** What the answer cost and took, once it is complete. */
-  note: string;
-}
+const firstQuestion = 'Explain in two sentences what a gateway for language models is good for.';
 
-const path = '/api/v1/chat/completions';
-/** Left out of the code to copy, which prints the whole answer. */
-const streamed = { stream: true, stream_options: { include_usage: true } };
-
-/** A conversation with a chat model. Answers appear as the provider writes them. */
-export function Chat({ api, model }: { api: ClientApi; model: Model }) {
-  const [messages, setMessages] = useState<Message[]>([]);
-  const [text, setText] = useState('Explain in two sentences what a gateway for language models is good for.');
-  const [maxTokens, setMaxTokens] = useState<number | string>(1_024);
-  const [error, setError] = useState<unknown>(null);
-  const [running, setRunning] = useState<AbortController | null>(null);
-  const end = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    end.current?.scrollIntoView({ block: 'nearest' });
-  }, [messages]);
-  useEffect(() => () => running?.abort(), [running]);
-
-  const bodyOf = (history: Message[]) => ({
-    model: model.id,
-    messages: history.map(({ role, content }) => ({ role, content })),
-    ...(typeof maxTokens === 'number' && { max_tokens: maxTokens }),
-  });
-  const question = (content: string): Message => ({ role: 'user', content, thoughts: '', note: '' });
-
-  const ask = async (): Promise<void> => {
-    const history = [...messages, question(text)];
-    const controller = new AbortController();
-    setText('');
-    setError(null);
-    setRunning(controller);
-    setMessages([...history, { role: 'assistant', content: '', thoughts: '', note: '' }]);
-    const extend = (change: (answer: Message) => Message): void =>
-      setMessages((all) => all.map((message, index) => (index === all.length - 1 ? change(message) : message)));
-    const startedAt = performance.now();
-    try {
-      await readAnswer(api, { ...bodyOf(history), ...streamed }, controller.signal, startedAt, extend);
-    } catch (trouble) {
-      if (!controller.signal.aborted) setError(trouble);
-      // An answer that never began leaves the question in the box, to be sent again.
-      setMessages((all) => (all.at(-1)?.content === '' ? all.slice(0, -2) : all));
-      setText((now) => (now === '' && !controller.signal.aborted ? text : now));
-    } finally {
-      setRunning(null);
-    }
+/** A conversation with one chat model, or with two side by side. Answers appear as the providers write them. */
+export function Chat({ api, models, draft }: { api: ClientApi; models: readonly Model[]; draft: Draft }) {
+  const settings = useSettings();
+  const [text, setText] = useState(draft.prompt ?? firstQuestion);
+  const [pictures, setPictures] = useState<string[]>([]);
+  const { threadAt, ask, stop, isRunning } = useThreads(api, settings.bodyOf);
+  const add = (files: File[]): void =>
+    void Promise.all(files.map(dataUrlOf)).then((urls) => setPictures((before) => [...before, ...urls]));
+  const write = (written: string): void => {
+    setText(written);
+    draft.keep(written);
   };
-
+  const send = async (): Promise<void> => {
+    setText('');
+    setPictures([]);
+    const ids = models.map(({ id }) => id);
+    if (await ask(ids, question(text, pictures))) return;
+    setText((now) => (now === '' ? text : now));
+    setPictures((now) => (now.length === 0 ? pictures : now));
+  };
+  const isOne = models.length === 1;
   return (
     <Card withBorder component="section" aria-label="Conversation">
       <Stack>
-        <Stack gap="md" className="conversation" tabIndex={0} role="log" aria-label="Messages">
-          {messages.length === 0 && (
-            <Empty title="Say something">A question is filled in. Press Enter to send it.</Empty>
-          )}
-          {messages.map((message, index) => (
-            <Bubble key={index} message={message} busy={running !== null && index === messages.length - 1} />
+        <Group align="flex-start" gap="md" className="threads">
+          {models.map((model, place) => (
+            <ChatThread key={place} thread={threadAt(place)} model={model} isRunning={isRunning} isOne={isOne} />
           ))}
-          <div ref={end} />
-        </Stack>
-        {error !== null && <ErrorAlert error={error} />}
-        <Composer text={text} setText={setText} running={running} send={() => void ask()} />
+        </Group>
+        <Composer
+          text={text}
+          setText={write}
+          isRunning={isRunning}
+          stop={stop}
+          send={() => void send()}
+          add={add}
+          attached={
+            <AttachedPictures
+              pictures={pictures}
+              add={add}
+              remove={(index) => setPictures((before) => before.filter((_, each) => each !== index))}
+            />
+          }
+        />
+        {settings.fields}
         <Group justify="space-between" align="flex-end" gap="sm">
-          <NumberInput
-            label="Longest answer in tokens"
-            value={maxTokens}
-            onChange={setMaxTokens}
-            min={16}
-            max={8_192}
-            step={256}
-            allowDecimal={false}
-            thousandSeparator=","
-            w={230}
-          />
-          <Text size="sm" c="dimmed">
-            {credits(model.pricing.credits_per_1k_input_tokens)} per 1,000 tokens in,{' '}
-            {credits(model.pricing.credits_per_1k_output_tokens)} out
-          </Text>
-          <CodeButton path={path} body={bodyOf([...messages, question(text)])} />
+          <Stack gap={2}>
+            {models.map((model, place) => (
+              <ChatEstimate
+                key={place}
+                api={api}
+                model={model}
+                isOne={isOne}
+                asked={{
+                  system: settings.system,
+                  texts: [...threadAt(place).messages.map(({ content }) => content), text],
+                  maxTokens: settings.maxTokens,
+                }}
+              />
+            ))}
+          </Stack>
+          <Group gap="xs">
+            {models.map((model, place) => (
+              <CodeButton
+                key={place}
+                path={chatPath}
+                body={threadAt(place).sent ?? settings.bodyOf(model.id, [question(text, pictures)])}
+                {...(!isOne && { of: model.display_name })}
+              />
+            ))}
+          </Group>
         </Group>
       </Stack>
     </Card>
   );
 }
 
-/** The box of the next message, with its button to send or to stop. */
-function Composer({
-  text,
-  setText,
-  running,
-  send,
-}: {
+/** What all questions are sent with, and the fields that change it. */
+function useSettings() {
+  const [system, setSystem] = useState('');
+  const [temperature, setTemperature] = useState<number | string>('');
+  const [maxTokens, setMaxTokens] = useState<number | string>(1_024);
+  const bodyOf = (model: string, history: readonly Message[]) => ({
+    model,
+    messages: [
+      ...(system.trim() === '' ? [] : [{ role: 'system', content: system }]),
+      ...history.map(({ role, content, pictures }) => ({ role, content: contentOf(content, pictures) })),
+    ],
+    ...(typeof temperature === 'number' && { temperature }),
+    ...(typeof maxTokens === 'number' && { max_tokens: maxTokens }),
+  });
+  const fields = (
+    <Group align="flex-start" gap="sm">
+      <Textarea
+        label="System prompt"
+        placeholder="None"
+        value={system}
+        onChange={(event) => setSystem(event.currentTarget.value)}
+        autosize
+        minRows={1}
+        maxRows={6}
+        flex={1}
+        miw={220}
+      />
+      <NumberInput
+        label="Temperature"
+        placeholder="As usual"
+        value={temperature}
+        onChange={setTemperature}
+        min={0}
+        max={2}
+        step={0.1}
+        decimalScale={2}
+        w={130}
+      />
+      <NumberInput
+        label="Longest answer in tokens"
+        value={maxTokens}
+        onChange={setMaxTokens}
+        min={16}
+        max={8_192}
+        step={256}
+        allowDecimal={false}
+        thousandSeparator=","
+        w={200}
+      />
+    </Group>
+  );
+  return { system, bodyOf, fields, maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined };
+}
+
+/** A text alone, or the parts of a message with pictures. */
+const contentOf = (text: string, pictures: readonly string[]) =>
+  pictures.length === 0
+    ? text
+    : [
+        ...(text === '' ? [] : [{ type: 'text', text }]),
+        ...pictures.map((url) => ({ type: 'image_url', image_url: { url } })),
+      ];
+
+interface ComposerProps {
   text: string;
   setText: (text: string) => void;
-  running: AbortController | null;
+  isRunning: boolean;
+  stop: () => void;
   send: () => void;
-}) {
+  add: (files: File[]) => void;
+  attached: React.ReactNode;
+}
+
+/** The box of the next message, with its button to send or to stop. It takes pictures that are pasted or dropped. */
+function Composer({ text, setText, isRunning, stop, send, add, attached }: ComposerProps) {
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (running === null && text.trim() !== '') send();
+        if (!isRunning && text.trim() !== '') send();
       }}
+      {...takesPictures(add)}
     >
-      <Group align="flex-end" gap="xs" wrap="nowrap">
-        <Textarea
-          flex={1}
-          label="Message"
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-          autosize
-          minRows={1}
-          maxRows={8}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
-            event.preventDefault();
-            event.currentTarget.form?.requestSubmit();
-          }}
-        />
-        {running === null ? (
-          <Tooltip label="Send (Enter)">
-            <ActionIcon type="submit" size={36} aria-label="Send" disabled={text.trim() === ''}>
-              <SendIcon />
+      <Stack gap="xs">
+        <Group align="flex-end" gap="xs" wrap="nowrap">
+          <Textarea
+            flex={1}
+            label="Message"
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+            autosize
+            minRows={1}
+            maxRows={8}
+            onKeyDown={(event) => {
+              if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+              event.preventDefault();
+              event.currentTarget.form?.requestSubmit();
+            }}
+          />
+          {isRunning ? (
+            <ActionIcon size={36} color="red" aria-label="Stop the answer" onClick={stop}>
+              <StopIcon />
             </ActionIcon>
-          </Tooltip>
-        ) : (
-          <ActionIcon size={36} color="red" aria-label="Stop the answer" onClick={() => running.abort()}>
-            <StopIcon />
-          </ActionIcon>
-        )}
-      </Group>
+          ) : (
+            <Tooltip label="Send (Enter)">
+              <ActionIcon type="submit" size={36} aria-label="Send" disabled={text.trim() === ''}>
+                <SendIcon />
+              </ActionIcon>
+            </Tooltip>
+          )}
+        </Group>
+        {attached}
+      </Stack>
     </form>
-  );
-}
-
-/** Reads a streamed answer into the last message. Throws what the gateway or the stream reports. */
-async function readAnswer(
-  api: ClientApi,
-  body: object,
-  signal: AbortSignal,
-  startedAt: number,
-  extend: (change: (answer: Message) => Message) => void,
-): Promise<void> {
-  const headers = { 'idempotency-key': newIdempotencyKey() };
-  const response = await api.send(path, { method: 'POST', body, headers, signal });
-  let tokens: number | undefined;
-  let paid: number | undefined;
-  for await (const data of eventData(response)) {
-    const { choices = [], usage, tollgate, error } = data as ChatChunk;
-    if (error) throw new Error(error.message);
-    const { content, reasoning_content: thoughts } = choices[0]?.delta ?? {};
-    if (content || thoughts)
-      extend((answer) => ({
-        ...answer,
-        content: answer.content + (content ?? ''),
-        thoughts: answer.thoughts + (thoughts ?? ''),
-      }));
-    tokens = usage?.completion_tokens ?? tokens;
-    paid = tollgate?.credits ?? paid;
-  }
-  const facts = [
-    paid !== undefined && credits(paid),
-    tokens !== undefined && `${tokens} tokens`,
-    milliseconds(performance.now() - startedAt),
-  ];
-  extend((answer) => ({ ...answer, note: facts.filter(Boolean).join(' · ') }));
-}
-
-function Bubble({ message: { role, content, thoughts, note }, busy }: { message: Message; busy: boolean }) {
-  const [opened, { toggle }] = useDisclosure(false);
-  return (
-    <div className={`bubble bubble-${role}`} aria-busy={busy}>
-      <VisuallyHidden>{role === 'user' ? 'You:' : 'The model:'}</VisuallyHidden>
-      {thoughts !== '' && (
-        <>
-          <UnstyledButton fz="xs" c="dimmed" onClick={toggle} aria-expanded={opened}>
-            {opened ? 'Hide' : 'Show'} its thoughts
-          </UnstyledButton>
-          <Collapse expanded={opened}>
-            <Text size="sm" c="dimmed" className="prose">
-              {thoughts}
-            </Text>
-          </Collapse>
-        </>
-      )}
-      <Text component="div" className="prose">
-        {content === '' && busy ? 'Thinking …' : content}
-      </Text>
-      {note !== '' && (
-        <Badge variant="default" tt="none" fw={500} mt={6}>
-          {note}
-        </Badge>
-      )}
-    </div>
   );
 }

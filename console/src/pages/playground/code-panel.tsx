@@ -1,15 +1,31 @@
-import { Button, Text } from '@mantine/core';
+import { Button, Text, type MantineSize } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { CodeTabs } from '../../ui/code-tabs.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { samples } from './code-samples.ts';
 
 /** A button that shows the request as code, ready to be copied. */
-export function CodeButton({ path, body }: { path: string; body: object }) {
+export function CodeButton({
+  path,
+  body,
+  of,
+  size,
+}: {
+  path: string;
+  body: object;
+  /** Whose request it is, where a page has several. */
+  of?: string;
+  size?: MantineSize | 'compact-sm';
+}) {
   const [opened, { open, close }] = useDisclosure(false);
   return (
     <>
-      <Button variant="default" onClick={open}>
+      <Button
+        variant="default"
+        onClick={open}
+        {...(size && { size })}
+        {...(of !== undefined && { 'aria-label': `Copy as code: ${of}` })}
+      >
         Copy as code
       </Button>
       <Dialog opened={opened} onClose={close} title="The same request from your program" size="lg">

@@ -50,3 +50,18 @@ export function requestBody(model: Model, values: Values): Record<string, unknow
   );
   return { model: model.id, ...Object.fromEntries(filled) };
 }
+
+/** The values of another model's form that this model takes. What only it has is as usual. */
+export function fittingValues(model: Model, values: Values): Values {
+  const inputs: readonly string[] = ['prompt', 'negative_prompt', ...mediaInputsOf(model)];
+  const takes = (key: string): boolean => key !== 'negative_prompt' || model.parameters['negative_prompt'] === true;
+  const own = fieldsOf(model).map(({ key, options, default: usual }): [string, Values[string]] => {
+    const value = values[key];
+    const fits = value !== undefined && (options === undefined || options.some((option) => option === value));
+    return [key, fits ? value : usual];
+  });
+  return {
+    ...Object.fromEntries(Object.entries(values).filter(([key]) => inputs.includes(key) && takes(key))),
+    ...Object.fromEntries(own),
+  };
+}

@@ -1,34 +1,42 @@
 import { Button, Card, Grid, Group, Stack, Text, Textarea } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useMemo, useRef, useState } from 'react';
-import { createPath, runTask, type ClientApi } from '../../api/playground.ts';
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { createPath, type ClientApi } from '../../api/playground.ts';
 import { ApiError } from '../../api/request.ts';
-import type { Model, Quote, Task } from '../../api/client-types.ts';
-import { credits, words } from '../../ui/format.ts';
+import type { Model, Quote } from '../../api/client-types.ts';
+import { credits } from '../../ui/format.ts';
 import { PlaygroundIcon } from '../../ui/icons.tsx';
 import { ErrorAlert } from '../../ui/page.tsx';
+import { takesPictures } from './attached-pictures.tsx';
 import { CodeButton } from './code-panel.tsx';
+import type { Draft } from './draft.ts';
 import { FieldInput } from './field-input.tsx';
-import { fieldsOf, initialValues, mediaInputsOf, requestBody, type Values } from './form-fields.ts';
+import { fieldsOf, fittingValues, initialValues, mediaInputsOf, requestBody, type Values } from './form-fields.ts';
 import { MediaInputField } from './media-input.tsx';
+import { uploadPicture } from './uploaded-pictures.ts';
 import { Results, type Run } from './results.tsx';
+import { useGenerate } from './use-generate.ts';
+
+interface MediaFormProps {
+  api: ClientApi;
+  model: Model;
+  /** Makes the same beside it. */
+  other: Model | undefined;
+  projectId: string;
+  draft: Draft;
+}
 
 /** The form of a picture or video model, drawn from its catalog entry, and what it made. */
-export function MediaForm({ api, model, projectId }: { api: ClientApi; model: Model; projectId: string }) {
-  const [values, setValues] = useState<Values>(() => initialValues(model));
+export function MediaForm({ api, model, other, projectId, draft }: MediaFormProps) {
+  const { values, set } = useValues(model, draft);
   const [runs, setRuns] = useState<Run[]>([]);
-  const set = (key: string) => (value: Values[string]) => setValues((before) => ({ ...before, [key]: value }));
   const body = useMemo(() => requestBody(model, values), [model, values]);
   const quote = useQuote(api, { model, projectId, body });
-  const generate = useGenerate(api, model, projectId, setRuns);
-  const refusal = quote.error instanceof ApiError ? quote.error : null;
-  const errorOf = (key: string): string | undefined => (refusal?.param === key ? refusal.message : undefined);
-  const fields = fieldsOf(model);
-  const inputs = mediaInputsOf(model);
-  const shownFields = ['prompt', 'negative_prompt', ...inputs, ...fields.map(({ key }) => key)];
-  const elsewhere =
-    quote.error && (refusal?.param == null || !shownFields.includes(refusal.param)) ? quote.error : null;
+  const generate = useGenerate(api, projectId, setRuns);
+  const models = other ? [model, other] : [model];
+  const upload = useUploads(api, model, values, set);
+  const { errorOf, elsewhere } = refusalOf(model, quote.error);
 
   return (
     <Grid gap="md">
@@ -37,8 +45,12 @@ export function MediaForm({ api, model, projectId }: { api: ClientApi; model: Mo
           <form
             onSubmit={(event) => {
               event.preventDefault();
-              generate.mutate(body);
+              generate.mutate([
+                { model, body },
+                ...(other ? [{ model: other, body: bodyOfOther(other, values) }] : []),
+              ]);
             }}
+            {...takesPictures(upload.add)}
           >
             <Stack>
               <Textarea
@@ -51,7 +63,7 @@ export function MediaForm({ api, model, projectId }: { api: ClientApi; model: Mo
                 maxRows={10}
                 required
               />
-              {fields.map((field) => (
+              {fieldsOf(model).map((field) => (
                 <FieldInput
                   key={field.key}
                   field={field}
@@ -69,15 +81,71 @@ export function MediaForm({ api, model, projectId }: { api: ClientApi; model: Mo
                 <Price quote={quote.error ? undefined : quote.data} />
                 <CodeButton path={createPath(model.type)} body={body} />
               </Group>
+              {other && <OtherPrice api={api} model={other} projectId={projectId} values={values} />}
+              {upload.error && <ErrorAlert error={upload.error} />}
             </Stack>
           </form>
         </Card>
       </Grid.Col>
       <Grid.Col span={{ base: 12, md: 7 }}>
-        <Results runs={runs} type={model.type === 'video' ? 'video' : 'image'} />
+        <Results
+          runs={runs}
+          type={model.type === 'video' ? 'video' : 'image'}
+          models={models.map(({ display_name: name }) => name)}
+        />
       </Grid.Col>
     </Grid>
   );
+}
+
+/** What the form has. A prompt that was typed for another model comes with it. */
+function useValues(model: Model, draft: Draft) {
+  const [values, setValues] = useState<Values>(() => ({
+    ...initialValues(model),
+    ...(draft.prompt !== undefined && { prompt: draft.prompt }),
+  }));
+  const set = (key: string) => (value: Values[string]) => {
+    if (key === 'prompt' && typeof value === 'string') draft.keep(value);
+    setValues((before) => ({ ...before, [key]: value }));
+  };
+  return { values, set };
+}
+
+const bodyOfOther = (other: Model, values: Values) => requestBody(other, fittingValues(other, values));
+
+/** What the model beside it would cost, or why it refuses the request. */
+function OtherPrice({
+  api,
+  model,
+  projectId,
+  values,
+}: {
+  api: ClientApi;
+  model: Model;
+  projectId: string;
+  values: Values;
+}) {
+  const body = useMemo(() => bodyOfOther(model, values), [model, values]);
+  const quote = useQuote(api, { model, projectId, body });
+  return (
+    <>
+      <Group gap="sm">
+        <Text size="sm">{model.display_name}:</Text>
+        <Price quote={quote.error ? undefined : quote.data} />
+      </Group>
+      {quote.error && <ErrorAlert error={quote.error} />}
+    </>
+  );
+}
+
+/** The message beside the field that a refusal names, and the refusal itself if the form has no such field. */
+function refusalOf(model: Model, error: Error | null) {
+  const refusal = error instanceof ApiError ? error : null;
+  const shown = ['prompt', 'negative_prompt', ...mediaInputsOf(model), ...fieldsOf(model).map(({ key }) => key)];
+  return {
+    errorOf: (key: string): string | undefined => (refusal?.param === key ? refusal.message : undefined),
+    elsewhere: error && (refusal?.param == null || !shown.includes(refusal.param)) ? error : null,
+  };
 }
 
 /** The inputs that few requests have: pictures, clips and what to leave out. */
@@ -141,6 +209,25 @@ const useQuote = (api: ClientApi, { model, projectId, body }: { model: Model; pr
   });
 };
 
+/** Pictures that are pasted or dropped become the first input of the model that takes one. */
+function useUploads(
+  api: ClientApi,
+  model: Model,
+  values: Values,
+  set: (key: string) => (value: Values[string]) => void,
+) {
+  const [name] = mediaInputsOf(model).filter((input) => input === 'image' || input === 'reference_images');
+  const { mutate, error } = useMutation({
+    mutationFn: async (files: File[]) => {
+      if (name === undefined) throw new Error(`${model.display_name} takes no picture.`);
+      const ids = await Promise.all(files.map((file) => uploadPicture(api, file)));
+      const before = values[name];
+      set(name)(name === 'image' ? ids.at(-1) : [...(Array.isArray(before) ? before : []), ...ids]);
+    },
+  });
+  return { error, add: (files: File[]) => files.length > 0 && mutate(files) };
+}
+
 function Price({ quote }: { quote: Quote | undefined }) {
   return (
     <Text component="div" size="sm" flex={1} miw={120} role="status" aria-live="polite">
@@ -161,45 +248,3 @@ function Price({ quote }: { quote: Quote | undefined }) {
     </Text>
   );
 }
-
-/** Runs requests one after the other or together, and keeps what each made until the page is left. */
-function useGenerate(
-  api: ClientApi,
-  model: Model,
-  projectId: string,
-  setRuns: React.Dispatch<React.SetStateAction<Run[]>>,
-) {
-  const queryClient = useQueryClient();
-  const left = useRef<AbortController | null>(null);
-  useEffect(() => {
-    const controller = new AbortController();
-    left.current = controller;
-    return () => controller.abort();
-  }, []);
-  return useMutation({
-    mutationFn: async (body: Record<string, unknown>) => {
-      const id = `${Date.now()}-${Math.random()}`;
-      const update = (changes: Partial<Run>): void =>
-        setRuns((runs) => runs.map((run) => (run.id === id ? { ...run, ...changes } : run)));
-      setRuns((runs) =>
-        [{ id, startedAt: Date.now(), prompt: promptOf(body), task: null, error: null }, ...runs].slice(0, runsMax),
-      );
-      const signal = left.current?.signal ?? new AbortController().signal;
-      const onChange = (task: Task): void => update({ task });
-      await runTask(api, { type: model.type, body, signal, onChange }).catch((error: unknown) => {
-        if (!signal.aborted) update({ error });
-      });
-      update({ endedAt: Date.now() });
-    },
-    onSettled: () =>
-      Promise.all(
-        [['quote'], ['projects'], ['project', projectId]].map((queryKey) =>
-          queryClient.invalidateQueries({ queryKey }),
-        ),
-      ),
-  });
-}
-
-const runsMax = 12;
-const promptOf = (body: Record<string, unknown>): string =>
-  typeof body['prompt'] === 'string' ? body['prompt'] : words(String(body['model']));

@@ -1,8 +1,8 @@
 import { Button, FileButton, Group, Stack, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import type { UploadedFile } from '../../api/client-types.ts';
 import type { ClientApi } from '../../api/playground.ts';
 import type { MediaInput, Values } from './form-fields.ts';
+import { previewOf, uploadPicture } from './uploaded-pictures.ts';
 
 interface MediaInputFieldProps {
   api: ClientApi;
@@ -24,14 +24,11 @@ export function MediaInputField({ api, name, value, error, onChange }: MediaInpu
   const isList = name === 'reference_images';
   const isPicture = name === 'image' || isList;
   const upload = useMutation({
-    mutationFn: async (file: File) => {
-      const form = new FormData();
-      form.append('file', file);
-      return api.json<UploadedFile>('/api/v1/images/upload', { method: 'POST', body: form });
-    },
-    onSuccess: ({ id }) => onChange(isList ? [...(Array.isArray(value) ? value : []), id] : id),
+    mutationFn: (file: File) => uploadPicture(api, file),
+    onSuccess: (id) => onChange(isList ? [...(Array.isArray(value) ? value : []), id] : id),
   });
   const text = Array.isArray(value) ? value.join(', ') : typeof value === 'string' ? value : '';
+  const shown = (Array.isArray(value) ? value : [text]).flatMap((input) => previewOf(input) ?? []);
   const read = (next: string): Values[string] =>
     isList
       ? next
@@ -45,7 +42,13 @@ export function MediaInputField({ api, name, value, error, onChange }: MediaInpu
         <TextInput
           flex={1}
           label={labels[name]}
-          description={isList ? 'Optional. Addresses, separated by commas' : 'Optional. An https address'}
+          description={
+            isList
+              ? 'Optional. Addresses, separated by commas, or paste pictures'
+              : isPicture
+                ? 'Optional. An https address, or paste a picture'
+                : 'Optional. An https address'
+          }
           value={text}
           error={error ?? upload.error?.message}
           onChange={(event) => onChange(read(event.currentTarget.value))}
@@ -60,6 +63,15 @@ export function MediaInputField({ api, name, value, error, onChange }: MediaInpu
           </FileButton>
         )}
       </Group>
+      {shown.length > 0 && (
+        <Group gap="xs">
+          {shown.map((url) => (
+            <div key={url} className="attached">
+              <img src={url} alt={labels[name]} />
+            </div>
+          ))}
+        </Group>
+      )}
     </Stack>
   );
 }

@@ -1,4 +1,4 @@
-import { Alert, Card, Group, NumberInput, Select, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Card, NumberInput, Select, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -7,10 +7,11 @@ import { read } from '../../api/admin.ts';
 import { clientApi, modelsQuery, type ClientApi, type Wallet } from '../../api/playground.ts';
 import { useMay } from '../../api/session.ts';
 import type { Project } from '../../api/admin-types.ts';
-import type { Model } from '../../api/client-types.ts';
+import type { Model, Task } from '../../api/client-types.ts';
 import { credits, creditsForUsd, money } from '../../ui/format.ts';
 import { Empty, ErrorAlert, Loading, Page } from '../../ui/page.tsx';
 import { Chat } from './chat.tsx';
+import { History, promptOf } from './history.tsx';
 import { MediaForm } from './media-form.tsx';
 import { PageButton } from '../../ui/links.tsx';
 import { useChosen } from '../../ui/use-chosen.ts';
@@ -71,13 +72,16 @@ function Bench({ projects }: { projects: Project[] }) {
   const api = useMemo(() => clientApi(queryClient, wallet), [queryClient, wallet]);
   const models = useQuery(modelsQuery(api, wallet));
   const model = useChosen(models.data, { idOf: ({ id }: Model) => id, wanted: search.model, usual: firstToTry });
-  const choose = (changes: { model?: string; project?: string }): void =>
+  const choose = (changes: { model?: string; project?: string; compare?: string | undefined }): void =>
     void navigate({ to: '/playground', search: { ...search, ...changes }, replace: true });
+
+  const comparable = (models.data ?? []).filter(({ id, type }) => type === model?.type && id !== model.id);
+  const other = comparable.find(({ id }) => id === search.compare);
 
   return (
     <Stack>
       <Card withBorder>
-        <SimpleGrid cols={{ base: 1, sm: 3 }}>
+        <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }}>
           <Select
             label="Model"
             data={grouped(models.data ?? [])}
@@ -89,6 +93,7 @@ function Bench({ projects }: { projects: Project[] }) {
             placeholder={models.isPending ? 'Loading …' : 'Choose a model'}
             nothingFoundMessage="No model has this name"
           />
+          <ComparedModel models={comparable} value={other} choose={(compare) => choose({ compare })} />
           <Select
             label="Project that pays"
             data={projects.map(({ project_id: id, name, balance }) => ({
@@ -124,26 +129,81 @@ function Bench({ projects }: { projects: Project[] }) {
           <Empty title="The catalog has no model on offer">Apply a catalog: npx tollgate catalog apply FILE</Empty>
         </Card>
       ) : (
-        <ModelBench key={model.id} api={api} model={model} projectId={projectId} />
+        <ModelBench api={api} wallet={wallet} model={model} other={other} choose={choose} />
       )}
     </Stack>
   );
 }
 
-function ModelBench({ api, model, projectId }: { api: ClientApi; model: Model; projectId: string }) {
+/** The model that the same is asked of, side by side. */
+function ComparedModel({
+  models,
+  value,
+  choose,
+}: {
+  models: Model[];
+  value: Model | undefined;
+  choose: (id: string | undefined) => void;
+}) {
+  return (
+    <Select
+      label="Compare with"
+      placeholder="No other model"
+      data={models.map(({ id, display_name: label }) => ({ value: id, label }))}
+      value={value?.id ?? null}
+      onChange={(id) => choose(id ?? undefined)}
+      clearable
+      clearButtonProps={{ 'aria-label': 'Compare with no other model' }}
+      searchable
+      disabled={models.length === 0}
+      nothingFoundMessage="No model of this kind has this name"
+    />
+  );
+}
+
+/** Asks the chosen model, and another one beside it. What was typed stays when the model changes. */
+function ModelBench({
+  api,
+  wallet,
+  model,
+  other,
+  choose,
+}: {
+  api: ClientApi;
+  wallet: Wallet;
+  model: Model;
+  other: Model | undefined;
+  choose: (changes: { model: string; compare: undefined }) => void;
+}) {
+  const [prompt, setPrompt] = useState('');
+  const [reused, setReused] = useState('');
+  const draft = { prompt: prompt === '' ? undefined : prompt, keep: setPrompt };
+  const reuse = (task: Task): void => {
+    setPrompt(promptOf(task));
+    setReused(task.task_id);
+    choose({ model: task.model, compare: undefined });
+  };
   return (
     <Stack gap="sm">
       {model.description !== null && (
-        <Group gap="xs">
-          <Text size="sm" c="dimmed">
-            {model.description}
-          </Text>
-        </Group>
+        <Text size="sm" c="dimmed">
+          {model.description}
+        </Text>
       )}
       {model.type === 'chat' ? (
-        <Chat api={api} model={model} />
+        <Chat api={api} models={other ? [model, other] : [model]} draft={draft} />
       ) : (
-        <MediaForm api={api} model={model} projectId={projectId} />
+        <>
+          <MediaForm
+            key={`${model.id} ${reused}`}
+            api={api}
+            model={model}
+            other={other}
+            projectId={wallet.projectId}
+            draft={draft}
+          />
+          <History api={api} wallet={wallet} reuse={reuse} />
+        </>
       )}
     </Stack>
   );

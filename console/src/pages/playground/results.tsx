@@ -1,11 +1,14 @@
-import { Badge, Button, Card, Group, Progress, Stack, Text } from '@mantine/core';
+import { Badge, Button, Card, Group, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { read } from '../../api/admin.ts';
 import { isFinal, sameOrigin } from '../../api/playground.ts';
 import type { Task, TaskOutput } from '../../api/client-types.ts';
 import { credits, milliseconds } from '../../ui/format.ts';
 import { DownloadIcon, PlaygroundIcon } from '../../ui/icons.tsx';
 import { Empty, ErrorAlert } from '../../ui/page.tsx';
 import { Status } from '../../ui/values.tsx';
+import { CodeButton } from './code-panel.tsx';
 import { PageLink } from '../../ui/links.tsx';
 
 /** One press of Generate. */
@@ -14,12 +17,16 @@ export interface Run {
   startedAt: number;
   endedAt?: number;
   prompt: string;
+  /** The name of the model. */
+  model: string;
+  /** What was sent, and where. */
+  sent: { path: string; body: object };
   task: Task | null;
   error: unknown;
 }
 
 /** What the playground made since the page was opened, newest first. */
-export function Results({ runs, type }: { runs: Run[]; type: 'image' | 'video' }) {
+export function Results({ runs, type, models }: { runs: Run[]; type: 'image' | 'video'; models: readonly string[] }) {
   if (runs.length === 0)
     return (
       <Card withBorder h="100%" component="section" aria-label="Results">
@@ -32,15 +39,22 @@ export function Results({ runs, type }: { runs: Run[]; type: 'image' | 'video' }
       </Card>
     );
   return (
-    <Stack component="section" aria-label="Results" gap="md">
-      {runs.map((run) => (
-        <RunCard key={run.id} run={run} />
+    <SimpleGrid component="section" aria-label="Results" cols={{ base: 1, sm: models.length }}>
+      {models.map((model) => (
+        <Stack key={model} component="section" aria-label={`Results of ${model}`} gap="md">
+          {models.length > 1 && <Text fw={600}>{model}</Text>}
+          {runs
+            .filter((run) => models.length === 1 || run.model === model)
+            .map((run) => (
+              <RunCard key={run.id} run={run} />
+            ))}
+        </Stack>
       ))}
-    </Stack>
+    </SimpleGrid>
   );
 }
 
-function RunCard({ run: { task, error, prompt, startedAt, endedAt } }: { run: Run }) {
+function RunCard({ run: { task, error, prompt, startedAt, endedAt, sent } }: { run: Run }) {
   const running = endedAt === undefined;
   const elapsed = useElapsed(startedAt, endedAt);
   return (
@@ -78,6 +92,7 @@ function RunCard({ run: { task, error, prompt, startedAt, endedAt } }: { run: Ru
                 <Badge variant="default" tt="none" fw={500}>
                   {milliseconds(elapsed)}
                 </Badge>
+                <Channel taskId={task.task_id} />
               </>
             )}
             <PageLink to="/tasks/$taskId" params={{ taskId: task.task_id }} size="sm" ml="auto">
@@ -85,8 +100,28 @@ function RunCard({ run: { task, error, prompt, startedAt, endedAt } }: { run: Ru
             </PageLink>
           </Group>
         )}
+        {!running && (
+          <Group>
+            <CodeButton {...sent} of="this request" size="compact-sm" />
+          </Group>
+        )}
       </Stack>
     </Card>
+  );
+}
+
+/** The channel that made the result, which only operators see. */
+function Channel({ taskId }: { taskId: string }) {
+  const { data } = useQuery({
+    queryKey: ['channel-of-task', taskId],
+    queryFn: () => read('/tasks/{id}', { id: taskId }),
+    staleTime: Infinity,
+  });
+  const channel = data?.attempts_detail.findLast(({ outcome }) => outcome === 'ok')?.channel;
+  return channel === undefined ? null : (
+    <Badge variant="default" tt="none" fw={500}>
+      {channel}
+    </Badge>
   );
 }
 
