@@ -164,10 +164,13 @@ function MoreOptions({
 }) {
   const inputs = mediaInputsOf(model);
   const takesNegative = model.parameters['negative_prompt'] === true;
-  const errorInMore = ['negative_prompt', ...inputs].some((key) => errorOf(key) !== undefined);
+  // What was pasted or refused is shown.
+  const isOpen =
+    inputs.some((key) => values[key] !== undefined) ||
+    ['negative_prompt', ...inputs].some((key) => errorOf(key) !== undefined);
   if (!takesNegative && inputs.length === 0) return null;
   return (
-    <details className="more-options" {...(errorInMore && { open: true })}>
+    <details className="more-options" {...(isOpen && { open: true })}>
       <summary>More options</summary>
       <Stack mt="sm">
         {takesNegative && (
