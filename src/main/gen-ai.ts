@@ -97,11 +97,8 @@ export function createGenAiMetrics(registry: Registry): GenAiMetrics {
   });
   return {
     called(call, seconds, failure, answer) {
-      const labels = {
-        gen_ai_operation_name: call['gen_ai.operation.name'],
-        gen_ai_provider_name: call['gen_ai.provider.name'],
-        gen_ai_request_model: String(call['gen_ai.request.model']),
-      };
+      const values = [call['gen_ai.operation.name'], call['gen_ai.provider.name'], call['gen_ai.request.model']];
+      const labels = Object.fromEntries(callLabels.map((label, index) => [label, String(values[index])]));
       durations.observe({ ...labels, error_type: failure ?? '' }, seconds);
       const { inputTokens = null, outputTokens = null } = answer?.usage ?? {};
       if (inputTokens !== null) tokens.observe({ ...labels, gen_ai_token_type: 'input' }, inputTokens);

@@ -192,25 +192,25 @@ async function untilItsEnd(
       return attempt;
     }
     const { value: stream } = attempt;
-    const { answer, read } = createGenAiReader();
+    const reader = createGenAiReader();
     const each: ChatStream['each'] = async (take) => {
       let failure: string | undefined;
       try {
         await stream.each((pieces) => {
-          read(pieces);
+          reader.read(pieces);
           return take(pieces);
         });
       } catch (error) {
         failure = errorLabel(error);
         throw error;
       } finally {
-        end(failure, answer);
+        end(failure, reader.answer);
         span?.end(failure);
       }
     };
     const stop = () => {
       stream.stop();
-      end(undefined, answer);
+      end(undefined, reader.answer);
       span?.end();
     };
     return { kind: 'ok', value: { each, wasHeldBack: () => stream.wasHeldBack(), stop } };

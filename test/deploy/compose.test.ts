@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import { settings } from '../../src/config/load-config.ts';
 import { nodeBinary, projectFolder } from '../support/program.ts';
@@ -92,6 +93,32 @@ describe('the Dockerfile', () => {
     expect(copied().filter((name) => !allowed.includes(name))).toEqual([]);
     expect(read('Dockerfile')).not.toMatch(/PASSWORD|PEPPER|MASTER|TOKEN/);
     expect(read('.gitignore')).toMatch(/^\.env$/m);
+  });
+
+  it('needs no shell when it runs: every command is a list of words', () => {
+    expect(words('CMD')).toEqual([expect.stringMatching(/^\["node", /)]);
+    expect(only('HEALTHCHECK')).toMatch(/CMD \["node", /);
+    expect([...words('ENTRYPOINT'), ...words('SHELL')]).toEqual([]);
+    for (const name of ours) expect(service(name).command?.[0]).toBe('node');
+  });
+
+  it('has only packages whose licences were accepted', () => {
+    const { status, stdout, stderr } = spawnSync(nodeBinary, [join(projectFolder, 'scripts/list-licenses.mjs')], {
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^MIT \(\d+\): /m);
+  });
+
+  it('is built by a workflow for two architectures, with provenance, an SBOM in CycloneDX and a signature', () => {
+    const Workflow = z.object({ jobs: z.record(z.string(), z.object({ steps: z.array(z.unknown()) })) });
+    const steps = JSON.stringify(Workflow.parse(parse(read('.github/workflows/image.yml'))).jobs['image']?.steps);
+    for (const part of ['linux/amd64,linux/arm64', 'mode=max', 'cyclonedx-json', 'cosign sign', 'cosign attest']) {
+      expect(steps).toContain(part);
+    }
+    const checks = JSON.stringify(Workflow.parse(parse(read('.github/workflows/ci.yml'))).jobs['packages']?.steps);
+    expect(checks).toContain('npm audit signatures');
+    expect(checks).toContain('list-licenses.mjs');
   });
 
   it('has a health check, a stop signal and a volume for the files', () => {
