@@ -1,9 +1,11 @@
 import { noteModelList, type UnlistedModel } from '../db/channels/channel-mappings.ts';
+import type { CountedCall } from '../db/channels/channel-calls.ts';
 import { listChannels, withCredential, type ChannelRow } from '../db/channels/channels.ts';
 import { credentialsInTurn } from '../domain/channels/draw-credential.ts';
 import { unavailableUntilMs } from '../domain/channels/routing.ts';
 import { createCached } from '../caches/cached.ts';
 import { createChannelHistory, type ChannelHistory } from './channel-history.ts';
+import { ChannelLimits } from './channel-limits.ts';
 import { CircuitBreaker, type BreakerDeps } from './circuit-breaker.ts';
 import { alarmOf } from '../domain/operators/alarm.ts';
 
@@ -16,7 +18,11 @@ export interface ChannelCache extends Pick<CircuitBreaker, 'release' | 'begin' |
    * tripped for this model does this ask the database; the call is then the one probe, until it is noted or released.
    */
   claim(channel: ChannelRow, call: ClaimedCall): Promise<ChannelRow | null>;
-  /** The channel with a credential in its turn, whatever its breaker says; null if all cool down or are left out. */
+  /** `claim`, whatever the breaker says, for the call that tries a tripped channel all the same. */
+  claimTripped(channel: ChannelRow, call: ClaimedCall): Promise<ChannelRow | null>;
+  /** The calls that `claim` counted against the limits of their channels. */
+  calls: Pick<ChannelLimits, 'fullForMs' | 'end' | 'undo' | 'tie'>;
+  /** The channel with a credential in its turn, whatever its breaker says; null if all cool down or are left out. Counts no call. */
   drawCredential(channel: ChannelRow, without: ReadonlySet<string>): Promise<ChannelRow | null>;
   /** Notes which models the provider's complete list lacks, and raises an alarm for each. Returns the models whose state changed. */
   noteModelList: (channel: ChannelRow, lacking: readonly UnlistedModel[], isComplete: boolean) => Promise<ListNote>;
@@ -32,6 +38,8 @@ interface ClaimedCall {
   projectId: string;
   /** Credentials that the call does not send, by id. Absent: none. */
   without?: ReadonlySet<string>;
+  /** What counts against the limits of the channel. Absent: the call is not counted. */
+  counted?: CountedCall;
 }
 
 interface ListNote {
@@ -65,11 +73,20 @@ export function createChannelCache(
   };
   /** How many calls took a credential, by channel. */
   const turns = new Map<string, number>();
-  const inTurn = (channel: ChannelRow, nowMs: number, without: ReadonlySet<string>): ChannelRow | null => {
+  const inTurn = (channel: ChannelRow, nowMs: number, without: ReadonlySet<string>): string[] => {
     const turn = turns.get(channel.id) ?? 0;
-    const [next] = credentialsInTurn(channel.credentials, { turn, nowMs, without });
     if (channel.credentials.length > 1) turns.set(channel.id, turn + 1);
-    return next ? withCredential(channel, next.id) : null;
+    return credentialsInTurn(channel.credentials, { turn, nowMs, without }).map(({ id }) => id);
+  };
+  const limits = new ChannelLimits(db, tools.logger);
+  /** The channel with the credential that the call sends. A limited channel counts the call. */
+  const begin = async (channel: ChannelRow, nowMs: number, call: ClaimedCall): Promise<ChannelRow | null> => {
+    const credentialIds = inTurn(channel, nowMs, call.without ?? none);
+    const [first] = credentialIds;
+    if (first === undefined) return null;
+    const isCounted = channel.isLimited && call.counted;
+    const id = isCounted ? await limits.claim(channel, credentialIds, isCounted) : first;
+    return id === null ? null : withCredential(channel, id);
   };
   return {
     list,
@@ -80,10 +97,20 @@ export function createChannelCache(
       const channel = channels.find((one) => one.id === id);
       if (!channel?.enabled || channel.notDrawn[call.modelId] !== undefined) return null;
       if (unavailableUntilMs(channel, call.modelId) > nowMs) return null;
-      const drawn = inTurn(channel, nowMs, call.without ?? none);
-      return drawn && (await breaker.claim(channel, call)) ? drawn : null;
+      if (!(await breaker.claim(channel, call))) return null;
+      const begun = await begin(channel, nowMs, call).catch((error: unknown) => {
+        void breaker.release(channel, call.modelId);
+        throw error;
+      });
+      if (!begun) await breaker.release(channel, call.modelId);
+      return begun;
     },
-    drawCredential: async (channel, without) => inTurn(channel, (await list()).nowMs, without),
+    claimTripped: async (channel, call) => begin(channel, (await list()).nowMs, call),
+    calls: limits,
+    async drawCredential(channel, without) {
+      const [id] = inTurn(channel, (await list()).nowMs, without);
+      return id === undefined ? null : withCredential(channel, id);
+    },
     release: (channel, modelId) => breaker.release(channel, modelId),
     begin: (channel, call) => breaker.begin(channel, call),
     note: (channel, call, attempt) => breaker.note(channel, call, attempt),

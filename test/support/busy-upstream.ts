@@ -13,14 +13,26 @@ export interface SeenSubmit {
   path: string;
   body: string;
   refused: boolean;
+  /** The header with the credential. */
+  authorization: string;
 }
+
+/** A poll or another request of a job that reached this provider. */
+export interface SeenRead {
+  path: string;
+  authorization: string;
+}
+
+type Refusable = Pick<SeenSubmit, 'path' | 'body' | 'authorization'>;
 
 /** A proxy on loopback in front of the sandbox that can refuse submits, as a provider does that is too busy. */
 export interface BusyUpstream {
   url: string;
   submits: SeenSubmit[];
+  /** Every other request. */
+  reads: SeenRead[];
   /** Refuses each later submit for which `when` is true. Null: none. */
-  refuse(answer: BusyAnswer | null, when?: (submit: Pick<SeenSubmit, 'path' | 'body'>) => boolean): void;
+  refuse(answer: BusyAnswer | null, when?: (submit: Refusable) => boolean): void;
   /** Ends every connection, and accepts none until \`comeBack\`. */
   leave(): Promise<void>;
   comeBack(): Promise<void>;
@@ -29,12 +41,15 @@ export interface BusyUpstream {
 
 export async function startBusyUpstream(target: string): Promise<BusyUpstream> {
   const submits: SeenSubmit[] = [];
-  let refusal: { answer: BusyAnswer; when: (submit: Pick<SeenSubmit, 'path' | 'body'>) => boolean } | null = null;
+  const reads: SeenRead[] = [];
+  let refusal: { answer: BusyAnswer; when: (submit: Refusable) => boolean } | null = null;
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse, bytes: Buffer): void => {
     const { method = 'GET', url: path = '/', headers } = incoming;
-    const submit = { path, body: bytes.toString('utf8') };
+    const { authorization = '' } = headers;
+    const submit = { path, body: bytes.toString('utf8'), authorization };
     const refused = method === 'POST' && (refusal?.when(submit) ?? false);
     if (method === 'POST') submits.push({ ...submit, refused });
+    else reads.push({ path, authorization });
     if (refused && refusal) {
       const { status, headers: own, body } = refusal.answer;
       outgoing.writeHead(status, { 'content-type': 'application/json', ...own }).end(JSON.stringify(body));
@@ -59,6 +74,7 @@ export async function startBusyUpstream(target: string): Promise<BusyUpstream> {
   return {
     url: `http://127.0.0.1:${port}`,
     submits,
+    reads,
     refuse(answer, when = () => true) {
       refusal = answer && { answer, when };
     },

@@ -1890,6 +1890,7 @@ export interface components {
       reasons: components['schemas']['ChannelReason'][];
       /** @description The oldest first. Calls use those that are not resting in turn; while all are, so is the channel. */
       credentials: components['schemas']['ChannelCredential'][];
+      limits: components['schemas']['ChannelLimits'];
       /**
        * @description Unix seconds.
        * @example 1795478400
@@ -1908,6 +1909,7 @@ export interface components {
       reason: string | null;
       since: number | null;
       until: number | null;
+      limits: components['schemas']['ChannelLimits'];
     };
     ChannelHistory: {
       /** @example chn_01ky4m8r5t0v2x6z9b3d7f1h4k */
@@ -1918,6 +1920,24 @@ export interface components {
       bucket_seconds: number;
       /** @description One for each minute or hour, oldest first. The last one has just begun. */
       data: components['schemas']['HistoryPoint'][];
+    };
+    ChannelLimits: {
+      /** @description Requests in a minute. Null: no limit. */
+      rpm: number | null;
+      /** @description Tokens in a minute, of chats. */
+      tpm: number | null;
+      /** @description Calls and jobs at the same time. */
+      parallel: number | null;
+      /** @description What counts now. Calls are counted only while there is a limit. */
+      used: {
+        rpm: number;
+        tpm: number;
+        parallel: number;
+      };
+      /** @description The limit that is reached, so that it is not drawn. */
+      not_drawn: ('rpm' | 'tpm' | 'parallel') | null;
+      /** @description When it may be called again; while `parallel` is reached, when it is asked again. */
+      until: number | null;
     };
     ChannelReason: {
       /**
@@ -3769,6 +3789,7 @@ export type ChangedPlan = components['schemas']['ChangedPlan'];
 export type Channel = components['schemas']['Channel'];
 export type ChannelCredential = components['schemas']['ChannelCredential'];
 export type ChannelHistory = components['schemas']['ChannelHistory'];
+export type ChannelLimits = components['schemas']['ChannelLimits'];
 export type ChannelReason = components['schemas']['ChannelReason'];
 export type ChannelSettings = components['schemas']['ChannelSettings'];
 export type ChatCall = components['schemas']['ChatCall'];
@@ -4717,6 +4738,14 @@ export interface operations {
           credential_add?: string;
           /** @description removes the credential with this id or these last characters; its running jobs are not polled any more */
           credential_remove?: string;
+          /** @description the most requests in a minute; the channel is skipped at its limit; none removes it */
+          rpm?: ('none' | null | '0' | 0) | (string | number);
+          /** @description the most tokens in a minute, of chats; the channel is skipped at its limit; none removes it */
+          tpm?: ('none' | null | '0' | 0) | (string | number);
+          /** @description the most calls and jobs at the same time; the channel is skipped at its limit; none removes it */
+          parallel?: ('none' | null | '0' | 0) | (string | number);
+          /** @description the three limits are of this credential, by its id or last characters, or of `all`; without it, of the channel */
+          limit_credential?: string;
           /** @description serve the models in these groups only, as a,b */
           groups?: string | string[];
           /** @description lower numbers are tried first */

@@ -10,6 +10,7 @@ import { number, percent } from '../ui/format.ts';
 import { PageLink } from '../ui/links.tsx';
 import { Empty, Loaded, Loading, Page } from '../ui/page.tsx';
 import { Facts, Status } from '../ui/values.tsx';
+import { limitsText } from './channel-limits.ts';
 import { Reason } from './channel-reason.tsx';
 import { Credentials, EditChannel } from './edit-channel.tsx';
 import { stateWords } from './state-words.ts';
@@ -67,6 +68,7 @@ function Shown({ channel }: { channel: ChannelData }) {
               ['Weight', number(channel.weight)],
               ['Groups', channel.groups.join(', ')],
               ['List check', channel.list_check ? 'On' : 'Off'],
+              ['Limits', limitsText(channel.limits)],
             ]}
           />
         </Stack>

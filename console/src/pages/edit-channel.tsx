@@ -8,6 +8,7 @@ import type { Channel, ChannelCredential } from '../api/admin-types.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { time } from '../ui/format.ts';
 import { Status } from '../ui/values.tsx';
+import { limitsText } from './channel-limits.ts';
 import { ProviderFields, type ProviderSettings } from './provider-fields.tsx';
 import { stateWords } from './state-words.ts';
 
@@ -79,6 +80,11 @@ export function Credentials({ channel }: { channel: Channel }) {
                     {credential.until !== null && `, until ${time(credential.until)}`}
                   </Text>
                 )}
+                {limitsText(credential.limits) !== 'None' && (
+                  <Text size="xs" c="dimmed">
+                    Limits: {limitsText(credential.limits)}
+                  </Text>
+                )}
               </Table.Td>
               {isOwner && (
                 <Table.Td className="numeric">
@@ -110,7 +116,7 @@ export function Credentials({ channel }: { channel: Channel }) {
         opened={removed !== null}
         onClose={close}
         title={`Remove the key ${removed ? shownName(removed) : ''}`}
-        about="No request uses it from now on. Jobs that it began continue to their end."
+        about="No request uses it from now on. Jobs that it began are not polled any more: their outcome becomes unknown."
         act="Remove"
         danger
         run={() => change('patch', '/channels/{channel}', { channel: id }, { credential_remove: removed?.id ?? '' })}

@@ -1,6 +1,7 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
 import { addChannel } from '../../services/channels/add-channel.ts';
+import { OperatorError } from '../../services/operator-error.ts';
 import { setChannelEnabled } from '../../services/channels/set-channel-enabled.ts';
 import { setChannel } from '../../services/channels/set-channel.ts';
 import { testChannel, type ChannelTest } from '../../services/channels/test-channel.ts';
@@ -10,6 +11,7 @@ import {
   type ChannelReason,
   type ChannelState,
   type CredentialState,
+  type LimitState,
 } from '../../db/channels/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
 import { channelStateWords } from '../../domain/channels/channel-state.ts';
@@ -49,16 +51,18 @@ const list = action({
       ...row,
       state: stateOf(row),
       credentials: row.credentials.map(credentialOf),
+      limits: limitsOf(row.limits),
     }));
     return listReport(
       wholeList(rows, { ...order, timeOf: ({ createdAt }) => createdAt, toDocument: jsonRow }),
-      ({ name, reasons, credentials, ...row }) => ({
+      ({ name, reasons, credentials, limits, ...row }) => ({
         name,
         ...jsonRow(row),
         groups: row.groups.join(','),
         enabled: row.enabled ? 'yes' : 'no',
         list_check: row.listCheck ? 'on' : 'off',
         credentials: credentials.length === 1 ? '1' : credentials.map(credentialText).join('; '),
+        limits: limitsText(limits),
         state: [channelStateWords[row.state], ...reasons.map(reasonText)].join('; '),
       }),
       { list: 'channels', nothing: 'There are no channels.', toDocument: jsonRow },
@@ -85,8 +89,29 @@ function reasonText({ kind, model, reason, since, until, failures, opens }: Chan
   return parts.filter(Boolean).join(' ');
 }
 
+/** `not_drawn`: the limit that it is at, and `until` when it may be called again. */
+function limitsOf({ used, wait, rpm, tpm, parallel }: LimitState) {
+  const limits = { rpm, tpm, parallel };
+  const atLimit = limitNames.find((name) => limits[name] !== null && used[name] >= limits[name]) ?? null;
+  const until = wait > 0 ? Math.floor(Date.now() / 1_000) + wait : null;
+  return { ...limits, used, not_drawn: wait > 0 ? atLimit : null, until };
+}
+
+const limitNames = ['rpm', 'tpm', 'parallel'] as const;
+
+/** Such as `60 of 60 rpm, at this limit until …; 1 of 4 parallel`. */
+function limitsText({ used, not_drawn: full, until, ...limits }: ReturnType<typeof limitsOf>): string {
+  const parts = limitNames.flatMap((name) => {
+    if (limits[name] === null) return [];
+    const at = full === name ? `, not drawn until ${time(until) ?? ''}` : '';
+    return [`${used[name]} of ${limits[name]} ${name}${at}`];
+  });
+  return parts.length === 0 ? '-' : parts.join('; ');
+}
+
 const credentialOf = ({ alarm, ...credential }: CredentialState) => ({
   ...credential,
+  limits: limitsOf(credential.limits),
   state: credential.until !== null ? ('resting' as const) : alarm === null ? ('ready' as const) : ('alarm' as const),
   reason: credential.reason ?? alarm,
 });
@@ -133,6 +158,16 @@ const add = action({
 
 const channel = shortText.describe('name or id of the channel');
 
+/** A limit; `none` and 0 clear it. */
+const limit = (what: string) =>
+  option(
+    '<number|none>',
+    z
+      .union([z.literal(['none', null, '0', 0]).transform(() => null), count(1, 2_147_483_647)])
+      .exactOptional()
+      .describe(`the most ${what}; the channel is skipped at its limit; none removes it`),
+  ).describe(`the most ${what}; the channel is skipped at its limit; none removes it`);
+
 const set = action({
   summary: 'change a channel; a new credential or URL also resets its health',
   input: {
@@ -148,6 +183,12 @@ const set = action({
     ),
     credentialRemove: option('<credential>', shortText.exactOptional()).describe(
       'removes the credential with this id or these last characters; its running jobs are not polled any more',
+    ),
+    rpm: limit('requests in a minute'),
+    tpm: limit('tokens in a minute, of chats'),
+    parallel: limit('calls and jobs at the same time'),
+    limitCredential: option('<credential>', shortText.exactOptional()).describe(
+      'the three limits are of this credential, by its id or last characters, or of `all`; without it, of the channel',
     ),
     groups: option('<names>', names.exactOptional()).describe('serve the models in these groups only, as a,b'),
     priority: option('<number>', smallNumber.exactOptional()).describe('lower numbers are tried first'),
@@ -166,10 +207,32 @@ const set = action({
   answer: ChannelSettings,
   refusals: ['not_found', 'action_refused'],
   needs: 'secrets',
-  async run(deps, { channel: named, credential: key, credentialAdd, credentialRemove, ...plain }, actor) {
+  async run(
+    deps,
+    { channel: named, credential: key, credentialAdd, credentialRemove, limitCredential, ...given },
+    actor,
+  ) {
+    const { rpm, tpm, parallel, ...settings } = given;
+    const limits = {
+      ...(rpm !== undefined && { rpm }),
+      ...(tpm !== undefined && { tpm }),
+      ...(parallel !== undefined && { parallel }),
+    };
+    const hasLimits = Object.keys(limits).length > 0;
+    if (limitCredential !== undefined && !hasLimits)
+      throw new OperatorError('Name the limits of the credential: --rpm, --tpm or --parallel.');
+    const credentialLimit = limitCredential === undefined ? undefined : { named: limitCredential, limits };
+    const plain = { ...settings, ...(limitCredential === undefined && limits) };
     const changes = { ...plain, ...(key !== undefined && { credential: sendable(key) }) };
     const added = credentialAdd === undefined ? undefined : sendable(credentialAdd);
-    const set = await setChannel(deps, { channel: named, changes, credentialAdd: added, credentialRemove, actor });
+    const set = await setChannel(deps, {
+      channel: named,
+      changes,
+      credentialAdd: added,
+      credentialRemove,
+      credentialLimit,
+      actor,
+    });
     const parts = [
       set.credentialChanged ? ', including its credential' : '',
       set.credentialId === null ? '' : `, with the new credential ${set.credentialId}`,

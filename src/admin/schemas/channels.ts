@@ -38,6 +38,23 @@ const ChannelReason = z
   })
   .meta({ id: 'ChannelReason' });
 
+const limitNames = ['rpm', 'tpm', 'parallel'] as const;
+
+const ChannelLimits = z
+  .object({
+    rpm: z.int().nullable().describe('Requests in a minute. Null: no limit.'),
+    tpm: z.int().nullable().describe('Tokens in a minute, of chats.'),
+    parallel: z.int().nullable().describe('Calls and jobs at the same time.'),
+    used: z
+      .object({ rpm: z.int(), tpm: z.int(), parallel: z.int() })
+      .describe('What counts now. Calls are counted only while there is a limit.'),
+    not_drawn: z.enum(limitNames).nullable().describe('The limit that is reached, so that it is not drawn.'),
+    until: timestampOrNull.describe(
+      'When it may be called again; while `parallel` is reached, when it is asked again.',
+    ),
+  })
+  .meta({ id: 'ChannelLimits' });
+
 const ChannelCredential = z
   .object({
     id: z.string(),
@@ -50,6 +67,7 @@ const ChannelCredential = z
     reason: z.string().nullable(),
     since: timestampOrNull,
     until: timestampOrNull,
+    limits: ChannelLimits,
   })
   .meta({ id: 'ChannelCredential' });
 
@@ -63,6 +81,7 @@ export const ChannelSchema = z
     credentials: z
       .array(ChannelCredential)
       .describe('The oldest first. Calls use those that are not resting in turn; while all are, so is the channel.'),
+    limits: ChannelLimits,
     created_at: timestamp,
   })
   .meta({ id: 'Channel' });

@@ -1,4 +1,5 @@
 import type { InferEntity } from '@mikro-orm/postgresql';
+import type { ChannelLimitValues } from './channel-calls.ts';
 import type { Statements } from '../database.ts';
 import type { Channel } from '../entities/channel.ts';
 
@@ -16,6 +17,8 @@ export interface CredentialChange {
   add?: { id: string; secret: string; last4: string };
   /** The id or the last characters. */
   remove?: string;
+  /** The limits of one credential, named in the same way, or of `all`. */
+  limit?: { named: string; limits: Partial<ChannelLimitValues> };
 }
 
 /** A change of a channel's credentials that cannot be made. It ends the transaction. */
@@ -44,9 +47,9 @@ type ChannelRecordRow = InferEntity<typeof Channel>;
 export async function changeCredentials(
   inside: Statements,
   row: ChannelRecordRow,
-  { add, remove }: CredentialChange,
+  { add, remove, limit }: CredentialChange,
   sealing: CredentialSealing,
-): Promise<{ before: string[]; after: string[] }> {
+): Promise<{ before: string[]; after: string[]; limited: string[] }> {
   const members = await listMembers(inside, row);
   const ids = members.map(({ id }) => id);
   if (remove !== undefined) {
@@ -61,7 +64,8 @@ export async function changeCredentials(
     if (members.some(isHeld)) throw new CredentialRefused('twice');
     await addMember(inside, row, add, sealing);
   }
-  return { before: ids, after: [...members.map(({ id }) => id), ...(add ? [add.id] : [])] };
+  const limited = limit ? await limitMembers(inside, add ? [...members, { ...add, sealed: '' }] : members, limit) : [];
+  return { limited, before: ids, after: [...members.map(({ id }) => id), ...(add ? [add.id] : [])] };
 }
 
 /** The credentials of a channel, the oldest first. A channel of an earlier release gets the row of its first one here. */
@@ -183,9 +187,7 @@ async function removeMember(
   { members, remove }: { members: readonly Member[]; remove: string },
   sealing: CredentialSealing,
 ): Promise<Member> {
-  const [named, ...others] = members.filter(({ id, last4 }) => id === remove || last4 === remove);
-  if (!named) throw new CredentialRefused('unknown');
-  if (others.length > 0) throw new CredentialRefused('ambiguous');
+  const named = memberNamed(members, remove);
   const next = members.find(({ id }) => id !== named.id);
   if (!next) throw new CredentialRefused('last');
   if (named.sealed === null && next.sealed !== null) {
@@ -196,4 +198,31 @@ async function removeMember(
   }
   await inside.query('remove-credential', 'delete from channel_credential where id = $1', [named.id]);
   return named;
+}
+
+function memberNamed<T extends Pick<Member, 'id' | 'last4'>>(members: readonly T[], name: string): T {
+  const [named, ...others] = members.filter(({ id, last4 }) => id === name || last4 === name);
+  if (!named) throw new CredentialRefused('unknown');
+  if (others.length > 0) throw new CredentialRefused('ambiguous');
+  return named;
+}
+
+/** Changes the limits of one credential or of all. Returns their ids. */
+async function limitMembers(
+  inside: Statements,
+  members: readonly Pick<Member, 'id' | 'last4'>[],
+  { named, limits }: NonNullable<CredentialChange['limit']>,
+): Promise<string[]> {
+  const ids = (named === 'all' ? members : [memberNamed(members, named)]).map(({ id }) => id);
+  const given = ([name, value]: [string, number | null | undefined]) => value !== undefined && name;
+  const names = Object.entries(limits).map(given).filter(Boolean);
+  await inside.query(
+    'limit-credentials',
+    `update channel_credential set rpm = case when 'rpm' = any ($2) then $3 else rpm end,
+       tpm = case when 'tpm' = any ($2) then $4 else tpm end, parallel = case when 'parallel' = any ($2) then $5 else parallel end,
+       updated_at = clock_timestamp()
+     where id = any ($1)`,
+    [ids, names, limits.rpm ?? null, limits.tpm ?? null, limits.parallel ?? null],
+  );
+  return ids;
 }

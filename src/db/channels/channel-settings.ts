@@ -4,6 +4,7 @@ import { Channel } from '../entities/channel.ts';
 import { ChannelHealth } from '../entities/channel-health.ts';
 import { changesOf, recordAudit } from '../operators/audit.ts';
 import { unixSeconds } from '../unix-seconds.ts';
+import type { ChannelLimitValues } from './channel-calls.ts';
 import {
   changeCredentials,
   noteFirstCredential,
@@ -41,6 +42,14 @@ export interface CredentialState {
   since: number | null;
   reason: string | null;
   alarm: string | null;
+  limits: LimitState;
+}
+
+/** The limits of a channel or a credential, and what counts against them now. */
+export interface LimitState extends ChannelLimitValues {
+  used: Record<keyof ChannelLimitValues, number>;
+  /** Seconds until it is drawn again; 0 while it is at no limit. */
+  wait: number;
 }
 
 export interface ChannelState extends Omit<ChannelRecord, 'credential'> {
@@ -49,9 +58,25 @@ export interface ChannelState extends Omit<ChannelRecord, 'credential'> {
   reasons: ChannelReason[];
   /** The oldest first. */
   credentials: CredentialState[];
+  limits: LimitState;
   /** Unix seconds. */
   createdAt: number;
 }
+
+/** SQL for the `LimitState` of a channel `c` or of its credential `k`. `column` of `channel_call` has the id of the subject. */
+const limitState = (subject: 'c' | 'k', column: string): string => {
+  const second = 'floor(extract(epoch from clock_timestamp()))::bigint';
+  const running = `(select count(*) from running_channel_calls(c.id) r where r.${column} = ${subject}.id)`;
+  const used = (of: string) =>
+    `(select coalesce(sum(u.${of}), 0)::float8 from channel_use u where u.subject_id = ${subject}.id and u.second > ${second} - 61)`;
+  const values = ['rpm', 'tpm', 'parallel'].map((name) => `'${name}', ${subject}.${name}`).join(', ');
+  return `jsonb_build_object(${values},
+    'used', jsonb_build_object('rpm', ${used('requests')}, 'tpm', ${used('tokens')}, 'parallel', ${running}),
+    'wait', channel_limit_wait(${subject}.id, ${subject}.rpm, ${subject}.tpm, ${subject}.parallel, ${running}, 1, ${second}))`;
+};
+
+const noLimits = `jsonb_build_object('rpm', null, 'tpm', null, 'parallel', null, 'wait', 0,
+  'used', jsonb_build_object('rpm', 0, 'tpm', 0, 'parallel', 0))`;
 
 /** All channels in the order of the draw. The credential is not among the columns. */
 export async function listChannelStates(database: Database): Promise<ChannelState[]> {
@@ -79,13 +104,14 @@ export async function listChannelStates(database: Database): Promise<ChannelStat
                  from channel_credential k where k.channel_id = c.id
                  having bool_and(coalesce(k.unavailable_until > clock_timestamp(), false))) r), '[]') as reasons,
        coalesce((select jsonb_agg(jsonb_build_object(
-                   'id', k.id, 'last4', k.last4, 'alarm', k.alarm, 'reason', case when k.unavailable_until > clock_timestamp() then k.reason end,
+                   'id', k.id, 'last4', k.last4, 'alarm', k.alarm, 'limits', ${limitState('k', 'credential_id')}, 'reason', case when k.unavailable_until > clock_timestamp() then k.reason end,
                    'since', case when k.unavailable_until > clock_timestamp() then ${unixSeconds('k.since')} end,
                    'until', case when k.unavailable_until > clock_timestamp() then ${unixSeconds('k.unavailable_until')} end)
                    order by k.created_at, k.id)
                  from channel_credential k where k.channel_id = c.id and (k.credential is not null or k.id = c.credential_id)),
          jsonb_build_array(jsonb_build_object('id', c.credential_id, 'last4', null, 'alarm', null, 'reason', null, 'since', null,
-                                              'until', null))) as credentials, ${unixSeconds('c.created_at')} as created_at
+                                              'until', null, 'limits', ${noLimits}))) as credentials,
+       ${limitState('c', 'channel_id')} as limits, ${unixSeconds('c.created_at')} as created_at
      from channel c order by c.priority, c.name`,
   );
 }
@@ -101,6 +127,12 @@ export interface ChannelRecord {
   weight: number;
   /** Whether the provider's model list decides which mappings are drawn. Absent: it does. */
   listCheck?: boolean;
+  /** Requests in a minute. These three: absent or null where there is no limit. */
+  rpm?: number | null;
+  /** Tokens in a minute. */
+  tpm?: number | null;
+  /** Calls at the same time. */
+  parallel?: number | null;
 }
 
 /** Adds a channel, whose credential is sealed; false if its name is taken. */
@@ -219,14 +251,18 @@ async function changePool(
     const only = forgetHealth === 'first' ? credentialId : null;
     await resetCredentials(inside, { channelId, credentialId: only });
   }
-  if (!credentials.add && credentials.remove === undefined) return { before: {}, after: {} };
+  if (Object.keys(credentials).length === 0) return { before: {}, after: {} };
   const ids = await changeCredentials(inside, row, credentials, sealing);
-  return { before: { credentials: ids.before }, after: { credentials: ids.after } };
+  return {
+    before: { credentials: ids.before },
+    after: { credentials: ids.after, ...(credentials.limit && { limitsOf: ids.limited, ...credentials.limit.limits }) },
+  };
 }
 
 function recordOf(row: InferEntity<typeof Channel>): ChannelRecord {
   const { name, adapter, baseUrl, credential, groups, priority, weight, listCheck } = row;
-  return { name, adapter, baseUrl, credential, groups, priority, weight, listCheck };
+  const { rpm = null, tpm = null, parallel = null } = row;
+  return { name, adapter, baseUrl, credential, groups, priority, weight, listCheck, rpm, tpm, parallel };
 }
 
 /** Adds the groups that a channel lacks. */

@@ -26,6 +26,8 @@ export interface ChannelRow {
   credentials: readonly ChannelCredential[];
   /** Whether it has, or ever had, more than one. Then each attempt of a task says which one it sent. */
   isPooled: boolean;
+  /** Whether it or one of its credentials has a limit, against which each call is counted. */
+  isLimited: boolean;
   groups: string[];
   priority: number;
   weight: number;
@@ -51,7 +53,9 @@ export async function listChannels(database: Database): Promise<{ channels: Chan
   const rows = await database.query<ListedChannel>(
     'list-channels',
     // While its probe runs, a channel takes no other call.
-    `select c.id, c.name, c.adapter, c.base_url, c.credential, c.credential_id, c.pooled_at is not null as is_pooled, c.groups, c.priority, c.weight, c.enabled, c.list_check,
+    `select c.id, c.name, c.adapter, c.base_url, c.credential, c.credential_id, c.pooled_at is not null as is_pooled,
+       coalesce(c.rpm, c.tpm, c.parallel) is not null or exists (
+         select from channel_credential k where k.channel_id = c.id and coalesce(k.rpm, k.tpm, k.parallel) is not null) as is_limited, c.groups, c.priority, c.weight, c.enabled, c.list_check,
        coalesce((select jsonb_object_agg(h.model_id, extract(epoch from greatest(h.unavailable_until, h.probe_until)) * 1000) from channel_health h
         where h.channel_id = c.id and greatest(h.unavailable_until, h.probe_until) > clock_timestamp()), '{}') as unavailable_until,
        array(select h.model_id from channel_health h

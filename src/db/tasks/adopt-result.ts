@@ -85,20 +85,21 @@ export async function listKeptResults(database: Database, taskId: string): Promi
 export async function lastProviderJobOf(
   database: Database,
   taskId: string,
-): Promise<{ channelId: string; operation: JsonObject } | null> {
+): Promise<{ attemptId: string; channelId: string; operation: JsonObject } | null> {
   return database.first(
     'operator-last-job',
-    'select channel_id, operation from attempt where request_id = $1 and operation is not null order by n desc limit 1',
+    'select id as attempt_id, channel_id, operation from attempt where request_id = $1 and operation is not null order by n desc limit 1',
     [taskId],
   );
 }
 
-/** The channel of the task's latest call; null if no channel was called. */
-export async function lastChannelOf(database: Database, taskId: string): Promise<string | null> {
-  const row = await database.first<{ channelId: string }>(
+/** The task's latest call and its channel; null if no channel was called. */
+export const lastCallOf = (
+  database: Database,
+  taskId: string,
+): Promise<{ attemptId: string; channelId: string } | null> =>
+  database.first(
     'operator-last-channel',
-    'select channel_id from attempt where request_id = $1 order by (operation is not null) desc, n desc limit 1',
+    'select id as attempt_id, channel_id from attempt where request_id = $1 order by (operation is not null) desc, n desc limit 1',
     [taskId],
   );
-  return row?.channelId ?? null;
-}

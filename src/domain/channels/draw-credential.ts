@@ -23,3 +23,6 @@ export function credentialsInTurn<T extends Credential>(
 /** Whether a failed call says something about its credential alone: another one of the same channel may do, and nothing was bought. */
 export const isOfCredential = (attempt: Attempt<unknown>): boolean =>
   attempt.kind === 'transient' && ['rate_limit', 'account', 'forbidden'].includes(attempt.errorClass);
+
+/** Credentials of one channel that may fail for one request. More would make a client wait for a provider that refuses all of them. */
+export const CREDENTIALS_MAX = 10;

@@ -1,4 +1,8 @@
-import { CredentialRefused, type CredentialSealing } from '../../db/channels/channel-credentials.ts';
+import {
+  CredentialRefused,
+  type CredentialChange,
+  type CredentialSealing,
+} from '../../db/channels/channel-credentials.ts';
 import { updateChannel, type ChannelRecord } from '../../db/channels/channel-settings.ts';
 import type { Deps } from '../../deps.ts';
 import { lastCharacters } from '../../domain/channels/last-characters.ts';
@@ -15,6 +19,8 @@ interface ChannelChanges {
   credentialAdd?: string | undefined;
   /** The id or the last characters of a credential. Its jobs are not polled any more. */
   credentialRemove?: string | undefined;
+  /** The limits of one credential, by its id or last characters, or of `all`. */
+  credentialLimit?: CredentialChange['limit'] | undefined;
   actor: string;
 }
 
@@ -25,13 +31,14 @@ interface ChannelChanges {
  */
 export async function setChannel(
   { db, sealer }: Pick<Deps, 'db' | 'sealer'>,
-  { channel, changes, credentialAdd, credentialRemove, actor }: ChannelChanges,
+  { channel, changes, credentialAdd, credentialRemove, credentialLimit, actor }: ChannelChanges,
 ) {
   const credentials = {
     ...(credentialAdd !== undefined && {
       add: { id: newId('crd'), secret: credentialAdd, last4: lastCharacters(credentialAdd) },
     }),
     ...(credentialRemove !== undefined && { remove: credentialRemove }),
+    ...(credentialLimit && { limit: credentialLimit }),
   };
   if (Object.keys({ ...changes, ...credentials }).length === 0)
     throw new OperatorError('Nothing to change: name at least one setting.');

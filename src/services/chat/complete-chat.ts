@@ -55,12 +55,28 @@ async function complete(
   const obtained = await obtainAnswer(deps, input, ask);
   if (obtained === 'replay') return 'replay';
   const { attempted, progress, answer } = obtained;
-  const { end, sale, ...billed } = await refundOnError(deps, input, progress, () =>
-    billChat(deps, input, attempted, answer),
+  const { end, sale, ...billed } = await endingCall(deps, attempted.attemptId, () =>
+    refundOnError(deps, input, progress, () => billChat(deps, input, attempted, answer)),
   );
   crashPoint('chat_after_upstream_before_settle');
   await settleChat(deps, end, sale);
   return billed;
+}
+
+/** Ends the call of a limited channel when its answer was billed or failed, before the client learns of it and sends its next request. */
+export async function endingCall<T extends { end: { inputTokens: number | null; outputTokens: number | null } }>(
+  { channels }: Pick<ChatDeps, 'channels'>,
+  attemptId: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  let tokens: number | null = null;
+  try {
+    const billed = await work();
+    tokens = (billed.end.inputTokens ?? 0) + (billed.end.outputTokens ?? 0);
+    return billed;
+  } finally {
+    await channels.calls.end(attemptId, tokens);
+  }
 }
 
 /** An answer, or the beginning of one, whose credits are still held. */
@@ -82,7 +98,10 @@ export async function obtainAnswer<Answer>(
   if (progress === 'replay') return 'replay';
   const attempted = await refundOnError(deps, input, progress, () =>
     tryChatChannels(deps, input, order, progress, { ask, deadline }),
-  );
+  ).catch(async (error: unknown) => {
+    await deps.channels.calls.end(progress.attemptId, null);
+    throw error;
+  });
   if (attempted.attempt.kind === 'ok') return { attempted, answer: attempted.attempt.value, progress };
   const { attempt, channel } = attempted;
   await refundChat(deps, reasonOf(input, attempt), {
@@ -116,12 +135,13 @@ async function admit(deps: ChatDeps, input: ChatInput, first: ChannelRow): Promi
   const { verdict, rate, retryAfterSeconds } = await admitting.catch((error: unknown) => {
     // Not awaited, because a database that failed the admission would also delay the release.
     void deps.channels.release(first, modelId);
+    void deps.channels.calls.undo(firstAttemptId(input.requestId));
     throw error;
   });
   if (rate) input.onRate(rate);
   if (verdict.kind === 'admitted')
     return { attemptId: firstAttemptId(input.requestId), channelId: first.id, attempt: null };
-  await deps.channels.release(first, modelId);
+  await Promise.all([deps.channels.release(first, modelId), deps.channels.calls.undo(firstAttemptId(input.requestId))]);
   if (verdict.kind === 'replay') return 'replay';
   throw await creditRefusal(deps, {
     code: verdict.code,

@@ -8,7 +8,7 @@ import { thinksFirst } from '../../domain/chat/reasoning.ts';
 import { crashPoint } from '../../platform/crash-point.ts';
 import { carriedTo } from './carried-to.ts';
 import { askForStream, type OpenedStream } from './ask-channel.ts';
-import { obtainAnswer, type Obtained } from './complete-chat.ts';
+import { endingCall, obtainAnswer, type Obtained } from './complete-chat.ts';
 import type { ChatAnswered, ChatDeps, ChatInput } from './prepare-chat.ts';
 import { refundOnError } from './refund-chat.ts';
 import { billChat, settleChat } from './settle-chat.ts';
@@ -65,12 +65,14 @@ export async function streamChat(
       ms: performance.now() - startedAt,
     });
     const delivered = (obtained.progress.delivered = new DeliveredText());
-    const { end, sale, answered, broken } = await refundOnError(deps, input, obtained.progress, async () => {
-      const { reply, broken: error, reason } = await relay(obtained, { reader, delivered }, interrupted.signal);
-      if (error) sayBroken(deps, input, obtained, error);
-      const streamed = { broken: error, reason, delivered };
-      return { ...(await billChat(deps, storable(deps, input), attempted, reply, streamed)), broken: error };
-    });
+    const { end, sale, answered, broken } = await endingCall(deps, attempted.attemptId, () =>
+      refundOnError(deps, input, obtained.progress, async () => {
+        const { reply, broken: error, reason } = await relay(obtained, { reader, delivered }, interrupted.signal);
+        if (error) sayBroken(deps, input, obtained, error);
+        const streamed = { broken: error, reason, delivered };
+        return { ...(await billChat(deps, storable(deps, input), attempted, reply, streamed)), broken: error };
+      }),
+    );
     crashPoint('chat_after_upstream_before_settle');
     await settleChat(deps, end, sale);
     return { answered, broken };

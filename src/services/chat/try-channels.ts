@@ -1,11 +1,11 @@
-import type { AttemptEnding } from '../../db/chat/chat-ledger.ts';
+import { firstAttemptId, type AttemptEnding } from '../../db/chat/chat-ledger.ts';
 import type { ChannelRow } from '../../db/channels/channels.ts';
 import type { Adapter, Upstream } from '../../adapters/channel.ts';
 import { toUpstreamChat, type UpstreamChat } from '../../domain/chat/chat.ts';
 import type { DeliveredText } from '../../domain/chat/delivered-text.ts';
 import { conversationOf } from '../../domain/chat/conversation.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { isOfCredential } from '../../domain/channels/draw-credential.ts';
+import { CREDENTIALS_MAX, isOfCredential } from '../../domain/channels/draw-credential.ts';
 import { ATTEMPTS_MAX, drawOrder, firstToRecover, listServing } from '../../domain/channels/routing.ts';
 import type { Attempt } from '../../domain/channels/upstream.ts';
 import { nameOfText, unitHash } from '../../platform/crypto/hash.ts';
@@ -20,16 +20,17 @@ export type ChannelOrder = [ChannelRow, ...ChannelRow[]];
 /**
  * Draws the channels and claims the first. The turns of one conversation draw the same order, so that they find the caches of their
  * provider warm, unless the model's `session_affinity` is false (rules "Routing"). If the circuit breakers of all are tripped, the one that recovers first is tried
- * anyway. If all cool down, the answer is 503 with the time until the first is available (rules "Routing"). A channel whose
- * credential cannot be decrypted is left out, so that it costs no attempt.
+ * anyway. If all cool down or are at a limit, the answer is 503 with the time until the first is available (rules "Routing"). A channel whose
+ * credentials cannot be decrypted is left out, so that it costs no attempt.
  */
 export async function drawChatChannels(
   deps: ChatDeps,
   {
-    prepared: { entry, families, request },
+    requestId,
+    prepared: { entry, families, request, hold },
     key: { projectId },
     sessionId,
-  }: Pick<ChatInput, 'prepared' | 'key' | 'sessionId'>,
+  }: Pick<ChatInput, 'requestId' | 'prepared' | 'key' | 'sessionId'>,
 ): Promise<ChannelOrder> {
   const { channels: listed, nowMs } = await deps.channels.list();
   const wanted = {
@@ -44,15 +45,25 @@ export async function drawChatChannels(
   const isSpread = entry.private.session_affinity === false || channels.length < 2;
   const random = isSpread ? Math.random : numbersOf(conversation());
   const { order, availableAtMs } = drawOrder(channels, wanted, random);
+  const call = {
+    modelId: entry.model.id,
+    projectId,
+    counted: { callId: firstAttemptId(requestId), tokens: hold.likelyInputTokens },
+  };
   for (const [index, channel] of order.entries()) {
-    const without = unreadableCredentials(deps, channel);
-    const claimed = await deps.channels.claim(channel, { modelId: entry.model.id, projectId, without });
+    const claimed = await deps.channels.claim(channel, { ...call, without: unreadableCredentials(deps, channel) });
     if (claimed) return [claimed, ...order.slice(index + 1)];
   }
   const lastResort = firstToRecover(channels, wanted);
-  const last = lastResort && (await deps.channels.drawCredential(lastResort, unreadableCredentials(deps, lastResort)));
+  const last =
+    lastResort &&
+    (await deps.channels.claimTripped(lastResort, { ...call, without: unreadableCredentials(deps, lastResort) }));
   if (last) return [last];
-  const retryAfterSeconds = availableAtMs === null ? 30 : Math.max(1, Math.ceil((availableAtMs - nowMs) / 1000));
+  const waits = [
+    ...(availableAtMs === null ? [] : [availableAtMs - nowMs]),
+    ...channels.map(({ id }) => deps.channels.calls.fullForMs(id)).filter((ms) => ms !== null),
+  ];
+  const retryAfterSeconds = waits.length === 0 ? 30 : Math.max(1, Math.ceil(Math.min(...waits) / 1000));
   throw new GatewayError('no_channel_available', { retryAfterSeconds });
 }
 
@@ -122,10 +133,12 @@ export async function tryChatChannels<Answer>(
       });
     }
     progress.attempt = attempt;
+    if (attempt.kind !== 'ok') await channels.calls.end(progress.attemptId, null);
     if (attempt.kind === 'transient' && attempt.errorClass === 'interrupted') interrupted += 1;
     return { attempt, attemptId: progress.attemptId, channel, attempts, note };
   };
-  const next = createNextChannel(deps, { modelId, projectId }, others);
+  const tokens = input.prepared.hold.likelyInputTokens;
+  const next = createNextChannel(deps, { modelId, projectId, tokens }, others);
   let last = await tryChannel(first, 1);
   // Another credential of a channel is no further channel, and its provider has bought nothing.
   let extra = 0;
@@ -135,12 +148,12 @@ export async function tryChatChannels<Answer>(
     if (interrupted > 1) return last;
     if (deadline - performance.now() < config.chat.attemptLeftMinSeconds * 1000) return last;
     const isLimitReached = last.attempts - extra >= ATTEMPTS_MAX;
-    const { channel, isSame } = await next.after(last, isLimitReached);
-    if (!channel) return last;
-    const attemptId = newId('att');
+    const chosen = await next.after(last, isLimitReached);
+    if (!chosen) return last;
+    const { channel, isSame, attemptId } = chosen;
     const isAllowed = isSame || deps.retryBudget.take(projectId);
-    if (!isAllowed || !(await beginNext(deps, input, last, { channel, isSame, attemptId }))) {
-      await channels.release(channel, modelId);
+    if (!isAllowed || !(await beginNext(deps, input, last, chosen))) {
+      await Promise.all([channels.release(channel, modelId), channels.calls.undo(attemptId)]);
       return last;
     }
     if (isSame) extra += 1;
@@ -152,51 +165,53 @@ export async function tryChatChannels<Answer>(
 }
 
 interface NextChannel {
-  /** Null if there is none. `isSame`: the channel that was called last, with another credential. */
-  channel: ChannelRow | null;
+  /** Claimed for this attempt. */
+  channel: ChannelRow;
+  attemptId: string;
+  /** The channel that was called last, with another credential. */
   isSame: boolean;
 }
 
 /**
- * Chooses the channel after a failed one: the same with another credential, if the failure was of the credential, else the next of the
+ * Chooses the channel after a failed one, or null if there is none: the same with another credential, if the failure was of the credential, else the next of the
  * order that may be called. A credential that failed is not sent again for this chat.
  */
 function createNextChannel(
   deps: ChatDeps,
-  call: { modelId: string; projectId: string },
+  { tokens, ...call }: { modelId: string; projectId: string; tokens: number },
   others: readonly ChannelRow[],
-): { after(last: ChannelAttempt<unknown>, isLimitReached: boolean): Promise<NextChannel> } {
+): { after(last: ChannelAttempt<unknown>, isLimitReached: boolean): Promise<NextChannel | null> } {
   const failed = new Set<string>();
   let index = 0;
-  const claim = (channel: ChannelRow) => {
-    const without = new Set([...failed, ...unreadableCredentials(deps, channel)]);
-    return deps.channels.claim(channel, { ...call, without });
+  const claim = async (drawn: ChannelRow, isSame: boolean): Promise<NextChannel | null> => {
+    const attemptId = newId('att');
+    const without = new Set([...failed, ...unreadableCredentials(deps, drawn)]);
+    const counted = { callId: attemptId, tokens };
+    const channel = await deps.channels.claim(drawn, { ...call, without, counted });
+    return channel && { channel, attemptId, isSame };
   };
   return {
     async after({ attempt, channel }, isLimitReached) {
       if (channel.credentials.length > 1 && isOfCredential(attempt)) {
         failed.add(channel.credential.id);
-        const again = failed.size < CREDENTIALS_MAX ? await claim(channel) : null;
-        if (again) return { channel: again, isSame: true };
+        const again = failed.size < CREDENTIALS_MAX ? await claim(channel, true) : null;
+        if (again) return again;
       }
       while (!isLimitReached && index < others.length) {
         const drawn = others[index++];
-        const claimed = drawn && (await claim(drawn));
-        if (claimed) return { channel: claimed, isSame: false };
+        const claimed = drawn && (await claim(drawn, false));
+        if (claimed) return claimed;
       }
-      return { channel: null, isSame: false };
+      return null;
     },
   };
 }
-
-/** Credentials that may fail for one chat. More would make a client wait for a provider that refuses all of them. */
-const CREDENTIALS_MAX = 10;
 
 const beginNext = (
   deps: ChatDeps,
   { requestId }: ChatInput,
   last: ChannelAttempt<unknown>,
-  { channel, isSame, attemptId }: { channel: ChannelRow; isSame: boolean; attemptId: string },
+  { channel, isSame, attemptId }: NextChannel,
 ) =>
   deps.chatLedger.nextAttempt({
     requestId,

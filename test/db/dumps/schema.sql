@@ -200,6 +200,15 @@ create table channel (
   weight integer not null default 1
 );
 
+create table channel_call (
+  channel_id text not null,
+  credential_id text not null,
+  expires_at timestamp with time zone,
+  id text not null,
+  second bigint not null,
+  tokens bigint not null
+);
+
 create table channel_credential (
   alarm text,
   alarm_at timestamp with time zone,
@@ -251,6 +260,13 @@ create table channel_mapping_state (
   state text,
   succeeded_at timestamp with time zone
 );
+
+create unlogged table channel_use (
+  requests integer not null,
+  second bigint not null,
+  subject_id text not null,
+  tokens bigint not null
+) with (fillfactor=50);
 
 create table channel_witness (
   channel_id text not null,
@@ -792,6 +808,8 @@ alter table channel add constraint channel_tpm_check CHECK ((tpm > 0));
 
 alter table channel add constraint channel_weight_check CHECK ((weight >= 0));
 
+alter table channel_call add constraint channel_call_pkey PRIMARY KEY (id);
+
 alter table channel_credential add constraint channel_credential_parallel_check CHECK ((parallel > 0));
 
 alter table channel_credential add constraint channel_credential_pkey PRIMARY KEY (id);
@@ -811,6 +829,8 @@ alter table channel_mapping_state add constraint channel_mapping_state_check CHE
 alter table channel_mapping_state add constraint channel_mapping_state_pkey PRIMARY KEY (channel_id, model_id);
 
 alter table channel_mapping_state add constraint channel_mapping_state_state_check CHECK ((state = 'unlisted'::text));
+
+alter table channel_use add constraint channel_use_pkey PRIMARY KEY (subject_id, second);
 
 alter table channel_witness add constraint channel_witness_pkey PRIMARY KEY (channel_id, model_id, project_id);
 
@@ -1064,6 +1084,8 @@ CREATE INDEX audit_entry_subject_idx ON public.audit_entry USING btree (subject,
 CREATE INDEX balance_event_due_idx ON public.balance_event USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
 
 CREATE INDEX balance_event_project_idx ON public.balance_event USING btree (project_id, created_at);
+
+CREATE INDEX channel_call_channel_idx ON public.channel_call USING btree (channel_id);
 
 CREATE INDEX channel_credential_channel_idx ON public.channel_credential USING btree (channel_id);
 
@@ -1686,6 +1708,58 @@ begin
                      where w.channel_id = p_channel_id and w.model_id = p_model_id and w.project_id <> p_project_id
                        and w.used_at > clock_timestamp() - interval '10 minutes'));
   return found;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.claim_channel_call(p_id text, p_channel_id text, p_credential_ids text[], p_tokens bigint, p_lease_seconds double precision)
+ RETURNS TABLE(credential_id text, retry_after integer)
+ LANGUAGE plpgsql
+AS $function$
+#variable_conflict use_column
+declare
+  this_second bigint;
+  c channel;
+  k record;
+  least_wait int;
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  perform pg_advisory_xact_lock(7108, hashtext(p_channel_id));
+  select call.credential_id into credential_id from channel_call call where call.id = p_id;
+  if found then
+    return next;
+    return;
+  end if;
+  -- The clock is read once the lock is held, so that seconds are counted in order.
+  this_second := floor(extract(epoch from clock_timestamp()))::bigint;
+  delete from channel_call call
+  where call.channel_id = p_channel_id and call.id <> all (array(select r.id from running_channel_calls(p_channel_id) r));
+  select * into c from channel where channel.id = p_channel_id;
+  retry_after := channel_limit_wait(p_channel_id, c.rpm, c.tpm, c.parallel, (
+    select count(*) from channel_call call where call.channel_id = p_channel_id), p_tokens, this_second);
+  if retry_after = 0 then
+    for k in
+      select given.id, m.rpm, m.tpm, m.parallel,
+        (select count(*) from channel_call call where call.channel_id = p_channel_id and call.credential_id = given.id) as running
+      from unnest(p_credential_ids) with ordinality as given (id, n) left join channel_credential m on m.id = given.id order by given.n
+    loop
+      retry_after := channel_limit_wait(k.id, k.rpm, k.tpm, k.parallel, k.running, p_tokens, this_second);
+      if retry_after = 0 then
+        credential_id := k.id;
+        exit;
+      end if;
+      least_wait := least(least_wait, retry_after);
+    end loop;
+    if credential_id is null then retry_after := coalesce(least_wait, 1); end if;
+  end if;
+  if credential_id is not null then
+    retry_after := null;
+    insert into channel_use as u (subject_id, second, requests, tokens)
+    values (p_channel_id, this_second, 1, p_tokens), (credential_id, this_second, 1, p_tokens)
+    on conflict (subject_id, second) do update set requests = u.requests + 1, tokens = u.tokens + excluded.tokens;
+    delete from channel_use u where u.subject_id in (p_channel_id, credential_id) and u.second <= this_second - 61;
+    insert into channel_call (id, channel_id, credential_id, second, tokens, expires_at)
+    values (p_id, p_channel_id, credential_id, this_second, p_tokens, clock_timestamp() + make_interval(secs => p_lease_seconds));
+  end if;
+  return next;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.claim_delivery(p_id text, p_token text, p_lease_seconds double precision)
@@ -3369,6 +3443,26 @@ AS $function$
   select 'api_detail_' || to_char(p_day, 'YYYYMMDD');
 $function$;
 
+CREATE OR REPLACE FUNCTION public.channel_limit_wait(p_subject_id text, p_rpm integer, p_tpm integer, p_parallel integer, p_running bigint, p_tokens bigint, p_second bigint)
+ RETURNS integer
+ LANGUAGE sql
+AS $function$
+  with used as (
+    select u.second, sum(u.requests) over w as requests, sum(u.tokens) over w as tokens, sum(u.requests) over () as all_requests,
+      sum(u.tokens) over () as all_tokens
+    from channel_use u where u.subject_id = p_subject_id and u.second > p_second - 61
+    window w as (order by u.second)
+  )
+  select greatest(
+    -- Nobody knows when a call ends.
+    case when p_running >= p_parallel then 1 else 0 end,
+    coalesce((select min(u.second) + 61 - p_second from used u
+              where u.all_requests >= p_rpm and u.requests >= u.all_requests + 1 - p_rpm), 0),
+    coalesce((select min(u.second) + 61 - p_second from used u
+              where u.all_tokens > 0 and u.all_tokens + p_tokens > p_tpm
+                and u.tokens >= least(u.all_tokens, u.all_tokens + p_tokens - p_tpm)), 0))::int;
+$function$;
+
 CREATE OR REPLACE FUNCTION public.first_attempt_id(request_id text)
  RETURNS text
  LANGUAGE sql
@@ -3469,6 +3563,17 @@ AS $function$
   on conflict (channel_id, model_id) do update
     set unavailable_until = greatest(channel_health.unavailable_until, excluded.unavailable_until), reason = excluded.reason,
         updated_at = clock_timestamp();
+$function$;
+
+CREATE OR REPLACE FUNCTION public.running_channel_calls(p_channel_id text)
+ RETURNS SETOF channel_call
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select k.* from channel_call k
+  where k.channel_id = p_channel_id
+    and case when k.expires_at is null then exists (select from attempt a where a.id = k.id and a.outcome is null)
+        else k.expires_at > clock_timestamp() end;
 $function$;
 
 CREATE OR REPLACE FUNCTION public.sum_traffic(p_after bigint, p_through bigint, p_from timestamp with time zone, p_before timestamp with time zone)

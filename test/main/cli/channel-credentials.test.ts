@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { claimChannelCall, endChannelCall } from '../../../src/db/channels/channel-calls.ts';
 import { coolDownChannel, listChannels, type ChannelRow } from '../../../src/db/channels/channels.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
@@ -29,6 +30,7 @@ const Listed = z.object({
 
 async function listed(name: string) {
   const { printed } = await tollgate('channels', 'list');
+  if (!('data' in printed)) throw new Error(JSON.stringify(printed));
   const channel = Listed.parse(printed).data.find((row) => row.name === name);
   if (!channel) throw new Error(`no channel ${name}`);
   return channel;
@@ -157,5 +159,83 @@ describe('tollgate channels set --credential-remove', () => {
         { last4: '0002', state: 'resting' },
       ],
     });
+  });
+});
+
+describe('tollgate channels set --rpm --tpm --parallel', () => {
+  const none = { rpm: null, tpm: null, parallel: null };
+  const unused = { used: { rpm: 0, tpm: 0, parallel: 0 }, not_drawn: null, until: null };
+
+  it('sets and clears the limits of a channel, and lists them with their use', async () => {
+    const id = await pool('limited', 'sk-limited-0001');
+    await done('channels', 'set', 'limited', '--rpm', '60', '--tpm', '100000', '--parallel', '4');
+    expect(await lastAuditOf(db, id)).toMatchObject([
+      { before: { rpm: null, tpm: null, parallel: null }, after: { rpm: 60, tpm: 100_000, parallel: 4 } },
+    ]);
+    expect(await listed('limited')).toMatchObject({
+      limits: { rpm: 60, tpm: 100_000, parallel: 4, ...unused },
+      credentials: [{ limits: { ...none, ...unused } }],
+    });
+    await done('channels', 'set', 'limited', '--rpm', '0', '--tpm', 'none', '--parallel', 'none');
+    expect(await listed('limited')).toMatchObject({ limits: { ...none, ...unused } });
+  });
+
+  it('limits one credential, or all of them', async () => {
+    await pool('each', 'sk-each-0001', 'sk-each-0002');
+    await done('channels', 'set', 'each', '--limit-credential', '0002', '--rpm', '5');
+    await done('channels', 'set', 'each', '--limit-credential', 'all', '--parallel', '2');
+    expect(await listed('each')).toMatchObject({
+      limits: none,
+      credentials: [{ limits: { rpm: null, parallel: 2 } }, { limits: { rpm: 5, parallel: 2 } }],
+    });
+    expect(await refused('channels', 'set', 'each', '--limit-credential', '0002')).toContain('--rpm');
+    expect(await refused('channels', 'set', 'each', '--limit-credential', '9999', '--rpm', '1')).toContain('no such');
+    expect((await tollgate('channels', 'set', 'each', '--rpm', '-1')).code).toBe(2);
+  });
+
+  it('says which limit is reached, and until when the channel is not drawn', async () => {
+    const id = await pool('full', 'sk-full-0001', 'sk-full-0002');
+    await done('channels', 'set', 'full', '--rpm', '2');
+    const { credentials } = await rowOf('full');
+    const ids = credentials.map((one) => one.id);
+    const claim = (callId: string) =>
+      claimChannelCall(db, { callId, tokens: 10 }, { channelId: id, credentialIds: ids }, 60);
+    expect(await claim('one')).toEqual({ credentialId: ids[0] });
+    expect(await claim('one')).toEqual({ credentialId: ids[0] });
+    expect(await claim('two')).toEqual({ credentialId: ids[0] });
+    expect(await claim('three')).toEqual({ retryAfterSeconds: expect.any(Number) });
+    expect(await listed('full')).toMatchObject({
+      limits: { used: { rpm: 2, tpm: 20, parallel: 2 }, not_drawn: 'rpm', until: expect.any(Number) },
+      credentials: [{ limits: { used: { rpm: 2 } } }, { limits: { used: { rpm: 0 } } }],
+    });
+    await endChannelCall(db, 'two', { tokens: null, undo: true });
+    await endChannelCall(db, 'one', { tokens: 500, undo: false });
+    expect(await listed('full')).toMatchObject({
+      limits: { used: { rpm: 1, tpm: 500, parallel: 0 }, not_drawn: null, until: null },
+    });
+  });
+
+  it('gives a call the first credential that is not at a limit of its own', async () => {
+    const channelId = await pool('turns', 'sk-turns-0001', 'sk-turns-0002');
+    await done('channels', 'set', 'turns', '--limit-credential', 'all', '--parallel', '1');
+    const ids = (await rowOf('turns')).credentials.map((one) => one.id);
+    const claim = (callId: string, leaseSeconds = 60) =>
+      claimChannelCall(db, { callId, tokens: 0 }, { channelId, credentialIds: ids }, leaseSeconds);
+    expect(await claim('a', 0)).toEqual({ credentialId: ids[0] });
+    // The process of the first call did not renew it.
+    expect(await claim('b')).toEqual({ credentialId: ids[0] });
+    expect(await claim('c')).toEqual({ credentialId: ids[1] });
+    expect(await claim('d')).toEqual({ retryAfterSeconds: 1 });
+  });
+
+  it('lets a call with more tokens than the limit through while nothing else counts, and then no other', async () => {
+    const channelId = await pool('large', 'sk-large-0001');
+    await done('channels', 'set', 'large', '--tpm', '100');
+    const ids = (await rowOf('large')).credentials.map((one) => one.id);
+    const claim = (callId: string, tokens: number) =>
+      claimChannelCall(db, { callId, tokens }, { channelId, credentialIds: ids }, 60);
+    expect(await claim('large', 1_000)).toEqual({ credentialId: ids[0] });
+    expect(await claim('small', 1)).toEqual({ retryAfterSeconds: expect.any(Number) });
+    expect(await listed('large')).toMatchObject({ limits: { not_drawn: 'tpm' } });
   });
 });

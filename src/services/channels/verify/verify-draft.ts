@@ -32,6 +32,7 @@ export async function verifyDraft(
     credential: first,
     credentials: [first],
     isPooled: false,
+    isLimited: false,
     priority: 1,
     weight: 1,
     enabled: false,

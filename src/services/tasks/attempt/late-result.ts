@@ -4,6 +4,7 @@ import type { TaskView } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import { fittingOutputs } from '../../../domain/tasks/fitting-outputs.ts';
 import type { UpstreamOutput } from '../../../domain/channels/upstream.ts';
+import { channelOfAttempt, removedCredential } from '../../channels/credential-of-attempt.ts';
 import { usableCredential } from '../../channels/unseal-credential.ts';
 import { OperatorError } from '../../operator-error.ts';
 
@@ -20,7 +21,9 @@ export async function lateResult(deps: LateDeps, task: Pick<TaskView, 'id' | 'ty
   if (!providerJob || isAnsweredSynchronously(providerJob.operation)) {
     throw new OperatorError(`No provider has a job of task ${task.id}. Give its result with --result.`);
   }
-  const row = await deps.channels.find(providerJob.channelId);
+  const channel = await deps.channels.find(providerJob.channelId);
+  const row = channel && (await channelOfAttempt(deps, channel, providerJob.attemptId));
+  if (channel && !row) throw new OperatorError(`${task.id}: ${removedCredential}. Give the result with --result.`);
   const adapter = row && deps.adapters[row.adapter];
   const credential = row && usableCredential(deps, row);
   if (!row || !adapter?.pollMedia || credential === null) {

@@ -1,10 +1,12 @@
 import type { Adapter } from '../../../adapters/channel.ts';
 import { endAttempt } from '../../../db/tasks/attempts.ts';
+import { credentialsOfAttempts } from '../../../db/channels/credential-of-attempt.ts';
 import type { ChannelRow } from '../../../db/channels/channels.ts';
 import { claimPolls, markMissing, saveProgress, type ClaimedPoll } from '../../../db/tasks/parked-provider-jobs.ts';
 import type { Deps } from '../../../deps.ts';
 import type { PollResult } from '../../../domain/channels/upstream.ts';
-import { usableCredential } from '../../channels/unseal-credential.ts';
+import { channelSending, removedCredential } from '../../channels/credential-of-attempt.ts';
+import { readableSecrets, usableCredential } from '../../channels/unseal-credential.ts';
 import { keepWriting, type WritingPatience } from '../../keep-writing.ts';
 import { alarmUnknownWord } from './odd-answers.ts';
 import { pollTimeoutMs, timeoutSignal } from './run.ts';
@@ -56,7 +58,12 @@ export function createProviderJobPoller(deps: PollerDeps): ProviderJobPoller {
   const taken = new Map<string, number>();
   const progress = new Map<string, number>();
 
-  const run = async (providerJob: ClaimedPoll, channel: PollableChannel, leaseEnds: number): Promise<void> => {
+  const run = async (
+    providerJob: ClaimedPoll,
+    channel: PollableChannel | 'removed',
+    leaseEnds: number,
+  ): Promise<void> => {
+    if (channel === 'removed') return endRemoved(deps, collector, providerJob);
     taken.set(providerJob.channelId, (taken.get(providerJob.channelId) ?? 0) + 1);
     // After the lease another worker may poll the job, and finds the same.
     const patience = { leftMs: () => leaseEnds - performance.now() - leaseMarginMs, signal: stopping.signal };
@@ -102,8 +109,9 @@ export function createProviderJobPoller(deps: PollerDeps): ProviderJobPoller {
       if (free.length === 0) return idleMs;
       const claimedAt = performance.now();
       const providerJobs = await claimPolls(db, free, bounds);
+      const own = await ownCredentials(deps, channels, providerJobs);
       for (const providerJob of providerJobs) {
-        const channel = channels.get(providerJob.channelId);
+        const channel = own(providerJob);
         if (!channel) continue;
         const poll = () => run(providerJob, channel, claimedAt + providerJob.leaseMs);
         const polling = tracer
@@ -111,17 +119,26 @@ export function createProviderJobPoller(deps: PollerDeps): ProviderJobPoller {
           .finally(() => running.delete(polling));
         running.add(polling);
       }
-      const late = providerJobs.filter(({ lateMs }) => lateMs > lateAfterMs).length;
-      metrics.pollsStarted({ onTime: providerJobs.length - late, late });
-      const counts = Map.groupBy(providerJobs, ({ channelId }) => channelId);
-      const isBacklog = free.some(({ channelId, slots }) => (counts.get(channelId)?.length ?? 0) * 2 >= slots);
-      return isBacklog ? backlogMs : idleMs;
+      metrics.pollsStarted(timelinessOf(providerJobs));
+      return pauseAfter(providerJobs, free);
     },
     async stop() {
       stopping.abort();
       await Promise.all([...running, collector.stop()]);
     },
   };
+}
+
+function timelinessOf(providerJobs: readonly ClaimedPoll[]): { onTime: number; late: number } {
+  const late = providerJobs.filter(({ lateMs }) => lateMs > lateAfterMs).length;
+  return { onTime: providerJobs.length - late, late };
+}
+
+/** The pause until the next claim. */
+function pauseAfter(providerJobs: readonly ClaimedPoll[], free: ReturnType<typeof freeSlots>): number {
+  const counts = Map.groupBy(providerJobs, ({ channelId }) => channelId);
+  const isBacklog = free.some(({ channelId, slots }) => (counts.get(channelId)?.length ?? 0) * 2 >= slots);
+  return isBacklog ? backlogMs : idleMs;
 }
 
 interface PollableChannel {
@@ -136,11 +153,34 @@ async function pollableChannels(deps: PollerDeps): Promise<Map<string, PollableC
   const pollable = new Map<string, PollableChannel>();
   for (const row of channels) {
     const adapter = deps.adapters[row.adapter];
-    const credential = adapter?.pollMedia ? usableCredential(deps, row) : null;
+    // Of several the first that can be decrypted: each job is polled with its own (`ownCredentials`).
+    const [credential = null] = adapter?.pollMedia ? readableSecrets(deps, row) : [];
     if (!adapter?.pollMedia || credential === null) continue;
     pollable.set(row.id, { row, credential, pollMedia: adapter.pollMedia.bind(adapter) });
   }
   return pollable;
+}
+
+/**
+ * The channel of each job with the credential that submitted it. Asks the database only for the jobs of channels that have, or had,
+ * several. `removed`: the channel has the credential no more.
+ */
+async function ownCredentials(
+  deps: PollerDeps,
+  channels: ReadonlyMap<string, PollableChannel>,
+  providerJobs: readonly ClaimedPoll[],
+): Promise<(providerJob: ClaimedPoll) => PollableChannel | 'removed' | undefined> {
+  const ofPools = providerJobs.filter(({ channelId }) => channels.get(channelId)?.row.isPooled);
+  const ids = ofPools.map(({ attemptId }) => attemptId);
+  const credentials = ids.length > 0 ? await credentialsOfAttempts(deps.db, ids) : new Map<string, string | null>();
+  return ({ channelId, attemptId }) => {
+    const channel = channels.get(channelId);
+    if (!channel?.row.isPooled) return channel;
+    const row = channelSending(channel.row, credentials.get(attemptId) ?? null);
+    if (!row) return 'removed';
+    const credential = usableCredential(deps, row);
+    return credential === null ? undefined : { ...channel, row, credential };
+  };
 }
 
 /** How many more polls of each channel may start: all together fewer than are free. Channels without a free slot are left out. */
@@ -184,6 +224,19 @@ async function isOver(
     await keepWriting(() => markMissing(db, providerJob.attemptId, isMissing), patience);
   }
   return isMissing && (providerJob.missingMs ?? 0) > config.attempts.missingProviderJobLostSeconds * 1000;
+}
+
+/** Ends a job whose credential is gone: its workflow says so in the attempt, or this if the task has ended. Never rejects. */
+async function endRemoved(
+  { db, logger }: PollerDeps,
+  collector: Pick<ReturnType<typeof createCollector>, 'add'>,
+  providerJob: ClaimedPoll,
+): Promise<void> {
+  if (providerJob.wanted) return collector.add(providerJob.taskId);
+  const end = { outcome: 'canceled', detail: `the task ended before its job did, and ${removedCredential}` } as const;
+  await endAttempt(db, providerJob, end).catch((error: unknown) =>
+    logger.warn({ err: error, task_id: providerJob.taskId }, 'an attempt could not be ended'),
+  );
 }
 
 /** Short, because no client waits for it. */

@@ -35,7 +35,8 @@ export async function prepareInputs(
   );
   if (held) {
     // During a long wait, an operator may have changed the channel's credential or address.
-    const current = await findUsableChannel(deps, task, channel.row.id);
+    const counted = run.slot && channel.row.credential.id;
+    const current = await findUsableChannel(deps, task, channel.row.id, { failed: run.failedCredentials, counted });
     if (current?.row.adapter !== channel.row.adapter) return reported({ kind: 'skipped' });
     return { stage: 'prepared', run: { ...run, channel: current } };
   }

@@ -2,6 +2,7 @@ import { findTaskForAttempt, startAttempt, type AttemptTask } from '../../../db/
 import { isTerminal } from '../../../domain/tasks/task.ts';
 import { newId } from '../../../platform/crypto/ids.ts';
 import type { AttemptInput, AttemptReport } from '../../../domain/tasks/workflow-contract.ts';
+import { CREDENTIALS_MAX } from '../../../domain/channels/draw-credential.ts';
 import { keepWriting } from '../../keep-writing.ts';
 import { begin, recordedReport } from './begin.ts';
 import { copyResults } from './copy-results.ts';
@@ -22,6 +23,8 @@ import {
   type CallableChannel,
 } from './run.ts';
 import { submit } from './submit.ts';
+import { takeSlot } from './take-slot.ts';
+import { tieToCredential, type Begun } from './own-credential.ts';
 
 /**
  * Runs a media task on one channel, from submit to stored outputs, and ends the task if it succeeds. The attempt row records its progress and is written before
@@ -35,15 +38,48 @@ export async function runAttempt(
   input: AttemptInput,
   signals: AttemptSignals,
 ): Promise<AttemptReport> {
+  const failed = new Set<string>();
+  // Each turn but the last adds a credential that failed.
+  for (;;) {
+    const before = failed.size;
+    const report = await runOnce(deps, input, signals, failed);
+    const mayGoOn = report.kind === 'transient' && failed.size > before && failed.size < CREDENTIALS_MAX;
+    const next = mayGoOn ? await findCallableChannel(deps, input.channelId, failed) : null;
+    if (next?.mayBegin !== true) return report;
+  }
+}
+
+/** One attempt of `runAttempt`. A submit that failed for its credential alone adds it to `failed`; then its row lets another one begin. */
+async function runOnce(
+  deps: AttemptDeps,
+  input: AttemptInput,
+  signals: AttemptSignals,
+  failed: Set<string>,
+): Promise<AttemptReport> {
   leaveIfDraining(signals);
-  const callable = await findCallableChannel(deps, input.channelId);
+  const found = await findCallableChannel(deps, input.channelId, failed);
+  const taken = await takeSlot(deps, input, found, failed);
+  if (taken === 'full') return { kind: 'skipped' };
+  try {
+    return await runOn(deps, input, signals, { ...taken, failed });
+  } finally {
+    if (taken.slot && !taken.slot.isTied) await deps.channels.calls.undo(taken.slot.callId);
+  }
+}
+
+async function runOn(
+  deps: AttemptDeps,
+  input: AttemptInput,
+  signals: AttemptSignals,
+  { callable, slot, failed }: Exclude<Awaited<ReturnType<typeof takeSlot>>, 'full'> & { failed: Set<string> },
+): Promise<AttemptReport> {
   const { task, started } = await startOrRead(deps, input, callable, signals);
   if (!task || isTerminal(task.status)) return (await leaveEndedTask(deps, input.taskId, task?.status)).report;
   // Before the channel and the inputs are looked at, because an outcome stands whatever has become of them.
   if (task.begun && task.begun.outcome !== null) return recordedReport(task.begun);
   if (!started && task.remainingMs <= 0) return { kind: 'deadline' };
   const channel = callable && usableFor(task, callable);
-  if (!channel) return skip(deps, input);
+  if (!channel || (!callable.mayBegin && !task.begun)) return skip(deps, input);
 
   const deadline = performance.now() + task.remainingMs;
   const remainingMs = () => deadline - performance.now();
@@ -58,6 +94,8 @@ export async function runAttempt(
     parkable: input.parkable === true,
     reportsEnd: input.reportsEnd === true,
     remainingMs,
+    failedCredentials: failed,
+    slot,
   };
   try {
     const prepared = await prepareInputs(run);
@@ -74,10 +112,10 @@ export async function runAttempt(
 async function startOrRead(
   deps: AttemptDeps,
   { taskId, channelId }: AttemptInput,
-  callable: CallableChannel | null,
+  callable: (CallableChannel & { mayBegin: boolean }) | null,
   { shutdown }: AttemptSignals,
 ): Promise<{ task: AttemptTask | null; started: AttemptRun['started'] }> {
-  if (!callable) return { task: await findTaskForAttempt(deps.db, taskId, channelId), started: null };
+  if (callable?.mayBegin !== true) return { task: await findTaskForAttempt(deps.db, taskId, channelId), started: null };
   const { row, adapter } = callable;
   const holder = { attemptId: newId('att'), fence: newId('att') };
   const begunAt = performance.now();
@@ -98,6 +136,13 @@ async function startOrRead(
 /** Each stage takes the result of an earlier one; `begin` enters at the stage that the row has reached. */
 async function runStages(run: AttemptRun): Promise<AttemptReport> {
   const begun = await begin(run);
+  if (begun.stage === 'reported') return begun.report;
+  const tied = await tieToCredential(run, begun);
+  if ('stage' in tied) return tied.stage === 'decided' ? recordEnd(run, tied) : tied.report;
+  return runTied(tied, begun);
+}
+
+async function runTied(run: AttemptRun, begun: Begun): Promise<AttemptReport> {
   const submitted = begun.stage === 'fresh' ? await submit(run, begun) : begun;
   const found = submitted.stage === 'unanswered' ? await findSubmit(run, submitted) : submitted;
   const polled = found.stage === 'accepted' ? await pollProviderJob(run, found) : found;

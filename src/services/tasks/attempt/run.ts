@@ -1,11 +1,11 @@
 import type { Adapter, MediaRequest, Upstream } from '../../../adapters/channel.ts';
 import type { AttemptTask } from '../../../db/tasks/attempts.ts';
-import type { ChannelRow } from '../../../db/channels/channels.ts';
+import { withCredential, type ChannelRow } from '../../../db/channels/channels.ts';
 import type { Deps } from '../../../deps.ts';
 import type { TaskMapping } from '../../../domain/tasks/task-snapshot.ts';
 import type { TaskType } from '../../../domain/tasks/task.ts';
 import { pause } from '../../../platform/pause.ts';
-import { usableCredential } from '../../channels/unseal-credential.ts';
+import { unreadableCredentials, usableCredential } from '../../channels/unseal-credential.ts';
 import type { HeldInputs } from './inputs-for-upstream.ts';
 import type { FreshAttempt } from './stages.ts';
 
@@ -66,6 +66,16 @@ export interface AttemptRun {
   reportsEnd: boolean;
   /** The time until the task's deadline. */
   remainingMs: () => number;
+  /** Credentials of the channel that failed for this task, by id. They are not sent again. */
+  failedCredentials: Set<string>;
+  /** The call that was counted against the limits of the channel, until it is tied to the attempt; null without limits. */
+  slot: ChannelSlot | null;
+}
+
+/** A call of a limited channel that this run has counted and not tied to an attempt yet. */
+export interface ChannelSlot {
+  callId: string;
+  isTied: boolean;
 }
 
 /** A channel with everything that a call to it needs. */
@@ -83,30 +93,46 @@ export interface CallableChannel {
   credential: string;
 }
 
-/** Null when the channel is gone, makes no media, or its credential cannot be decrypted. */
-export async function findCallableChannel(deps: AttemptDeps, channelId: string): Promise<CallableChannel | null> {
+/**
+ * The channel with a credential in its turn, but for those that failed. Null when the channel is gone, makes no media, or no credential can be
+ * decrypted. `mayBegin` is false while all credentials cool down: only a job that was submitted before is asked about then.
+ */
+export async function findCallableChannel(
+  deps: AttemptDeps,
+  channelId: string,
+  failed: ReadonlySet<string>,
+): Promise<(CallableChannel & { mayBegin: boolean }) | null> {
   const row = await deps.channels.find(channelId);
   const adapter = row && deps.adapters[row.adapter];
   if (!row || !adapter?.submitMedia) return null;
-  const credential = usableCredential(deps, row);
-  return credential === null ? null : { row, adapter, credential };
+  const without = new Set([...failed, ...unreadableCredentials(deps, row)]);
+  const drawn = row.credentials.length === 1 ? row : await deps.channels.drawCredential(row, without);
+  const credential = usableCredential(deps, drawn ?? row);
+  return credential === null ? null : { row: drawn ?? row, adapter, credential, mayBegin: drawn !== null };
 }
 
 /** The channel ready for a call of this task; null when its family cannot make the task. */
-export function usableFor(task: AttemptTask, { row, adapter, credential }: CallableChannel): UsableChannel | null {
+export function usableFor(
+  task: AttemptTask,
+  { row, adapter, credential }: Pick<CallableChannel, 'row' | 'adapter' | 'credential'>,
+): UsableChannel | null {
   const mapping = task.snapshot.upstream[row.adapter];
   const upstream = { channelId: row.id, baseUrl: row.baseUrl, credential, requestId: task.requestId };
   return mapping ? { row, adapter, mapping, upstream } : null;
 }
 
-/** The channel ready for a call; null when it is gone, does not serve this task, or its credential cannot be decrypted. */
+/** The channel ready for a submit; null when it is gone, does not serve this task, or has no credential to send now. `counted`: the one whose limits count the call. */
 export async function findUsableChannel(
   deps: AttemptDeps,
   task: AttemptTask,
   channelId: string,
+  { failed, counted }: { failed: ReadonlySet<string>; counted: string | null },
 ): Promise<UsableChannel | null> {
-  const callable = await findCallableChannel(deps, channelId);
-  return callable && usableFor(task, callable);
+  const callable = await findCallableChannel(deps, channelId, failed);
+  if (callable?.mayBegin !== true) return null;
+  const row = counted === null ? callable.row : withCredential(callable.row, counted);
+  const credential = row && usableCredential(deps, row);
+  return row && credential !== null ? usableFor(task, { ...callable, row, credential }) : null;
 }
 
 /** The timeout of a submit to this channel. */

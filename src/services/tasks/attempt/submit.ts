@@ -1,13 +1,15 @@
 import { answeredSynchronously, type ProviderRef, type SubmitResult } from '../../../adapters/channel.ts';
 import { mediaFamilies } from '../../../adapters/registry.ts';
 import { renewSubmit, saveProviderRef } from '../../../db/tasks/attempts.ts';
-import { mayCallAgain } from '../../../domain/channels/channel-health.ts';
+import { mayCallAgain, type BusyChannel } from '../../../domain/channels/channel-health.ts';
+import { CREDENTIALS_MAX, isOfCredential } from '../../../domain/channels/draw-credential.ts';
+import type { Attempt } from '../../../domain/channels/upstream.ts';
 import { unsentInput } from '../../../domain/tasks/media-support.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { leaveToNewHolder } from './leave.ts';
 import { patiently } from './patiently.ts';
 import { buildRequest, notSent, releaseInputs } from './prepare-inputs.ts';
-import { submitLeaseSeconds, submitSeconds, timeoutSignal, type AttemptRun } from './run.ts';
+import { findCallableChannel, submitLeaseSeconds, submitSeconds, timeoutSignal, type AttemptRun } from './run.ts';
 import {
   decided,
   reported,
@@ -104,8 +106,19 @@ async function afterAnswer(
     errorClass: attempt.errorClass,
     status: attempt.status ?? null,
     detail: attempt.detail,
-    retry: mayCallAgain(attempt, busyBounds(run)),
+    retry: (await ofOtherCredential(run, attempt)) ?? mayCallAgain(attempt, busyBounds(run)),
   });
+}
+
+/** A failure of one credential alone: the next attempt on the channel may begin now, with another one. Null if there is none. */
+async function ofOtherCredential(
+  { deps, channel: { row }, failedCredentials }: AttemptRun,
+  attempt: Attempt<unknown>,
+): Promise<BusyChannel | null> {
+  if (row.credentials.length === 1 || !isOfCredential(attempt)) return null;
+  failedCredentials.add(row.credential.id);
+  const hasOther = (await findCallableChannel(deps, row.id, failedCredentials))?.mayBegin === true;
+  return hasOther && failedCredentials.size < CREDENTIALS_MAX ? { seconds: 0, isPromised: true } : null;
 }
 
 /** The waits of a channel that cools down after a 429, so that the task comes back when the channel does. */

@@ -4,7 +4,7 @@ import type { Deps } from '../../../deps.ts';
 import { ATTEMPTS_MAX, drawOrder, soonIfUnreachable, unavailableWhileBusy } from '../../../domain/channels/routing.ts';
 import { deliveryLeaseSeconds } from '../../../domain/callbacks/callback-schedule.ts';
 import { isTerminal } from '../../../domain/tasks/task.ts';
-import { usableCredential } from '../../channels/unseal-credential.ts';
+import { isCallable } from '../../channels/unseal-credential.ts';
 import type { ChannelDraw, DeliveryLimits, TaskPlan } from '../../../domain/tasks/workflow-contract.ts';
 
 type PlanDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'channels' | 'sealer' | 'logger'> & { random: () => number };
@@ -58,7 +58,7 @@ export async function drawAgain(deps: PlanDeps, taskId: string): Promise<Channel
   );
   const { channels, nowMs } = await deps.channels.list();
   // A channel without a usable credential is skipped at each attempt, so the task must not wait for it.
-  const usable = channels.filter((channel) => usableCredential(deps, channel) !== null);
+  const usable = channels.filter((channel) => isCallable(deps, channel));
   const listed = { channels: unavailableWhileBusy(soonIfUnreachable(usable, nowMs), retryAtMs), nowMs };
   const failed = routing.attempted.filter(({ outcome, retryPromised }) => outcome === 'transient' && !retryPromised);
   const reached = failed.filter(({ errorClass }) => errorClass !== 'connect');

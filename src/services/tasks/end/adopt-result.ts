@@ -1,4 +1,4 @@
-import { adoptFile, lastChannelOf, type Adoption } from '../../../db/tasks/adopt-result.ts';
+import { adoptFile, lastCallOf, type Adoption } from '../../../db/tasks/adopt-result.ts';
 import { draftFiles } from '../../../db/files/files.ts';
 import type { CopiedFile } from '../../../db/ledger/ledger.ts';
 import { findTask, type TaskView } from '../../../db/tasks/tasks.ts';
@@ -6,6 +6,7 @@ import type { Deps } from '../../../deps.ts';
 import { isTerminal } from '../../../domain/tasks/task.ts';
 import type { UpstreamOutput } from '../../../domain/channels/upstream.ts';
 import { newId } from '../../../platform/crypto/ids.ts';
+import { channelOfAttempt } from '../../channels/credential-of-attempt.ts';
 import { usableCredential } from '../../channels/unseal-credential.ts';
 import { discardFiles } from '../../files/discard-files.ts';
 import { OperatorError, UnknownToOperator } from '../../operator-error.ts';
@@ -88,8 +89,9 @@ async function ownOrigin(
   deps: AdoptDeps,
   taskId: string,
 ): Promise<{ channelBaseUrl: string; channelHeaders?: Record<string, string> }> {
-  const channelId = await lastChannelOf(deps.db, taskId);
-  const row = channelId === null ? null : await deps.channels.find(channelId);
+  const call = await lastCallOf(deps.db, taskId);
+  const channel = call && (await deps.channels.find(call.channelId));
+  const row = channel && ((await channelOfAttempt(deps, channel, call.attemptId)) ?? channel);
   const credential = row && usableCredential(deps, row);
   if (!row || credential === null) return { channelBaseUrl: '' };
   const upstream = { channelId: row.id, baseUrl: row.baseUrl, credential };

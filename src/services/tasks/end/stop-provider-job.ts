@@ -1,6 +1,7 @@
 import type { StopAnswer } from '../../../adapters/channel.ts';
 import { claimStop, releaseStop, type StoppableProviderJob } from '../../../db/tasks/stops.ts';
 import type { Deps } from '../../../deps.ts';
+import { channelOfAttempt } from '../../channels/credential-of-attempt.ts';
 import { usableCredential } from '../../channels/unseal-credential.ts';
 
 /** How long one stop may take, with the polls before and after it. */
@@ -15,7 +16,8 @@ export async function stopProviderJob(
   { attemptId, channelId, operation }: StoppableProviderJob,
   { running, againAfterSeconds }: { running: 'spare' | 'stop'; againAfterSeconds: number | null },
 ): Promise<StopAnswer | 'unable' | 'claimed'> {
-  const channel = await deps.channels.find(channelId);
+  const listed = await deps.channels.find(channelId);
+  const channel = listed && (await channelOfAttempt(deps, listed, attemptId));
   const adapter = channel && deps.adapters[channel.adapter];
   const credential = channel && adapter?.cancelMedia ? usableCredential(deps, channel) : null;
   if (!channel || !adapter?.cancelMedia || credential === null) return 'unable';
