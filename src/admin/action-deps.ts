@@ -25,6 +25,31 @@ export interface ActionDeps {
   worker: UpstreamDeps & Pick<Deps, 'callbackSlots' | 'egress' | 'files'> & { answerWithinSeconds: number };
   /** For a local action that is a client of a gateway. */
   listener: { listen: (request: ListenRequest) => Promise<ListenCount> };
+  /** For a local action that is a client of two gateways. */
+  shadow: { send: (request: ShadowRequest) => Promise<ShadowPair[]> };
+}
+
+export interface ShadowRequest {
+  /** The other gateway. */
+  url: string;
+  key: string;
+  /** Has one request on each line. */
+  file: string;
+  /** This gateway. Absent: that of the environment or of `npm start`. */
+  here?: string;
+}
+
+/** What a gateway answered: null for none, and for a price that it does not say. */
+export interface ShadowAnswer {
+  status: number | null;
+  shape: string;
+  usd: number | null;
+}
+
+export interface ShadowPair {
+  request: string;
+  there: ShadowAnswer;
+  here: ShadowAnswer;
 }
 
 export interface ListenRequest {

@@ -29,4 +29,5 @@ export const actionGroups: Readonly<Record<string, () => Promise<Action | Action
   'admin-tokens': async () => (await import('./actions/admin-tokens.ts')).adminTokens,
   operators: async () => (await import('./actions/operators.ts')).operators,
   import: async () => (await import('./actions/imports.ts')).imports,
+  shadow: async () => (await import('./actions/shadow.ts')).shadow,
 };

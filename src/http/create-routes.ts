@@ -20,6 +20,7 @@ import { legacyRoutes } from './routes/legacy.ts';
 import { mcpRoute } from './routes/mcp.ts';
 import { mediaRoutes } from './routes/media.ts';
 import { messageRoutes } from './routes/messages.ts';
+import { formerGatewayRoutes } from './routes/former-gateways.ts';
 import { geminiModelRoutes, modelRoutes, vendorModelRoutes } from './routes/models.ts';
 import { openaiImageRoutes } from './routes/openai-images.ts';
 import { openaiVideoRoutes } from './routes/openai-videos.ts';
@@ -90,6 +91,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     ...vendorModelRoutes(deps),
     ...openaiImageRoutes(answerPictures),
     ...openaiVideoRoutes(deps, downloads),
+    ...formerGatewayRoutes(deps),
     mcpRoute(deps),
     ...legacyRoutes(deps),
   ];

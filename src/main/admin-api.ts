@@ -39,6 +39,7 @@ export function createAdminApi(deps: Deps, traces?: StatementTraces) {
           upstreams: own,
           worker: own,
           importer: { ...own, env: {} },
+          shadow: { send: () => Promise.reject(new Error('it runs on the machine of its user')) },
           listener: { listen: () => Promise.reject(new Error('the listener runs on the machine of its user')) },
         };
         const oidc = oidcClient(deps.config);

@@ -82,6 +82,7 @@ const openOn = (deps: Awaited<ReturnType<typeof buildDeps>>['deps'] & { db: Data
     upstreams: own,
     worker: own,
     importer: { ...own, env: {} },
+    shadow: { send: () => Promise.reject(new Error('not here')) },
     listener,
   };
   return (need) => Promise.resolve(opened[need]);

@@ -114,7 +114,13 @@ describe('openai under /v1', () => {
     it('are listed and retrieved as OpenAI shows them', async () => {
       const ids: string[] = [];
       for await (const model of client.models.list()) {
-        expect(model).toEqual({ id: model.id, object: 'model', created: 0, owned_by: expect.any(String) });
+        expect(model).toEqual({
+          id: model.id,
+          object: 'model',
+          created: 0,
+          owned_by: expect.any(String),
+          supported_endpoint_types: expect.any(Array),
+        });
         ids.push(model.id);
       }
       expect(ids).toEqual(expect.arrayContaining(['gpt-5-mini', picture, clip]));

@@ -105,8 +105,7 @@ function readColumns(scan: Scan, table: DumpedTable): void {
     const name = isStart ? matchAt(/\s*("[^"]+"|`[^`]+`|\w+)/y, scan) : null;
     if (name) {
       isStart = false;
-      if (!/^(primary|unique|key|constraint|index|fulltext|foreign|check|exclude)$/i.test(name[1] ?? ''))
-        table.columns.push(bare(name[1] ?? ''));
+      if (!isConstraint(scan, name[1] ?? '')) table.columns.push(bare(name[1] ?? ''));
       continue;
     }
     if (char === "'" || char === '"' || char === '`') {
@@ -120,6 +119,11 @@ function readColumns(scan: Scan, table: DumpedTable): void {
   }
   skipStatement(scan);
 }
+
+/** `key` is also the name of a column. MySQL writes such a name in quotes, and an index as a key. */
+const isConstraint = (scan: Scan, word: string): boolean =>
+  /^(primary|unique|constraint|foreign|check|exclude)$/i.test(word) ||
+  (/^(key|index|fulltext)$/i.test(word) && (scan.isMysql || /\s*`/y.test(scan.text.slice(scan.at, scan.at + 10))));
 
 function readInsert(scan: Scan, table: DumpedTable, columns: string[] | null): void {
   const names = columns ?? table.columns;

@@ -10,7 +10,14 @@ export const openaiModels: ModelForm = {
   one: toModel,
 };
 
-function toModel({ model: { id, owned_by } }: CatalogEntry) {
+function toModel({ model: { id, type, owned_by } }: CatalogEntry) {
   // The catalog does not know when a vendor released a model. Clients expect a number.
-  return { id, object: 'model', created: 0, owned_by };
+  return { id, object: 'model', created: 0, owned_by, supported_endpoint_types: endpointTypes[type] };
 }
+
+/** The words of new-api, whose clients choose a route by them. Every chat model is served in all dialects. */
+const endpointTypes = {
+  chat: ['openai', 'openai-response', 'anthropic', 'gemini'],
+  image: ['image-generation'],
+  video: ['openai-video'],
+} as const;

@@ -34,8 +34,13 @@ const printable = (name: string): string =>
     );
 
 export function tellIgnored(ctx: AppContext, ignored: string | null): void {
-  if (ignored !== null) ctx.set('x-tollgate-ignored', ignored);
+  const all = [ignored, ignoredHeaders(ctx)].filter((each) => each !== null);
+  if (all.length > 0) ctx.set('x-tollgate-ignored', all.join(', '));
 }
+
+/** The headers of clients of LiteLLM, by which its proxy takes options; null if there are none. */
+const ignoredHeaders = ({ headers }: AppContext): string | null =>
+  ignoredFields(Object.keys(headers).filter((name) => name.startsWith('x-litellm-')));
 
 /** The answer with a sentence about the fields that were left out. */
 export function withWarning<Answer extends Pick<ChatAnswered, 'warning' | 'leftOut'>>(

@@ -86,6 +86,11 @@ const openers: { [Need in keyof ActionDeps]: Opener<Need> } = {
     const { createListener } = await import('./listen-webhooks.ts');
     return { deps: createListener(env), close: () => Promise.resolve() };
   },
+
+  async shadow(env) {
+    const { createShadow } = await import('./shadow-requests.ts');
+    return { deps: createShadow(env), close: () => Promise.resolve() };
+  },
 };
 
 async function openOperatorDatabase(settings: Config['database']) {

@@ -30,6 +30,7 @@ export async function writeImportDrafts(
 
 const catalogHead = `# Models and prices of an import, for review. \`tollgate catalog check\` compares prices with costs.
 # A cost is the price itself, because the former gateway does not know it: \`tollgate catalog compare --write\` and docs/PROVIDERS.md have costs.
+# context_tokens is the same for all of them: a longer one accepts longer requests.
 # A price in a description with the word CHECK was not in the database: the former gateway has it in its code.
 `;
 
@@ -67,6 +68,9 @@ function addChannel(
   model.upstream.set(channel.family, name);
   model.groups.add(ownGroup(source, channel));
 }
+
+/** Most models have at least as long a context. The former gateway does not know it. */
+const contextTokens = 128_000;
 
 const chatFamilies: readonly string[] = ['openai', 'anthropic', 'gemini'];
 
@@ -106,6 +110,7 @@ function draftModel(
     parameters: { image: true },
     private: {
       groups: [...groups],
+      context_tokens: contextTokens,
       ...(alias !== id && { aliases: [alias] }),
       upstream: Object.fromEntries([...upstream].map(([family, model]) => [family, { model, cost }])),
     },

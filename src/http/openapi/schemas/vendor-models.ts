@@ -1,7 +1,13 @@
 import { z } from 'zod';
 
 const OpenaiModel = z
-  .object({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() })
+  .object({
+    id: z.string(),
+    object: z.literal('model'),
+    created: z.int(),
+    owned_by: z.string(),
+    supported_endpoint_types: z.array(z.string()),
+  })
   .meta({ id: 'OpenaiModel' });
 
 const AnthropicModel = z
