@@ -4,8 +4,7 @@ import type { Deps } from '../../deps.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { isOffered } from '../../domain/catalog/model-list.ts';
 import { isAllowed, namesOf } from '../../domain/catalog/model-names.ts';
-import { readCreditValue } from '../../db/ledger/credit-value.ts';
-import { readFormerBilling } from '../../services/projects/former-billing.ts';
+import { readCreditUsd, readFormerBilling } from '../../services/projects/former-billing.ts';
 import { keyOf, type AppContext } from '../context.ts';
 import { json } from '../description.ts';
 import { plainText } from '../request/query.ts';
@@ -184,18 +183,18 @@ async function showKeyInfo(deps: FormerDeps, ctx: AppContext): Promise<void> {
 
 async function listModelInfos({ db, catalog }: FormerDeps, ctx: AppContext): Promise<void> {
   const { models, plan } = keyOf(ctx);
-  const creditValue = await readCreditValue(db);
+  const creditUsd = await readCreditUsd({ db });
   const entries = await catalog.under(plan).entries();
   const usable = entries.filter((entry) => isOffered(entry) && isAllowed(models, entry));
-  ctx.body = { data: usable.flatMap((entry) => namesIn(entry).map((name) => modelInfo(entry, name, creditValue))) };
+  ctx.body = { data: usable.flatMap((entry) => namesIn(entry).map((name) => modelInfo(entry, name, creditUsd))) };
 }
 
 /** A chat model is found by its aliases, too. */
 const namesIn = (entry: CatalogEntry): string[] => (entry.model.type === 'chat' ? namesOf(entry) : [entry.model.id]);
 
-function modelInfo({ model, private: hidden }: CatalogEntry, name: string, creditValue: number) {
+function modelInfo({ model, private: hidden }: CatalogEntry, name: string, creditUsd: number) {
   const isChat = model.type === 'chat';
-  const perToken = (creditsPer1k: number): number | null => (isChat ? (creditsPer1k * creditValue) / 1e9 : null);
+  const perToken = (creditsPer1k: number): number | null => (isChat ? (creditsPer1k * creditUsd) / 1_000 : null);
   return {
     model_name: name,
     litellm_params: { model: name },

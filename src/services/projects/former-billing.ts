@@ -24,3 +24,7 @@ export async function readFormerBilling({ db }: Pick<Deps, 'db'>, keyId: string)
   const least = Math.max(0, Math.min(facts.balance + facts.overdraft, ...left));
   return { facts, usedUsd: usd(facts.spent), leftUsd: usd(least), isUnlimited: facts.budget === null };
 }
+
+/** What a credit is worth, in US dollars. */
+export const readCreditUsd = async ({ db }: Pick<Deps, 'db'>): Promise<number> =>
+  (await readCreditValue(db)) / 1_000_000;
