@@ -11,7 +11,6 @@ import {
 import {
   catalogQuery,
   channelsQuery,
-  chatQuery,
   listQuery,
   modelQuery,
   newestProjectsQuery,
@@ -20,6 +19,7 @@ import {
   plansQuery,
   projectQuery,
   summaryQuery,
+  taskOfRequestQuery,
   taskQuery,
   tasksPerPage,
   thisMonth,
@@ -49,7 +49,10 @@ const texts =
 
 // As constants, because the compiler does not infer them where they stand beside a loader.
 const taskSearch = texts('status', 'type', 'model', 'project', 'unknown');
-const chatSearch = texts('outcome', 'reason', 'model', 'channel', 'project', 'key', 'created_after', 'created_before');
+const requestSearch = texts(
+  ...(['type', 'outcome', 'reason', 'model', 'channel', 'project', 'key'] as const),
+  ...(['created_after', 'created_before', 'min_ms', 'min_credits'] as const),
+);
 const deliverySearch = texts('state', 'project', 'task');
 const auditSearch = texts('subject', 'by', 'action');
 const summarySearch = texts('month');
@@ -105,19 +108,17 @@ const routes = [
   createRoute({
     getParentRoute: () => root,
     path: '/requests',
-    validateSearch: chatSearch,
+    validateSearch: requestSearch,
     loaderDeps: ({ search }) => search,
     loader: ({ context, deps }) =>
-      begin(context, (client) => [
-        client.prefetchInfiniteQuery(listQuery('/chats', deps)),
-        client.prefetchQuery(newestProjectsQuery),
-      ]),
+      begin(context, (client) => client.prefetchInfiniteQuery(listQuery('/requests', deps))),
     component: lazyRouteComponent(() => import('./pages/requests/request-list.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/requests/$requestId',
-    loader: ({ context, params }) => begin(context, (client) => client.prefetchQuery(chatQuery(params.requestId))),
+    loader: ({ context, params }) =>
+      begin(context, (client) => client.prefetchQuery(taskOfRequestQuery(params.requestId))),
     component: lazyRouteComponent(() => import('./pages/requests/request.tsx')),
   }),
   createRoute({

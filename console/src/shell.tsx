@@ -20,6 +20,7 @@ import { change } from './api/admin.ts';
 import { sessionQuery } from './api/session.ts';
 import type { Session } from './api/admin-types.ts';
 import { Login } from './pages/login.tsx';
+import { SearchBox } from './search-box.tsx';
 import {
   AccessIcon,
   AuditIcon,
@@ -91,6 +92,7 @@ function Frame({ session }: { session: Session }) {
               Tollgate
             </PageLink>
           </Group>
+          <SearchBox />
           <Group gap="xs" wrap="nowrap">
             <ThemeButton />
             <Account session={session} />

@@ -16,17 +16,18 @@ export const keyboardWalks: readonly Walk[] = [
 
       await visit.open('/projects');
       const order: string[] = [];
-      for (let press = 0; press < 18; press += 1) {
+      for (let press = 0; press < 20; press += 1) {
         await visit.page.keyboard.press('Tab');
         order.push(await focused(visit));
       }
       expect(order).toEqual([
         'Skip to the content',
         'Tollgate',
+        'Search',
         expect.stringMatching(/^Use (dark|light) colors$/),
         expect.stringMatching(/^Signed in as/),
         ...['Overview', 'Playground', 'Tasks', 'Requests', 'Models', 'Plans', 'Channels'],
-        ...['Projects and keys', 'Deliveries', 'Audit', 'Jobs', 'Summaries', 'Access', 'New project'],
+        ...['Projects and keys', 'Deliveries', 'Audit', 'Jobs', 'Usage', 'Summaries', 'Access', 'New project'],
       ]);
     },
   },

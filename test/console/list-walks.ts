@@ -24,6 +24,9 @@ export const listWalks: readonly Walk[] = [
         { type: ['Key', stage.pilot.keyId], asks: { key: stage.pilot.keyId } },
         { type: ['Began after', '1d'], asks: { created_after: '1d' } },
         { type: ['Began before', '1d'], asks: { created_before: '1d' } },
+        { choose: ['Type', 'Video'], asks: { type: 'video' } },
+        { type: ['Took at least', '1'], asks: { min_ms: '1' } },
+        { type: ['Charged at least', '100000'], asks: { min_credits: '100000' } },
       ]);
       await filterBy(visit, admin, '/deliveries', 'task_id', [
         { choose: ['State', 'Delivered'], asks: { state: 'delivered' } },
@@ -83,7 +86,7 @@ export const listWalks: readonly Walk[] = [
       const { projectId } = stage.shop;
       for (const [page, path] of [
         ['/tasks', '/tasks'],
-        ['/requests', '/chats'],
+        ['/requests', '/requests'],
         ['/projects', '/projects'],
         [`/projects/${projectId}`, `/keys?project=${projectId}`],
         ['/deliveries', '/deliveries'],
@@ -150,7 +153,7 @@ async function filterBy(
       await visit.page.getByRole('textbox', { name: typed[0] }).fill(typed[1]);
       await visit.page.keyboard.press('Enter');
     }
-    const { data } = await admin.read(`${apiPath(page)}?${new URLSearchParams(asks).toString()}`);
+    const { data } = await admin.read(`${page}?${new URLSearchParams(asks).toString()}`);
     const expected = (data as Record<string, unknown>[]).map((row) => String(row[name]));
     await expectRows(visit, expected.length);
     expect(new URL(visit.page.url()).search).toContain(Object.values(asks)[0]);
@@ -158,9 +161,6 @@ async function filterBy(
     for (const value of expected) expect(shown).toContain(value.slice(0, 14));
   }
 }
-
-/** The path of the list in the admin API. Requests are chats there. */
-const apiPath = (page: string): string => (page === '/requests' ? '/chats' : page);
 
 async function choose(visit: Visit, label: string, option: string): Promise<void> {
   await visit.page

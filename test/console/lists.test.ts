@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, it } from '@jest/globals';
 import { keyboardWalks } from './keyboard-walks.ts';
 import { listWalks } from './list-walks.ts';
+import { searchWalks } from './search-walks.ts';
 import { usageWalks } from './usage-walks.ts';
 import { expectFlawless, openConsole, signIn, type OpenConsole } from './open-console.ts';
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => opened.close());
 
 describe('the lists of the console', () => {
-  it.each([...listWalks, ...keyboardWalks, ...usageWalks])('$promise', ({ walk }) => walk(opened));
+  it.each([...listWalks, ...searchWalks, ...keyboardWalks, ...usageWalks])('$promise', ({ walk }) => walk(opened));
 
   it('is flawless in every picture, answer and script on the way', () => expectFlawless(opened.visit));
 });

@@ -35,7 +35,13 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    get?: never;
+    /**
+     * show a project with its credits and its settings
+     * @description `tollgate projects show`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_projects_show'];
     put?: never;
     post?: never;
     delete?: never;
@@ -1546,7 +1552,7 @@ export interface components {
       error_class: string | null;
       /** @description The provider's HTTP status, if it answered. */
       status: number | null;
-      /** @description The provider's own words, which may quote the prompt. */
+      /** @description The codes of the provider's answer, and what became of the call. Never what the prompt says. */
       detail: string | null;
       code: string | null;
       /** @description The provider's reference of the job. */
@@ -2083,6 +2089,8 @@ export interface components {
       took_ms: number | null;
       /** @description Why it ended as it did, in sentences. */
       explanation: string;
+      /** @description What may be sent to the customer: it names no channel and no provider. */
+      for_customer: string;
       /** @description While it runs: when it is refunded if no process ends it. */
       expires_at: number | null;
       /** @description The calls to providers, in order. */
@@ -3417,7 +3425,8 @@ export interface components {
       completed_at: number | null;
       /** @example req_01ky4m8r5t0v2x6z9b3d7f1h4k */
       request_id: string;
-      /** @description Without the providers' own words. */
+      /** @description What may be sent to the customer: it names no channel and no provider. */
+      for_customer: string;
       attempts_detail: components['schemas']['AttemptDetail'][];
       /** @description What an operator found out about an unknown outcome. */
       resolution: {
@@ -3936,6 +3945,36 @@ export interface operations {
           'application/json': components['schemas']['CreatedProject'];
           'application/vnd.tollgate.report+json': {
             document: components['schemas']['CreatedProject'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_projects_show: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description project id, such as prj_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Project'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['Project'];
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */

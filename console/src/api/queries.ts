@@ -26,25 +26,28 @@ export const taskQuery = (id: string) =>
 export const chatQuery = (id: string) =>
   queryOptions({ queryKey: ['chat', id], queryFn: () => read('/chats/{id}', { id }) });
 
+/** The task that this is the id of, or that the request with this id created; null for a chat. */
+export const taskOfRequestQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['request', id],
+    queryFn: async () => ({ taskId: id.startsWith('task_') ? id : await taskOf(id) }),
+    staleTime: Infinity,
+  });
+
+const taskOf = async (q: string): Promise<string | null> =>
+  (await read('/search', { q })).data.find(({ type }) => type === 'task')?.id ?? null;
+
 const newestProjects = () => read('/projects', { limit: 1_000 });
 
 export const projectQuery = (project: string) =>
   queryOptions({
     queryKey: ['project', project],
     queryFn: async () => {
-      const [account, list] = await Promise.all([read('/credits', { project }), newestProjects()]);
-      const about = list.data.find(({ project_id: id }) => id === project);
-      return {
-        name: about?.name ?? '',
-        note: about?.note ?? null,
-        status: about?.status ?? ('active' as const),
-        plan: about?.plan ?? null,
-        overdraft: about?.overdraft ?? 0,
-        alert_at: about?.alert_at ?? null,
-        alert_url: about?.alert_url ?? null,
-        alert_mail: about?.alert_mail ?? null,
-        ...account,
-      };
+      const [account, about] = await Promise.all([
+        read('/credits', { project }),
+        read('/projects/{id}', { id: project }),
+      ]);
+      return { ...about, ...account };
     },
   });
 

@@ -82,26 +82,35 @@ const show = action({
   refusals: ['not_found'],
   needs: 'database',
   async run(deps, { id }) {
-    const { chat, explanation, calls, ledger } = await showChat(deps, id);
+    const { chat, explanation, forCustomer, calls, ledger } = await showChat(deps, id);
+    const shown = await shownCredits(deps);
     const row = chatRow(chat);
     const about = facts({
       ...row,
       channels: chat.channels.join(', '),
       credits: Object.entries(row.credits)
-        .map(([name, credits]) => `${name} ${credits}`)
+        .map(([name, credits]) => `${name} ${shown(credits)}`)
         .join(', '),
       created_at: time(chat.startedAt),
       ended_at: time(chat.endedAt),
+      for_customer: forCustomer,
       expires_at: time(chat.expiresAt),
     });
     const entries = ledger.map(({ at, kind, credits, reason, reference }) => ({
       at: time(at),
       kind,
-      credits,
+      credits: shown(credits),
       reason: reason ?? reference,
     }));
     return {
-      document: { ...row, explanation, expires_at: chat.expiresAt, attempts_detail: calls.map(jsonRow), ledger },
+      document: {
+        ...row,
+        explanation,
+        for_customer: forCustomer,
+        expires_at: chat.expiresAt,
+        attempts_detail: calls.map(jsonRow),
+        ledger,
+      },
       text: [explanation, about, callTable(calls), table(entries, 'No credits were moved yet.')].join('\n\n'),
     };
   },

@@ -4,9 +4,16 @@ import { createProject } from '../../services/projects/create-project.ts';
 import { rotateProjectSecret, showProjectSecret, type ProjectSecret } from '../../services/projects/project-secret.ts';
 import { setProject } from '../../services/projects/set-project.ts';
 import { setProjectEnabled } from '../../services/projects/set-project-enabled.ts';
+import { UnknownToOperator } from '../../services/operator-error.ts';
 import { recordAudit } from '../../db/operators/audit.ts';
 import type { ProjectSettings as ProjectSettingsRow } from '../../db/projects/project-settings.ts';
-import { listProjects, projectColumns, type ProjectRow, type ProjectStatus } from '../../db/projects/projects.ts';
+import {
+  findProject,
+  listProjects,
+  projectColumns,
+  type ProjectRow,
+  type ProjectStatus,
+} from '../../db/projects/projects.ts';
 import {
   CreatedProject,
   ProjectSchema,
@@ -27,6 +34,7 @@ import { shownCredits } from '../shown-credits.ts';
 export const projects = group('projects, which own credits and keys', () => ({
   create,
   list,
+  show,
   set,
   disable: setEnabled(false, 'reject all keys of a project; its running tasks finish and are charged'),
   enable: setEnabled(true, 'accept the keys of a project again'),
@@ -77,6 +85,27 @@ const id = shortText.describe('project id, such as prj_…');
 
 const NOTE_MAX = 1_000;
 const note = text().trim().min(1, 'must not be empty').max(NOTE_MAX, `must have at most ${NOTE_MAX} characters`);
+
+const show = action({
+  summary: 'show a project with its credits and its settings',
+  input: { id },
+  route: { method: 'GET', path: '/projects/:id', role: 'viewer' },
+  answer: ProjectSchema,
+  refusals: ['not_found'],
+  needs: 'database',
+  async run(deps, { id: projectId }) {
+    const project = await findProject(deps.db, projectId);
+    if (project === null) throw new UnknownToOperator(`There is no project ${projectId}.`);
+    const shown = await shownCredits(deps);
+    const about = {
+      balance: shown(project.balance),
+      reserved: shown(project.reserved),
+      overdraft: shown(project.overdraft),
+      created_at: time(project.createdAt),
+    };
+    return { document: jsonRow(project), text: facts({ ...jsonRow(project), ...about }) };
+  },
+});
 
 const set = action({
   summary: 'change settings of a project; `none` removes one',

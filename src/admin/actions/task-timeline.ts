@@ -3,6 +3,7 @@ import { UnknownToOperator } from '../../services/operator-error.ts';
 import { listLedgerEntries } from '../../services/projects/list-ledger-entries.ts';
 import { listAttemptDetails } from '../../db/tasks/attempt-details.ts';
 import type { Database } from '../../db/database.ts';
+import { customerSentence } from '../../domain/requests/customer-sentence.ts';
 import type { Config } from '../../config/load-config.ts';
 import { findResolution } from '../../db/tasks/resolutions.ts';
 import { findTask, findTraceParent, type TaskView } from '../../db/tasks/tasks.ts';
@@ -12,6 +13,7 @@ import { action } from '../define-action.ts';
 import { shortText } from '../input.ts';
 import { facts, table, time } from '../plain-text.ts';
 import { jsonRow } from '../report.ts';
+import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate tasks timeline` */
 export const timeline = action({
@@ -31,12 +33,22 @@ export const timeline = action({
       listDeliveries(deps, taskId, firstPage),
       listLedgerEntries(deps, { projectId: task.projectId, requestId: taskId }, firstPage),
     ]);
-    // A provider's own words may quote the prompt.
-    const calls = attempts.map((attempt) => ({ ...attempt, detail: null }));
+    const shown = await shownCredits(deps);
+    const { quoted, charged, refunded } = task.credits;
+    const forCustomer = customerSentence({
+      id: task.id,
+      noun: task.type,
+      model: task.modelId,
+      startedAt: task.createdAt,
+      isRunning: task.completedAt === null,
+      reason: task.errorCode,
+      charged: charged > 0 ? charged - refunded : 0,
+    });
     return {
       document: {
         ...taskRow(task),
-        attempts_detail: calls.map(jsonRow),
+        for_customer: forCustomer,
+        attempts_detail: attempts.map(jsonRow),
         resolution,
         workflow_url: workflowUrl(deps.config, taskId),
         trace_id: traceId,
@@ -49,10 +61,19 @@ export const timeline = action({
           created_at: time(task.createdAt),
           completed_at: time(task.completedAt),
           trace_id: traceId,
+          credits: `quoted ${shown(quoted)}, charged ${shown(charged)}, refunded ${shown(refunded)}`,
+          cost_micro_usd: attempts.reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0),
+          for_customer: forCustomer,
         }),
-        callTable(calls),
+        callTable(attempts),
         table(
-          ledger.items.map(({ at, kind, credits, balance_after }) => ({ at: time(at), kind, credits, balance_after })),
+          ledger.items.map(({ at, kind, credits, balance_after, reason, reference }) => ({
+            at: time(at),
+            kind,
+            credits: shown(credits),
+            balance_after: shown(balance_after),
+            reason: reason ?? reference,
+          })),
           'No credits were moved yet.',
         ),
       ].join('\n\n'),

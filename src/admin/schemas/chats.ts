@@ -40,6 +40,10 @@ const row = {
 
 export const ChatRow = z.object(row).meta({ id: 'ChatRow' });
 
+export const forCustomer = z
+  .string()
+  .describe('What may be sent to the customer: it names no channel and no provider.');
+
 const ChatCall = z
   .object({
     n: z.int(),
@@ -59,6 +63,7 @@ export const ChatTimeline = z
   .object({
     ...row,
     explanation: z.string().describe('Why it ended as it did, in sentences.'),
+    for_customer: forCustomer,
     expires_at: timestampOrNull.describe('While it runs: when it is refunded if no process ends it.'),
     attempts_detail: z.array(ChatCall).describe('The calls to providers, in order.'),
     ledger: z.array(LedgerEntrySchema),

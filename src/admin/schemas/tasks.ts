@@ -5,6 +5,7 @@ import { Task, TaskCredits } from '../../schemas/task.ts';
 import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { taskErrorTable, taskStatuses, taskTypes, type TaskErrorCode } from '../../domain/tasks/task.ts';
 import { changed } from './changed.ts';
+import { forCustomer } from './chats.ts';
 import { projectId, requestId, taskId } from './ids.ts';
 
 const errorCodes = Object.keys(taskErrorTable) as TaskErrorCode[];
@@ -35,7 +36,10 @@ const AttemptDetail = z
     outcome: z.enum(['ok', 'refused', 'transient', 'unknown', 'canceled']).nullable().describe('Null while it runs.'),
     error_class: z.string().nullable(),
     status: z.int().nullable().describe("The provider's HTTP status, if it answered."),
-    detail: z.string().nullable().describe("The provider's own words, which may quote the prompt."),
+    detail: z
+      .string()
+      .nullable()
+      .describe("The codes of the provider's answer, and what became of the call. Never what the prompt says."),
     code: z.string().nullable(),
     operation: z.record(z.string(), z.unknown()).nullable().describe("The provider's reference of the job."),
     cost_micro_usd: z.number().describe('By the catalog. 0 if the call bought nothing.'),
@@ -59,7 +63,8 @@ const traceId = z.string().nullable().describe('From its create request to its c
 export const TaskTimeline = z
   .object({
     ...row,
-    attempts_detail: z.array(AttemptDetail).describe("Without the providers' own words."),
+    for_customer: forCustomer,
+    attempts_detail: z.array(AttemptDetail),
     resolution,
     workflow_url: z.string().nullable().describe('In the Temporal UI, if its address is known.'),
     trace_id: traceId,

@@ -41,6 +41,16 @@ export async function listProjects(
   return pageOfRows(rows, request.limit);
 }
 
+/** One project with its credits; null if there is none. */
+export const findProject = (database: Database, projectId: string): Promise<ProjectRow | null> =>
+  database.first(
+    'operator-project',
+    `select p.id as project_id, p.name, p.note, p.status, n.name as plan, a.balance, a.reserved, a.overdraft,
+       p.alert_at, p.alert_url, p.alert_mail, p.created_at
+     from project p join credit_account a on a.project_id = p.id left join plan n on n.id = p.plan_id where p.id = $1`,
+    [projectId],
+  );
+
 /** The columns of the list of projects that it can be sorted by. */
 export const projectColumns = {
   project_id: 'p.id',

@@ -4,6 +4,7 @@ import { findChat, type ChatView } from '../../db/chat/chats.ts';
 import type { Deps } from '../../deps.ts';
 import { UnknownToOperator } from '../operator-error.ts';
 import { listLedgerEntries } from '../projects/list-ledger-entries.ts';
+import { customerSentence } from '../../domain/requests/customer-sentence.ts';
 import { explainChat } from './explain-chat.ts';
 
 /** One call of a chat to a channel. Times are unix seconds. */
@@ -15,6 +16,7 @@ export type ChatCall = Pick<
 export interface ShownChat {
   chat: ChatView;
   explanation: string;
+  forCustomer: string;
   calls: ChatCall[];
   ledger: PublicEntry[];
 }
@@ -35,8 +37,18 @@ export async function showChat(deps: Pick<Deps, 'db'>, id: string): Promise<Show
     listLedgerEntries(deps, { projectId: chat.projectId, requestId }, { limit: ENTRIES_MAX, after: null }),
   ]);
   const calls = attempts.length > 0 ? attempts.map(toCall) : onlyCall(chat);
-  return { chat, explanation: explainChat(chat), calls, ledger: ledger.items };
+  return { chat, explanation: explainChat(chat), forCustomer: forCustomer(chat), calls, ledger: ledger.items };
 }
+
+const forCustomer = ({ requestId, modelId, outcome, creditsCharged, creditsGivenBack, ...chat }: ChatView): string =>
+  customerSentence({
+    ...chat,
+    id: requestId,
+    noun: 'chat',
+    model: modelId,
+    isRunning: outcome === 'running',
+    charged: creditsCharged - creditsGivenBack,
+  });
 
 /** Answers have the id of their request behind the prefix of their dialect. */
 const answerPrefix = /^(?:chatcmpl-|msg_|resp_)/;

@@ -19,7 +19,7 @@ export const outcomes: readonly { value: Outcome; label: string }[] = [
   { value: 'refunded', label: 'Refunded' },
 ];
 
-/** Why chats end: refunded, or charged for less than a whole answer. */
+/** Why chats end, refunded or charged for less than a whole answer, and why tasks fail. */
 export const reasons: readonly NonNullable<ChatRow['reason']>[] = [
   'request_refused',
   'content_policy_violation',
@@ -36,4 +36,10 @@ export const reasons: readonly NonNullable<ChatRow['reason']>[] = [
   'admitted_late',
   'not_delivered',
   'empty_answer',
+  'upstream_invalid_response',
+  'upstream_outcome_unknown',
+  'task_timeout',
+  'no_channel_available',
+  'output_unavailable',
+  'canceled',
 ];

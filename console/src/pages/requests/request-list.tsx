@@ -1,7 +1,6 @@
 import { Button, Group, Text } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useProjectNames } from '../../api/project-names.ts';
-import type { ChatRow } from '../../api/admin-types.ts';
+import type { RequestRow } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { ChoiceFilter, TextFilter } from '../../ui/filters.tsx';
@@ -11,21 +10,21 @@ import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Status, When } from '../../ui/values.tsx';
 import { outcomeName, outcomes, reasons } from './outcomes.ts';
 
-/** Chats: those that run, then those that have ended, newest first. */
+/** Chats, pictures and videos: those that run, then those that have ended, newest first. */
 export default function RequestList() {
   const search = useSearch({ from: '/requests' });
   const navigate = useNavigate();
-  const chats = useList('/chats', search);
+  const chats = useList('/requests', search);
   const filter = (name: keyof typeof search) => (value: string | undefined) =>
     void navigate({ to: '/requests', search: { ...search, [name]: value }, replace: true });
   const isFiltered = Object.values(search).some(Boolean);
-  const columns = columnsOf(useProjectNames());
   return (
     <Page
       title="Requests"
-      about="Every chat whose credits were held, with the channels that were called and why it ended as it did. Prompts and answers are not stored."
+      about="Every chat, picture and video whose credits were held, with the channels that were called and why it ended as it did. Prompts and answers of chats are not stored."
     >
       <Group align="flex-end" gap="sm">
+        <ChoiceFilter label="Type" value={search.type} onChange={filter('type')} options={types} />
         <ChoiceFilter label="Outcome" value={search.outcome} onChange={filter('outcome')} options={outcomes} />
         <ChoiceFilter label="Reason" value={search.reason} onChange={filter('reason')} options={reasons} />
         <TextFilter label="Model" value={search.model} onChange={filter('model')} placeholder="gpt-6-luna" />
@@ -44,6 +43,18 @@ export default function RequestList() {
           onChange={filter('created_before')}
           placeholder="2h (ago) or 2026-11-26"
         />
+        <TextFilter
+          label="Took at least"
+          value={search.min_ms}
+          onChange={filter('min_ms')}
+          placeholder="Milliseconds"
+        />
+        <TextFilter
+          label="Charged at least"
+          value={search.min_credits}
+          onChange={filter('min_credits')}
+          placeholder="Credits"
+        />
       </Group>
       <Loaded of={chats}>
         {(rows) => (
@@ -60,6 +71,12 @@ export default function RequestList() {
     </Page>
   );
 }
+
+const types = [
+  { value: 'chat', label: 'Chat' },
+  { value: 'image', label: 'Picture' },
+  { value: 'video', label: 'Video' },
+];
 
 /** The gateway compares a limited number of ledger entries for each page, so a page may be empty and not the last one. */
 function None({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }) {
@@ -81,10 +98,10 @@ function None({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }
 }
 
 /** What was charged, without what was given back later. */
-const paidFor = ({ outcome, credits }: ChatRow): number =>
+const paidFor = ({ outcome, credits }: RequestRow): number =>
   outcome === 'refunded' ? 0 : credits.charged - credits.refunded;
 
-const columnsOf = (projectName: (id: string) => string): Columns<ChatRow> => [
+const columns: Columns<RequestRow> = [
   {
     accessorKey: 'request_id',
     header: 'Request',
@@ -95,8 +112,26 @@ const columnsOf = (projectName: (id: string) => string): Columns<ChatRow> => [
       </PageLink>
     ),
   },
-  { accessorKey: 'model', header: 'Model' },
-  { id: 'project', header: 'Project', accessorFn: (chat) => projectName(chat.project_id) },
+  { id: 'type', header: 'Type', accessorFn: ({ type }) => words(type ?? 'media') },
+  {
+    accessorKey: 'model',
+    header: 'Model',
+    cell: ({ row: { original: chat } }) => (
+      <PageLink to="/models/$modelId" params={{ modelId: chat.model }} size="sm">
+        {chat.model}
+      </PageLink>
+    ),
+  },
+  {
+    id: 'project',
+    header: 'Project',
+    accessorFn: (chat) => chat.project_name || chat.project_id,
+    cell: ({ row: { original: chat } }) => (
+      <PageLink to="/projects/$projectId" params={{ projectId: chat.project_id }} size="sm">
+        {chat.project_name || chat.project_id}
+      </PageLink>
+    ),
+  },
   {
     accessorKey: 'outcome',
     header: 'Outcome',

@@ -2,7 +2,7 @@ import { Card, Code, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useProjectNames } from '../../api/project-names.ts';
-import { chatQuery } from '../../api/queries.ts';
+import { chatQuery, taskOfRequestQuery } from '../../api/queries.ts';
 import type { ChatCall, ChatTimeline, LedgerEntry } from '../../api/admin-types.ts';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { entryKinds } from '../../ui/entry-kinds.ts';
@@ -10,11 +10,26 @@ import { credits, creditsCell, milliseconds, number, time, usd, words } from '..
 import { PageLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
+import { ForCustomer, StepList } from '../tasks/step-list.tsx';
+import { TaskDetails } from '../tasks/task.tsx';
+import { attemptStep, ledgerStep, type Step } from '../tasks/timeline.ts';
 import { outcomeName } from './outcomes.ts';
 
-/** One chat: why it ended as it did, the calls that were made for it, and what it moved in the ledger. */
+/** One request of any type. A picture or a video shows what the page of its task does. */
 export default function RequestPage() {
   const { requestId } = useParams({ from: '/requests/$requestId' });
+  const found = useQuery(taskOfRequestQuery(requestId));
+  return (
+    <Loaded of={found}>
+      {({ taskId }) =>
+        taskId === null ? <ChatDetails requestId={requestId} /> : <TaskDetails taskId={taskId} title="Request" />
+      }
+    </Loaded>
+  );
+}
+
+/** One chat: why it ended as it did, the calls that were made for it, and what it moved in the ledger. */
+function ChatDetails({ requestId }: { requestId: string }) {
   const chat = useQuery({
     ...chatQuery(requestId),
     refetchInterval: ({ state }) => (state.data?.outcome === 'running' ? 2_000 : false),
@@ -27,11 +42,28 @@ export default function RequestPage() {
             <Summary chat={data} />
             <Calls calls={data.attempts_detail} />
             <Entries entries={data.ledger} />
+            <StepList steps={chatSteps(data)} />
           </>
         )}
       </Loaded>
     </Page>
   );
+}
+
+/** Everything that happened to a chat, oldest first. */
+function chatSteps(chat: ChatTimeline): Step[] {
+  const began = {
+    id: 'began',
+    at: chat.created_at,
+    title: 'Began',
+    about: `${credits(chat.credits.reserved)} held`,
+    color: 'gray',
+  };
+  const rest = [
+    ...chat.attempts_detail.map(attemptStep),
+    ...chat.ledger.map((entry) => ledgerStep(entry, chat.credits)),
+  ];
+  return [began, ...rest.toSorted((a, b) => a.at - b.at)];
 }
 
 function Summary({ chat }: { chat: ChatTimeline }) {
@@ -40,6 +72,7 @@ function Summary({ chat }: { chat: ChatTimeline }) {
   return (
     <Card withBorder>
       <Text mb="md">{chat.explanation}</Text>
+      <ForCustomer text={chat.for_customer} />
       <Facts
         of={[
           ['Outcome', <Status key="outcome" of={outcomeName(chat.outcome)} />],
@@ -63,9 +96,9 @@ function Summary({ chat }: { chat: ChatTimeline }) {
           ],
           [
             'Key',
-            <Code key="key" className="breakable">
+            <PageLink key="key" to="/requests" search={{ key: chat.key_id }} className="breakable">
               {chat.key_id}
-            </Code>,
+            </PageLink>,
           ],
           ['Credits', `${credits(charged)} charged of ${creditsCell(reserved)} held`],
           ['Given back', refunded > 0 ? credits(refunded) : null],

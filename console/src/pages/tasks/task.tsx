@@ -1,4 +1,4 @@
-import { Button, Card, Code, Group, Stack, Text, Timeline, Title } from '@mantine/core';
+import { Button, Card, Code, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -10,22 +10,27 @@ import { useMay } from '../../api/session.ts';
 import type { TaskTimeline } from '../../api/admin-types.ts';
 import { credits, creditsCell, time, usd, words } from '../../ui/format.ts';
 import { ExternalLink, Loaded, Page } from '../../ui/page.tsx';
-import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
+import { Copyable, Facts, Status } from '../../ui/values.tsx';
 import { OutputView } from '../playground/results.tsx';
 import { TaskActions } from './task-actions.tsx';
+import { ForCustomer, StepList } from './step-list.tsx';
 import { timelineOf } from './timeline.ts';
 import { PageLink } from '../../ui/links.tsx';
 
 /** One task: what became of it, step by step, and what an operator can do about it. */
 export default function TaskPage() {
   const { taskId } = useParams({ from: '/tasks/$taskId' });
+  return <TaskDetails taskId={taskId} title="Task" />;
+}
+
+export function TaskDetails({ taskId, title }: { taskId: string; title: string }) {
   const task = useQuery({
     ...taskQuery(taskId),
     refetchInterval: ({ state }) => (state.data && !isFinal(state.data) ? 2_000 : false),
   });
   return (
     <Page
-      title="Task"
+      title={title}
       about={<Copyable text={taskId} label="Copy the id" wrap />}
       actions={task.data && <TaskActions task={task.data} />}
     >
@@ -34,7 +39,7 @@ export default function TaskPage() {
           <>
             <Summary task={data} />
             <Content task={data} />
-            <Steps task={data} />
+            <StepList steps={timelineOf(data)} />
           </>
         )}
       </Loaded>
@@ -47,6 +52,7 @@ function Summary({ task }: { task: TaskTimeline }) {
   const cost = task.attempts_detail.reduce((sum, attempt) => sum + attempt.cost_micro_usd, 0);
   return (
     <Card withBorder>
+      <ForCustomer text={task.for_customer} />
       <Facts
         of={[
           ['Status', <Status key="status" of={task.status} />],
@@ -82,9 +88,14 @@ function Summary({ task }: { task: TaskTimeline }) {
           ['Ended', task.completed_at && time(task.completed_at)],
           [
             'Request',
-            <Code key="request" className="breakable">
+            <PageLink
+              key="request"
+              to="/requests/$requestId"
+              params={{ requestId: task.request_id }}
+              className="breakable"
+            >
               {task.request_id}
-            </Code>,
+            </PageLink>,
           ],
           [
             'Trace',
@@ -154,29 +165,6 @@ function Content({ task }: { task: TaskTimeline }) {
           )}
         </Loaded>
       )}
-    </Card>
-  );
-}
-
-function Steps({ task }: { task: TaskTimeline }) {
-  const steps = timelineOf(task);
-  return (
-    <Card withBorder component="section" aria-labelledby="timeline">
-      <Title order={2} size="h4" id="timeline" mb="md">
-        What happened
-      </Title>
-      <Timeline active={steps.length} bulletSize={14} lineWidth={2}>
-        {steps.map((step) => (
-          <Timeline.Item key={step.id} title={step.title} color={step.color}>
-            <Text size="sm" c="dimmed" className="breakable">
-              {step.about}
-            </Text>
-            <Text size="xs" c="dimmed" mt={2}>
-              <When at={step.at} />
-            </Text>
-          </Timeline.Item>
-        ))}
-      </Timeline>
     </Card>
   );
 }

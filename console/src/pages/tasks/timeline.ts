@@ -39,14 +39,22 @@ export function timelineOf(task: TaskTimeline): Step[] {
   return [created, ...rest.toSorted((a, b) => a.at - b.at)];
 }
 
-function attemptStep(attempt: AttemptDetail): Step {
-  const outcome = attempt.outcome ?? (attempt.next_poll_at === null ? 'running' : 'waiting for the provider');
+/** A call of a task or of a chat, of which only a task's may wait for its job. */
+type Call = Pick<
+  AttemptDetail,
+  'n' | 'channel' | 'outcome' | 'took_ms' | 'cost_micro_usd' | 'status' | 'error_class' | 'detail' | 'started_at'
+> &
+  Partial<Pick<AttemptDetail, 'operation' | 'next_poll_at'>>;
+
+export function attemptStep(attempt: Call): Step {
+  const outcome = attempt.outcome ?? (attempt.next_poll_at ? 'waiting for the provider' : 'running');
   const facts = [
     attempt.took_ms === null ? null : milliseconds(attempt.took_ms),
     attempt.cost_micro_usd > 0 ? `cost ${usd(attempt.cost_micro_usd)}` : null,
     attempt.status === null ? null : `status ${attempt.status}`,
     attempt.error_class === null ? null : words(attempt.error_class),
     attempt.detail,
+    jobOf(attempt.operation),
   ];
   return {
     id: `attempt ${attempt.n}`,
@@ -55,6 +63,12 @@ function attemptStep(attempt: AttemptDetail): Step {
     about: facts.filter(Boolean).join(' · '),
     color: outcome === 'ok' ? 'teal' : attempt.outcome === null ? 'blue' : 'orange',
   };
+}
+
+/** The id of the job at its provider. */
+function jobOf(operation: AttemptDetail['operation'] | undefined): string | null {
+  const id = Object.entries(operation ?? {}).find(([name]) => /(?:_id|^name)$/.test(name))?.[1];
+  return typeof id === 'string' || typeof id === 'number' ? `job ${id}` : null;
 }
 
 const entryTitles: Record<LedgerEntry['kind'], string> = {
@@ -66,7 +80,7 @@ const entryTitles: Record<LedgerEntry['kind'], string> = {
   expiry: 'Credits expired',
 };
 
-const ledgerStep = (entry: LedgerEntry, { refunded }: TaskTimeline['credits']): Step => ({
+export const ledgerStep = (entry: LedgerEntry, { refunded }: Pick<TaskTimeline['credits'], 'refunded'>): Step => ({
   id: `entry ${entry.entry_id}`,
   at: entry.at,
   title: entryTitles[entry.kind],
