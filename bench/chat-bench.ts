@@ -21,6 +21,9 @@ interface ChatBenchParts {
   upstream: [name: string, ...args: string[]];
   proxyArgs?: string[];
   apiProcesses?: string;
+  /** Further environment of the gateway. */
+  env?: Record<string, string>;
+  postgresSettings?: Record<string, string>;
 }
 
 /** Starts them. The upstream is the only channel of the gateway that is enabled. */
@@ -28,14 +31,16 @@ export async function startChatBench({
   upstream: [name, ...args],
   proxyArgs = [],
   apiProcesses = '1',
+  env = profiled,
+  postgresSettings = {},
 }: ChatBenchParts): Promise<ChatBench> {
-  const servers = await startBenchServers();
+  const servers = await startBenchServers({ postgresSettings });
   const upstream = await startPart(name, args);
   const proxy = await startPart('proxy', [upstream.url, ...proxyArgs]);
   const gateway = await startGateway({
     sandbox: false,
     workers: 0,
-    env: { LOG_LEVEL: 'info', API_PROCESSES: apiProcesses, ...profiled },
+    env: { LOG_LEVEL: 'info', API_PROCESSES: apiProcesses, ...env },
   });
   const close = async (): Promise<void> => {
     await gateway.stop();

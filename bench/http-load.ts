@@ -19,21 +19,27 @@ export interface LoadResult {
 }
 
 /** Sends requests one after the other on each connection, for the given time. Any other status fails the run. */
-export async function sendLoad({
-  origin,
-  connections,
-  seconds,
-  request,
-  status = 200,
+export async function sendLoad({ seconds, ...load }: Load): Promise<LoadResult> {
+  const until = performance.now() + seconds * 1_000;
+  return sendWhile(load, () => performance.now() < until);
+}
+
+/** Sends this many requests, one after the other on each connection. Any other status fails the run. */
+export const sendRequests = ({
+  requests,
   ...load
-}: Load): Promise<LoadResult> {
+}: Omit<Load, 'seconds'> & { requests: number }): Promise<LoadResult> => sendWhile(load, (sent) => sent < requests);
+
+async function sendWhile(
+  { origin, connections, request, status = 200, ...load }: Omit<Load, 'seconds'>,
+  goesOn: (sent: number) => boolean,
+): Promise<LoadResult> {
   const pool = new Pool(origin, { connections, pipelining: 1 });
   const latencies: number[] = [];
   let next = 0;
   const began = performance.now();
-  const until = began + seconds * 1_000;
   const lane = async (): Promise<void> => {
-    while (performance.now() < until) {
+    while (goesOn(next)) {
       const { headers, body, path = load.path } = request(next++);
       const at = performance.now();
       const answer = await pool.request({ method: body === undefined ? 'GET' : 'POST', path, headers, body });

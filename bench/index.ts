@@ -1,10 +1,11 @@
-/** `npm run bench -- admin`, `-- chat`, `-- chat --stream`, `-- growth`, `-- media`, `-- poll` and `-- soak`: measure against real servers, which the benchmarks start. docs/BENCHMARKS.md has the results. */
+/** `npm run bench -- admin`, `-- chat`, `-- chat --stream`, `-- chat --count`, `-- growth`, `-- media`, `-- poll` and `-- soak`: measure against real servers, which the benchmarks start. docs/BENCHMARKS.md has the results. */
 const benches: Record<string, () => Promise<void>> = {
   admin: async () => (await import('./admin.ts')).benchAdmin(),
-  chat: async () =>
-    process.argv.includes('--stream')
-      ? (await import('./chat-stream.ts')).benchChatStream()
-      : (await import('./chat.ts')).benchChat(),
+  chat: async () => {
+    if (process.argv.includes('--stream')) return (await import('./chat-stream.ts')).benchChatStream();
+    if (process.argv.includes('--count')) return (await import('./chat-count.ts')).benchChatCount();
+    return (await import('./chat.ts')).benchChat();
+  },
   growth: async () => (await import('./growth.ts')).benchGrowth(),
   media: async () => (await import('./media.ts')).benchMedia(),
   poll: async () => (await import('./poll.ts')).benchPoll(),

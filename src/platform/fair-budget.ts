@@ -33,53 +33,74 @@ interface FairBudgetOptions {
  * when its owner would hold more than a quarter of `total` while less than a quarter is free. So one owner may use most of an
  * idle budget, and an owner below a quarter is refused only when the budget is full.
  */
-export function createFairBudget({ total, message, retryAfterSeconds = 2 }: FairBudgetOptions): FairBudget {
-  const heldBy = new Map<string, number>();
-  let held = 0;
+export function createFairBudget(options: FairBudgetOptions): FairBudget {
+  const budget = new Budget(options);
+  return { held: () => budget.held, open: (owner) => new OwnShare(budget, owner) };
+}
 
-  const refusalOf = (owner: string, amount: number): string | null => {
-    if (amount > total - held) return message;
-    const owns = (heldBy.get(owner) ?? 0) + amount;
-    return isAboveShare({ total, held, owns }) ? aboveShare : null;
-  };
-  const add = (owner: string, amount: number): void => {
-    held += amount;
-    const owns = (heldBy.get(owner) ?? 0) + amount;
-    if (owns === 0) heldBy.delete(owner);
-    else heldBy.set(owner, owns);
-  };
+class Budget {
+  held = 0;
+  readonly #heldBy = new Map<string, number>();
+  readonly #options: FairBudgetOptions;
 
-  return {
-    held: () => held,
-    open(owner) {
-      let own = 0;
-      const hold = (amount: number): void => {
-        own += amount;
-        add(owner, amount);
-      };
-      const refused = (amount: number): string | null => {
-        const refusal = refusalOf(owner, amount);
-        if (refusal !== null) return refusal;
-        hold(amount);
-        return null;
-      };
-      return {
-        take(amount) {
-          const refusal = refused(amount);
-          if (refusal !== null) throw new GatewayError('overloaded', { message: refusal, retryAfterSeconds });
-        },
-        mayTake: (amount) => refused(amount) === null,
-        add: hold,
-        get held() {
-          return own;
-        },
-        release() {
-          add(owner, -own);
-          own = 0;
-        },
-      };
-    },
-  };
+  constructor(options: FairBudgetOptions) {
+    this.#options = options;
+  }
+
+  refusalOf(owner: string, amount: number): string | null {
+    const { total, message } = this.#options;
+    if (amount > total - this.held) return message;
+    const owns = (this.#heldBy.get(owner) ?? 0) + amount;
+    return isAboveShare({ total, held: this.held, owns }) ? aboveShare : null;
+  }
+
+  overloaded(message: string): GatewayError {
+    return new GatewayError('overloaded', { message, retryAfterSeconds: this.#options.retryAfterSeconds ?? 2 });
+  }
+
+  add(owner: string, amount: number): void {
+    this.held += amount;
+    const owns = (this.#heldBy.get(owner) ?? 0) + amount;
+    if (owns === 0) this.#heldBy.delete(owner);
+    else this.#heldBy.set(owner, owns);
+  }
+}
+
+/** A class, because every request has several, and a function of each would be made for each. */
+class OwnShare implements Share {
+  held = 0;
+  readonly #budget: Budget;
+  readonly #owner: string;
+
+  constructor(budget: Budget, owner: string) {
+    this.#budget = budget;
+    this.#owner = owner;
+  }
+
+  take(amount: number): void {
+    const refusal = this.#refused(amount);
+    if (refusal !== null) throw this.#budget.overloaded(refusal);
+  }
+
+  mayTake(amount: number): boolean {
+    return this.#refused(amount) === null;
+  }
+
+  add(amount: number): void {
+    this.held += amount;
+    this.#budget.add(this.#owner, amount);
+  }
+
+  release(): void {
+    this.#budget.add(this.#owner, -this.held);
+    this.held = 0;
+  }
+
+  #refused(amount: number): string | null {
+    const refusal = this.#budget.refusalOf(this.#owner, amount);
+    if (refusal === null) this.add(amount);
+    return refusal;
+  }
 }
 
 /** Whether an owner that would have `owns` has more than its share while `held` of `total` is taken. */
