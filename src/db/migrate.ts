@@ -26,17 +26,18 @@ export async function migrate(
   { runtimeRole = null, creditValue = null, detailDays }: MigrateOptions = {},
 ): Promise<string[]> {
   const { orm } = await database.orm();
+  // Creates `applied_migration`, which MikroORM does on a connection of its own. Another process may create it at the same time.
+  await orm.migrator.getExecuted().catch(() => orm.migrator.getExecuted());
   return orm.em.getConnection().transactional(async (transaction) => {
     const run = inTransaction(orm, transaction);
     // Another process may take minutes to migrate, so this lock has no timeout. Locks of tables have one, because clients wait behind them.
     await run(`select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true),
                       set_config('idle_in_transaction_session_timeout', '0', true)`);
     await run(`select pg_advisory_xact_lock(${migrationLock}), set_config('lock_timeout', '2s', true)`);
+    await createBookkeeping(run);
     const isNew = (await refuseUnknownMigrations(run)).length === 0;
-    await run(`create table if not exists schema_function (
-      name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp())`);
     const found = new Map(
-      (await run('select name, checksum from schema_function')).map((row) => [row.name, row.checksum]),
+      (await run('select name, checksum from applied_function')).map((row) => [row.name, row.checksum]),
     );
     const changed = sqlFunctions.filter(({ name, checksum }) => found.get(name) !== checksum);
 
@@ -59,6 +60,7 @@ export async function migrate(
         String(detailDays),
         String(detailDays),
       ]);
+    if (isNew) await run(endOfFormerRelease);
     if (runtimeRole !== null) await grantToRuntimeRole(run, runtimeRole);
     return [...applied, ...changed].map(({ name }) => name);
   });
@@ -79,8 +81,7 @@ const inTransaction =
  * migrations that it has: none for a new database.
  */
 async function refuseUnknownMigrations(run: Run): Promise<string[]> {
-  const [bookkeeping] = await run(`select to_regclass('schema_migration')::text as name`);
-  const rows = bookkeeping?.name ? await run('select name from schema_migration order by id') : [];
+  const rows = await run('select name from applied_migration order by id');
   const unknown = rows
     .map(({ name }) => name)
     .filter((name) => !migrations.some((migration) => migration.name === name));
@@ -96,7 +97,7 @@ async function applyFunctions(run: Run, functions: SqlFunction[]): Promise<void>
   for (const { name, text, checksum } of functions) {
     await run(text);
     await run(
-      `insert into schema_function (name, checksum) values (?, ?)
+      `insert into applied_function (name, checksum) values (?, ?)
        on conflict (name) do update set checksum = excluded.checksum, applied_at = clock_timestamp()`,
       [name, checksum],
     );
@@ -115,7 +116,7 @@ export async function assertSchemaVersion(
   const rows = await database
     .query<{ name: string; checksum: string | null }>(
       'schema-version',
-      'select name, null as checksum from schema_migration union all select name, checksum from schema_function',
+      'select name, null as checksum from applied_migration union all select name, checksum from applied_function',
     )
     .catch((error: unknown) => {
       if (isUndefinedTable(error)) return [];
@@ -129,15 +130,84 @@ export async function assertSchemaVersion(
     .map(({ name }) => name);
   if (missing.length > 0)
     throw new Error(`The database lacks migrations: ${missing.join(', ')}. Run "npm run migrate".`);
-  if (newer.length > 0 && !acceptNewer)
+  if (newer.length > 0 && !acceptNewer && !(await isFormerRelease(database)))
     throw new Error(`The database is newer than this code: it has ${newer.sort().join(', ')}.`);
   const stale = sqlFunctions.filter(({ name, checksum }) =>
-    acceptNewer ? !found.has(name) : found.get(name) !== checksum,
+    acceptNewer || newer.length > 0 ? !found.has(name) : found.get(name) !== checksum,
   );
   if (stale.length > 0)
     throw new Error(
       `The database lacks this version of functions: ${stale.map(({ name }) => name).join(', ')}. Run "npm run migrate".`,
     );
+}
+
+/**
+ * What a release applied stands in `applied_migration` and `applied_function`. `schema_migration` and `schema_function` have what the former
+ * release applied, and that release starts only if they are its own: 0.2.0 knows no other tables. So it starts on the newer schema until
+ * `contract` makes them equal.
+ */
+async function createBookkeeping(run: Run): Promise<void> {
+  await run(`create table if not exists schema_migration (
+    id serial primary key, name varchar(255) not null, executed_at timestamptz(6) not null default current_timestamp(6))`);
+  await run(`create table if not exists schema_function (
+    name text primary key, checksum text not null, applied_at timestamptz not null default clock_timestamp())`);
+  await run('create table if not exists applied_function (like schema_function including all)');
+  if ((await run('select name from applied_migration limit 1')).length > 0) return;
+  await run(
+    `insert into applied_migration (name, executed_at) select name, executed_at from schema_migration order by id`,
+  );
+  await run('insert into applied_function select * from schema_function');
+}
+
+const endOfFormerRelease = `
+  delete from schema_migration;
+  delete from schema_function;
+  insert into schema_migration (name, executed_at) select name, executed_at from applied_migration order by id;
+  insert into schema_function select * from applied_function`;
+
+const differences = `
+  (select name, '' as checksum from applied_migration union all select name, checksum from applied_function)
+  except (select name, '' from schema_migration union all select name, checksum from schema_function)`;
+
+/** Whether the former release can still start on this schema, because `contract` was not run. */
+export const mayContract = async (database: Database): Promise<boolean> =>
+  (await database.query('schema-differences', differences)).length > 0;
+
+/** Whether this code is the release whose state a newer one has kept. */
+async function isFormerRelease(database: Database): Promise<boolean> {
+  const rows = await database.query<{ name: string; checksum: string | null }>(
+    'former-schema-version',
+    'select name, null as checksum from schema_migration union all select name, checksum from schema_function',
+  );
+  const found = new Map(rows.map(({ name, checksum }) => [name, checksum]));
+  const own = [...migrations.map(({ name }) => name), ...sqlFunctions.map(({ name }) => name)];
+  return rows.length === own.length && own.every((name) => found.has(name));
+}
+
+/**
+ * The second step of an upgrade, once no process of the former release runs: that release starts no more, and the functions that only it
+ * called are dropped. Returns their names. Repeated, it changes nothing.
+ */
+export async function contract(database: Database): Promise<string[]> {
+  const { orm } = await database.orm();
+  return orm.em.getConnection().transactional(async (transaction) => {
+    const run = inTransaction(orm, transaction);
+    await run(`select pg_advisory_xact_lock(${migrationLock}), set_config('lock_timeout', '2s', true)`);
+    const kept = new Set(sqlFunctions.map(({ name }) => name));
+    const gone = (await run('select name from applied_function'))
+      .map(({ name }) => name)
+      .filter((name) => !kept.has(name));
+    for (const name of gone) {
+      const overloads = await run(
+        `select oid::regprocedure::text as name from pg_proc where proname = ? and pronamespace = 'public'::regnamespace`,
+        [name],
+      );
+      for (const overload of overloads) await run(`drop function ${overload.name}`);
+      await run('delete from applied_function where name = ?', [name]);
+    }
+    await run(endOfFormerRelease);
+    return gone;
+  });
 }
 
 const isUndefinedTable = (error: unknown): boolean =>

@@ -39,7 +39,7 @@ const initOrm = (options: DatabaseOptions, sessionSettings: { options?: string }
       connectionTimeoutMillis: options.connectTimeoutMs,
     },
     migrations: {
-      tableName: 'schema_migration',
+      tableName: 'applied_migration',
       migrationsList: migrations.map(({ name, folder }) => ({ name, class: migrationOf(folder) })),
       snapshot: false,
       silent: true,

@@ -14,6 +14,8 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   alarm: 'select, insert, update, delete',
   alarm_silence: 'select, insert, update, delete',
   api_detail: 'select, insert',
+  applied_function: 'select',
+  applied_migration: 'select',
   api_key: 'select, insert, update',
   api_key_secret: 'select, insert, update',
   attempt: 'select, insert, update, delete',

@@ -1,6 +1,6 @@
 import { meetPooler } from '../db/pooler.ts';
 import { openDatabase } from '../db/database.ts';
-import { migrate } from '../db/migrate.ts';
+import { contract, mayContract, migrate } from '../db/migrate.ts';
 import { findRuntimeRole } from '../db/runtime-role.ts';
 import { configOrExit, doneOrExit } from './run-process.ts';
 
@@ -13,6 +13,9 @@ const isRefusedToRole = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && error.code === '42501';
 
 for (const via of new Set([migrateUrl || url, url])) await doneOrExit(() => meetPooler(via));
+const secondStep =
+  'The former release still serves and starts on this schema. Once none of its processes runs, run the second step: npm run migrate -- --contract\n';
+
 const owner = open(migrateUrl || url);
 const runtime = open(url);
 const applied = await doneOrExit(async () =>
@@ -24,5 +27,7 @@ const applied = await doneOrExit(async () =>
     throw isRefusedToRole(cause) ? new Error(`${cause.message}. ${whoMigrates}`, { cause }) : cause;
   }),
 );
-process.stdout.write(`${JSON.stringify({ applied })}\n`);
+const contracted = process.argv.includes('--contract') ? await doneOrExit(() => contract(owner)) : null;
+process.stdout.write(`${JSON.stringify({ applied, ...(contracted && { contracted }) })}\n`);
+if (await mayContract(owner)) process.stderr.write(secondStep);
 await Promise.all([owner.close(), runtime.close()]);

@@ -86,6 +86,17 @@ describe(`an upgrade from the dump ${lastDump}`, () => {
     return { ...kept, scopes: ['chat', 'media'] };
   }
 
+  it('keeps what the former release compares itself with when it starts', async () => {
+    const nameOf = (row: unknown): unknown[] => [
+      Reflect.get(Object(row), 'name'),
+      Reflect.get(Object(row), 'checksum'),
+    ];
+    const names = (rows: unknown[] = []) => rows.map(nameOf);
+    const after = await rowsOfEveryTable(database);
+    for (const table of ['schema_migration', 'schema_function'])
+      expect(names(after[table])).toEqual(names(before[table]));
+  });
+
   it('keeps the ledger consistent', async () => {
     // Holds of the dump have expired since. The gateway below refunds them.
     expect(await breachesIn(database, century)).toEqual([]);

@@ -215,11 +215,11 @@ describe('the image', () => {
   });
 
   it('stays ready while a newer release migrates the database', async () => {
-    await database.asOwner(`insert into schema_migration (name) values ('9999-of-tomorrow')`);
+    await database.asOwner(`insert into applied_migration (name) values ('9999-of-tomorrow')`);
     // The result of a readiness check is cached for two seconds.
     await sleep(2_500);
     await bothReady();
-    await database.asOwner(`delete from schema_migration where name = '9999-of-tomorrow'`);
+    await database.asOwner(`delete from applied_migration where name = '9999-of-tomorrow'`);
   });
 
   it('reports not ready after SIGTERM, stays live while draining and exits with 0', async () => {

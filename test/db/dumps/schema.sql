@@ -1,3 +1,5 @@
+create sequence applied_migration_id_seq as integer;
+
 create sequence schema_migration_id_seq as integer;
 
 create table admin_operator (
@@ -113,6 +115,18 @@ create table api_key_secret (
   last4 text not null,
   pepper_id text not null,
   prefix text not null
+);
+
+create table applied_function (
+  applied_at timestamp with time zone not null default clock_timestamp(),
+  checksum text not null,
+  name text not null
+);
+
+create table applied_migration (
+  executed_at timestamp(6) with time zone not null default CURRENT_TIMESTAMP(6),
+  id integer not null default nextval('applied_migration_id_seq'::regclass),
+  name character varying(255) not null
 );
 
 create table attempt (
@@ -771,6 +785,10 @@ alter table api_key add constraint api_key_spent_check CHECK ((spent >= 0));
 alter table api_key_secret add constraint api_key_secret_digest_key UNIQUE (digest);
 
 alter table api_key_secret add constraint api_key_secret_pkey PRIMARY KEY (id);
+
+alter table applied_function add constraint applied_function_pkey PRIMARY KEY (name);
+
+alter table applied_migration add constraint applied_migration_pkey PRIMARY KEY (id);
 
 alter table attempt add constraint attempt_check CHECK (((outcome IS NULL) = (ended_at IS NULL)));
 
