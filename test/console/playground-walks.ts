@@ -234,16 +234,14 @@ async function givePicture(visit: Visit, how: 'paste' | 'drop', label: string): 
   const picture = await sharp({ create: { width: 64, height: 48, channels: 3, background: 'teal' } })
     .png()
     .toBuffer();
-  await visit.page.getByRole('textbox', { name: label, exact: true }).evaluate(
-    `(field) => {
-      const bytes = Uint8Array.from(atob('${picture.toString('base64')}'), (letter) => letter.charCodeAt(0));
-      const data = new DataTransfer();
-      data.items.add(new File([bytes], 'boat.png', { type: 'image/png' }));
-      const event = '${how}' === 'paste' ? new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
-        : new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true });
-      field.dispatchEvent(event);
-    }`,
-  );
+  await visit.page.getByRole('textbox', { name: label, exact: true }).focus();
+  await visit.page.evaluate(`{
+    const bytes = Uint8Array.from(atob('${picture.toString('base64')}'), (letter) => letter.charCodeAt(0));
+    const data = new DataTransfer();
+    data.items.add(new File([bytes], 'boat.png', { type: 'image/png' }));
+    const told = { clipboardData: data, dataTransfer: data, bubbles: true, cancelable: true };
+    document.activeElement.dispatchEvent('${how}' === 'paste' ? new ClipboardEvent('paste', told) : new DragEvent('drop', told));
+  }`);
 }
 
 /** Copies each sample of a model's request, and runs the one for Node. */

@@ -55,9 +55,9 @@ async function countTokens(
   { system, texts }: Estimated,
   signal: AbortSignal,
 ): Promise<number> {
-  const said = texts.filter((text) => text.trim() !== '');
-  if (said.length === 0) return 0;
-  const messages = [{ role: 'user', content: said.map((text) => ({ type: 'text', text })) }];
+  const parts = texts.filter((text) => text.trim() !== '');
+  if (parts.length === 0) return 0;
+  const messages = [{ role: 'user', content: parts.map((text) => ({ type: 'text', text })) }];
   const body = { model: model.id, messages, ...(system.trim() !== '' && { system }) };
   const { input_tokens: tokens } = await api.json<{ input_tokens: number }>('/v1/messages/count_tokens', {
     method: 'POST',
