@@ -12,7 +12,7 @@ import { Empty, Loaded, Loading, Page } from '../ui/page.tsx';
 import { Facts, Status } from '../ui/values.tsx';
 import { limitsText } from './channel-limits.ts';
 import { Reason } from './channel-reason.tsx';
-import { Credentials, EditChannel } from './edit-channel.tsx';
+import { Credentials, EditChannel, limitFacts } from './edit-channel.tsx';
 import { stateWords } from './state-words.ts';
 
 const ChannelCharts = lazy(() => import('./channel-charts.tsx'));
@@ -68,6 +68,7 @@ function Shown({ channel }: { channel: ChannelData }) {
               ['Weight', number(channel.weight)],
               ['Groups', channel.groups.join(', ')],
               ['List check', channel.list_check ? 'On' : 'Off'],
+              ...limitFacts(channel),
               ['Limits', limitsText(channel.limits)],
             ]}
           />

@@ -1,4 +1,4 @@
-import { Button, Group, PasswordInput, Stack, Table, Text } from '@mantine/core';
+import { Button, Group, NumberInput, PasswordInput, SimpleGrid, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { change } from '../api/admin.ts';
@@ -6,7 +6,7 @@ import { catalogQuery } from '../api/queries.ts';
 import { useMay } from '../api/session.ts';
 import type { Channel, ChannelCredential } from '../api/admin-types.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
-import { time } from '../ui/format.ts';
+import { number, time } from '../ui/format.ts';
 import { Status } from '../ui/values.tsx';
 import { limitsText } from './channel-limits.ts';
 import { ProviderFields, type ProviderSettings } from './provider-fields.tsx';
@@ -18,12 +18,18 @@ export function EditChannel({ channel, onClose }: { channel: Channel; onClose: (
   const isOwner = useMay('owner');
   const [before] = useState(() => settingsOf(channel));
   const [settings, setSettings] = useState(before);
+  const [limitsBefore] = useState(() => limitsOf(channel));
+  const [limits, setLimits] = useState(limitsBefore);
+  const changedLimits = channelLimits.filter(({ name }) => limits[name] !== limitsBefore[name]);
   const groups = [...new Set((catalog.data?.data ?? []).flatMap((entry) => entry.private.groups))].sort();
-  const changes = Object.fromEntries(
-    Object.entries(settings).filter(
-      ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof ProviderSettings]),
+  const changes = {
+    ...Object.fromEntries(
+      Object.entries(settings).filter(
+        ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof ProviderSettings]),
+      ),
     ),
-  );
+    ...Object.fromEntries(changedLimits.map(({ name }) => [name, limits[name] === '' ? null : limits[name]])),
+  };
   return (
     <ActionDialog
       opened
@@ -43,9 +49,42 @@ export function EditChannel({ channel, onClose }: { channel: Channel; onClose: (
         mayMove={isOwner}
         keptKey="Empty: the key stays. A new one replaces the first key"
       />
+      <SimpleGrid cols={{ base: 1, xs: 3 }} className="fields">
+        {channelLimits.map(({ name, label }) => (
+          <NumberInput
+            key={name}
+            label={label}
+            placeholder="No limit"
+            value={limits[name]}
+            onChange={(value) => setLimits((others) => ({ ...others, [name]: value }))}
+            min={1}
+            allowDecimal={false}
+            thousandSeparator=","
+          />
+        ))}
+      </SimpleGrid>
     </ActionDialog>
   );
 }
+
+const channelLimits = [
+  { name: 'rpm', label: 'Requests per minute' },
+  { name: 'tpm', label: 'Tokens per minute' },
+  { name: 'parallel', label: 'Calls at the same time' },
+] as const;
+
+const limitsOf = ({ limits }: Channel): Record<(typeof channelLimits)[number]['name'], number | string> => ({
+  rpm: limits.rpm ?? '',
+  tpm: limits.tpm ?? '',
+  parallel: limits.parallel ?? '',
+});
+
+/** Each limit of a channel with its use, such as `12 of 60`. */
+export const limitFacts = ({ limits }: Channel): [string, string][] =>
+  channelLimits.map(({ name, label }) => {
+    const most = limits[name];
+    return [label, most === null ? 'No limit' : `${number(limits.used[name])} of ${number(most)}`];
+  });
 
 const settingsOf = ({ name, adapter, base_url, groups, priority, weight, list_check }: Channel): ProviderSettings => ({
   name,
