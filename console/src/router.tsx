@@ -48,13 +48,19 @@ const texts =
     ) as Partial<Record<Name, string>>;
 
 // As constants, because the compiler does not infer them where they stand beside a loader.
-const taskSearch = texts('status', 'type', 'model', 'project', 'unknown');
+const range = ['created_after', 'created_before', 'sort'] as const;
+const taskSearch = texts('status', 'type', 'model', 'project', 'key', 'unknown', ...range);
 const requestSearch = texts(
   ...(['type', 'outcome', 'reason', 'model', 'channel', 'project', 'key'] as const),
   ...(['created_after', 'created_before', 'min_ms', 'min_credits'] as const),
 );
-const deliverySearch = texts('state', 'project', 'task');
-const auditSearch = texts('subject', 'by', 'action');
+const deliverySearch = texts('state', 'project', 'task', ...range);
+const auditSearch = texts('subject', 'by', 'action', ...range);
+const projectsSearch = texts('status', 'sort');
+const projectSearch = texts('tab', 'sort', 'kind', 'created_after', 'created_before');
+const jobSearch = texts('name', ...range);
+const channelsSearch = texts('state', 'adapter');
+const modelsSearch = texts('type', 'state');
 const summarySearch = texts('month');
 const usageSearch = texts('range', 'from', 'to', 'interval', 'by', 'measure', 'rows', 'project');
 
@@ -124,6 +130,7 @@ const routes = [
   createRoute({
     getParentRoute: () => root,
     path: '/models',
+    validateSearch: modelsSearch,
     loader: ({ context }) => begin(context, (client) => client.prefetchQuery(catalogQuery)),
     component: lazyRouteComponent(() => import('./pages/models/model-list.tsx')),
   }),
@@ -152,6 +159,7 @@ const routes = [
   createRoute({
     getParentRoute: () => root,
     path: '/channels',
+    validateSearch: channelsSearch,
     loader: ({ context }) => begin(context, (client) => client.prefetchQuery(channelsQuery)),
     component: lazyRouteComponent(() => import('./pages/channels.tsx')),
   }),
@@ -165,12 +173,16 @@ const routes = [
   createRoute({
     getParentRoute: () => root,
     path: '/projects',
-    loader: ({ context }) => begin(context, (client) => client.prefetchInfiniteQuery(listQuery('/projects'))),
+    validateSearch: projectsSearch,
+    loaderDeps: ({ search }) => search,
+    loader: ({ context, deps }) =>
+      begin(context, (client) => client.prefetchInfiniteQuery(listQuery('/projects', deps))),
     component: lazyRouteComponent(() => import('./pages/projects/project-list.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/projects/$projectId',
+    validateSearch: projectSearch,
     loader: ({ context, params: { projectId } }) =>
       begin(context, (client) => [
         client.prefetchQuery(projectQuery(projectId)),
@@ -198,7 +210,9 @@ const routes = [
   createRoute({
     getParentRoute: () => root,
     path: '/jobs',
-    loader: ({ context }) => begin(context, (client) => client.prefetchInfiniteQuery(listQuery('/jobs'))),
+    validateSearch: jobSearch,
+    loaderDeps: ({ search }) => search,
+    loader: ({ context, deps }) => begin(context, (client) => client.prefetchInfiniteQuery(listQuery('/jobs', deps))),
     component: lazyRouteComponent(() => import('./pages/scheduled-jobs.tsx')),
   }),
   createRoute({

@@ -4,6 +4,7 @@ import {
   AppShell,
   Badge,
   Burger,
+  Button,
   Group,
   Menu,
   Text,
@@ -40,6 +41,8 @@ import {
   TasksIcon,
   UsageIcon,
 } from './ui/icons.tsx';
+import { chooseZone, useZone } from './ui/clock.ts';
+import { AwayBanner, useAutoRefresh } from './ui/freshness.tsx';
 import { Loaded } from './ui/page.tsx';
 import { PageLink } from './ui/links.tsx';
 
@@ -68,6 +71,8 @@ export function Shell() {
 
 function Frame({ session }: { session: Session }) {
   const [opened, { toggle, close }] = useDisclosure(false);
+  const zone = useZone();
+  useAutoRefresh();
   return (
     <AppShell
       header={{ height: 56 }}
@@ -94,6 +99,7 @@ function Frame({ session }: { session: Session }) {
           </Group>
           <SearchBox />
           <Group gap="xs" wrap="nowrap">
+            <ZoneButton />
             <ThemeButton />
             <Account session={session} />
           </Group>
@@ -109,10 +115,30 @@ function Frame({ session }: { session: Session }) {
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
         <div className="content">
-          <Outlet />
+          <AwayBanner />
+          <Outlet key={zone} />
         </div>
       </AppShell.Main>
     </AppShell>
+  );
+}
+
+/** Times are shown in the zone of this browser or in UTC. */
+function ZoneButton() {
+  const isUtc = useZone() === 'utc';
+  const label = isUtc ? 'Show local times' : 'Show times in UTC';
+  return (
+    <Tooltip label={label} withArrow>
+      <Button
+        variant="subtle"
+        color="gray"
+        size="compact-sm"
+        aria-label={label}
+        onClick={() => chooseZone(isUtc ? 'local' : 'utc')}
+      >
+        {isUtc ? 'UTC' : 'Local'}
+      </Button>
+    </Tooltip>
   );
 }
 
@@ -150,7 +176,7 @@ function Account({ session }: { session: Session }) {
         <UnstyledButton className="account">
           <VisuallyHidden>Signed in as</VisuallyHidden>
           <Text size="sm" fw={500} truncate maw={140} visibleFrom="xs">
-            {session.name || 'Operator'}
+            {session.name || session.actor}
           </Text>
           <Badge variant="light" color="gray" tt="none">
             {session.role}

@@ -3029,6 +3029,8 @@ export interface components {
     };
     Session: {
       name: string;
+      /** @description How the audit log names whom it belongs to. */
+      actor: string;
       /** @enum {string} */
       role: 'viewer' | 'operator' | 'owner';
       /** @description Null for a token that never expires. */

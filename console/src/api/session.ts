@@ -6,11 +6,14 @@ import type { Session } from './admin-types.ts';
 
 export type Role = Session['role'];
 
+const sessionMsMax = 8_000;
+
 /** The session of this browser; null if nobody is signed in. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: () =>
-    read('/session', {})
+    // A gateway that takes the connection and does not answer is away, too.
+    read('/session', {}, AbortSignal.timeout(sessionMsMax))
       .then((session) => {
         showMoneyAs({ creditValue: session.credit_value_micro_usd, sign: session.currency_sign });
         return session;

@@ -1,24 +1,29 @@
-import { Code, Group } from '@mantine/core';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Button, Code, Group } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
 import type { AuditEntry } from '../api/admin-types.ts';
 import { useList } from '../api/use-list.ts';
+import { sessionQuery } from '../api/session.ts';
+import { CsvButton } from '../ui/csv-button.tsx';
 import { DataTable, type Columns } from '../ui/data-table.tsx';
 import { TextFilter } from '../ui/filters.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
+import { RangeFilter } from '../ui/range-filter.tsx';
+import { useListView } from '../ui/use-list-view.ts';
 import { When } from '../ui/values.tsx';
 import { AuditChange } from './audit-change.tsx';
 
 /** Who changed what. */
 export default function Audit() {
   const search = useSearch({ from: '/audit' });
-  const navigate = useNavigate();
   const entries = useList('/audit', search);
-  const filter = (name: keyof typeof search) => (value: string | undefined) =>
-    void navigate({ to: '/audit', search: { ...search, [name]: value }, replace: true });
+  const { show, filter, order, isFiltered } = useListView('/audit', search, sortColumns);
+  const { data: session } = useQuery(sessionQuery);
   return (
     <Page
       title="Audit"
-      about="Every change by an operator, and every look at a secret or at a client's content, newest first."
+      about="Every change by an operator, and every look at a secret or at a client's content."
+      actions={<CsvButton path="/audit" filters={search} name="audit" />}
     >
       <Group align="flex-end" gap="sm">
         <TextFilter label="Who" value={search.by} onChange={filter('by')} />
@@ -29,6 +34,12 @@ export default function Audit() {
           onChange={filter('subject')}
           placeholder="prj_…, key_…, task_…"
         />
+        <RangeFilter value={search} onChange={show} />
+        {session && (
+          <Button variant="default" onClick={() => filter('by')(session.actor)}>
+            My changes
+          </Button>
+        )}
       </Group>
       <Loaded of={entries}>
         {(rows) => (
@@ -38,13 +49,16 @@ export default function Audit() {
             columns={columns}
             rowId={(row) => String(row.id)}
             more={entries.more}
-            empty={<Empty title={Object.values(search).some(Boolean) ? 'No entry matches' : 'No change yet'} />}
+            order={order}
+            empty={<Empty title={isFiltered ? 'No entry matches' : 'No change yet'} />}
           />
         )}
       </Loaded>
     </Page>
   );
 }
+
+const sortColumns = { at: 'at', actor: 'actor', action: 'action', subject: 'subject' };
 
 const columns: Columns<AuditEntry> = [
   { accessorKey: 'at', header: 'When', cell: ({ row: { original } }) => <When at={original.at} /> },

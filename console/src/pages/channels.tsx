@@ -1,5 +1,6 @@
 import { Button, Group, Menu, NumberInput, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { change } from '../api/admin.ts';
 import { channelsQuery } from '../api/queries.ts';
@@ -13,6 +14,7 @@ import { MoreIcon, PlusIcon } from '../ui/icons.tsx';
 import { PageLink } from '../ui/links.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { SwitchDialog } from '../ui/switch-dialog.tsx';
+import { useListView } from '../ui/use-list-view.ts';
 import { Status } from '../ui/values.tsx';
 import { AddProvider } from './add-provider.tsx';
 import { Reason } from './channel-reason.tsx';
@@ -22,8 +24,9 @@ import { VerifyDialog } from './verify-dialog.tsx';
 
 /** The upstream providers: their state, why, and what can be done about it. */
 export default function Channels() {
-  const [adapter, setAdapter] = useState<string | undefined>();
-  const [state, setState] = useState<string | undefined>();
+  const search = useSearch({ from: '/channels' });
+  const { adapter, state } = search;
+  const { filter } = useListView('/channels', search, {});
   const mayAct = useMay('operator');
   const mayAdd = useMay('owner');
   const [adding, setAdding] = useState(false);
@@ -47,13 +50,13 @@ export default function Channels() {
         <ChoiceFilter
           label="State"
           value={state}
-          onChange={setState}
+          onChange={filter('state')}
           options={[...new Set(data.map((channel) => stateWords[channel.state]))]}
         />
         <ChoiceFilter
           label="Adapter"
           value={adapter}
-          onChange={setAdapter}
+          onChange={filter('adapter')}
           options={[...new Set(data.map((channel) => channel.adapter))].map((name) => ({ value: name, label: name }))}
         />
       </Group>
@@ -61,7 +64,7 @@ export default function Channels() {
         {() => (
           <DataTable
             label="Channels"
-            rows={data.filter(
+            rows={problemsFirst(data).filter(
               (channel) =>
                 (adapter === undefined || channel.adapter === adapter) &&
                 (state === undefined || stateWords[channel.state] === state),
@@ -87,6 +90,12 @@ export default function Channels() {
     </Page>
   );
 }
+
+/** Channels that need somebody before those that serve, and those that are switched off at the end; else by priority. */
+const problemsFirst = (channels: readonly Channel[]): Channel[] => channels.toSorted((a, b) => rankOf(a) - rankOf(b));
+
+const ranks: readonly Channel['state'][] = ['alarm', 'open', 'resting', 'not_drawn', 'half_open', 'ready', 'disabled'];
+const rankOf = ({ state }: Channel): number => ranks.indexOf(state);
 
 interface DialogRequest {
   action: 'edit' | 'weight' | 'verify' | 'switch';

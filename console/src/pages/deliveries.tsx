@@ -1,44 +1,69 @@
-import { Button, Group } from '@mantine/core';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Button, Group, Text } from '@mantine/core';
+import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
+import { change } from '../api/admin.ts';
+import { useProjectNames } from '../api/project-names.ts';
 import { useMay } from '../api/session.ts';
 import type { ListedDelivery } from '../api/admin-types.ts';
 import { useList } from '../api/use-list.ts';
 import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
 import { ChoiceFilter, TextFilter } from '../ui/filters.tsx';
+import { words } from '../ui/format.ts';
+import { ManyActions } from '../ui/many-actions.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
+import { ProjectFilter } from '../ui/picks.tsx';
+import { RangeFilter } from '../ui/range-filter.tsx';
+import { useListView } from '../ui/use-list-view.ts';
 import { Status, When } from '../ui/values.tsx';
 import { PageLink } from '../ui/links.tsx';
 import { RedeliverDialog } from '../ui/redeliver-dialog.tsx';
+import { deliveryState, isFailedTry, tryText } from './delivery-state.ts';
 
-const states = ['pending', 'delivered', 'exhausted', 'gone', 'blocked'];
+const states = [
+  { value: 'pending', label: 'Waiting or retrying' },
+  ...['delivered', 'exhausted', 'gone', 'blocked', 'replaced'].map((value) => ({ value, label: words(value) })),
+];
 
 /** The callbacks to clients. */
 export default function Deliveries() {
   const search = useSearch({ from: '/deliveries' });
-  const navigate = useNavigate();
   const mayAct = useMay('operator');
   const [again, setAgain] = useState<ListedDelivery | null>(null);
   const deliveries = useList('/deliveries', search);
-  const filter = (name: keyof typeof search) => (value: string | undefined) =>
-    void navigate({ to: '/deliveries', search: { ...search, [name]: value }, replace: true });
+  const { show, filter, order, isFiltered } = useListView('/deliveries', search, sortColumns);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const projectName = useProjectNames();
+  const tasks = new Set((deliveries.data ?? []).filter((row) => chosen.has(row.delivery_id)).map((row) => row.task_id));
   return (
-    <Page title="Deliveries" about="The callbacks that tell clients about ended tasks, newest first.">
+    <Page title="Deliveries" about="The callbacks that tell clients about ended tasks.">
       <Group align="flex-end" gap="sm">
         <ChoiceFilter label="State" value={search.state} onChange={filter('state')} options={states} />
-        <TextFilter label="Project" value={search.project} onChange={filter('project')} placeholder="prj_…" />
+        <ProjectFilter value={search.project} onChange={filter('project')} />
         <TextFilter label="Task" value={search.task} onChange={filter('task')} placeholder="task_…" />
+        <RangeFilter value={search} onChange={show} />
       </Group>
+      {mayAct && (
+        <ManyActions
+          ids={[...tasks]}
+          act="Send again"
+          noun={['task', 'tasks']}
+          about="Each receiver gets the task once more, under a new webhook-id. A callback that is still tried is replaced."
+          each={async (id) => (await change('post', '/tasks/{id}/redeliver', { id })).callback !== null}
+          onDone={() => setChosen(new Set())}
+        />
+      )}
       <Loaded of={deliveries}>
         {(rows) => (
           <DataTable
             label="Deliveries"
             rows={rows}
-            columns={columnsOf(mayAct ? setAgain : null)}
+            columns={columnsOf(mayAct ? setAgain : null, projectName)}
+            order={order}
+            choice={mayAct ? { chosen, onChange: setChosen } : undefined}
             rowId={(row) => row.delivery_id}
             more={deliveries.more}
             empty={
-              <Empty title={Object.values(search).some(Boolean) ? 'No delivery matches' : 'No delivery yet'}>
+              <Empty title={isFiltered ? 'No delivery matches' : 'No delivery yet'}>
                 A task that is created with a callback_url has one when it ends.
               </Empty>
             }
@@ -50,7 +75,35 @@ export default function Deliveries() {
   );
 }
 
-const columnsOf = (redeliver: ((delivery: ListedDelivery) => void) | null): Columns<ListedDelivery> => [
+const sortColumns = {
+  task_id: 'task_id',
+  project: 'project_id',
+  state: 'state',
+  attempts: 'attempts',
+  last_status: 'last_status',
+  created_at: 'created_at',
+  next: 'next_attempt_at',
+};
+
+/** The tries of a callback, each with what became of it. */
+function Tries({ of: { attempts, tries } }: { of: ListedDelivery }) {
+  if (tries.length === 0) return String(attempts);
+  return (
+    <details className="detail">
+      <summary>{attempts}</summary>
+      {tries.map((one) => (
+        <Text key={one.n} size="xs" {...(isFailedTry(one) && { c: 'red' })}>
+          {one.n} {isFailedTry(one) && 'failed'} <When at={one.started_at} />: {tryText(one)}
+        </Text>
+      ))}
+    </details>
+  );
+}
+
+const columnsOf = (
+  redeliver: ((delivery: ListedDelivery) => void) | null,
+  projectName: (id: string) => string,
+): Columns<ListedDelivery> => [
   {
     accessorKey: 'task_id',
     header: 'Task',
@@ -61,8 +114,9 @@ const columnsOf = (redeliver: ((delivery: ListedDelivery) => void) | null): Colu
       </PageLink>
     ),
   },
-  { accessorKey: 'state', header: 'State', cell: ({ row: { original } }) => <Status of={original.state} /> },
-  { accessorKey: 'attempts', header: 'Tries', ...numeric },
+  { id: 'project', header: 'Project', accessorFn: (row) => projectName(row.project_id) },
+  { accessorKey: 'state', header: 'State', cell: ({ row: { original } }) => <Status of={deliveryState(original)} /> },
+  { accessorKey: 'attempts', header: 'Tries', cell: ({ row: { original } }) => <Tries of={original} />, ...numeric },
   {
     accessorKey: 'last_status',
     header: 'Last answer',
@@ -73,7 +127,6 @@ const columnsOf = (redeliver: ((delivery: ListedDelivery) => void) | null): Colu
   {
     id: 'next',
     header: 'Next try',
-    enableSorting: false,
     cell: ({ row: { original } }) => (
       <When at={original.state === 'pending' ? original.next_attempt_at : null} absent="None" />
     ),
@@ -86,14 +139,14 @@ const columnsOf = (redeliver: ((delivery: ListedDelivery) => void) | null): Colu
           header: 'Actions',
           enableSorting: false,
           cell: ({ row: { original } }: { row: { original: ListedDelivery } }) =>
-            original.state === 'pending' ? null : (
+            original.state === 'replaced' ? null : (
               <Button
                 size="compact-sm"
                 variant="default"
                 onClick={() => redeliver(original)}
-                aria-label={`Send again: ${original.task_id}`}
+                aria-label={`${original.state === 'pending' ? 'Send now' : 'Send again'}: ${original.task_id}`}
               >
-                Send again
+                {original.state === 'pending' ? 'Send now' : 'Send again'}
               </Button>
             ),
         },

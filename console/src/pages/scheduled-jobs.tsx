@@ -1,4 +1,5 @@
 import { Button, Card, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { change } from '../api/admin.ts';
 import { useMay } from '../api/session.ts';
@@ -6,8 +7,11 @@ import type { JobRun } from '../api/admin-types.ts';
 import { useList } from '../api/use-list.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../ui/data-table.tsx';
+import { ChoiceFilter } from '../ui/filters.tsx';
 import { number, seconds, words } from '../ui/format.ts';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
+import { RangeFilter } from '../ui/range-filter.tsx';
+import { useListView } from '../ui/use-list-view.ts';
 import { Status, When } from '../ui/values.tsx';
 import { VerifyLedger } from './verify-ledger.tsx';
 
@@ -25,7 +29,9 @@ const scheduledJobs = [
 
 /** The scheduled jobs and their runs. */
 export default function ScheduledJobs() {
-  const runs = useList('/jobs');
+  const search = useSearch({ from: '/jobs' });
+  const runs = useList('/jobs', search);
+  const { show, filter, order, isFiltered } = useListView('/jobs', search, sortColumns);
   const mayRun = useMay('operator');
   const [verifying, setVerifying] = useState(false);
   const [selected, setSelected] = useState<JobRun['name'] | null>(null);
@@ -63,6 +69,15 @@ export default function ScheduledJobs() {
           </Card>
         ))}
       </SimpleGrid>
+      <Group align="flex-end" gap="sm">
+        <ChoiceFilter
+          label="Job"
+          value={search.name}
+          onChange={filter('name')}
+          options={scheduledJobs.map(({ name }) => ({ value: name, label: name }))}
+        />
+        <RangeFilter value={search} onChange={show} />
+      </Group>
       <Loaded of={runs}>
         {(rows) => (
           <DataTable
@@ -71,7 +86,12 @@ export default function ScheduledJobs() {
             columns={columns}
             rowId={(row) => row.run_id}
             more={runs.more}
-            empty={<Empty title="No job has run yet">The first runs start within a minute.</Empty>}
+            order={order}
+            empty={
+              <Empty title={isFiltered ? 'No run matches' : 'No job has run yet'}>
+                The first runs start within a minute.
+              </Empty>
+            }
           />
         )}
       </Loaded>
@@ -93,6 +113,8 @@ export default function ScheduledJobs() {
     </Page>
   );
 }
+
+const sortColumns = { name: 'name', state: 'state', trigger: 'trigger', started_at: 'started_at' };
 
 const columns: Columns<JobRun> = [
   {

@@ -1,4 +1,4 @@
-import { Button, Card, Group, Stack, Table } from '@mantine/core';
+import { Button, Card, Checkbox, Group, NativeSelect, Stack, Table } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import {
   createSortedRowModel,
@@ -31,26 +31,48 @@ interface DataTableProps<T extends RowData> {
   rowId: (row: T) => string;
   /** Present while there may be more rows, also if there are none yet. */
   more?: { load: () => void; loading: boolean } | undefined;
+  /** Present if the rows are a part of a list: then the server sorts all of it. */
+  order?: ServerOrder | undefined;
+  /** Present if several rows can be chosen, to do something with all of them. */
+  choice?: RowChoice | undefined;
+}
+
+export interface ServerOrder {
+  /** A column of the admin API, with `-` before it for the largest first; undefined for the usual order. */
+  sort: string | undefined;
+  onSort: (sort: string | undefined) => void;
+  /** The columns of the admin API by the ids of the table's columns. Another column cannot be sorted by. */
+  columns: Readonly<Record<string, string>>;
+}
+
+export interface RowChoice {
+  chosen: ReadonlySet<string>;
+  onChange: (chosen: ReadonlySet<string>) => void;
 }
 
 /**
  * A table that its columns sort. On a phone each row is a card, because a table of that width cannot be read. Rows and cells are plain
  * elements, because a list has hundreds of them.
  */
-export function DataTable<T extends RowData>({ label, rows, columns, empty, rowId, more }: DataTableProps<T>) {
+export function DataTable<T extends RowData>(props: DataTableProps<T>) {
+  const { label, rows, columns, empty, rowId, more, order, choice } = props;
   const isPhone = useMediaQuery(phone, false, { getInitialValueInEffect: false });
   const table = useTable({ features, data: rows, columns, getRowId: rowId });
-  const shown = table.getRowModel().rows;
+  const shown = order ? table.getPreSortedRowModel().rows : table.getRowModel().rows;
+  const sorters = sortersOf(table, order);
   return (
     <Stack gap="sm">
       {rows.length === 0 ? (
         <Card withBorder>{empty}</Card>
       ) : isPhone ? (
-        <Stack gap="xs" role="list" aria-label={label}>
-          {shown.map((row) => (
-            <RowCard key={row.id} row={row} />
-          ))}
-        </Stack>
+        <>
+          <SortSelect sorters={sorters} />
+          <Stack gap={6} role="list" aria-label={label}>
+            {shown.map((row) => (
+              <RowCard key={row.id} row={row} choice={choice} />
+            ))}
+          </Stack>
+        </>
       ) : (
         <Card withBorder padding={0}>
           <div className="scroller" tabIndex={0} role="region" aria-label={label}>
@@ -58,8 +80,18 @@ export function DataTable<T extends RowData>({ label, rows, columns, empty, rowI
               <thead>
                 {table.getHeaderGroups().map((group) => (
                   <tr key={group.id}>
+                    {choice && (
+                      <th className="selects">
+                        <ChooseAll ids={shown.map(({ id }) => id)} choice={choice} />
+                      </th>
+                    )}
                     {group.headers.map((header) => (
-                      <HeaderCell key={header.id} header={header} table={table} />
+                      <HeaderCell
+                        key={header.id}
+                        header={header}
+                        table={table}
+                        sorter={sorters.get(header.column.id)}
+                      />
                     ))}
                   </tr>
                 ))}
@@ -67,6 +99,11 @@ export function DataTable<T extends RowData>({ label, rows, columns, empty, rowI
               <tbody>
                 {shown.map((row) => (
                   <tr key={row.id}>
+                    {choice && (
+                      <td className="selects">
+                        <ChooseRow id={row.id} choice={choice} />
+                      </td>
+                    )}
                     {row.getAllCells().map((cell) => (
                       <td key={cell.id} className={classOf(cell.column.columnDef)}>
                         {contentOf(cell)}
@@ -90,24 +127,63 @@ export function DataTable<T extends RowData>({ label, rows, columns, empty, rowI
   );
 }
 
+/** How a column is sorted now, and what sorts it. */
+interface Sorter {
+  name: string;
+  sorted: 'asc' | 'desc' | false;
+  by: (direction: 'asc' | 'desc' | false) => void;
+}
+
+/** The columns that can be sorted by, by their ids. */
+function sortersOf<T extends RowData>(
+  table: ReactTable<Features, T>,
+  order: ServerOrder | undefined,
+): Map<string, Sorter> {
+  const headers = table.getHeaderGroups().flatMap((group) => group.headers);
+  return new Map(
+    headers.flatMap(({ column }): [string, Sorter][] => {
+      const { header } = column.columnDef;
+      const name = typeof header === 'string' ? header : column.id;
+      if (!order)
+        return column.getCanSort()
+          ? [[column.id, { name, sorted: column.getIsSorted(), by: (to) => sortBy(table, column.id, to) }]]
+          : [];
+      const server = order.columns[column.id];
+      if (server === undefined) return [];
+      const sorted = order.sort === server ? 'asc' : order.sort === `-${server}` ? 'desc' : false;
+      const by: Sorter['by'] = (to) => order.onSort(to === false ? undefined : to === 'asc' ? server : `-${server}`);
+      return [[column.id, { name, sorted, by }]];
+    }),
+  );
+}
+
+const sortBy = <T extends RowData>(table: ReactTable<Features, T>, id: string, to: 'asc' | 'desc' | false): void =>
+  table.setSorting(to === false ? [] : [{ id, desc: to === 'desc' }]);
+
+/** Numbers and times are of interest from their largest on. */
+const nextDirection = (sorted: Sorter['sorted'], isNumeric: boolean): Sorter['sorted'] => {
+  const [first, second] = isNumeric ? (['desc', 'asc'] as const) : (['asc', 'desc'] as const);
+  return sorted === false ? first : sorted === first ? second : false;
+};
+
 function HeaderCell<T extends RowData>({
   header,
   table,
+  sorter,
 }: {
   header: Header<Features, T>;
   table: ReactTable<Features, T>;
+  sorter: Sorter | undefined;
 }) {
   const { column } = header;
-  const sorted = column.getIsSorted();
   const content = <table.FlexRender header={header} />;
+  const sorted = sorter?.sorted ?? false;
   const arrow = { asc: ' ↑', desc: ' ↓', none: '' }[sorted === false ? 'none' : sorted];
+  const align = classOf(column.columnDef);
   return (
-    <th
-      className={classOf(column.columnDef)}
-      aria-sort={sorted === false ? undefined : sorted === 'asc' ? 'ascending' : 'descending'}
-    >
-      {column.getCanSort() ? (
-        <button type="button" className="sorter" onClick={column.getToggleSortingHandler()}>
+    <th className={align} aria-sort={sorted === false ? undefined : sorted === 'asc' ? 'ascending' : 'descending'}>
+      {sorter ? (
+        <button type="button" className="sorter" onClick={() => sorter.by(nextDirection(sorted, align === 'numeric'))}>
           {content}
           {arrow}
         </button>
@@ -118,9 +194,61 @@ function HeaderCell<T extends RowData>({
   );
 }
 
-function RowCard<T extends RowData>({ row }: { row: Row<Features, T> }) {
+/** The order of cards, which have no headings to press. */
+function SortSelect({ sorters }: { sorters: ReadonlyMap<string, Sorter> }) {
+  if (sorters.size === 0) return null;
+  const current = [...sorters].find(([, { sorted }]) => sorted !== false);
+  const choose = (value: string): void => {
+    const [id = '', direction] = value.split(' ');
+    if (id === '') current?.[1].by(false);
+    else sorters.get(id)?.by(direction === 'desc' ? 'desc' : 'asc');
+  };
   return (
-    <Card withBorder padding="sm" role="listitem" className="row-card">
+    <NativeSelect
+      label="Sort by"
+      size="sm"
+      value={current ? `${current[0]} ${current[1].sorted || 'asc'}` : ''}
+      onChange={(event) => choose(event.currentTarget.value)}
+      data={[
+        { value: '', label: 'The usual order' },
+        ...[...sorters].flatMap(([id, { name }]) => [
+          { value: `${id} asc`, label: `${name}, rising` },
+          { value: `${id} desc`, label: `${name}, falling` },
+        ]),
+      ]}
+    />
+  );
+}
+
+function ChooseAll({ ids, choice: { chosen, onChange } }: { ids: string[]; choice: RowChoice }) {
+  const count = ids.filter((id) => chosen.has(id)).length;
+  return (
+    <Checkbox
+      size="xs"
+      aria-label="Select all rows that are shown"
+      checked={count > 0 && count === ids.length}
+      indeterminate={count > 0 && count < ids.length}
+      onChange={() => onChange(new Set(count === ids.length ? [] : ids))}
+    />
+  );
+}
+
+function ChooseRow({ id, choice: { chosen, onChange } }: { id: string; choice: RowChoice }) {
+  const toggled = (): Set<string> =>
+    chosen.has(id) ? new Set([...chosen].filter((one) => one !== id)) : new Set([...chosen, id]);
+  return (
+    <Checkbox size="xs" aria-label={`Select ${id}`} checked={chosen.has(id)} onChange={() => onChange(toggled())} />
+  );
+}
+
+function RowCard<T extends RowData>({ row, choice }: { row: Row<Features, T>; choice: RowChoice | undefined }) {
+  return (
+    <Card withBorder padding="xs" role="listitem" className="row-card">
+      {choice && (
+        <div className="selects">
+          <ChooseRow id={row.id} choice={choice} />
+        </div>
+      )}
       {row.getAllCells().map((cell) => {
         const { header } = cell.column.columnDef;
         return (

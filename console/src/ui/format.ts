@@ -5,6 +5,7 @@ import {
   worth,
   type CreditMoney,
 } from '../../../src/domain/ledger/money.ts';
+import { zoneNow, type Zone } from './clock.ts';
 
 /** Every number and time of the console is written here, so that all pages show them alike. */
 
@@ -20,7 +21,6 @@ const usdFine = new Intl.NumberFormat('en', {
   roundingPriority: 'morePrecision',
 });
 const share = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
-const dateTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
 /** A count. Credits are money, so they are only shortened where no page has room for them. */
@@ -63,8 +63,19 @@ export function seconds(span: number): string {
   return span < 60 ? `${whole.format(span)} s` : milliseconds(span * 1_000);
 }
 
-/** Unix seconds as the local date and time. */
-export const time = (seconds: number): string => dateTime.format(seconds * 1_000);
+/** Unix seconds as the date and time in the zone that was chosen, which is written behind it. */
+export const time = (seconds: number): string => dateTimes[zoneNow()].format(seconds * 1_000);
+
+/** Milliseconds as the time of the day, with its zone. */
+export const clockTime = (ms: number): string => clockTimes[zoneNow()].format(ms);
+
+const inBothZones = (options: Intl.DateTimeFormatOptions): Record<Zone, Intl.DateTimeFormat> => ({
+  local: new Intl.DateTimeFormat('en-GB', { ...options, timeZoneName: 'short' }),
+  utc: new Intl.DateTimeFormat('en-GB', { ...options, timeZoneName: 'short', timeZone: 'UTC' }),
+});
+const clockFields = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+const dateTimes = inBothZones({ day: 'numeric', month: 'short', year: 'numeric', ...clockFields });
+const clockTimes = inBothZones(clockFields);
 
 /** Unix seconds as a distance from now, such as "5 minutes ago". */
 export function ago(seconds: number, now = Date.now() / 1_000): string {

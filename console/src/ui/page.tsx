@@ -1,5 +1,6 @@
 import { Alert, Anchor, Button, Group, Loader, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
+import { ReadAt } from './freshness.tsx';
 import { AlertIcon, RefreshIcon } from './icons.tsx';
 
 interface PageProps {
@@ -30,6 +31,7 @@ export function Page({ title, about, actions, children }: PageProps) {
         </div>
         {actions !== undefined && <Group gap="xs">{actions}</Group>}
       </Group>
+      <ReadAt />
       {children}
     </Stack>
   );

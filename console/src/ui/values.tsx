@@ -1,9 +1,11 @@
 import { ActionIcon, Code, CopyButton, Group, Tooltip } from '@mantine/core';
 import { CheckIcon, CopyIcon } from './icons.tsx';
+import { useTick } from './clock.ts';
 import { ago, time, words } from './format.ts';
 
 /** A time as a distance from now, with the exact one on hover and for screen readers; or the words for none. A list shows fifty of them. */
 export function When({ at, absent = 'Not yet' }: { at: number | null; absent?: string }) {
+  useTick();
   if (at === null) return absent;
   return (
     <time dateTime={new Date(at * 1_000).toISOString()} title={time(at)} className="nowrap">
@@ -22,6 +24,9 @@ const tones: Record<string, string> = {
   processing: 'blue',
   running: 'blue',
   failed: 'red',
+  retrying: 'yellow',
+  retired: 'orange',
+  ending: 'orange',
   exhausted: 'red',
   tripped: 'red',
   alarm: 'red',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { accessByToken, beginSession, endSession, type AccessDeps } from '../../services/admin/admin-access.ts';
 import { creditValueOf } from '../../services/overview/credit-value.ts';
-import type { AdminAccess } from '../../domain/operators/admin-access.ts';
+import { actorOf, type AdminAccess } from '../../domain/operators/admin-access.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { roles } from '../../domain/operators/role.ts';
 import { timestampOrNull } from '../../schemas/time.ts';
@@ -18,6 +18,7 @@ const SignIn = z.strictObject({ token: z.string().min(1).max(200) });
 const Session = z
   .object({
     name: z.string(),
+    actor: z.string().describe('How the audit log names whom it belongs to.'),
     role: z.enum(roles),
     expires_at: timestampOrNull.describe('Null for a token that never expires.'),
     credit_value_micro_usd: z.int().describe('What one credit is worth.'),
@@ -86,10 +87,11 @@ async function signIn(deps: AccessDeps, ctx: AppContext): Promise<void> {
   ctx.body = await present(deps, { ...access, expiresAt: begun.expiresAt });
 }
 
-const present = async (deps: AccessDeps, { name, role, expiresAt }: AdminAccess) => ({
-  name,
-  role,
-  expires_at: expiresAt,
+const present = async (deps: AccessDeps, access: AdminAccess) => ({
+  name: access.name,
+  actor: actorOf(access),
+  role: access.role,
+  expires_at: access.expiresAt,
   credit_value_micro_usd: await creditValueOf(deps),
   currency_sign: deps.config.accounting.currencySign,
   public_base_url: deps.config.http.publicBaseUrl,

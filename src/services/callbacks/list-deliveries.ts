@@ -29,6 +29,7 @@ export const presentDelivery = (delivery: ListedDelivery): PublicDelivery => ({
     started_at,
     ended_at,
     status,
-    error,
+    // An answer with another status than 2xx has no class of its own.
+    error: error ?? (ended_at !== null && status !== null && (status < 200 || status > 299) ? 'status' : null),
   })),
 });

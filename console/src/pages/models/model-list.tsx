@@ -1,5 +1,6 @@
-import { Alert, Button, Group, Skeleton } from '@mantine/core';
+import { Alert, Button, Group, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { catalogQuery } from '../../api/queries.ts';
 import { useMay } from '../../api/session.ts';
@@ -8,8 +9,10 @@ import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { ChoiceFilter } from '../../ui/filters.tsx';
 import { percent } from '../../ui/format.ts';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
+import { useListView } from '../../ui/use-list-view.ts';
 import { Status } from '../../ui/values.tsx';
 import { ApplyCatalog } from './apply-catalog.tsx';
+import { modelState } from './model-state.ts';
 import { priceOf, useMargins, worstShare, type MarginsByModel } from './margins.ts';
 import { priceLines } from './prices.tsx';
 import { PageLink } from '../../ui/links.tsx';
@@ -23,7 +26,9 @@ const types = [
 /** The catalog: what each model costs clients and what it earns. */
 export default function ModelList() {
   const catalog = useQuery(catalogQuery);
-  const [type, setType] = useState<string | undefined>();
+  const search = useSearch({ from: '/models' });
+  const { type, state } = search;
+  const { filter } = useListView('/models', search, {});
   const mayApply = useMay('operator');
   const [applying, setApplying] = useState(false);
   const entries = catalog.data?.data ?? [];
@@ -43,7 +48,13 @@ export default function ModelList() {
     >
       {applying && <ApplyCatalog onClose={() => setApplying(false)} />}
       <Group>
-        <ChoiceFilter label="Type" value={type} onChange={setType} options={types} />
+        <ChoiceFilter label="Type" value={type} onChange={filter('type')} options={types} />
+        <ChoiceFilter
+          label="State"
+          value={state}
+          onChange={filter('state')}
+          options={[...new Set(entries.map(modelState))].sort()}
+        />
       </Group>
       {losing.length > 0 && (
         <Alert
@@ -58,7 +69,10 @@ export default function ModelList() {
         {({ data }) => (
           <DataTable
             label="Models"
-            rows={data.filter((entry) => type === undefined || entry.type === type)}
+            rows={data.filter(
+              (entry) =>
+                (type === undefined || entry.type === type) && (state === undefined || modelState(entry) === state),
+            )}
             columns={columnsOf(margins)}
             rowId={(row) => row.id}
             empty={
@@ -98,8 +112,8 @@ const columnsOf = ({
   {
     id: 'offered',
     header: 'Status',
-    accessorFn: stateOf,
-    cell: ({ row: { original } }) => <Status of={stateOf(original)} />,
+    accessorFn: modelState,
+    cell: ({ row: { original } }) => <Status of={modelState(original)} />,
   },
   {
     id: 'price',
@@ -110,17 +124,17 @@ const columnsOf = ({
   {
     id: 'margin',
     header: 'Smallest margin',
-    accessorFn: ({ id }) => worstShare(margins?.get(id)) ?? 0,
+    accessorFn: ({ id }) => worstShare(margins?.get(id)) ?? Infinity,
     cell: ({ row: { original } }) => {
       if (isPending) return <Skeleton h={12} w={48} ml="auto" my={4} />;
       const share = worstShare(margins?.get(original.id));
-      return share === null ? 'Not known' : percent(share);
+      if (share === null) return 'Unknown';
+      return (
+        <Text span inherit {...(share < 0 && { c: 'red', fw: 600 })}>
+          {percent(share)}
+        </Text>
+      );
     },
     ...numeric,
   },
 ];
-
-function stateOf({ status, private: { public: isPublic, retired } }: CatalogEntry): string {
-  if (retired !== undefined) return 'retired';
-  return isPublic ? status : 'hidden';
-}

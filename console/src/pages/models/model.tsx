@@ -11,6 +11,7 @@ import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status } from '../../ui/values.tsx';
 import { EditModel } from './edit-model.tsx';
 import { useMargins } from './margins.ts';
+import { modelState } from './model-state.ts';
 import { Prices } from './prices.tsx';
 import { stateWords } from '../state-words.ts';
 import { PageButton, PageLink } from '../../ui/links.tsx';
@@ -44,7 +45,7 @@ export default function ModelPage() {
                 of={[
                   ['Vendor', entry.owned_by],
                   ['Type', words(entry.type)],
-                  ['Status', <Status key="status" of={entry.status} />],
+                  ['Status', <Status key="status" of={modelState(entry)} />],
                   ['Credits', <Prices key="credits" of={entry} />],
                   ['Groups', entry.private.groups.join(', ')],
                   ['Former names', Object.keys(entry.private.aliases).join(', ')],

@@ -13,6 +13,7 @@ import { Empty, ErrorAlert, Loading, Page } from '../../ui/page.tsx';
 import { Chat } from './chat.tsx';
 import { History, promptOf } from './history.tsx';
 import { MediaForm } from './media-form.tsx';
+import { AlertIcon } from '../../ui/icons.tsx';
 import { PageButton } from '../../ui/links.tsx';
 import { useChosen } from '../../ui/use-chosen.ts';
 
@@ -72,6 +73,8 @@ function Bench({ projects }: { projects: Project[] }) {
   const api = useMemo(() => clientApi(queryClient, wallet), [queryClient, wallet]);
   const models = useQuery(modelsQuery(api, wallet));
   const model = useChosen(models.data, { idOf: ({ id }: Model) => id, wanted: search.model, usual: firstToTry });
+  const isUnusable =
+    search.model !== undefined && models.data !== undefined && !models.data.some(({ id }) => id === search.model);
   const choose = (changes: { model?: string; project?: string; compare?: string | undefined }): void =>
     void navigate({ to: '/playground', search: { ...search, ...changes }, replace: true });
 
@@ -85,7 +88,7 @@ function Bench({ projects }: { projects: Project[] }) {
           <Select
             label="Model"
             data={grouped(models.data ?? [])}
-            value={model?.id ?? null}
+            value={isUnusable ? null : (model?.id ?? null)}
             onChange={(id) => id !== null && choose({ model: id })}
             allowDeselect={false}
             searchable
@@ -124,6 +127,11 @@ function Bench({ projects }: { projects: Project[] }) {
         ) : (
           <Loading label="Loading the models" />
         )
+      ) : isUnusable ? (
+        <Alert color="red" role="alert" icon={<AlertIcon />} title={`The model ${search.model ?? ''} cannot be used`}>
+          It is hidden, retired or not in the catalog, or this project may not use it. Choose another model above: none
+          is chosen for you, because it costs credits.
+        </Alert>
       ) : model === undefined ? (
         <Card withBorder>
           <Empty title="The catalog has no model on offer">Apply a catalog: npx tollgate catalog apply FILE</Empty>

@@ -1,4 +1,5 @@
 import { Badge, Button, Group, Menu, Stack, Text } from '@mantine/core';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { change } from '../../api/admin.ts';
 import { useMay } from '../../api/session.ts';
@@ -17,7 +18,11 @@ type Action = { kind: 'create' | 'edit' | 'rotate' | 'revoke'; key: Key | null }
 
 /** The API keys of a project and their limits. */
 export function Keys({ projectId }: { projectId: string }) {
-  const keys = useList('/keys', { project: projectId });
+  const { sort } = useSearch({ from: '/projects/$projectId' });
+  const navigate = useNavigate();
+  const keys = useList('/keys', { project: projectId, sort });
+  const onSort = (next: string | undefined): void =>
+    void navigate({ to: '/projects/$projectId', params: { projectId }, search: { tab: 'keys', sort: next } });
   const isOwner = useMay('owner');
   const mayChange = useMay('operator');
   const [action, setAction] = useState<Action | null>(null);
@@ -45,6 +50,7 @@ export function Keys({ projectId }: { projectId: string }) {
             columns={columnsOf(mayChange ? setAction : null, isOwner)}
             rowId={(row) => row.key_id}
             more={keys.more}
+            order={{ sort, onSort, columns: sortColumns }}
             empty={
               <Empty title="This project has no key">
                 {isOwner ? 'Create one: its secret is shown once.' : 'An owner can create one.'}
@@ -82,6 +88,15 @@ export function Keys({ projectId }: { projectId: string }) {
 }
 
 const nameOf = (key: Key | null): string => key?.name || key?.key_id || '';
+
+const sortColumns = {
+  name: 'name',
+  state: 'state',
+  today: 'used_today',
+  spent: 'spent',
+  rpm: 'rpm',
+  last_used_at: 'last_used_at',
+};
 
 const columnsOf = (act: ((action: Action) => void) | null, isOwner: boolean): Columns<Key> => [
   {

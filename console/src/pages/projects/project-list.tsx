@@ -1,5 +1,5 @@
-import { Button } from '@mantine/core';
-import { useNavigate } from '@tanstack/react-router';
+import { Button, Group } from '@mantine/core';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { change } from '../../api/admin.ts';
 import { useMay } from '../../api/session.ts';
@@ -7,17 +7,21 @@ import type { CreatedProject, Project } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
+import { ChoiceFilter } from '../../ui/filters.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { creditsCell, number } from '../../ui/format.ts';
 import { PlusIcon } from '../../ui/icons.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { SecretDialog } from '../../ui/secret-dialog.tsx';
+import { useListView } from '../../ui/use-list-view.ts';
 import { Status, When } from '../../ui/values.tsx';
 import { PageLink } from '../../ui/links.tsx';
 
 /** The projects, which own credits and keys. */
 export default function ProjectList() {
-  const projects = useList('/projects');
+  const search = useSearch({ from: '/projects' });
+  const projects = useList('/projects', search);
+  const { filter, order, isFiltered, showAll } = useListView('/projects', search, sortColumns);
   const mayCreate = useMay('owner');
   const [opened, setOpened] = useState(false);
   return (
@@ -32,6 +36,14 @@ export default function ProjectList() {
         )
       }
     >
+      <Group>
+        <ChoiceFilter
+          label="Status"
+          value={search.status}
+          onChange={filter('status')}
+          options={['active', 'disabled']}
+        />
+      </Group>
       <Loaded of={projects}>
         {(rows) => (
           <DataTable
@@ -40,10 +52,19 @@ export default function ProjectList() {
             columns={columns}
             rowId={(row) => row.project_id}
             more={projects.more}
+            order={order}
             empty={
-              <Empty title="There is no project yet">
-                {mayCreate ? 'Create one, give it credits, and make a key for it.' : 'An owner can create one.'}
-              </Empty>
+              isFiltered ? (
+                <Empty title="No project matches">
+                  <Button variant="default" size="xs" onClick={showAll}>
+                    Show all projects
+                  </Button>
+                </Empty>
+              ) : (
+                <Empty title="There is no project yet">
+                  {mayCreate ? 'Create one, give it credits, and make a key for it.' : 'An owner can create one.'}
+                </Empty>
+              )
             }
           />
         )}
@@ -52,6 +73,14 @@ export default function ProjectList() {
     </Page>
   );
 }
+
+const sortColumns = {
+  name: 'name',
+  status: 'status',
+  balance: 'balance',
+  reserved: 'reserved',
+  created_at: 'created_at',
+};
 
 const columns: Columns<Project> = [
   {

@@ -1,17 +1,19 @@
-import { Button, Card, Group, SimpleGrid, Tabs, Text } from '@mantine/core';
+import { Button, Card, Group, SimpleGrid, Stack, Tabs, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { change } from '../../api/admin.ts';
 import { projectQuery } from '../../api/queries.ts';
 import { useMay } from '../../api/session.ts';
 import type { LedgerEntry, Project } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
+import { CsvButton } from '../../ui/csv-button.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { entryKinds } from '../../ui/entry-kinds.ts';
 import { credits, creditsCell, money, number, words } from '../../ui/format.ts';
 import { PageLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Loading, Page } from '../../ui/page.tsx';
+import { RangeFilter } from '../../ui/range-filter.tsx';
 import { SwitchDialog } from '../../ui/switch-dialog.tsx';
 import { Copyable, Status, When } from '../../ui/values.tsx';
 import { Callbacks } from './callbacks.tsx';
@@ -27,6 +29,8 @@ const Usage = lazy(() => import('./usage.tsx'));
 /** A project: its credits, its keys, what they used and every entry of its ledger. */
 export default function ProjectPage() {
   const { projectId } = useParams({ from: '/projects/$projectId' });
+  const { tab = 'keys' } = useSearch({ from: '/projects/$projectId' });
+  const navigate = useNavigate();
   const project = useQuery(projectQuery(projectId));
   return (
     <Page
@@ -72,7 +76,13 @@ export default function ProjectPage() {
           </>
         )}
       </Loaded>
-      <Tabs defaultValue="keys" keepMounted={false}>
+      <Tabs
+        value={tab}
+        onChange={(next) =>
+          void navigate({ to: '/projects/$projectId', params: { projectId }, search: { tab: next ?? undefined } })
+        }
+        keepMounted={false}
+      >
         <Tabs.List mb="md">
           <Tabs.Tab value="keys">Keys</Tabs.Tab>
           <Tabs.Tab value="usage">Usage</Tabs.Tab>
@@ -176,22 +186,40 @@ function ProjectActions({
 }
 
 function Ledger({ projectId }: { projectId: string }) {
-  const entries = useList('/ledger', { project: projectId });
+  const { tab: _tab, kind: _kind, ...search } = useSearch({ from: '/projects/$projectId' });
+  const navigate = useNavigate();
+  const filters = { project: projectId, ...search };
+  const entries = useList('/ledger', filters);
+  const show = (changes: Record<string, string | undefined>): void =>
+    void navigate({
+      to: '/projects/$projectId',
+      params: { projectId },
+      search: { tab: 'ledger', ...search, ...changes },
+    });
   return (
-    <Loaded of={entries}>
-      {(rows) => (
-        <DataTable
-          label="Ledger"
-          rows={rows}
-          columns={ledgerColumns}
-          rowId={(row) => row.entry_id}
-          more={entries.more}
-          empty={<Empty title="Nothing has moved the credits yet">Add credits to begin.</Empty>}
-        />
-      )}
-    </Loaded>
+    <Stack>
+      <Group align="flex-end" gap="sm">
+        <RangeFilter value={search} onChange={show} />
+        <CsvButton path="/ledger" filters={filters} name="ledger" />
+      </Group>
+      <Loaded of={entries}>
+        {(rows) => (
+          <DataTable
+            label="Ledger"
+            rows={rows}
+            columns={ledgerColumns}
+            rowId={(row) => row.entry_id}
+            more={entries.more}
+            order={{ sort: search.sort, onSort: (sort) => show({ sort }), columns: ledgerSortColumns }}
+            empty={<Empty title="Nothing has moved the credits yet">Add credits to begin.</Empty>}
+          />
+        )}
+      </Loaded>
+    </Stack>
   );
 }
+
+const ledgerSortColumns = { at: 'at', kind: 'kind', credits: 'credits', balance_after: 'balance_after' };
 
 /** What an entry is about, as a link, and what is said of it: its reference, or why the request ended as it did. */
 function EntryReason({ entry }: { entry: LedgerEntry }) {

@@ -1,9 +1,14 @@
-import { Card, Group, Text, Timeline, Title } from '@mantine/core';
+import { Button, Card, Group, Text, Timeline, Title } from '@mantine/core';
+import { useState } from 'react';
+import { useMay } from '../../api/session.ts';
+import { RedeliverDialog } from '../../ui/redeliver-dialog.tsx';
 import { CopyAction, When } from '../../ui/values.tsx';
 import type { Step } from './timeline.ts';
 
-/** What happened to a request, oldest first. */
-export function StepList({ steps }: { steps: Step[] }) {
+/** What happened to a request, oldest first. A callback of `taskId` that waits for its next try can be sent now. */
+export function StepList({ steps, taskId }: { steps: Step[]; taskId?: string }) {
+  const mayAct = useMay('operator');
+  const [isSending, setSending] = useState(false);
   return (
     <Card withBorder component="section" aria-labelledby="timeline">
       <Title order={2} size="h4" id="timeline" mb="md">
@@ -18,9 +23,15 @@ export function StepList({ steps }: { steps: Step[] }) {
             <Text size="xs" c="dimmed" mt={2}>
               <When at={step.at} />
             </Text>
+            {step.canSendNow && mayAct && (
+              <Button size="compact-xs" variant="default" mt={4} onClick={() => setSending(true)}>
+                Send now
+              </Button>
+            )}
           </Timeline.Item>
         ))}
       </Timeline>
+      <RedeliverDialog taskId={isSending ? (taskId ?? null) : null} onClose={() => setSending(false)} />
     </Card>
   );
 }

@@ -1,18 +1,23 @@
 import { Button, Group, Switch, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { read } from '../../api/admin.ts';
-import { sameOrigin } from '../../api/playground.ts';
+import { change, read } from '../../api/admin.ts';
+import { isFinal, sameOrigin } from '../../api/playground.ts';
 import { useProjectNames } from '../../api/project-names.ts';
 import { tasksPerPage } from '../../api/queries.ts';
 import { useMay } from '../../api/session.ts';
 import type { TaskRow } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
+import { CsvButton } from '../../ui/csv-button.tsx';
 import { DataTable, figure, numeric, type Columns } from '../../ui/data-table.tsx';
-import { ChoiceFilter, TextFilter } from '../../ui/filters.tsx';
+import { ChoiceFilter } from '../../ui/filters.tsx';
 import { creditsCell, seconds } from '../../ui/format.ts';
+import { ManyActions } from '../../ui/many-actions.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
+import { KeyFilter, ModelFilter, ProjectFilter } from '../../ui/picks.tsx';
+import { RangeFilter } from '../../ui/range-filter.tsx';
+import { useListView } from '../../ui/use-list-view.ts';
 import { Status, When } from '../../ui/values.tsx';
 import { PageLink } from '../../ui/links.tsx';
 
@@ -20,50 +25,31 @@ const statuses = ['queued', 'processing', 'succeeded', 'failed', 'canceled'];
 
 /** Pictures and videos, newest first. */
 export default function TaskList() {
-  const search = useSearch({ from: '/tasks' });
-  const navigate = useNavigate();
+  const view = useTaskView();
+  const { search, order, isFiltered, showAll } = view;
   const [withPreviews, setWithPreviews] = useState(false);
   const mayRead = useMay('operator');
   const tasks = useList('/tasks', search, tasksPerPage);
-  const filter = (name: keyof typeof search) => (value: string | undefined) =>
-    void navigate({ to: '/tasks', search: { ...search, [name]: value }, replace: true });
-  const isFiltered = Object.values(search).some(Boolean);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const projectName = useProjectNames();
   const columns = columnsOf(withPreviews, projectName);
   return (
-    <Page title="Tasks" about="Every picture and video that clients asked for, with what became of it.">
-      <Group align="flex-end" gap="sm">
-        <ChoiceFilter label="Status" value={search.status} onChange={filter('status')} options={statuses} />
-        <ChoiceFilter
-          label="Type"
-          value={search.type}
-          onChange={filter('type')}
-          options={[
-            { value: 'image', label: 'Picture' },
-            { value: 'video', label: 'Video' },
-          ]}
-        />
-        <TextFilter label="Model" value={search.model} onChange={filter('model')} placeholder="aurora-image-1" />
-        <TextFilter label="Project" value={search.project} onChange={filter('project')} placeholder="prj_…" />
-        <Switch
-          label="Unknown outcome only"
-          checked={search.unknown === 'true'}
-          onChange={(event) => filter('unknown')(event.currentTarget.checked ? 'true' : undefined)}
-          pb={8}
-        />
-        {mayRead && (
-          <Switch
-            label="Show pictures"
-            checked={withPreviews}
-            onChange={(event) => setWithPreviews(event.currentTarget.checked)}
-            pb={8}
-          />
-        )}
-      </Group>
+    <Page
+      title="Tasks"
+      about="Every picture and video that clients asked for, with what became of it."
+      actions={<CsvButton path="/tasks" filters={search} name="tasks" />}
+    >
+      <TaskFilters view={view} mayRead={mayRead} withPreviews={withPreviews} onPreviews={setWithPreviews} />
       {withPreviews && (
         <Text size="sm" c="dimmed">
           Reading results of clients is recorded in the audit log.
         </Text>
+      )}
+      {mayRead && (
+        <CancelMany
+          tasks={(tasks.data ?? []).filter((task) => chosen.has(task.task_id) && !isFinal(task))}
+          onDone={() => setChosen(new Set())}
+        />
       )}
       <Loaded of={tasks}>
         {(rows) => (
@@ -73,10 +59,12 @@ export default function TaskList() {
             columns={columns}
             rowId={(row) => row.task_id}
             more={tasks.more}
+            order={order}
+            choice={mayRead ? { chosen, onChange: setChosen } : undefined}
             empty={
               isFiltered ? (
                 <Empty title="No task matches">
-                  <Button variant="default" size="xs" onClick={() => void navigate({ to: '/tasks', search: {} })}>
+                  <Button variant="default" size="xs" onClick={showAll}>
                     Show all tasks
                   </Button>
                 </Empty>
@@ -90,6 +78,79 @@ export default function TaskList() {
         )}
       </Loaded>
     </Page>
+  );
+}
+
+interface TaskFiltersProps {
+  view: ReturnType<typeof useTaskView>;
+  mayRead: boolean;
+  withPreviews: boolean;
+  onPreviews: (withPreviews: boolean) => void;
+}
+
+function TaskFilters({ view: { search, show, filter }, mayRead, withPreviews, onPreviews }: TaskFiltersProps) {
+  return (
+    <Group align="flex-end" gap="sm">
+      <ChoiceFilter label="Status" value={search.status} onChange={filter('status')} options={statuses} />
+      <ChoiceFilter
+        label="Type"
+        value={search.type}
+        onChange={filter('type')}
+        options={[
+          { value: 'image', label: 'Picture' },
+          { value: 'video', label: 'Video' },
+        ]}
+      />
+      <ModelFilter value={search.model} onChange={filter('model')} />
+      <ProjectFilter value={search.project} onChange={filter('project')} />
+      <KeyFilter value={search.key} onChange={filter('key')} project={search.project} />
+      <RangeFilter value={search} onChange={show} />
+      <Switch
+        label="Unknown outcome only"
+        checked={search.unknown === 'true'}
+        onChange={(event) => filter('unknown')(event.currentTarget.checked ? 'true' : undefined)}
+        pb={8}
+      />
+      {mayRead && (
+        <Switch
+          label="Show pictures"
+          checked={withPreviews}
+          onChange={(event) => onPreviews(event.currentTarget.checked)}
+          pb={8}
+        />
+      )}
+    </Group>
+  );
+}
+
+function useTaskView() {
+  const search = useSearch({ from: '/tasks' });
+  return { search, ...useListView('/tasks', search, sortColumns) };
+}
+
+const sortColumns = {
+  task_id: 'task_id',
+  model: 'model',
+  project: 'project_id',
+  status: 'status',
+  attempts: 'attempts',
+  credits: 'credits',
+  created_at: 'created_at',
+};
+
+/** Ends several tasks, one after the other, and says how many it ended. */
+function CancelMany({ tasks, onDone }: { tasks: readonly TaskRow[]; onDone: () => void }) {
+  const ids = tasks.map(({ task_id: id }) => id);
+  return (
+    <ManyActions
+      ids={ids}
+      act="Cancel and refund"
+      noun={['task that runs', 'tasks that run']}
+      about="They end now and their credits are refunded, even if a provider has begun and bills a job. This cannot be undone."
+      danger
+      each={async (id) => (await change('post', '/tasks/{id}/cancel', { id })).ended}
+      onDone={onDone}
+    />
   );
 }
 

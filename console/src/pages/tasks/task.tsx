@@ -39,7 +39,7 @@ export function TaskDetails({ taskId, title }: { taskId: string; title: string }
           <>
             <Summary task={data} />
             <Content task={data} />
-            <StepList steps={timelineOf(data)} />
+            <StepList steps={timelineOf(data)} taskId={data.task_id} />
           </>
         )}
       </Loaded>

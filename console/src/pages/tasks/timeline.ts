@@ -1,5 +1,6 @@
 import type { AttemptDetail, Delivery, LedgerEntry, TaskTimeline } from '../../api/admin-types.ts';
-import { credits, milliseconds, usd, words } from '../../ui/format.ts';
+import { credits, milliseconds, time, usd, words } from '../../ui/format.ts';
+import { deliveryColors, deliveryState, isFailedTry, tryText } from '../delivery-state.ts';
 
 export interface Step {
   id: string;
@@ -7,6 +8,8 @@ export interface Step {
   title: string;
   about: string;
   color: string;
+  /** A callback that waits for its next try. */
+  canSendNow?: boolean;
 }
 
 /** Everything that happened to a task, oldest first: its calls to providers, its ledger entries and its callbacks. */
@@ -95,19 +98,25 @@ export const ledgerStep = (entry: LedgerEntry, { refunded }: Pick<TaskTimeline['
   color: 'gray',
 });
 
-const deliverySteps = (delivery: Delivery): Step[] => [
-  {
-    id: delivery.delivery_id,
-    at: delivery.created_at,
-    title: `Callback: ${delivery.state}`,
-    about: `${delivery.attempts} ${delivery.attempts === 1 ? 'try' : 'tries'}`,
-    color: delivery.state === 'delivered' ? 'teal' : delivery.state === 'pending' ? 'blue' : 'red',
-  },
-  ...delivery.tries.map((one) => ({
-    id: `${delivery.delivery_id} ${one.n}`,
-    at: one.started_at,
-    title: `Callback, try ${one.n}`,
-    about: one.status === null ? (one.error ?? 'under way') : `The receiver answered ${one.status}`,
-    color: one.error === null ? 'teal' : 'orange',
-  })),
-];
+function deliverySteps(delivery: Delivery): Step[] {
+  const state = deliveryState(delivery);
+  const tries = `${delivery.attempts} ${delivery.attempts === 1 ? 'try' : 'tries'}`;
+  const next = delivery.next_attempt_at;
+  return [
+    {
+      id: delivery.delivery_id,
+      at: delivery.created_at,
+      title: `Callback: ${words(state)}`,
+      about: state === 'retrying' && next !== null ? `${tries}, the next one at ${time(next)}` : tries,
+      color: deliveryColors[state],
+      ...(state === 'retrying' && { canSendNow: true }),
+    },
+    ...delivery.tries.map((one) => ({
+      id: `${delivery.delivery_id} ${one.n}`,
+      at: one.started_at,
+      title: `Callback, try ${one.n}${isFailedTry(one) ? ' failed' : ''}`,
+      about: tryText(one),
+      color: isFailedTry(one) ? 'red' : one.ended_at === null ? 'blue' : 'teal',
+    })),
+  ];
+}

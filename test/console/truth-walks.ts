@@ -1,0 +1,118 @@
+import { expect } from '@jest/globals';
+import type { Walk } from './scene.ts';
+
+/** The console says what it does not know, and never shows something else in its place. */
+export const truthWalks: readonly Walk[] = [
+  {
+    promise:
+      'says that the gateway does not answer and since when a page was not updated, and is right again by itself',
+    async walk({ visit }) {
+      const { page } = visit;
+      for (const path of ['/overview', '/channels', '/tasks']) {
+        await visit.open(path);
+        await page.getByText(/^Read at \d\d:\d\d:\d\d \S+/).waitFor();
+        await page.route('**/api/**', (route) => route.abort());
+        await page.getByText(/^Not updated since \d\d:\d\d/).waitFor();
+        await page.getByRole('alert').filter({ hasText: 'The gateway does not answer' }).waitFor();
+        if (path === '/overview') await visit.picture('overview-away');
+        await page.unroute('**/api/**');
+        await page.getByText(/^Read at \d\d:\d\d:\d\d \S+/).waitFor();
+        await page.getByText('The gateway does not answer').waitFor({ state: 'detached' });
+      }
+    },
+  },
+  {
+    promise:
+      'shows a failed try of a callback as failed and why, a callback that is tried again, and one that was replaced',
+    async walk({ visit, stage }) {
+      const { page } = visit;
+      const taskId = stage.tasks.undelivered;
+      await visit.open(`/tasks/${taskId}`);
+      await page.getByText('Callback, try 1 failed').waitFor();
+      await page.getByText('The receiver answered 503').first().waitFor();
+      await page.getByText('Callback: Retrying').waitFor();
+      await page.getByText(/the next one at /).waitFor();
+      await visit.press('Send now');
+      await visit.confirm('Send');
+      await visit.awaitMessage('The callback is on its way.');
+      await page.getByText('Callback: Replaced').waitFor();
+      await visit.picture('task-retrying');
+      await visit.open(`/deliveries?task=${taskId}&state=replaced`);
+      await page.getByRole('region', { name: 'Deliveries' }).getByText('Replaced').first().waitFor();
+      await visit.open(`/deliveries?task=${taskId}&state=pending`);
+      await page.getByRole('region', { name: 'Deliveries' }).getByText('Retrying').waitFor();
+    },
+  },
+  {
+    promise: 'names a hidden model the same in the list and on its page, and chooses no other model for it',
+    async walk({ visit, admin }) {
+      const { page } = visit;
+      const { data } = (await admin.read('/catalog')) as unknown as {
+        data: { id: string; display_name: string; private: { public: boolean; retired?: string } }[];
+      };
+      const hidden = data.find(({ private: { public: isPublic, retired } }) => !isPublic && retired === undefined);
+      const id = hidden?.id ?? (await hideOne(admin, data));
+      await visit.open('/models?state=hidden');
+      await page.locator(`a[href$="/models/${id}"]`).waitFor();
+      await page.getByRole('region', { name: 'Models' }).getByText('Hidden', { exact: true }).first().waitFor();
+      await visit.open(`/models/${id}`);
+      await page.locator('dd').getByText('Hidden', { exact: true }).waitFor();
+      for (const wanted of [id, 'no-such-model']) {
+        await visit.open(`/playground?model=${wanted}`);
+        await page
+          .getByRole('alert')
+          .filter({ hasText: `The model ${wanted} cannot be used` })
+          .waitFor();
+        expect(await page.getByRole('button', { name: 'Generate' }).count()).toBe(0);
+      }
+      await visit.picture('playground-unusable');
+    },
+  },
+  {
+    promise: 'writes times in the zone of the browser or in UTC, with the zone',
+    async walk({ visit }) {
+      const { page } = visit;
+      await visit.open('/audit');
+      await visit.press('Show times in UTC');
+      await page.getByText(/^Read at \d\d:\d\d:\d\d UTC/).waitFor();
+      expect(await page.locator('tbody time').first().getAttribute('title')).toMatch(/ \d\d:\d\d:\d\d UTC$/);
+      await visit.press('Show local times');
+    },
+  },
+  {
+    promise: 'finds the changes of whoever is signed in, by the name that the page shows and by the identity',
+    async walk({ visit }) {
+      const { page } = visit;
+      await visit.open('/audit');
+      await visit.press('My changes');
+      await page.waitForURL(/by=Ada/);
+      await page
+        .locator('tbody .who')
+        .filter({ hasText: /^Ada \(atk_/ })
+        .first()
+        .waitFor();
+      await page.getByRole('textbox', { name: 'Who' }).fill('aDA');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/by=aDA/);
+      await page
+        .locator('tbody .who')
+        .filter({ hasText: /^Ada \(atk_/ })
+        .first()
+        .waitFor();
+    },
+  },
+];
+
+/** Hides the last model of the catalog, which no other walk uses. */
+async function hideOne(
+  admin: Parameters<Walk['walk']>[0]['admin'],
+  models: { id: string; private: { public: boolean; retired?: string } }[],
+): Promise<string> {
+  const last = models.findLast(({ private: { retired } }) => retired === undefined);
+  if (!last) throw new Error('the catalog has no model that is sold');
+  const changed = models.map((model) =>
+    model === last ? { ...model, private: { ...model.private, public: false } } : model,
+  );
+  await admin.change('PUT', '/catalog', { catalog: JSON.stringify({ models: changed }) });
+  return last.id;
+}
