@@ -84,6 +84,7 @@ const routes = [
   createRoute({
     getParentRoute: () => root,
     path: '/overview',
+    validateSearch: texts('range'),
     loader: ({ context }) => begin(context, (client) => client.prefetchQuery(overviewQuery)),
     component: lazyRouteComponent(() => import('./pages/overview.tsx')),
   }),

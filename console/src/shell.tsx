@@ -126,7 +126,7 @@ function Frame({ session }: { session: Session }) {
 /** Times are shown in the zone of this browser or in UTC. */
 function ZoneButton() {
   const isUtc = useZone() === 'utc';
-  const label = isUtc ? 'Show local times' : 'Show times in UTC';
+  const label = isUtc ? 'UTC: show local times' : 'Local: show times in UTC';
   return (
     <Tooltip label={label} withArrow>
       <Button

@@ -73,10 +73,10 @@ export const truthWalks: readonly Walk[] = [
     async walk({ visit }) {
       const { page } = visit;
       await visit.open('/audit');
-      await visit.press('Show times in UTC');
+      await visit.press('Local: show times in UTC');
       await page.getByText(/^Read at \d\d:\d\d:\d\d UTC/).waitFor();
       expect(await page.locator('tbody time').first().getAttribute('title')).toMatch(/ \d\d:\d\d:\d\d UTC$/);
-      await visit.press('Show local times');
+      await visit.press('UTC: show local times');
     },
   },
   {

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/db/database.ts';
-import { foldTraffic, readTraffic, type Traffic, type TrafficReport } from '../../src/db/operators/overview.ts';
+import {
+  foldTraffic,
+  readTraffic,
+  readTrafficParts,
+  type Traffic,
+  type TrafficReport,
+} from '../../src/db/operators/overview.ts';
 import { sumUsage } from '../../src/db/ledger/usage.ts';
 import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { eventually } from '../support/eventually.ts';
@@ -138,6 +144,37 @@ describe('the traffic of the overview', () => {
       yesterday: { credits: 0 },
       hours: [],
     });
+  });
+
+  it('tells refusals and clients that left from other failures, and the times of chats from those of tasks', async () => {
+    const scratchToo = await createTestDatabase();
+    const own = await scratchToo.open();
+    const { projectId, keyId } = await openBook(own, { credits: 1_000 });
+    const entries = [
+      ['req_1', 'settle', null, 200],
+      ['req_2', 'settle', null, 200],
+      ['task_1', 'settle', null, 30_000],
+      ['req_3', 'refund', 'content_policy_violation', 10],
+      ['req_4', 'refund', 'client_left', 10],
+      ['task_2', 'refund', 'canceled', 10],
+      ['req_5', 'refund', 'upstream_failed', 10],
+    ] as const;
+    for (const [id, kind, reason, ms] of entries)
+      await run(
+        own,
+        `insert into ledger_entry (project_id, key_id, request_id, kind, credits, balance_after, model_id, held, reason, began_at)
+         values ($1, $2, $3, $4, 0, 0, 'model-a', 1, $5, clock_timestamp() - $6 * interval '1 ms')`,
+        [projectId, keyId, id, kind, reason, ms],
+      );
+    for (const fold of [false, true]) {
+      if (fold) await foldTraffic(own, 0);
+      const { today } = await readTrafficParts(own);
+      expect(today).toMatchObject({ refused: 1, left: 2 });
+      expect(Math.abs((today.chatP50Ms ?? 0) / 200 - 1)).toBeLessThan(0.1);
+      expect(Math.abs((today.mediaP50Ms ?? 0) / 30_000 - 1)).toBeLessThan(0.05);
+      expect(await readTraffic(own)).toMatchObject({ today: { requests: 7, failed: 4 } });
+    }
+    await scratchToo.drop();
   });
 
   it('is that of every entry of the two days, however many of them were added up before', async () => {

@@ -3483,6 +3483,14 @@ export interface components {
       /** @description Of the requests that succeeded, exact to 3 %. Null if none did. */
       p50_ms: number | null;
       p95_ms: number | null;
+      /** @description Of the failed ones: the provider refused the request as invalid, too long or against its content policy. */
+      refused: number;
+      /** @description Of the failed ones: the client left or canceled. */
+      left: number;
+      /** @description Of the chats that succeeded. */
+      chat_p50_ms: number | null;
+      /** @description Of the tasks that succeeded. */
+      media_p50_ms: number | null;
     };
     VerifiedChannel: {
       /** @example chn_01ky4m8r5t0v2x6z9b3d7f1h4k */

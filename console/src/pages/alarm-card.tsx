@@ -19,7 +19,7 @@ export function AlarmCard({ alarm }: { alarm: Alarm }) {
         {silence ? `Silenced until ${time(silence.until)} by ${silence.created_by}: ${silence.reason}` : remedy}
       </Text>
       <Group gap="md" mt={6}>
-        <AlarmLink kind={kind} />
+        <AlarmLink kind={kind} subject={alarm.subject} />
         {mayAct && (silence ? <EndSilence silence={silence} message={message} /> : <Silencer alarm={alarm} />)}
         {since !== null && (
           <Text size="xs" c="dimmed">
@@ -117,7 +117,19 @@ function EndSilence({ silence, message }: { silence: Silence; message: string })
 }
 
 /** Where the alarm is looked after. */
-function AlarmLink({ kind }: { kind: Alarm['kind'] }) {
+function AlarmLink({ kind, subject }: Pick<Alarm, 'kind' | 'subject'>) {
+  if (kind === 'channel' && subject !== '')
+    return (
+      <PageLink to="/channels/$channelId" params={{ channelId: subject }} size="sm" c="inherit" underline="always">
+        Open {subject}
+      </PageLink>
+    );
+  if (kind === 'job')
+    return (
+      <PageLink to="/jobs" search={{ name: subject }} size="sm" c="inherit" underline="always">
+        Open its runs
+      </PageLink>
+    );
   const to = links[kind];
   if (!to) return null;
   return (
@@ -137,5 +149,5 @@ const links: Record<
   temporal: { to: '/tasks', name: 'tasks' },
   // Nothing of the console repairs it.
   installation: null,
-  callbacks: { to: '/deliveries', name: 'deliveries', search: { state: 'exhausted' } },
+  callbacks: { to: '/deliveries', name: 'deliveries', search: { state: 'pending', sort: 'next_attempt_at' } },
 };

@@ -30,7 +30,7 @@ export default function Channel() {
   return (
     <Loaded of={channels}>
       {({ data }) => {
-        const channel = data.find(({ channel_id }) => channel_id === channelId);
+        const channel = data.find(({ channel_id, name }) => channel_id === channelId || name === channelId);
         return channel ? (
           <Shown channel={channel} />
         ) : (

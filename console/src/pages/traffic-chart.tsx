@@ -1,4 +1,5 @@
 import { Group } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
 import type { Overview } from '../api/admin-types.ts';
 import { ChartTable } from '../ui/chart-table.tsx';
 import { number } from '../ui/format.ts';
@@ -16,7 +17,13 @@ const hoursPerLabel = 6;
  * of the other charts takes half a second on a small machine to load and draw, on the page that everybody opens first.
  */
 export function TrafficChart({ hours }: { hours: Overview['hours'] }) {
-  const bars = hours.map(({ at, requests, failed }) => ({ at: hour.format(at * 1_000), requests, failed }));
+  const navigate = useNavigate();
+  const bars = hours.map(({ at, requests, failed }) => ({ start: at, at: hour.format(at * 1_000), requests, failed }));
+  const open = (start: number): void =>
+    void navigate({
+      to: '/requests',
+      search: { created_after: String(start), created_before: String(start + 3_600) },
+    });
   const top = roundUp(Math.max(...bars.map(({ requests }) => requests)));
   return (
     <>
@@ -32,8 +39,9 @@ export function TrafficChart({ hours }: { hours: Overview['hours'] }) {
             </span>
           ))}
           <svg viewBox={`0 0 ${bars.length} ${top}`} preserveAspectRatio="none">
-            {bars.map(({ at, requests, failed }, index) => (
-              <g key={at}>
+            {bars.map(({ start, at, requests, failed }, index) => (
+              <g key={at} className="traffic-bar" onClick={() => open(start)}>
+                <rect className="traffic-hit" x={index} width={1} y={0} height={top} />
                 <title>{`${at}: ${number(requests - failed)} succeeded, ${number(failed)} failed`}</title>
                 <rect
                   className="succeeded"

@@ -1,6 +1,6 @@
-import { Autocomplete, Text } from '@mantine/core';
+import { Combobox, Text, TextInput, useCombobox } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { channelsQuery, newestProjectsQuery } from '../api/queries.ts';
 import { sendJson } from '../api/request.ts';
 import { addressOf } from '../api/admin.ts';
@@ -26,46 +26,67 @@ function PickFilter({
 }: PickProps & { label: string; picks: readonly Pick[]; placeholder: string }) {
   const [text, setText] = useState(value ?? '');
   useEffect(() => setText(value ?? ''), [value]);
-  const names = useMemo(() => new Map(picks.map(({ id, name }) => [id, name])), [picks]);
+  const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
   const settle = (typed: string): void => {
     const wanted = typed.trim() || undefined;
     if (wanted !== value) onChange(wanted);
   };
+  const typed = text.trim().toLowerCase();
+  const shown = picks.filter(
+    ({ id, name }) => text === value || id.toLowerCase().includes(typed) || name.toLowerCase().includes(typed),
+  );
   return (
-    <Autocomplete
-      label={label}
-      size="sm"
-      w={{ base: '100%', xs: 200 }}
-      placeholder={placeholder}
-      data={picks.map(({ id }) => id)}
-      limit={50}
-      value={text}
-      onChange={setText}
-      onOptionSubmit={settle}
-      onBlur={() => settle(text)}
-      onKeyDown={(event) => event.key === 'Enter' && settle(event.currentTarget.value)}
-      clearable
-      clearButtonProps={{ 'aria-label': `Show all: ${label}`, onMouseDown: () => onChange(undefined) }}
-      filter={({ options, search }) => {
-        const wanted = search.trim().toLowerCase();
-        return options.filter((option) => {
-          const id = 'value' in option ? String(option.value) : '';
-          return id.toLowerCase().includes(wanted) || (names.get(id) ?? '').toLowerCase().includes(wanted);
-        });
+    <Combobox
+      store={combobox}
+      onOptionSubmit={(id) => {
+        setText(id);
+        settle(id);
+        combobox.closeDropdown();
       }}
-      renderOption={({ option }) => (
-        <span>
-          {names.get(option.value) || option.value}
-          {names.get(option.value) && names.get(option.value) !== option.value && (
-            <Text size="xs" c="dimmed" className="breakable">
-              {option.value}
-            </Text>
-          )}
-        </span>
-      )}
-    />
+    >
+      {/* A text field with suggestions: whatever is typed counts, so it is no box to choose from. */}
+      <Combobox.Target withAriaAttributes={false}>
+        <TextInput
+          label={label}
+          size="sm"
+          w={{ base: '100%', xs: 200 }}
+          placeholder={placeholder}
+          value={text}
+          onChange={(event) => {
+            setText(event.currentTarget.value);
+            combobox.openDropdown();
+          }}
+          onFocus={() => combobox.openDropdown()}
+          onBlur={() => {
+            combobox.closeDropdown();
+            settle(text);
+          }}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || combobox.getSelectedOptionIndex() !== -1) return;
+            combobox.closeDropdown();
+            settle(event.currentTarget.value);
+          }}
+        />
+      </Combobox.Target>
+      <Combobox.Dropdown hidden={shown.length === 0}>
+        <Combobox.Options mah={280} style={{ overflowY: 'auto' }} aria-label={label}>
+          {shown.slice(0, picksMax).map(({ id, name }) => (
+            <Combobox.Option key={id} value={id}>
+              {name || id}
+              {name !== '' && name !== id && (
+                <Text size="xs" c="dimmed" className="breakable">
+                  {id}
+                </Text>
+              )}
+            </Combobox.Option>
+          ))}
+        </Combobox.Options>
+      </Combobox.Dropdown>
+    </Combobox>
   );
 }
+
+const picksMax = 50;
 
 export function ProjectFilter(props: PickProps) {
   const { data } = useQuery(newestProjectsQuery);

@@ -1,4 +1,5 @@
 import { readOverview, type Earned } from '../../services/overview/read-overview.ts';
+import type { TrafficParts } from '../../db/operators/overview.ts';
 import { OverviewSchema } from '../schemas/overview.ts';
 import { group, action } from '../define-action.ts';
 import { clean, table, time, usd } from '../plain-text.ts';
@@ -37,16 +38,29 @@ const show = action({
 
 const toLine = (
   day: string,
-  { requests, succeeded, failed, credits, costMicroUsd, marginMicroUsd, ...times }: Earned,
+  {
+    requests,
+    succeeded,
+    failed,
+    refused,
+    left,
+    credits,
+    costMicroUsd,
+    marginMicroUsd,
+    ...times
+  }: Earned & TrafficParts,
 ) => ({
   day,
   requests,
   succeeded,
   failed,
+  refused,
+  left,
   credits,
   cost_usd: usd(costMicroUsd),
   margin_usd: usd(marginMicroUsd),
-  p50_ms: rounded(times.p50Ms),
+  chat_p50_ms: rounded(times.chatP50Ms),
+  media_p50_ms: rounded(times.mediaP50Ms),
   p95_ms: rounded(times.p95Ms),
 });
 

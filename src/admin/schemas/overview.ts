@@ -13,7 +13,19 @@ const traffic = {
   p95_ms: z.number().nullable(),
 };
 
-const Traffic = z.object(traffic).meta({ id: 'Traffic' });
+const Traffic = z
+  .object({
+    ...traffic,
+    refused: z
+      .int()
+      .describe(
+        'Of the failed ones: the provider refused the request as invalid, too long or against its content policy.',
+      ),
+    left: z.int().describe('Of the failed ones: the client left or canceled.'),
+    chat_p50_ms: z.number().nullable().describe('Of the chats that succeeded.'),
+    media_p50_ms: z.number().nullable().describe('Of the tasks that succeeded.'),
+  })
+  .meta({ id: 'Traffic' });
 
 export const OverviewSchema = z
   .object({

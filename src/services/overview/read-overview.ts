@@ -1,7 +1,13 @@
 import type { Config } from '../../config/load-config.ts';
 import { listSilences } from '../../db/operators/alarms.ts';
 import { listChannelStates } from '../../db/channels/channel-settings.ts';
-import { readBacklog, readTraffic, type Traffic } from '../../db/operators/overview.ts';
+import {
+  readBacklog,
+  readTraffic,
+  readTrafficParts,
+  type Traffic,
+  type TrafficParts,
+} from '../../db/operators/overview.ts';
 import type { Deps } from '../../deps.ts';
 import { silenceOf, type Silence } from '../../domain/operators/alarm.ts';
 import { scheduledJobNames } from '../../domain/tasks/scheduled-job.ts';
@@ -16,8 +22,8 @@ export interface Earned extends Traffic {
 
 export interface Overview {
   at: number;
-  today: Earned;
-  yesterday: Earned;
+  today: Earned & TrafficParts;
+  yesterday: Earned & TrafficParts;
   /** Every hour from the beginning of yesterday to now. */
   hours: (Earned & { at: number })[];
   alarms: (OverviewAlarm & { silence: Silence | null })[];
@@ -28,9 +34,10 @@ export async function readOverview({
   db,
   config,
 }: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> }): Promise<Overview> {
-  const [creditValue, traffic, channels, backlog, silences] = await Promise.all([
+  const [creditValue, traffic, parts, channels, backlog, silences] = await Promise.all([
     creditValueOf({ config, db }),
     readTraffic(db),
+    readTrafficParts(db),
     listChannelStates(db),
     readBacklog(db, scheduledJobNames),
     listSilences(db),
@@ -43,8 +50,8 @@ export async function readOverview({
   const recorded = new Map(traffic.hours.map((hour) => [hour.at, hour]));
   return {
     at: traffic.at,
-    today: earned(traffic.today),
-    yesterday: earned(traffic.yesterday),
+    today: { ...earned(traffic.today), ...parts.today },
+    yesterday: { ...earned(traffic.yesterday), ...parts.yesterday },
     hours: hoursUntil(traffic.at).map((at) => earned({ ...nothing, ...recorded.get(at), at })),
     alarms: alarmsOf(channels, backlog).map((alarm) => ({ ...alarm, silence: silenceOf(silences, alarm) })),
   };

@@ -1,0 +1,86 @@
+import { expect } from '@jest/globals';
+import type { Walk } from './scene.ts';
+
+/** The first page leads to everything that it counts, and lists do things with many rows. */
+export const overviewWalks: readonly Walk[] = [
+  {
+    promise: 'opens from the overview what each figure counts, what fails, and what an alarm is about',
+    async walk({ visit }) {
+      const { page } = visit;
+      await visit.open('/overview');
+      await page.getByText('Median time of chats').waitFor();
+      await page.getByText('Median time of media').waitFor();
+      await page.getByText(/refused by providers, \d+ left by clients/).waitFor();
+      await page.getByRole('link', { name: 'Failed', exact: true }).click();
+      await page.waitForURL(/\/requests\?.*outcome=refunded/);
+      await page.goBack();
+      const failing = page.getByRole('region', { name: 'What fails' });
+      await failing.getByText('Week').click();
+      await page.waitForURL(/range=168/);
+      await failing.getByRole('table', { name: 'Models that fail' }).getByRole('link').first().click();
+      await page.waitForURL(/\/requests\?.*model=/);
+      await visit.open('/overview?range=168');
+      await failing.getByRole('table', { name: 'Receivers of callbacks that fail' }).getByRole('link').first().click();
+      await page.waitForURL(/\/deliveries\?.*project=/);
+      await visit.open('/overview');
+      await page.getByRole('region', { name: 'The last failures' }).getByRole('link').first().click();
+      await page.waitForURL(/\/(tasks|requests)\/\w+_/);
+      await visit.open('/overview');
+      await page.getByRole('link', { name: 'Open sandbox-c-kling' }).click();
+      await page.getByRole('heading', { level: 1, name: 'sandbox-c-kling' }).waitFor();
+    },
+  },
+  {
+    promise: 'sorts all rows of a list on the server, and keeps the order in the address and the history',
+    async walk({ visit, admin }) {
+      const { page } = visit;
+      await visit.open('/tasks');
+      await visit.press('Credits');
+      await page.waitForURL(/sort=-credits/);
+      const { data } = await admin.read('/tasks?sort=-credits&limit=1');
+      const [dearest] = data as { task_id: string }[];
+      await page.locator(`tbody tr:first-child a[href$="/tasks/${dearest?.task_id}"]`).waitFor();
+      await page
+        .getByRole('columnheader', { name: /Credits/ })
+        .and(page.locator('[aria-sort=descending]'))
+        .waitFor();
+      await page.goBack();
+      await page.waitForURL((url) => !url.search.includes('sort'));
+    },
+  },
+  {
+    promise: 'sends the callbacks of several rows again at once',
+    async walk({ visit, stage }) {
+      const { page } = visit;
+      await visit.open(`/deliveries?task=${stage.tasks.delivered}`);
+      await page.getByRole('checkbox', { name: 'Select all rows that are shown' }).check();
+      await page.getByText('1 task selected').waitFor();
+      await page.getByRole('status').getByRole('button', { name: 'Send again' }).click();
+      await visit.confirm('Send again');
+      await visit.awaitMessage('Done for 1 of 1.');
+      expect(visit.changes.filter((change) => change.endsWith(`${stage.tasks.delivered}/redeliver`)).length).toBe(1);
+    },
+  },
+  {
+    promise: 'saves the tasks, the audit log and the ledger as they are filtered',
+    async walk({ visit, admin, stage }) {
+      const ledger = `project=${stage.studio.projectId}`;
+      for (const [path, api, name] of [
+        ['/tasks?status=failed', '/tasks?status=failed', 'tasks'],
+        ['/audit?action=keys.create', '/audit?action=keys.create', 'audit'],
+        [`/projects/${stage.studio.projectId}?tab=ledger`, `/ledger?${ledger}`, 'ledger'],
+      ] as const) {
+        await visit.open(path);
+        const download = visit.page.waitForEvent('download');
+        await visit.press('Download CSV');
+        const file = await download;
+        expect(file.suggestedFilename()).toMatch(new RegExp(`^tollgate-${name}-\\d{4}-\\d\\d-\\d\\d\\.csv$`));
+        let text = '';
+        for await (const chunk of await file.createReadStream()) text += String(chunk);
+        const { data } = await admin.read(`${api}&limit=10000`);
+        expect(text.split('\r\n')).toHaveLength(1 + (data as unknown[]).length);
+        await visit.awaitMessage(/rows are saved/);
+      }
+    },
+  },
+];
