@@ -4,7 +4,6 @@ import {
   AppShell,
   Badge,
   Burger,
-  Button,
   Group,
   Menu,
   Text,
@@ -99,7 +98,6 @@ function Frame({ session }: { session: Session }) {
           </Group>
           <SearchBox />
           <Group gap="xs" wrap="nowrap">
-            <ZoneButton />
             <ThemeButton />
             <Account session={session} />
           </Group>
@@ -120,25 +118,6 @@ function Frame({ session }: { session: Session }) {
         </div>
       </AppShell.Main>
     </AppShell>
-  );
-}
-
-/** Times are shown in the zone of this browser or in UTC. */
-function ZoneButton() {
-  const isUtc = useZone() === 'utc';
-  const label = isUtc ? 'UTC: show local times' : 'Local: show times in UTC';
-  return (
-    <Tooltip label={label} withArrow>
-      <Button
-        variant="subtle"
-        color="gray"
-        size="compact-sm"
-        aria-label={label}
-        onClick={() => chooseZone(isUtc ? 'local' : 'utc')}
-      >
-        {isUtc ? 'UTC' : 'Local'}
-      </Button>
-    </Tooltip>
   );
 }
 
@@ -163,6 +142,7 @@ function ThemeButton() {
 
 function Account({ session }: { session: Session }) {
   const queryClient = useQueryClient();
+  const isUtc = useZone() === 'utc';
   const leave = useMutation({
     mutationFn: () => change('delete', '/session', {}),
     onSuccess: () => {
@@ -184,6 +164,9 @@ function Account({ session }: { session: Session }) {
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
+        <Menu.Item onClick={() => chooseZone(isUtc ? 'local' : 'utc')}>
+          {isUtc ? 'Show local times' : 'Show times in UTC'}
+        </Menu.Item>
         <Menu.Item leftSection={<LogoutIcon size={16} />} onClick={() => leave.mutate()}>
           Sign out
         </Menu.Item>

@@ -73,10 +73,12 @@ export const truthWalks: readonly Walk[] = [
     async walk({ visit }) {
       const { page } = visit;
       await visit.open('/audit');
-      await visit.press('Local: show times in UTC');
+      await visit.press(/Signed in as/);
+      await page.getByRole('menuitem', { name: 'Show times in UTC' }).click();
       await page.getByText(/^Read at \d\d:\d\d:\d\d UTC/).waitFor();
       expect(await page.locator('tbody time').first().getAttribute('title')).toMatch(/ \d\d:\d\d:\d\d UTC$/);
-      await visit.press('UTC: show local times');
+      await visit.press(/Signed in as/);
+      await page.getByRole('menuitem', { name: 'Show local times' }).click();
     },
   },
   {

@@ -48,27 +48,7 @@ export default function ScheduledJobs() {
       }
     >
       {verifying && <VerifyLedger onClose={() => setVerifying(false)} />}
-      <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        {scheduledJobs.map(({ name, about }) => (
-          <Card withBorder key={name} component="article" aria-label={name}>
-            <Stack gap="xs" h="100%">
-              <Text fw={600} className="breakable">
-                {name}
-              </Text>
-              <Text size="sm" c="dimmed">
-                {about}
-              </Text>
-              {mayRun && (
-                <Group mt="auto">
-                  <Button size="xs" variant="default" onClick={() => setSelected(name)} aria-label={`Run now: ${name}`}>
-                    Run now
-                  </Button>
-                </Group>
-              )}
-            </Stack>
-          </Card>
-        ))}
-      </SimpleGrid>
+      <JobCards onRun={mayRun ? setSelected : null} />
       <Group align="flex-end" gap="sm">
         <ChoiceFilter
           label="Job"
@@ -111,6 +91,32 @@ export default function ScheduledJobs() {
         }
       />
     </Page>
+  );
+}
+
+function JobCards({ onRun }: { onRun: ((name: JobRun['name']) => void) | null }) {
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }}>
+      {scheduledJobs.map(({ name, about }) => (
+        <Card withBorder key={name} component="article" aria-label={name}>
+          <Stack gap="xs" h="100%">
+            <Text fw={600} className="breakable">
+              {name}
+            </Text>
+            <Text size="sm" c="dimmed">
+              {about}
+            </Text>
+            {onRun && (
+              <Group mt="auto">
+                <Button size="xs" variant="default" onClick={() => onRun(name)} aria-label={`Run now: ${name}`}>
+                  Run now
+                </Button>
+              </Group>
+            )}
+          </Stack>
+        </Card>
+      ))}
+    </SimpleGrid>
   );
 }
 
