@@ -58,7 +58,7 @@ const deliverySearch = texts('state', 'project', 'task', ...range);
 const auditSearch = texts('subject', 'by', 'action', ...range);
 const projectsSearch = texts('status', 'sort');
 const projectSearch = texts('tab', 'sort', 'kind', 'created_after', 'created_before');
-const jobSearch = texts('name', ...range);
+const scheduledJobSearch = texts('name', ...range);
 const channelsSearch = texts('state', 'adapter');
 const modelsSearch = texts('type', 'state');
 const summarySearch = texts('month');
@@ -211,7 +211,7 @@ const routes = [
   createRoute({
     getParentRoute: () => root,
     path: '/jobs',
-    validateSearch: jobSearch,
+    validateSearch: scheduledJobSearch,
     loaderDeps: ({ search }) => search,
     loader: ({ context, deps }) => begin(context, (client) => client.prefetchInfiniteQuery(listQuery('/jobs', deps))),
     component: lazyRouteComponent(() => import('./pages/scheduled-jobs.tsx')),

@@ -48,7 +48,7 @@ export default function ScheduledJobs() {
       }
     >
       {verifying && <VerifyLedger onClose={() => setVerifying(false)} />}
-      <JobCards onRun={mayRun ? setSelected : null} />
+      <ScheduledJobCards onRun={mayRun ? setSelected : null} />
       <Group align="flex-end" gap="sm">
         <ChoiceFilter
           label="Job"
@@ -94,7 +94,7 @@ export default function ScheduledJobs() {
   );
 }
 
-function JobCards({ onRun }: { onRun: ((name: JobRun['name']) => void) | null }) {
+function ScheduledJobCards({ onRun }: { onRun: ((name: JobRun['name']) => void) | null }) {
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
       {scheduledJobs.map(({ name, about }) => (
