@@ -47,8 +47,8 @@ export async function createProgram(invocation: Invocation, json: boolean, word 
     .configureOutput({ outputError: () => undefined, ...(json && { writeErr: () => undefined }) });
   const everyName = word === '--version' ? [] : Object.keys(actionGroups);
   const names = Object.hasOwn(actionGroups, word) ? [word] : everyName;
-  const loaded = await Promise.all(names.map((name) => actionGroups[name]?.()));
-  for (const [n, entry] of loaded.entries()) if (entry) addEntry(root, names[n] ?? '', entry, invocation);
+  const loaded = await Promise.all(names.map(async (name) => ({ name, entry: await actionGroups[name]?.() })));
+  for (const { name, entry } of loaded) if (entry) addEntry(root, name, entry, invocation);
   return root;
 }
 

@@ -1,5 +1,5 @@
 import { listOf } from '../../schemas/list.ts';
-import { search as findAnything, type SearchHit } from '../../services/search/search.ts';
+import { findAnything, type SearchHit } from '../../services/search/find-anything.ts';
 import { SearchHitSchema } from '../schemas/search.ts';
 import { action } from '../define-action.ts';
 import { shortText } from '../input.ts';

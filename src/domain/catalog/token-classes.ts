@@ -34,8 +34,8 @@ export interface TokenUsage {
  * zero (rules "Chat"). Throws for a count that is not a safe integer.
  */
 export function tokensByClass(usage: TokenUsage): Record<TokenClass, bigint> {
-  const input = tokenCount(usage.input);
-  const output = tokenCount(usage.output);
+  const input = exactTokens(usage.input);
+  const output = exactTokens(usage.output);
   const cached = within(usage.cached, input);
   const written = within(usage.cacheWrite, input - cached);
   const kept = within(usage.cacheWrite1h, written);
@@ -70,12 +70,12 @@ function priceIn(
 }
 
 function within(part: number | undefined, whole: bigint): bigint {
-  const tokens = tokenCount(part ?? 0);
+  const tokens = exactTokens(part ?? 0);
   return tokens < whole ? tokens : whole;
 }
 
 /** A count of tokens that can be multiplied exactly. A negative one is zero (rules "Chat"). Throws for a count that is not a safe integer. */
-export function tokenCount(tokens: number): bigint {
+export function exactTokens(tokens: number): bigint {
   if (!Number.isSafeInteger(tokens)) throw new RangeError(`A token count must be a safe integer, not ${tokens}.`);
   return tokens < 0 ? 0n : BigInt(tokens);
 }

@@ -232,9 +232,8 @@ export function toUpstreamChat(
 /** The request without the parameters that the catalog maps to null for a family. */
 export function withoutUnsent(request: ChatRequest, parameters: UpstreamMapping['parameters']): ChatRequest {
   const unsent = Object.entries(unsentMembers).filter(([key]) => parameters[key] === null);
-  return unsent.length === 0
-    ? request
-    : { ...request, ...Object.fromEntries(unsent.map(([, member]) => [member, undefined])) };
+  if (unsent.length === 0) return request;
+  return { ...request, ...Object.fromEntries(unsent.map(([, member]) => [member, undefined])) };
 }
 
 /** The parameters of a chat that a mapping may leave out. `max_tokens` is always sent, because credits are held for it. */

@@ -2,7 +2,7 @@ import type { Model } from '../catalog/catalog.ts';
 import type { Pricing, PricingRule } from '../catalog/price-schema.ts';
 import type { ParameterValue } from '../catalog/parameter-value.ts';
 import { meets } from '../catalog/request-condition.ts';
-import { tokenClasses, tokenCount, tokensByClass, type TokenUsage } from '../catalog/token-classes.ts';
+import { tokenClasses, exactTokens, tokensByClass, type TokenUsage } from '../catalog/token-classes.ts';
 import { classPrices, dearestPrices, memberOf, type TieredPrices } from '../catalog/token-prices.ts';
 import type { JsonObject } from '../json.ts';
 
@@ -54,7 +54,7 @@ export function chatCredits(pricing: ChatPricing, usage: TokenUsage): number {
 /** Credits for the dearest answer with at most this many tokens, whatever their classes and whichever prices its input has. */
 export function dearestCredits(pricing: ChatPricing, { input, output }: { input: number; output: number }): number {
   const dearest = dearestPrices(pricing, input);
-  const milliCredits = tokenCount(input) * BigInt(dearest.input) + tokenCount(output) * BigInt(dearest.output);
+  const milliCredits = exactTokens(input) * BigInt(dearest.input) + exactTokens(output) * BigInt(dearest.output);
   return asPrice('the answer', Math.max(pricing.min_credits_per_request, roundedUp(milliCredits)));
 }
 

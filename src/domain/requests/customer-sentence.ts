@@ -24,4 +24,4 @@ export function customerSentence({ id, noun, model, startedAt, isRunning, reason
 }
 
 const isChatReason = (reason: EndedRequest['reason']): reason is ChatEndReason =>
-  chatEndReasons.some((known) => known === reason);
+  chatEndReasons.some((each) => each === reason);

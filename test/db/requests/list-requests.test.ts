@@ -12,13 +12,13 @@ let scratch: TestDatabase;
 let db: Database;
 let books: readonly [Book, Book];
 /** By their ids, in the order of their ends, the oldest first. */
-const all: Known[] = [];
+const all: Recorded[] = [];
 const endedCount = 36;
 /** The newest request ended an hour before this second. */
 const movedAt = Math.floor(Date.now() / 1_000);
 
 /** What is known of each request, by the filters of the list. */
-interface Known {
+interface Recorded {
   id: string;
   type: 'chat' | 'image' | 'video';
   outcome: RequestView['outcome'];
@@ -58,7 +58,7 @@ const common = (n: number) => ({
   tookMs: tookMsOf(n),
 });
 
-async function endTask(n: number): Promise<Known> {
+async function endTask(n: number): Promise<Recorded> {
   const ledger = openLedger(db);
   const type = n % 2 === 0 ? 'image' : 'video';
   const task = newTask(bookOf(n), creditsOf(n), { type, modelId: `model-${n % 4}` });
@@ -81,7 +81,7 @@ async function endTask(n: number): Promise<Known> {
   };
 }
 
-async function endChat(n: number): Promise<Known> {
+async function endChat(n: number): Promise<Recorded> {
   const chats = openChatLedger(db);
   const admission = anAdmission(bookOf(n), { credits: 100, modelId: `model-${n % 4}` });
   await chats.admit(admission);
@@ -100,15 +100,15 @@ async function endChat(n: number): Promise<Known> {
   };
 }
 
-async function begin(n: number): Promise<Known> {
-  const known = { ...common(n), outcome: 'running', reason: null, credits: 0, tookMs: 0, cost: 0 } as const;
+async function begin(n: number): Promise<Recorded> {
+  const recorded = { ...common(n), outcome: 'running', reason: null, credits: 0, tookMs: 0, cost: 0 } as const;
   if (n === 0) {
-    const task = await admitted(openLedger(db), newTask(bookOf(n), 1, { type: 'video', modelId: known.modelId }));
-    return { ...known, id: task.taskId, type: 'video', channel: 'none' };
+    const task = await admitted(openLedger(db), newTask(bookOf(n), 1, { type: 'video', modelId: recorded.modelId }));
+    return { ...recorded, id: task.taskId, type: 'video', channel: 'none' };
   }
-  const admission = anAdmission(bookOf(n), { modelId: known.modelId });
+  const admission = anAdmission(bookOf(n), { modelId: recorded.modelId });
   await openChatLedger(db).admit(admission);
-  return { ...known, id: admission.requestId, type: 'chat', channel: 'chn_a' };
+  return { ...recorded, id: admission.requestId, type: 'chat', channel: 'chn_a' };
 }
 
 /** The ends are a minute apart, the newest an hour ago. */
@@ -143,16 +143,16 @@ const newestOf = (filter: RequestFilter, scannedMax?: number): Promise<string[]>
 const sortedBy = (sort: string, filter: RequestFilter = {}): Promise<string[]> =>
   idsOf((after) => listRequests(db, filter, { limit: 5, after, sort }));
 
-const ids = (known: readonly Known[]): string[] => known.map(({ id }) => id);
-const newestFirst = (): Known[] => all.toReversed();
+const ids = (recorded: readonly Recorded[]): string[] => recorded.map(({ id }) => id);
+const newestFirst = (): Recorded[] => all.toReversed();
 
 describe('listRequests', () => {
-  const filters = (): [string, RequestFilter, (known: Known) => boolean][] => [
+  const filters = (): [string, RequestFilter, (recorded: Recorded) => boolean][] => [
     ['everything', {}, () => true],
-    ...(['chat', 'image', 'video'] as const).map((type): [string, RequestFilter, (known: Known) => boolean] => [
+    ...(['chat', 'image', 'video'] as const).map((type): [string, RequestFilter, (recorded: Recorded) => boolean] => [
       type,
       { type },
-      (known) => known.type === type,
+      (recorded) => recorded.type === type,
     ]),
     ['a project', { projectId: books[1].projectId }, ({ projectId }) => projectId === books[1].projectId],
     ['a key', { keyId: books[0].keyId }, ({ projectId }) => projectId === books[0].projectId],
@@ -160,10 +160,10 @@ describe('listRequests', () => {
     ['a channel of tasks', { channel: 'chn_won' }, ({ channel }) => channel === 'chn_won'],
     ['a channel of chats', { channel: 'chn_a-name' }, ({ channel }) => channel === 'chn_a'],
     ...(['running', 'succeeded', 'refunded'] as const).map(
-      (outcome): [string, RequestFilter, (known: Known) => boolean] => [
+      (outcome): [string, RequestFilter, (recorded: Recorded) => boolean] => [
         outcome,
         { outcome },
-        (known) => known.outcome === outcome,
+        (recorded) => recorded.outcome === outcome,
       ],
     ),
     ['the error of a task', { reason: 'upstream_failed' }, ({ reason }) => reason === 'upstream_failed'],
@@ -172,7 +172,7 @@ describe('listRequests', () => {
     [
       'videos of a key',
       { type: 'video', keyId: books[0].keyId },
-      (known) => known.type === 'video' && known.projectId === books[0].projectId,
+      (recorded) => recorded.type === 'video' && recorded.projectId === books[0].projectId,
     ],
   ];
 
@@ -188,16 +188,16 @@ describe('listRequests', () => {
     const endOf = (index: number): number => movedAt - 3_600 - 60 * (endedCount - 1 - index);
     const [createdFrom, createdBefore] = [endOf(10) - 40, endOf(25) - 40];
     for (const projectId of [undefined, books[0].projectId]) {
-      const expected = newestFirst().filter((known) => {
-        const began = endOf(all.indexOf(known)) - known.tookMs / 1_000;
-        const isOwn = projectId === undefined || known.projectId === projectId;
-        return isOwn && known.outcome !== 'running' && began >= createdFrom && began < createdBefore;
+      const expected = newestFirst().filter((recorded) => {
+        const began = endOf(all.indexOf(recorded)) - recorded.tookMs / 1_000;
+        const isOwn = projectId === undefined || recorded.projectId === projectId;
+        return isOwn && recorded.outcome !== 'running' && began >= createdFrom && began < createdBefore;
       });
       expect(await newestOf({ projectId, createdFrom, createdBefore })).toEqual(ids(expected));
     }
   });
 
-  const figures: [string, (known: Known) => number][] = [
+  const figures: [string, (recorded: Recorded) => number][] = [
     ['took_ms', ({ outcome, tookMs }) => (outcome === 'running' ? -1 : tookMs)],
     ['credits', ({ credits }) => credits],
     ['cost_micro_usd', ({ cost }) => cost],
@@ -205,8 +205,8 @@ describe('listRequests', () => {
   it.each(figures)(
     'sorts all of them by %s in both directions, page by page, also those of a filter',
     async (name, of) => {
-      const rising = (known: readonly Known[]): number[] => known.map(of).toSorted((a, b) => a - b);
-      const figureOf = (id: string): number => all.filter((known) => known.id === id).map(of)[0] ?? NaN;
+      const rising = (recorded: readonly Recorded[]): number[] => recorded.map(of).toSorted((a, b) => a - b);
+      const figureOf = (id: string): number => all.filter((recorded) => recorded.id === id).map(of)[0] ?? NaN;
       for (const [, filter, matches] of filters()) {
         const expected = rising(all.filter(matches));
         expect((await sortedBy(name, filter)).map(figureOf)).toEqual(expected);

@@ -76,7 +76,7 @@ beforeAll(async () => {
       'a fox',
       inTurn((response) => void response.destroy(), takeIt),
     ),
-    drippingBody: deliver('a fox', (response) => void drip(response.writeHead(200))),
+    drippingBody: deliver('a fox', (response) => repeat(response.writeHead(200), () => response.write('x'))),
     unreadable: deliver('a fox', takeIt, { apiKey: await keyWithoutSecret() }),
   };
   for (const one of Object.values(slow)) one.catch(() => undefined);
@@ -487,15 +487,13 @@ async function streamEndlessly(response: ServerResponse, status: number): Promis
   return written;
 }
 
-/** Sends one byte at a time, so that the body outlasts the callback timeout. */
-function drip(response: ServerResponse): void {
-  const timer = setInterval(() => response.write('x'), 200);
+/** Writes again and again, so that the answer outlasts the callback timeout. */
+function repeat(response: ServerResponse, write: () => void): void {
+  const timer = setInterval(write, 200);
   response.once('close', () => clearInterval(timer));
 }
 
 const dripHeaders: Behaviour = (response) => {
-  const { socket } = response;
-  socket?.write('HTTP/1.1 200 OK\r\nx-slow: ');
-  const timer = setInterval(() => socket?.write('x'), 200);
-  response.once('close', () => clearInterval(timer));
+  response.socket?.write('HTTP/1.1 200 OK\r\nx-slow: ');
+  repeat(response, () => response.socket?.write('x'));
 };

@@ -108,17 +108,7 @@ function Bench({ projects }: { projects: Project[] }) {
             allowDeselect={false}
             searchable={projects.length > 8}
           />
-          <NumberInput
-            label="Daily cap in credits"
-            description={typeof cap === 'number' ? `${money(cap)} a day` : undefined}
-            value={cap}
-            onChange={setCap}
-            min={1}
-            max={1_000_000_000_000}
-            step={Math.max(1, Math.round(usualDailyCap / 10))}
-            allowDecimal={false}
-            thousandSeparator=","
-          />
+          <DailyCap value={cap} onChange={setCap} usual={usualDailyCap} />
         </SimpleGrid>
       </Card>
       {models.data === undefined ? (
@@ -128,10 +118,7 @@ function Bench({ projects }: { projects: Project[] }) {
           <Loading label="Loading the models" />
         )
       ) : isUnusable ? (
-        <Alert color="red" role="alert" icon={<AlertIcon />} title={`The model ${search.model ?? ''} cannot be used`}>
-          It is hidden, retired or not in the catalog, or this project may not use it. Choose another model above: none
-          is chosen for you, because it costs credits.
-        </Alert>
+        <UnusableModel id={search.model ?? ''} />
       ) : model === undefined ? (
         <Card withBorder>
           <Empty title="The catalog has no model on offer">Apply a catalog: npx tollgate catalog apply FILE</Empty>
@@ -140,6 +127,40 @@ function Bench({ projects }: { projects: Project[] }) {
         <ModelBench api={api} wallet={wallet} model={model} other={other} choose={choose} />
       )}
     </Stack>
+  );
+}
+
+function DailyCap({
+  value,
+  onChange,
+  usual,
+}: {
+  value: number | string;
+  onChange: (value: number | string) => void;
+  usual: number;
+}) {
+  return (
+    <NumberInput
+      label="Daily cap in credits"
+      description={typeof value === 'number' ? `${money(value)} a day` : undefined}
+      value={value}
+      onChange={onChange}
+      min={1}
+      max={1_000_000_000_000}
+      step={Math.max(1, Math.round(usual / 10))}
+      allowDecimal={false}
+      thousandSeparator=","
+    />
+  );
+}
+
+/** The address names a model that is not on offer. */
+function UnusableModel({ id }: { id: string }) {
+  return (
+    <Alert color="red" role="alert" icon={<AlertIcon />} title={`The model ${id} cannot be used`}>
+      It is hidden, retired or not in the catalog, or this project may not use it. Choose another model above: none is
+      chosen for you, because it costs credits.
+    </Alert>
   );
 }
 

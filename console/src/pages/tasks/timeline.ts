@@ -57,7 +57,7 @@ export function attemptStep(attempt: Call): Step {
     attempt.status === null ? null : `status ${attempt.status}`,
     attempt.error_class === null ? null : words(attempt.error_class),
     attempt.detail,
-    jobOf(attempt.operation),
+    providerJobOf(attempt.operation),
   ];
   return {
     id: `attempt ${attempt.n}`,
@@ -69,7 +69,7 @@ export function attemptStep(attempt: Call): Step {
 }
 
 /** The id of the job at its provider. */
-function jobOf(operation: AttemptDetail['operation'] | undefined): string | null {
+function providerJobOf(operation: AttemptDetail['operation'] | undefined): string | null {
   const id = Object.entries(operation ?? {}).find(([name]) => /(?:_id|^name)$/.test(name))?.[1];
   return typeof id === 'string' || typeof id === 'number' ? `job ${id}` : null;
 }
