@@ -71,9 +71,9 @@ export const keyboardWalks: readonly Walk[] = [
       // A key pressed before the menu has the focus is lost.
       await visit.page.waitForFunction(`document.activeElement.closest('[role=menu]') !== null`);
       await keyboard.press('ArrowDown');
-      await focusIs(visit, 'Priority and weight');
+      await focusIs(visit, 'Edit');
       await keyboard.press('ArrowDown');
-      await focusIs(visit, 'Verify its models');
+      await focusIs(visit, 'Priority and weight');
       await keyboard.press('ArrowUp');
       await keyboard.press('Enter');
       await visit.dialog.waitFor();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chownSync, copyFileSync, mkdtempSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase, type Database } from '../../src/db/database.ts';
@@ -24,6 +24,8 @@ beforeAll(async () => {
   const { uid, gid } = unprivileged(join(folder, 'postgres'));
   for (const name of ['localhost.pem', 'localhost-key.pem']) {
     copyFileSync(join(certificates, name), join(folder, name));
+    // PostgreSQL starts with no key that others may read.
+    chmodSync(join(folder, name), 0o600);
     if (uid !== undefined && gid !== undefined) chownSync(join(folder, name), uid, gid);
   }
   server = await startPostgres({

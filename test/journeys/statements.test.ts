@@ -12,7 +12,9 @@ const byTheClock = [
   'find-live-keys',
   'list-channels',
   'list-models',
+  'list-tripped-channels',
   'oldest-unstarted',
+  'restore-mark',
   'write-detail-rows',
   // Of the listener for changes.
   'select',

@@ -27,6 +27,8 @@ const readsByPrefix = {
   sec: `select 'key' as type, k.id, k.name, k.project_id as shown_by
      from api_key_secret s cross join lateral (select * from api_key k where k.id = s.key_id limit 1) k where ${between('s.id')}`,
   chn: `select 'channel' as type, id, name, id as shown_by from channel where ${between('id')}`,
+  crd: `select 'channel' as type, c.id, c.name, c.id as shown_by
+     from channel_credential x cross join lateral (select * from channel c where c.id = x.channel_id limit 1) c where ${between('x.id')}`,
   pln: `select 'plan' as type, id, name, name as shown_by from plan where ${between('id')}`,
   task: `select 'task' as type, id, model_id as name, id as shown_by from task where ${between('id')}`,
   // A chat, or the request that created a task.

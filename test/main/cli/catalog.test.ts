@@ -10,7 +10,7 @@ import { cli } from '../../../src/main/cli.ts';
 import { tokenRates } from '../../../src/domain/catalog/upstream-cost.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { compileCache, nodeBinary, projectFolder } from '../../support/program.ts';
-import { type ProcessOutput, Refusal, rows, shipped } from './cli-rows.ts';
+import { type ProcessOutput, Refusal, shipped } from './cli-rows.ts';
 
 let books: TestDatabase;
 let home: string;
@@ -68,8 +68,11 @@ async function json<T>(
   return shape.parse(JSON.parse(output.stdout));
 }
 
+const catalogOf = <T>(row: z.ZodType<T>) => z.strictObject({ data: z.array(row), version: z.string() });
+
 describe('tollgate catalog', () => {
   const Applied = z.strictObject({
+    version: z.string(),
     added: z.array(z.string()),
     changed: z.array(z.string()),
     removed: z.array(z.string()),
@@ -80,19 +83,19 @@ describe('tollgate catalog', () => {
     await json(Applied, ['catalog', 'apply', shipped]);
     const again = await json(Applied, ['catalog', 'apply', shipped]);
     expect([again.added, again.changed, again.removed]).toEqual([[], [], []]);
-    const { data } = await json(rows(z.looseObject({ id: z.string(), private: z.looseObject({}) })), [
+    const { data } = await json(catalogOf(z.looseObject({ id: z.string(), private: z.looseObject({}) })), [
       'catalog',
       'show',
     ]);
     expect(data.map(({ id }) => id)).toEqual((await loadCatalog(shipped)).entries.map(({ model }) => model.id));
     const one = await json(z.looseObject({ id: z.string() }), ['catalog', 'show', 'aurora-image-1']);
-    expect(one).toEqual(data.find(({ id }) => id === 'aurora-image-1'));
+    expect(one).toEqual({ ...data.find(({ id }) => id === 'aurora-image-1'), version: expect.any(String) });
     await json(Refusal, ['catalog', 'show', 'not-sold'], { code: 1 });
   });
 
   it('applies what it shows', async () => {
     await json(Applied, ['catalog', 'apply', shipped]);
-    const shown = await json(rows(z.looseObject({ id: z.string() })), ['catalog', 'show']);
+    const shown = await json(catalogOf(z.looseObject({ id: z.string() })), ['catalog', 'show']);
     const file = join(home, 'shown.json');
     for (const content of [shown, { models: shown.data }]) {
       writeFileSync(file, JSON.stringify(content));
@@ -261,7 +264,7 @@ describe('tollgate catalog', () => {
     writeFileSync(bad, 'models: []\n');
     const refused = await spawned(['catalog', 'apply', bad]);
     expect(refused).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^tollgate: /) });
-    const { data } = await json(rows(z.unknown()), ['catalog', 'show']);
+    const { data } = await json(catalogOf(z.unknown()), ['catalog', 'show']);
     expect(data.length).toBeGreaterThanOrEqual(12);
   });
 });

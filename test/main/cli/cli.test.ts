@@ -281,6 +281,9 @@ describe('tollgate channels', () => {
       weight: 2,
       enabled: true,
       list_check: true,
+      created_at: expect.any(Number),
+      credentials: [expect.objectContaining({ last4: 'cret', state: 'ready' })],
+      limits: expect.objectContaining({ rpm: null, tpm: null, parallel: null, not_drawn: null }),
       state: 'resting',
       reasons: [
         expect.objectContaining({ kind: 'resting', model: '*', until: expect.any(Number), reason: 'rate_limit' }),

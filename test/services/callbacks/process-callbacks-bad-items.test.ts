@@ -238,7 +238,7 @@ describe('a try that is taken over during its call to the receiver', () => {
     const taskOf = () => sent!.taskId;
     const deps = depsWith();
     const report = await deliverCallback(deps, sent!.deliveryId);
-    expect(await deliveriesOf([sent!])).toMatchObject([{ state: 'exhausted', attempts: 0 }]);
+    expect(await deliveriesOf([sent!])).toMatchObject([{ state: 'replaced', attempts: 0 }]);
     expect(lines.filter(({ state }) => state === 'delivered')).toEqual([]);
     expect(lines.filter(({ delivery_id: id }) => id === sent!.deliveryId)).toMatchObject([
       {
