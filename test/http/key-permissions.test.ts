@@ -65,6 +65,15 @@ const matrix: Record<string, readonly Scope[]> = {
   'POST /v1/models/:model\\:predict': ['media'],
   'POST /v1beta1/publishers/google/models/:model\\:predict': ['media'],
   'POST /mcp': scopes,
+  'GET /dashboard/billing/subscription': scopes,
+  'GET /v1/dashboard/billing/subscription': scopes,
+  'GET /dashboard/billing/usage': scopes,
+  'GET /v1/dashboard/billing/usage': scopes,
+  'GET /api/usage/token': scopes,
+  'GET /api/usage/token/': scopes,
+  'GET /key/info': scopes,
+  'GET /model/info': scopes,
+  'GET /v1/model/info': scopes,
 };
 
 /** Stands for every dependency: the table is built with it, and no handler runs. */

@@ -182,9 +182,10 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
   },
   C5: {
     promise: 'No hold outlives its expiry by more than one sweep.',
-    // By the newest row: time has stood still for a database that was restored, and until its release no sweep runs.
-    offenders: () => `select id from hold where expires_at < coalesce(
-      (select restored_through from restore_mark where released_at is null), ${newestRowSql}) - make_interval(secs => $1)`,
+    // By the newest row: time has stood still for a database that was restored, and until its release no sweep runs. A row that is newer than the
+    // clock was written before the clock was set back.
+    offenders: () => `select id from hold where expires_at < least(clock_timestamp(), coalesce(
+      (select restored_through from restore_mark where released_at is null), ${newestRowSql})) - make_interval(secs => $1)`,
   },
   C6: {
     promise:

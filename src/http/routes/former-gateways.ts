@@ -137,6 +137,7 @@ const ModelInfos = z.object({
 const tokenUsage = (deps: FormerDeps, path: string): Route =>
   endpoint({
     ...get(path, anyScope),
+    ...(path.endsWith('/') && { id: 'get_api_usage_token_with_slash' }),
     tag,
     summary: 'Read what the key has used and has left, for clients of new-api',
     answers: { 200: { description: 'In its quota: 500,000 are a US dollar.', content: json(TokenUsage) } },

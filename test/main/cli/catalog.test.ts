@@ -72,7 +72,6 @@ const catalogOf = <T>(row: z.ZodType<T>) => z.strictObject({ data: z.array(row),
 
 describe('tollgate catalog', () => {
   const Applied = z.strictObject({
-    version: z.string(),
     added: z.array(z.string()),
     changed: z.array(z.string()),
     removed: z.array(z.string()),
