@@ -16,8 +16,10 @@ const chatTokens = 40;
 
 (caddy === null ? describe.skip : describe)(`a rolling release behind deploy/Caddyfile${notTested}`, () => {
   let gateway: Gateway;
-  let stopCaddy: () => Promise<void>;
+  let stopCaddy: (() => Promise<void>) | undefined;
   let startServer: (host: string) => Promise<string>;
+  /** After the servers: Caddy would take those that it has not seen yet for dead until it asks again. */
+  let startProxy: () => Promise<void>;
 
   beforeAll(async () => {
     const taken = new Set<number>();
@@ -32,17 +34,19 @@ const chatTokens = 40;
       const own = { HOST: host, PORT: String(port), ADMIN_PORT: String(adminPort), SHUTDOWN_READY_DELAY_SECONDS: '5' };
       return (await gateway.startApi(own)).name;
     };
-    stopCaddy = await startCaddy(caddy ?? '', {
-      file: 'Caddyfile',
-      port: Number(new URL(gateway.baseUrl).port),
-      env: {
-        API: hosts[0],
-        API_2: hosts[1],
-        PORT: String(port),
-        ADMIN_PORT: String(adminPort),
-        PROXY_ADMIN_PORT: String(proxyAdminPort),
-      },
-    });
+    startProxy = async () => {
+      stopCaddy = await startCaddy(caddy ?? '', {
+        file: 'Caddyfile',
+        port: Number(new URL(gateway.baseUrl).port),
+        env: {
+          API: hosts[0],
+          API_2: hosts[1],
+          PORT: String(port),
+          ADMIN_PORT: String(adminPort),
+          PROXY_ADMIN_PORT: String(proxyAdminPort),
+        },
+      });
+    };
   });
   afterAll(async () => {
     await stopCaddy?.();
@@ -51,6 +55,7 @@ const chatTokens = 40;
 
   it('fails no request and breaks no stream while two API servers and two workers are replaced one by one', async () => {
     const servers = await Promise.all(hosts.map(startServer));
+    await startProxy();
     const { projectId, apiKey } = await gateway.project({ credits: 100_000 });
     const load = startLoad(gateway, apiKey);
     try {
