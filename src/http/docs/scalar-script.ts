@@ -10,9 +10,19 @@ import { gzip } from 'node:zlib';
  */
 export async function scalarScript(): Promise<Buffer> {
   const module = await readFile(createRequire(import.meta.url).resolve('@scalar/fastify-api-reference'), 'utf8');
-  const literal = /^var standalone_default = ("(?:[^"\\\n]|\\.)*");$/m.exec(module)?.[1];
-  if (literal === undefined) throw new Error('@scalar/fastify-api-reference has no script where it is expected');
+  const literal = literalIn(module);
+  if (literal === null) throw new Error('@scalar/fastify-api-reference has no script where it is expected');
   // The literal is JavaScript, not JSON. Evaluated by itself it can do nothing but become a string.
   const text: unknown = runInNewContext(literal);
   return promisify(gzip)(String(text));
+}
+
+const beginning = '\nvar standalone_default = ';
+
+/** The string literal of the script, a line of megabytes. A regular expression would need a step of its stack for each character. */
+function literalIn(module: string): string | null {
+  const at = module.indexOf(beginning);
+  if (at === -1) return null;
+  const [line = ''] = module.slice(at + beginning.length).split('\n', 1);
+  return line.startsWith('"') && line.endsWith('";') ? line.slice(0, -1) : null;
 }
