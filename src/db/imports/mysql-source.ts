@@ -1,24 +1,22 @@
 import { createConnection, type RowDataPacket } from 'mysql2/promise';
-import { SourceError, type SourceDatabase, type SourceRow } from './source-database.ts';
+import { columnsByTable, SourceError, type SourceDatabase, type SourceRow } from './source-database.ts';
 
 /** Connects to a MySQL or MariaDB server, and reads in one transaction that cannot write. */
 export async function openMysqlSource(url: string): Promise<SourceDatabase> {
   const name = `MySQL database ${URL.canParse(url) ? `${new URL(url).host}${new URL(url).pathname}` : 'of --from'}`;
   const connection = await connected(url, name);
   const query = async (text: string): Promise<RowDataPacket[]> => (await connection.query<RowDataPacket[]>(text))[0];
-  const columnsOf = async (): Promise<Map<string, Set<string>>> => {
+  const tables = columnsByTable(async () => {
     const rows = await query(
       `select table_name as t, column_name as c from information_schema.columns where table_schema = database()`,
     );
-    const tables = new Map<string, Set<string>>();
-    for (const { t, c } of rows) tables.set(String(t), (tables.get(String(t)) ?? new Set<string>()).add(String(c)));
-    return tables;
-  };
+    return rows.map(({ t, c }) => [String(t), String(c)]);
+  });
   return {
     name,
-    tables: columnsOf,
+    tables,
     async rows(table, columns) {
-      const has = (await columnsOf()).get(table) ?? new Set();
+      const has = (await tables()).get(table) ?? new Set();
       const list = columns.filter((column) => has.has(column)).map(quoted);
       return (await query(`select ${list.join(', ')} from ${quoted(table)}`)).map(toRow);
     },

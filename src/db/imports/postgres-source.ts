@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { SourceError, type SourceDatabase, type SourceRow } from './source-database.ts';
+import { columnsByTable, SourceError, type SourceDatabase, type SourceRow } from './source-database.ts';
 
 const int8 = 20;
 /** Without their zone times would be read as those of this machine. */
@@ -30,22 +30,17 @@ export async function openPostgresSource(url: string): Promise<SourceDatabase> {
       cause,
     });
   }
-  const columnsOf = async (): Promise<Map<string, Set<string>>> => {
+  const tables = columnsByTable(async () => {
     const { rows } = await client.query<{ table_name: string; column_name: string }>(
       `select table_name, column_name from information_schema.columns where table_schema = any (current_schemas(false))`,
     );
-    const tables = new Map<string, Set<string>>();
-    for (const { table_name: table, column_name: column } of rows) {
-      const columns = tables.get(table) ?? new Set();
-      tables.set(table, columns.add(column));
-    }
-    return tables;
-  };
+    return rows.map(({ table_name: table, column_name: column }) => [table, column]);
+  });
   return {
     name,
-    tables: columnsOf,
+    tables,
     async rows(table, columns) {
-      const has = (await columnsOf()).get(table) ?? new Set();
+      const has = (await tables()).get(table) ?? new Set();
       const list = columns.filter((column) => has.has(column)).map((column) => client.escapeIdentifier(column));
       const { rows } = await client.query<SourceRow>(
         `select ${list.join(', ')} from ${client.escapeIdentifier(table)}`,

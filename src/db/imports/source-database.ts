@@ -17,3 +17,19 @@ export interface SourceDatabase {
 
 /** The source cannot be read. The message names the source and the reason. */
 export class SourceError extends Error {}
+
+/**
+ * The columns of each table, by pairs of a table and a column. They are read once, at the first call: a server is read in one transaction, in which they
+ * stay the same.
+ */
+export function columnsByTable(
+  read: () => Promise<readonly (readonly [table: string, column: string])[]>,
+): () => Promise<Map<string, Set<string>>> {
+  let tables: Promise<Map<string, Set<string>>> | undefined;
+  const readTables = async (): Promise<Map<string, Set<string>>> => {
+    const found = new Map<string, Set<string>>();
+    for (const [table, column] of await read()) found.set(table, (found.get(table) ?? new Set()).add(column));
+    return found;
+  };
+  return () => (tables ??= readTables());
+}

@@ -16,21 +16,18 @@ export const newestRowSql = `(select greatest(
     (select created_at from ledger_entry order by id desc limit 1), (select max(created_at) from hold),
     (select max(greatest(requested_at, ended_at)) from job_run), (select created_at from task order by id desc limit 1)))`;
 
-const markColumns = 'id, restored_through, marked_at';
+const presentMark = `select id, restored_through, marked_at from restore_mark where released_at is null`;
 
 /** The mark that is not released, or null. */
 export const findRestoreMark = (database: Statements): Promise<RestoreMark | null> =>
-  database.first<RestoreMark>('restore-mark', `select ${markColumns} from restore_mark where released_at is null`, []);
+  database.first<RestoreMark>('restore-mark', presentMark, []);
 
 /** Marks the database as restored, unless it is marked. Every worker is quiet within a second. */
 export async function markRestored(database: Database): Promise<RestoreMark> {
   const history = await readHistory(database);
   return database.transaction('begin', async (query) => {
     await insertMark(query, history, 'true');
-    const [mark] = await query<RestoreMark>(
-      'restore-mark',
-      `select ${markColumns} from restore_mark where released_at is null`,
-    );
+    const [mark] = await query<RestoreMark>('restore-mark', presentMark);
     if (!mark) throw new Error('the mark of the restored database was released at the same time');
     return mark;
   });

@@ -1,3 +1,4 @@
+import { computedOnce } from '../computed-once.ts';
 import { everyPrice, tokenClasses, type TokenClass } from './token-classes.ts';
 import type { LongInputPrices, TokenPrices } from './price-schema.ts';
 
@@ -55,18 +56,11 @@ interface Tiers {
   dearest: { usual: DearestPrices; ofAny: DearestPrices };
 }
 
-/** Computed once for each object of prices: those of the catalog never change, and each chat reads them several times. */
-const computedTiers = new WeakMap<TieredPrices, Tiers>();
-
-function tiersOf(pricing: TieredPrices): Tiers {
-  const computed = computedTiers.get(pricing);
-  if (computed) return computed;
+const tiersOf = computedOnce((pricing: TieredPrices): Tiers => {
   const usual = everyClass(pricing);
   const long = pricing.long_input === undefined ? usual : everyClass(pricing.long_input, usual);
-  const tiers = { usual, long, dearest: { usual: dearestOf(usual), ofAny: dearestOf(usual, long) } };
-  computedTiers.set(pricing, tiers);
-  return tiers;
-}
+  return { usual, long, dearest: { usual: dearestOf(usual), ofAny: dearestOf(usual, long) } };
+});
 
 const dearestOf = (...tiers: readonly ClassPrices[]): DearestPrices => ({
   input: Math.max(...tiers.flatMap((prices) => inputPriceMembers.map((member) => prices[member]))),

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../json.ts';
 import type { CostRule, TokenRates, UpstreamCost } from './cost-schema.ts';
 import { meets } from './request-condition.ts';
+import { computedOnce } from '../computed-once.ts';
 import { everyPrice, tokenClasses, tokensByClass, type TokenClass, type TokenUsage } from './token-classes.ts';
 
 /**
@@ -29,14 +30,7 @@ export const ratesFor = (cost: UpstreamCost, inputTokens: number): TokenRates | 
   tokenRates(cost).findLast(({ above_input_tokens: above = -1 }) => inputTokens > above);
 
 /** The price of each class, in micro-USD per million tokens: that of its plain class where it has none of its own. */
-export function everyRate(rates: TokenRates): Record<TokenClass, number> {
-  const computed = computedRates.get(rates) ?? everyPrice(rates);
-  computedRates.set(rates, computed);
-  return computed;
-}
-
-/** Computed once for each object: those of the catalog never change, and each chat reads them. */
-const computedRates = new WeakMap<TokenRates, Record<TokenClass, number>>();
+export const everyRate = computedOnce((rates: TokenRates): Record<TokenClass, number> => everyPrice(rates));
 
 /**
  * What one chat answer costs the operator, in micro-USD, rounded up once. The rates with the highest `above_input_tokens` below

@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import type { ChatRequest } from '../../domain/chat/chat.ts';
+import { computedOnce } from '../../domain/computed-once.ts';
 import { carriedBy } from '../../domain/chat/chat-supports.ts';
 import type { PreparedChat } from './prepare-chat.ts';
 import { supportsOf } from './supports-of.ts';
@@ -10,8 +11,8 @@ interface Carried {
   unsent: string[];
 }
 
-/** What was decided for a request, by family: it is asked for when the request is sent, when its answer begins and when it is billed. */
-const decided = new WeakMap<ChatRequest, Map<string, Carried>>();
+/** What `carriedTo` has computed for a request, by family: it is called when the request is sent, when its answer begins and when it is billed. */
+const carriedByFamily = computedOnce((_request: ChatRequest) => new Map<string, Carried>());
 
 /**
  * The request as one family is sent it, and all fields of the client that are left out there, by the names of the shared checks. `unsent`: the
@@ -22,8 +23,7 @@ export function carriedTo(
   { entry, request }: Pick<PreparedChat, 'entry' | 'request'>,
   family: string,
 ): Carried {
-  const byFamily = decided.get(request) ?? new Map<string, Carried>();
-  decided.set(request, byFamily);
+  const byFamily = carriedByFamily(request);
   const before = byFamily.get(family);
   if (before) return before;
   const mapping = entry.private.upstream[family];
