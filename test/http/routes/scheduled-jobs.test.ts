@@ -81,15 +81,17 @@ describe('a job', () => {
       summary: { ms: expect.anything() },
     });
     // A call that stops waiting answers 202. Only then may a second run of the same job exist.
-    const runs = (await runsOf(gateway, name)).filter(({ id }) => status === 200 || id === body['run_id']);
+    // The Schedule's own turn may come meanwhile.
+    const called = (await runsOf(gateway, name)).filter(({ trigger }) => trigger === 'endpoint');
+    const runs = called.filter(({ id }) => status === 200 || id === body['run_id']);
     expect(runs).toEqual([expect.objectContaining({ id: body['run_id'], state: 'succeeded' })]);
     const workflows = gateway.temporal.client.workflow.list({ query: `WorkflowType = 'job'` });
-    const ids: string[] = [];
+    const ids = new Set<string>();
     await eventually(async () => {
-      for await (const { workflowId } of workflows) if (workflowId.startsWith(`job:${name}`)) ids.push(workflowId);
-      return ids.length > 0;
+      for await (const { workflowId } of workflows) if (workflowId.startsWith(`job:${name}`)) ids.add(workflowId);
+      return ids.size > 0;
     });
-    expect(ids).toHaveLength(1);
+    expect(ids.size).toBeLessThanOrEqual((await runsOf(gateway, name)).length);
   });
 
   it('lists its latest runs, newest first', async () => {
