@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import { z } from 'zod';
 import { findModelFor, type CallerOfModels } from '../../services/catalog/find-model.ts';
 import type { Model } from '../../domain/catalog/catalog.ts';
@@ -21,7 +22,7 @@ export const MediaModels = z.object({ models: z.array(MediaModel) });
  * would fill the context of an agent. Throws what `findModelFor` throws.
  */
 export async function mediaModels(
-  deps: Parameters<typeof findModelFor>[0],
+  deps: Pick<Deps, 'catalog'>,
   key: CallerOfModels,
   request: z.output<typeof ModelsArguments>,
 ): Promise<z.output<typeof MediaModels>> {

@@ -1,11 +1,11 @@
 import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
+import type { CreateDeps } from '../../services/tasks/create/create-media-task.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { quoteMediaTask } from '../../services/tasks/create/quote-media-task.ts';
 import { showTaskOf } from '../../services/tasks/show/show-task.ts';
 import { scopes, type Scope } from '../../domain/projects/scope.ts';
 import type { TaskType } from '../../domain/tasks/task.ts';
 import { keyOf, type AppContext } from '../context.ts';
-import type { HttpDeps } from '../http-deps.ts';
 import { demandScope } from '../middleware/key-permissions.ts';
 import { Quote, Task } from '../../schemas/task.ts';
 import { createTask } from '../routes/media.ts';
@@ -22,13 +22,7 @@ import {
 } from './tool-arguments.ts';
 import { refusalResult, taskResult, valueResult } from './tool-result.ts';
 
-export type McpDeps = Pick<HttpDeps, 'logger'> &
-  WaitDeps &
-  Parameters<typeof createTask>[0] &
-  Parameters<typeof quoteMediaTask>[0] &
-  Parameters<typeof presentTask>[0] &
-  Parameters<typeof showTaskOf>[0] &
-  Parameters<typeof mediaModels>[0];
+export type McpDeps = CreateDeps & WaitDeps;
 
 /** Part of the scope of an idempotency key. */
 const route = '/mcp';

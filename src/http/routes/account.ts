@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Deps } from '../../deps.ts';
 import { LedgerList, type PublicEntry } from '../../schemas/ledger-entry.ts';
 import { UsageSchema, type PublicUsage } from '../../schemas/usage.ts';
 import { listLedgerEntries } from '../../services/projects/list-ledger-entries.ts';
@@ -20,7 +21,7 @@ import { parameter, plainText, unixTime } from '../request/query.ts';
 import { endpoint, type Route } from '../route.ts';
 import { anyScope, get, post, read } from './common-rows.ts';
 
-type AccountDeps = Parameters<typeof rotateKey>[0];
+type AccountDeps = Pick<Deps, 'config' | 'db'>;
 
 const tag = 'Account';
 const fileName = { 'Content-Disposition': 'Of a table: the name of its file.' };

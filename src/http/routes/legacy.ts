@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { CreateDeps } from '../../services/tasks/create/create-media-task.ts';
 import { answerTaskRead, type TaskForm } from '../../services/tasks/show/show-task.ts';
 import type { Deps } from '../../deps.ts';
 import type { JsonObject } from '../../domain/json.ts';
@@ -22,7 +23,7 @@ import { created, idempotencyKey, purchase, replayed, versioned } from './common
 import { get, media, ownTask, postJson } from './common-rows.ts';
 import { createTask } from './media.ts';
 
-type LegacyDeps = Parameters<typeof createTask>[0] & Parameters<typeof answerTaskRead>[0] & Pick<Deps, 'urls'>;
+type LegacyDeps = CreateDeps & Pick<Deps, 'taskAnswers' | 'taskReader'>;
 
 /** The fields that the former platform names. Those of the model, under our names, are checked by its catalog entry. */
 const Create = z

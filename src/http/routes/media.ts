@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createMediaTask } from '../../services/tasks/create/create-media-task.ts';
+import { createMediaTask, type CreateDeps } from '../../services/tasks/create/create-media-task.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { quoteMediaTask } from '../../services/tasks/create/quote-media-task.ts';
 import { isTerminal, type TaskType } from '../../domain/tasks/task.ts';
@@ -15,7 +15,7 @@ import { created, idempotencyKey, notHeld, purchase, replayed, waitSeconds } fro
 import { media, postJson } from './common-rows.ts';
 import { waitForEnd, type WaitDeps } from './task-wait.ts';
 
-type MediaDeps = CreateDeps & WaitDeps & Parameters<typeof presentTask>[0];
+type MediaDeps = CreateDeps & WaitDeps;
 
 /** The creates of tasks for pictures and clips (spec §4.4). */
 export const mediaRoutes = (deps: MediaDeps): Route[] => [
@@ -73,7 +73,6 @@ const createRoute = (deps: MediaDeps, type: TaskType, path: string): Route =>
     },
   });
 
-type CreateDeps = Parameters<typeof createMediaTask>[0];
 /** A create request as the route has read it. */
 export type CreateInput = Omit<Parameters<typeof createMediaTask>[1], 'requestId' | 'key'>;
 

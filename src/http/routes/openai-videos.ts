@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Deps } from '../../deps.ts';
+import type { CreateDeps } from '../../services/tasks/create/create-media-task.ts';
 import { openStoredFile } from '../../services/files/open-signed-file.ts';
 import { deleteTask } from '../../services/tasks/end/delete-task.ts';
 import { listVideos } from '../../services/tasks/show/list-videos.ts';
@@ -22,11 +24,7 @@ import { get, media, ownTask, postParts, read } from './common-rows.ts';
 import { fileAnswers, type Downloads } from './files.ts';
 import { createTask } from './media.ts';
 
-type VideoDeps = Parameters<typeof createTask>[0] &
-  Parameters<typeof answerTaskRead>[0] &
-  Parameters<typeof showTaskOf>[0] &
-  Parameters<typeof deleteTask>[0] &
-  Parameters<typeof openStoredFile>[0];
+type VideoDeps = CreateDeps & Pick<Deps, 'taskAnswers' | 'taskReader'>;
 
 const route = '/v1/videos';
 const VideoRequest = OpenaiVideoBody.extend({ prompt: Prompt }).meta({ id: 'OpenaiVideoRequest' });

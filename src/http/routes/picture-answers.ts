@@ -1,7 +1,8 @@
 import { readOutputs } from '../../services/files/read-outputs.ts';
+import type { CreateDeps } from '../../services/tasks/create/create-media-task.ts';
+import type { FollowDeps } from '../../services/tasks/show/follow-task.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { waitForTask } from '../../services/tasks/show/wait-for-task.ts';
-import type { Deps } from '../../deps.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { taskRefusal } from '../../domain/tasks/task-refusal.ts';
@@ -13,11 +14,7 @@ import type { AnsweredPicture } from '../dialects/answered-picture.ts';
 import { readIdempotencyKey } from '../request/idempotency-key.ts';
 import { createTask, type CreateInput } from './media.ts';
 
-type PictureDeps = Pick<Deps, 'config'> &
-  Parameters<typeof createTask>[0] &
-  Parameters<typeof presentTask>[0] &
-  Parameters<typeof waitForTask>[0] &
-  Parameters<typeof readOutputs>[0];
+type PictureDeps = CreateDeps & FollowDeps;
 
 type TaskView = Awaited<ReturnType<typeof waitForTask>>;
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Deps } from '../../deps.ts';
 import { followTask } from '../../services/tasks/show/follow-task.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { showTaskOf } from '../../services/tasks/show/show-task.ts';
@@ -7,13 +8,11 @@ import { requestedTask, type AppContext } from '../context.ts';
 import type { Description, Tag } from '../description.ts';
 import { EventText } from '../openapi/schemas/chat-completion.ts';
 import { EventStream } from '../response/event-stream.ts';
-import type { TaskWaits } from '../response/task-waits.ts';
 import { endpoint, type Route } from '../route.ts';
 import { get, ownTask } from './common-rows.ts';
+import type { WaitDeps } from './task-wait.ts';
 
-type EventDeps = Parameters<typeof showTaskOf>[0] &
-  Parameters<typeof followTask>[0] &
-  Parameters<typeof presentTask>[0] & { taskWaits: TaskWaits };
+type EventDeps = WaitDeps & Pick<Deps, 'db' | 'urls'>;
 
 type Task = Awaited<ReturnType<typeof showTaskOf>>;
 

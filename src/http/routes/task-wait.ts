@@ -1,9 +1,10 @@
+import type { FollowDeps } from '../../services/tasks/show/follow-task.ts';
 import { waitForTask } from '../../services/tasks/show/wait-for-task.ts';
 import { isTerminal } from '../../domain/tasks/task.ts';
 import type { AppContext } from '../context.ts';
 import type { TaskWaits } from '../response/task-waits.ts';
 
-export type WaitDeps = Parameters<typeof waitForTask>[0] & { taskWaits: TaskWaits };
+export type WaitDeps = FollowDeps & { taskWaits: TaskWaits };
 
 type Task = Awaited<ReturnType<typeof waitForTask>>;
 

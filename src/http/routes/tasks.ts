@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Deps } from '../../deps.ts';
 import { listTaskAttempts } from '../../services/tasks/show/list-task-attempts.ts';
 import { listTasks } from '../../services/tasks/show/list-tasks.ts';
 import { cancelTask } from '../../services/tasks/end/cancel-task.ts';
@@ -24,14 +25,10 @@ import { taskEventsRoute } from './task-events.ts';
 import { waitForEnd, type WaitDeps } from './task-wait.ts';
 
 type TaskDeps = WaitDeps &
-  Parameters<typeof listTasks>[0] &
-  Parameters<typeof showTaskOf>[0] &
-  Parameters<typeof presentTask>[0] &
-  Parameters<typeof answerTaskRead>[0] &
-  Parameters<typeof cancelTask>[0] &
-  Parameters<typeof deleteTask>[0] &
-  Parameters<typeof redeliverCallback>[0] &
-  Parameters<typeof taskEventsRoute>[0];
+  Pick<
+    Deps,
+    'adapters' | 'channels' | 'config' | 'db' | 'files' | 'ledger' | 'sealer' | 'taskAnswers' | 'urls' | 'workflows'
+  >;
 
 const path = '/api/v1/tasks/:task_id';
 const tag = 'Tasks';

@@ -30,7 +30,8 @@ export interface CreatedMediaTask {
   replayed: boolean;
 }
 
-type CreateDeps = Pick<
+/** What a create needs, and quotes and MCP with it. */
+export type CreateDeps = Pick<
   Deps,
   'config' | 'db' | 'ledger' | 'catalog' | 'channels' | 'egress' | 'files' | 'urls' | 'workflows' | 'logger' | 'tracer'
 > & { admission: TaskAdmission; storage: StorageGuard };

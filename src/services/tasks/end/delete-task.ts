@@ -8,7 +8,7 @@ import { discardFiles } from '../../files/discard-files.ts';
  * for a task that runs.
  */
 export async function deleteTask(
-  deps: Pick<Deps, 'db' | 'taskAnswers'> & Parameters<typeof discardFiles>[0],
+  deps: Pick<Deps, 'db' | 'files' | 'logger' | 'taskAnswers'>,
   { id }: TaskView,
 ): Promise<void> {
   const { verdict, files } = await deleteTaskRow(deps.db, id);
