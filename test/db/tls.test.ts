@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chmodSync, chownSync, copyFileSync, mkdtempSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase, type Database } from '../../src/db/database.ts';
@@ -55,8 +55,15 @@ function openAt(host: string, query: Record<string, string>): Database {
   return database;
 }
 
-const isEncrypted = (database: Database): Promise<string> =>
-  database.query<{ ssl: boolean }>('', 'select ssl from pg_stat_ssl where pid = pg_backend_pid()').then(
+/** The connections of requests, and those of migrations, which MikroORM opens by itself. */
+const clients = {
+  'our own pool': (database: Database, text: string) => database.query<{ ssl: boolean }>('', text),
+  MikroORM: async (database: Database, text: string) =>
+    (await database.orm()).orm.em.getConnection().execute<{ ssl: boolean }[]>(text),
+} as const;
+
+const isEncrypted = (client: keyof typeof clients, database: Database): Promise<string> =>
+  clients[client](database, 'select ssl from pg_stat_ssl where pid = pg_backend_pid()').then(
     ([row]) => (row?.ssl ? 'encrypted' : 'plain'),
     (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error)),
   );
@@ -64,22 +71,34 @@ const isEncrypted = (database: Database): Promise<string> =>
 const wrongName = 'ERR_TLS_CERT_ALTNAME_INVALID';
 const unknownCa = 'UNABLE_TO_VERIFY_LEAF_SIGNATURE';
 
-describe('PostgreSQL over TLS, as libpq means its words', () => {
-  it.each([
-    ['127.0.0.1', {}, 'plain'],
-    ['127.0.0.1', { sslmode: 'disable' }, 'plain'],
-    ['127.0.0.1', { sslmode: 'prefer' }, 'encrypted'],
-    ['127.0.0.1', { sslmode: 'require' }, 'encrypted'],
-    ['127.0.0.1', { sslmode: 'require', sslrootcert: privateCa }, 'encrypted'],
-    ['127.0.0.1', { sslmode: 'require', sslrootcert: otherCa }, unknownCa],
-    ['127.0.0.1', { sslmode: 'verify-ca', sslrootcert: privateCa }, 'encrypted'],
-    ['127.0.0.1', { sslmode: 'verify-ca', sslrootcert: otherCa }, unknownCa],
-    ['localhost', { sslmode: 'verify-full', sslrootcert: privateCa }, 'encrypted'],
-    ['127.0.0.1', { sslmode: 'verify-full', sslrootcert: privateCa }, wrongName],
-    ['localhost', { sslmode: 'verify-full', sslrootcert: otherCa }, unknownCa],
-    ['localhost', { sslmode: 'verify-full', sslrootcert: 'system' }, unknownCa],
-  ] as const)('to %s with %j is %s', async (host, query, outcome) => {
-    expect(await isEncrypted(openAt(host, { ...query }))).toBe(outcome);
+describe.each(['our own pool', 'MikroORM'] as const)(
+  'PostgreSQL over TLS, as libpq means its words, by %s',
+  (client) => {
+    it.each([
+      ['127.0.0.1', {}, 'plain'],
+      ['127.0.0.1', { sslmode: 'disable' }, 'plain'],
+      ['127.0.0.1', { sslmode: 'prefer' }, 'encrypted'],
+      ['127.0.0.1', { sslmode: 'require' }, 'encrypted'],
+      ['127.0.0.1', { sslmode: 'require', sslrootcert: privateCa }, 'encrypted'],
+      ['127.0.0.1', { sslmode: 'require', sslrootcert: otherCa }, unknownCa],
+      ['127.0.0.1', { sslmode: 'verify-ca', sslrootcert: privateCa }, 'encrypted'],
+      ['127.0.0.1', { sslmode: 'verify-ca', sslrootcert: otherCa }, unknownCa],
+      ['localhost', { sslmode: 'verify-full', sslrootcert: privateCa }, 'encrypted'],
+      ['127.0.0.1', { sslmode: 'verify-full', sslrootcert: privateCa }, wrongName],
+      ['localhost', { sslmode: 'verify-full', sslrootcert: otherCa }, unknownCa],
+      ['localhost', { sslmode: 'verify-full', sslrootcert: 'system' }, unknownCa],
+    ] as const)('to %s with %j is %s', async (host, query, outcome) => {
+      expect(await isEncrypted(client, openAt(host, { ...query }))).toBe(outcome);
+    });
+  },
+);
+
+describe('the driver of PostgreSQL', () => {
+  it('is installed once, so that migrations and requests check certificates alike', () => {
+    const lock = JSON.parse(readFileSync(join(projectFolder, 'package-lock.json'), 'utf8')) as { packages: object };
+    expect(Object.keys(lock.packages).filter((path) => /(^|\/)node_modules\/pg$/.test(path))).toEqual([
+      'node_modules/pg',
+    ]);
   });
 
   it('also carries the migrations', async () => {
