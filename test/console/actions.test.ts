@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ActionRoute } from '../../src/admin/define-action.ts';
 import { allActions } from '../../src/admin/table.ts';
 import { notInTheConsole } from '../docs/not-in-the-console.ts';
 import { actions } from './actions.ts';
+import { jobs } from './jobs.ts';
 import { expectFlawless, openConsole, signIn, type OpenConsole } from './open-console.ts';
+import { requestOf } from './request-of.ts';
 
 let opened: OpenConsole;
 
@@ -25,14 +26,9 @@ describe('an operator at the console', () => {
     const changing = allActions().filter(({ action: { route } }) => !('local' in route) && route.method !== 'GET');
     const absent = notInTheConsole();
     const expected = changing.map(({ name }) => name).filter((name) => absent[name] === undefined);
-    expect([...new Set(actions.flatMap(({ actions }) => actions))].sort()).toEqual(expected.sort());
+    const walked = [...actions, ...jobs].flatMap(({ actions }) => actions);
+    expect([...new Set(walked)].sort()).toEqual(expected.sort());
   });
 
   it('is flawless in every picture, answer and script on the way', () => expectFlawless(opened.visit));
 });
-
-/** What a browser sends for an action, such as `POST /keys/key_1/rotate`. */
-function requestOf(name: string): RegExp {
-  const route = allActions().find((each) => each.name === name)?.action.route as ActionRoute | undefined;
-  return new RegExp(`^${route?.method} ${route?.path.replace(/:\w+/g, '[^/]+')}$`);
-}

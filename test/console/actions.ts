@@ -11,32 +11,6 @@ import type { Visit } from './visit.ts';
 /** Every action, in an order in which the later ones find what they need. */
 export const actions: readonly Action[] = [
   {
-    actions: ['alarms silence', 'alarms unsilence'],
-    promise: 'silences an alarm of the overview after asking why, shows it with the end of the silence, and ends that',
-    async walk({ visit, admin, gateway }) {
-      await gateway.database.query(
-        'test-alarm',
-        `select raise_channel_alarm(id, '*', 'account') from channel where name = 'sandbox-b'`,
-      );
-      await visit.open('/overview');
-      await visit.press(/^Silence for …: sandbox-b needs a look/);
-      await visit.fill('Reason', 'the invoice is paid');
-      await visit.picture('alarm-silence');
-      await visit.confirm('Silence');
-      await visit.page.getByText(/^Silenced until .*: the invoice is paid$/).waitFor();
-      await visit.picture('overview-silenced');
-      expect(await rowOf(admin, '/alarms/silences', { name: 'account' })).toMatchObject({ subject: 'sandbox-b' });
-      await visit.press(/^End the silence: sandbox-b needs a look/);
-      await visit.confirm('End the silence');
-      await visit.page.getByRole('button', { name: /^Silence for …: sandbox-b needs a look/ }).waitFor();
-      expect(await rowsOf(admin, '/alarms/silences')).toEqual([]);
-      await gateway.database.query(
-        'test-alarm-ends',
-        `select note_channel_success(id, '*', 0) from channel where name = 'sandbox-b'`,
-      );
-    },
-  },
-  {
     actions: ['projects create'],
     promise: 'creates a project, whose callback secret it shows once',
     async walk({ visit, admin }) {

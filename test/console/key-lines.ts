@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeBinary, projectFolder } from '../support/program.ts';
+import { runPythonLines } from '../sdk/python-client.ts';
 import type { Visit } from './visit.ts';
 
 /** Gives the key of the open dialog two models from the list, after one that the catalog lacks was refused. */
@@ -27,7 +28,9 @@ export async function expectLinesToWork({ dialog }: Visit, name: string): Promis
   const isShell = code.includes('curl ');
   const printed = await (isShell
     ? run('bash', ['-c', code.replaceAll('curl ', 'curl -sS --fail-with-body ')])
-    : runScript(code));
+    : name.endsWith('Python')
+      ? runPythonLines(code)
+      : runScript(code));
   expect({ name, printed }).toEqual({ name, printed: expect.stringMatching(isShell ? /^\{.*\}$/s : /\S/) });
 }
 

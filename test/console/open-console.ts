@@ -12,8 +12,6 @@ import { startVisit, type Visit } from './visit.ts';
 
 /** A console with its gateway, a browser, and an owner who may sign in with `token`. */
 export interface OpenConsole extends Scene {
-  /** The admin token of the owner. */
-  token: string;
   close(): Promise<void>;
 }
 

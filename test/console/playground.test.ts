@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, it } from '@jest/globals';
-import { journeyWalks } from './journey-walks.ts';
 import { expectFlawless, openConsole, signIn, type OpenConsole } from './open-console.ts';
 import { playgroundWalks } from './playground-walks.ts';
 import { roleWalks } from './role-walks.ts';
@@ -15,7 +14,7 @@ afterAll(() => opened.close());
 describe('the playground', () => {
   it.each(playgroundWalks)('$promise', ({ walk }) => walk(opened));
 
-  it.each([...roleWalks, ...journeyWalks])('$promise', ({ walk }) => walk(opened));
+  it.each(roleWalks)('$promise', ({ walk }) => walk(opened));
 
   it('is flawless in every picture, answer and script on the way', () => expectFlawless(opened.visit));
 });

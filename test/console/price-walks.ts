@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { rowsOf, type Row } from './rows.ts';
+import type { Row } from './rows.ts';
 import type { Action, Scene } from './scene.ts';
 import { startVisit, type Visit } from './visit.ts';
 
@@ -28,49 +28,6 @@ async function otherOperator({ browser, gateway, tokenOf }: Scene): Promise<Visi
 
 /** The catalog, changed by forms. */
 export const priceActions: readonly Action[] = [
-  {
-    actions: ['catalog check', 'catalog set'],
-    promise: 'changes a price with its worth and its margin beside it, hides a model and gives it an alias',
-    async walk({ visit, admin }) {
-      const { dialog, page } = visit;
-      const others = async (): Promise<Row[]> =>
-        (await rowsOf(admin, '/catalog')).filter(({ id }) => id !== 'aurora-image-1');
-      const before = await others();
-      await typePrice(visit, '1');
-      await dialog
-        .getByText(/margin -\d/)
-        .first()
-        .waitFor();
-      await visit.picture('model-form-loss');
-      await visit.fill('Img size 1k', '6');
-      await dialog
-        .getByText(/^\$0\.06 · margin \d/)
-        .first()
-        .waitFor();
-      await dialog.getByRole('switch', { name: 'Visible to clients' }).click();
-      await dialog.getByLabel('Aliases').first().fill('aurora-next');
-      await page.keyboard.press('Enter');
-      await visit.confirm('Check');
-      await dialog
-        .getByRole('table', { name: 'What you change' })
-        .getByRole('row', { name: /private\.public true false/ })
-        .waitFor();
-      await visit.picture('model-form');
-      await visit.confirm('Apply');
-      await visit.awaitMessage('Changed Aurora Image 1.');
-      const changed = await admin.read(path);
-      expect(changed).toMatchObject({ private: { public: false, aliases: { 'aurora-next': {} } } });
-      expect(await others()).toEqual(before);
-
-      await typePrice(visit, '4');
-      await dialog.getByRole('switch', { name: 'Visible to clients' }).click();
-      await dialog.getByLabel('Aliases').first().focus();
-      await page.keyboard.press('Backspace');
-      await checkAndApply(visit);
-      await visit.awaitMessage('Changed Aurora Image 1.');
-      expect(await admin.read(path)).toMatchObject({ private: { public: true } });
-    },
-  },
   {
     actions: ['catalog set'],
     promise:

@@ -12,6 +12,8 @@ export interface Scene {
   admin: AdminClient;
   stage: Stage;
   browser: Browser;
+  /** The admin token of the owner. */
+  token: string;
   tokenOf: (role: Role, name: string) => Promise<string>;
 }
 
@@ -25,4 +27,12 @@ export interface Walk {
 /** A walk that calls these actions, by their commands. */
 export interface Action extends Walk {
   actions: readonly string[];
+}
+
+/** Something that a person does every day, from the overview to its end, without a typed address. */
+export interface Job extends Action {
+  /** The most presses of the mouse. Typing in a field is none. */
+  clicksMax: number;
+  /** Makes what the job is about. What it returns compares what the gateway says when the job is done. */
+  prepare?: (scene: Scene) => Promise<() => Promise<void>>;
 }

@@ -1,31 +1,33 @@
 import { expect } from '@jest/globals';
-import type { Walk } from './scene.ts';
+import type { Job, Walk } from './scene.ts';
 import { rowsOf, type Row } from './rows.ts';
 import type { Visit } from './visit.ts';
 
-/** What requests came to, and the pages that are not about anything. */
-export const usageWalks: readonly Walk[] = [
-  {
-    promise: 'tells the spend by project, model and day with five clicks, and saves it as a table',
-    async walk({ visit, admin }) {
-      await visit.open('/overview');
-      await visit.page.getByRole('link', { name: 'Usage', exact: true }).click();
-      await visit.page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
-      const days = await chooseRows(visit, ['Project', 'Day']);
-      expect(new URL(visit.page.url()).searchParams.get('rows')).toBe('model,project,day');
-      const expected = await rowsOf(admin, `/usage?from=${days.from}&to=${days.to}&group_by=model,project,day`);
-      expect(expected.length).toBeGreaterThan(3);
-      const rows = visit.page.getByRole('region', { name: 'Usage by model, project, day' }).locator('tbody tr');
-      await rows.nth(expected.length - 1).waitFor();
-      expect(await rows.count()).toBe(expected.length);
-      const lines = await download(visit);
-      expect(lines[0]).toMatch(
-        /^model,project_id,project_name,day,requests,succeeded,failed,refused,credits,cost_usd,margin_usd,/,
-      );
-      expect(lines.slice(1).sort()).toEqual(expected.map(csvLine).sort());
-      await visit.picture('usage');
-    },
+/** What requests came to. */
+export const spendJob: Job = {
+  promise: 'tells the spend by project, model and day, and saves it as a table',
+  actions: [],
+  clicksMax: 5,
+  async walk({ visit, admin }) {
+    await visit.go('Usage');
+    const days = await chooseRows(visit, ['Project', 'Day']);
+    expect(new URL(visit.page.url()).searchParams.get('rows')).toBe('model,project,day');
+    const expected = await rowsOf(admin, `/usage?from=${days.from}&to=${days.to}&group_by=model,project,day`);
+    expect(expected.length).toBeGreaterThan(3);
+    const rows = visit.page.getByRole('region', { name: 'Usage by model, project, day' }).locator('tbody tr');
+    await rows.nth(expected.length - 1).waitFor();
+    expect(await rows.count()).toBe(expected.length);
+    const lines = await download(visit);
+    expect(lines[0]).toMatch(
+      /^model,project_id,project_name,day,requests,succeeded,failed,refused,credits,cost_usd,margin_usd,/,
+    );
+    expect(lines.slice(1).sort()).toEqual(expected.map(csvLine).sort());
+    await visit.picture('usage');
   },
+};
+
+/** The views of the usage, and the pages that are not about anything. */
+export const usageWalks: readonly Walk[] = [
   {
     promise: 'keeps the view of the usage in the address, by hour and by channel, with the rows of the API',
     async walk({ visit, admin }) {

@@ -7,6 +7,10 @@ export interface Visit {
   page: Page;
   /** Opens a page below `/console` and waits for its heading. */
   open(path: string): Promise<void>;
+  /** Opens a page by the menu, and waits for its heading. */
+  go(name: string): Promise<void>;
+  /** Chooses an option of a field that opens a list, in the dialog if there is one. */
+  pick(label: string, option: string): Promise<void>;
   /** The first button with this name. */
   button(name: string | RegExp): Locator;
   press(name: string | RegExp): Promise<void>;
@@ -18,6 +22,8 @@ export interface Visit {
   fill(label: string, text: string): Promise<void>;
   /** Presses a button of the open dialog. */
   confirm(name: string): Promise<void>;
+  /** Waits for what the console says after an action. It goes away by itself. */
+  hear(text: string | RegExp): Promise<void>;
   /** Waits for what the console says after an action, and puts it away. */
   awaitMessage(text: string | RegExp): Promise<void>;
   /** Keeps pictures of the page or its dialog, and notes what is wrong with them. */
@@ -79,6 +85,16 @@ export async function startVisit(browser: Browser, baseUrl: string): Promise<Vis
       await page.goto(`${baseUrl}/console${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
     },
+    async go(name) {
+      await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
+      await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+    },
+    async pick(label, option) {
+      const container = (await dialog.isVisible()) ? dialog : page;
+      const named = { name: label, exact: true };
+      await container.getByRole('combobox', named).or(container.getByRole('textbox', named)).first().click();
+      await page.getByRole('option', { name: option, exact: true }).click();
+    },
     press: (name) => button(name).click(),
     async choose(menu, item) {
       await button(menu).click();
@@ -93,6 +109,7 @@ export async function startVisit(browser: Browser, baseUrl: string): Promise<Vis
       await named.first().fill(text);
     },
     confirm: (name) => dialog.getByRole('button', { name, exact: true }).last().click(),
+    hear: (text) => page.getByRole('alert').filter({ hasText: text }).first().waitFor(),
     async awaitMessage(text) {
       const note = page.getByRole('alert').filter({ hasText: text });
       await note.waitFor();

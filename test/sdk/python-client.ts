@@ -22,6 +22,12 @@ export async function runPython(name: string, input: object): Promise<unknown> {
   return JSON.parse(await run([fileOf(`python/${name}`)], { input: JSON.stringify(input), env }));
 }
 
+/** Runs these lines with the packages, as a person pastes them, and returns what they print. */
+export async function runPythonLines(lines: string): Promise<string> {
+  const env = { PATH: process.env['PATH'] ?? '', PYTHONPATH: await installedPackages() };
+  return run(['-'], { input: lines, env });
+}
+
 /**
  * Installs the packages once for each list of them and each version of Python, in a folder of its own, because the machine's own must
  * stay as they are. The folder is in the user's cache, because each clone would spend many seconds of CPU time on the same packages.

@@ -10,6 +10,7 @@ const presets = [
   { value: '24h', label: 'Last 24 hours' },
   { value: '7d', label: 'Last 7 days' },
   { value: '30d', label: 'Last 30 days' },
+  { value: 'yesterday', label: 'Yesterday' },
   { value: 'custom', label: 'From … to …' },
 ];
 
@@ -20,6 +21,7 @@ export function RangeFilter({ value, onChange }: { value: Range; onChange: (rang
     before === undefined && presets.some(({ value: span }) => span === (after ?? '')) ? (after ?? '') : 'custom';
   const [isOpen, setOpen] = useState(preset === 'custom');
   const isCustom = isOpen || preset === 'custom';
+  const zone = useZone();
   return (
     <Group gap="sm" align="flex-end">
       <Select
@@ -30,8 +32,9 @@ export function RangeFilter({ value, onChange }: { value: Range; onChange: (rang
         value={isCustom ? 'custom' : preset}
         allowDeselect={false}
         onChange={(next) => {
-          setOpen(next === 'custom');
-          if (next !== 'custom') onChange({ created_after: next || undefined, created_before: undefined });
+          setOpen(next === 'custom' || next === 'yesterday');
+          if (next === 'yesterday') onChange(yesterday(zone));
+          else if (next !== 'custom') onChange({ created_after: next || undefined, created_before: undefined });
         }}
       />
       {isCustom && (
@@ -63,6 +66,19 @@ function Moment({
       onChange={(event) => onChange(addressOf(event.currentTarget.value, zone))}
     />
   );
+}
+
+/** From midnight to midnight, as two moments, because the address means the same tomorrow. */
+function yesterday(zone: Zone): Range {
+  const now = new Date();
+  const midnight = (daysAgo: number): string => {
+    const at =
+      zone === 'utc'
+        ? Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() - daysAgo)
+        : new Date(now.getFullYear(), now.getMonth(), now.getDate() - daysAgo).getTime();
+    return `${new Date(at).toISOString().slice(0, 19)}Z`;
+  };
+  return { created_after: midnight(1), created_before: midnight(0) };
 }
 
 /** What the field of a browser shows for a time of the address. */

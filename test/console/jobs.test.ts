@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { countClicks, type Effort } from './count-clicks.ts';
+import { jobs } from './jobs.ts';
+import { expectFlawless, openConsole, type OpenConsole } from './open-console.ts';
+import { requestOf } from './request-of.ts';
+
+let opened: OpenConsole;
+const efforts: Record<string, Effort> = {};
+
+beforeAll(async () => {
+  opened = await openConsole();
+  // The address of the console is the only one that a person types. Nobody is signed in yet.
+  await opened.visit.open('/overview');
+});
+afterAll(async () => {
+  const lines = Object.entries(efforts).map(
+    ([job, { clicks, fields }]) => `${clicks} clicks, ${fields} fields: ${job}`,
+  );
+  process.stdout.write(`${lines.join('\n')}\n`);
+  await opened.close();
+});
+
+describe('an everyday job', () => {
+  it.each(jobs)('is done within $clicksMax clicks, without a typed address: $promise', async (job) => {
+    const { visit } = opened;
+    const check = await job.prepare?.(opened);
+    const before = visit.changes.length;
+    const effort = await countClicks(visit.page, () => job.walk(opened));
+    efforts[job.promise] = effort;
+    const sent = visit.changes.slice(before);
+    for (const action of job.actions) expect(sent).toContainEqual(expect.stringMatching(requestOf(action)));
+    await check?.();
+    expect(effort.clicks).toBeLessThanOrEqual(job.clicksMax);
+    await visit.open('/overview');
+  });
+
+  it('is flawless in every picture, answer and script on the way', () => expectFlawless(opened.visit));
+});
