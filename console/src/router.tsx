@@ -9,7 +9,6 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import {
-  catalogQuery,
   channelsQuery,
   listQuery,
   modelQuery,
@@ -60,7 +59,7 @@ const projectsSearch = texts('status', 'sort');
 const projectSearch = texts('tab', 'sort', 'kind', 'created_after', 'created_before');
 const scheduledJobSearch = texts('name', ...range);
 const channelsSearch = texts('state', 'adapter');
-const modelsSearch = texts('type', 'state');
+const modelsSearch = texts('type', 'state', 'sort');
 const summarySearch = texts('month');
 const usageSearch = texts('range', 'from', 'to', 'interval', 'by', 'measure', 'rows', 'project');
 
@@ -132,7 +131,8 @@ const routes = [
     getParentRoute: () => root,
     path: '/models',
     validateSearch: modelsSearch,
-    loader: ({ context }) => begin(context, (client) => client.prefetchQuery(catalogQuery)),
+    loaderDeps: ({ search }) => search,
+    loader: ({ context, deps }) => begin(context, (client) => client.prefetchInfiniteQuery(listQuery('/models', deps))),
     component: lazyRouteComponent(() => import('./pages/models/model-list.tsx')),
   }),
   createRoute({

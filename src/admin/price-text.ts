@@ -1,4 +1,5 @@
 import type { Model } from '../domain/catalog/catalog.ts';
+import { creditRange } from '../domain/catalog/credit-range.ts';
 import { tokenPriceTexts } from '../domain/catalog/price-text.ts';
 
 /** The prices of a model in one line for people, of every class that has one: in credits, or as `shown` shows those. */
@@ -10,7 +11,6 @@ export function priceText(
     const [usual = '', ...longInputs] = tokenPriceTexts(pricing, shown);
     return [`${usual} per 1k`, ...longInputs].join('; ');
   }
-  const prices = parameters.pricingRules?.map(({ credits }) => credits) ?? [pricing.credits_per_request];
-  const [low, high] = [Math.min(...prices), Math.max(...prices)];
-  return low === high ? shown(low) : `${shown(low)} to ${shown(high)}`;
+  const { lowest, highest } = creditRange({ pricing, parameters }) ?? { lowest: 0, highest: 0 };
+  return lowest === highest ? shown(lowest) : `${shown(lowest)} to ${shown(highest)}`;
 }

@@ -570,6 +570,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/admin/v1/models': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * list the models in short, each with its state, its price and its smallest margin
+     * @description `tollgate catalog models`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_catalog_models'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/admin/v1/plans': {
     parameters: {
       query?: never;
@@ -1742,6 +1764,8 @@ export interface components {
       private: {
         public: boolean;
         retired?: string;
+        /** Format: date */
+        ends_on?: string;
         loss_ok?: string;
         groups: string[];
         variant_field: string | null;
@@ -2503,6 +2527,43 @@ export interface components {
       cost_micro_usd: number;
       /** @description Micro-USD. */
       margin_micro_usd: number;
+    };
+    ModelRow: {
+      id: string;
+      display_name: string;
+      owned_by: string;
+      /** @enum {string} */
+      type: 'image' | 'video' | 'chat';
+      /** @description retired, hidden, ending while its end is announced by a day or by its status, or else the status. */
+      state: string;
+      /** @description The first day (UTC) on which it is not sold any more. */
+      ends_on: string | null;
+      pricing: {
+        /** @enum {string} */
+        unit: 'request' | 'tokens';
+        credits_per_request: number;
+        credits_per_1k_input_tokens: number;
+        credits_per_1k_output_tokens: number;
+        min_credits_per_request: number;
+        credits_per_1k_cached_input_tokens?: number;
+        credits_per_1k_cache_write_tokens?: number;
+        credits_per_1k_cache_write_1h_tokens?: number;
+        credits_per_1k_reasoning_tokens?: number;
+        long_input?: {
+          above_tokens: number;
+          credits_per_1k_input_tokens?: number;
+          credits_per_1k_output_tokens?: number;
+          credits_per_1k_cached_input_tokens?: number;
+          credits_per_1k_cache_write_tokens?: number;
+          credits_per_1k_cache_write_1h_tokens?: number;
+          credits_per_1k_reasoning_tokens?: number;
+        };
+      };
+      /** @description Of a request for media. */
+      lowest_credits: number | null;
+      highest_credits: number | null;
+      /** @description Of all requests, as a share of the price. Null if none is known. */
+      smallest_margin: number | null;
     };
     Operator: {
       /** @example opr_01ky4m8r5t0v2x6z9b3d7f1h4k */
@@ -3663,6 +3724,8 @@ export interface components {
       private: {
         public: boolean;
         retired?: string;
+        /** Format: date */
+        ends_on?: string;
         loss_ok?: string;
         groups: string[];
         variant_field: string | null;
@@ -3783,6 +3846,8 @@ export interface components {
       };
       /** @description The version of this model, which `catalog set` may name. */
       version: string;
+      /** @description retired, hidden, ending while its end is announced by a day or by its status, or else the status. */
+      state: string;
     };
   };
   responses: never;
@@ -3832,6 +3897,7 @@ export type LedgerReport = components['schemas']['LedgerReport'];
 export type ListedAlarm = components['schemas']['ListedAlarm'];
 export type ListedDelivery = components['schemas']['ListedDelivery'];
 export type Margin = components['schemas']['Margin'];
+export type ModelRow = components['schemas']['ModelRow'];
 export type Operator = components['schemas']['Operator'];
 export type Overview = components['schemas']['Overview'];
 export type Plan = components['schemas']['Plan'];
@@ -5218,6 +5284,66 @@ export interface operations {
           'application/json': components['schemas']['SetModel'];
           'application/vnd.tollgate.report+json': {
             document: components['schemas']['SetModel'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_catalog_models: {
+    parameters: {
+      query?: {
+        /** @description show only chats, images or videos */
+        type?: 'image' | 'video' | 'chat';
+        /** @description show only models in this state, such as hidden or ending */
+        state?: string;
+        /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
+        created_after?: string | number;
+        /** @description show only what was created before this time */
+        created_before?: string | number;
+        sort?: string;
+        /** @description show at most this many rows (default: 100) */
+        limit?: string | number;
+        /** @description continue after the last row of an earlier list */
+        after?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @constant */
+            object: 'list';
+            data: components['schemas']['ModelRow'][];
+            has_more: boolean;
+            /** @description Send it as `after` to read the next page. */
+            next_cursor: string | null;
+            /** @description Every model of the catalog that has requests which cost more than they earn. */
+            losing: {
+              id: string;
+              display_name: string;
+            }[];
+          };
+          'application/vnd.tollgate.report+json': {
+            document: {
+              data: components['schemas']['ModelRow'][];
+              /** @description Every model of the catalog that has requests which cost more than they earn. */
+              losing: {
+                id: string;
+                display_name: string;
+              }[];
+            };
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */

@@ -8,6 +8,8 @@ type RowOf<Path extends ListPath> = Answer<'get', Path>['data'][number];
 export function useList<Path extends ListPath>(...args: Parameters<typeof listQuery<Path>>) {
   const list = useInfiniteQuery({ ...listQuery(...args), placeholderData: keepPreviousData });
   return {
+    /** The first page, with what it says about all rows. */
+    first: list.data?.pages[0],
     data: list.data?.pages.flatMap(({ data }): RowOf<Path>[] => data),
     error: list.error,
     refetch: list.refetch,

@@ -11,7 +11,7 @@ import { percent } from '../ui/format.ts';
 import { IntoView } from '../ui/into-view.tsx';
 import { ErrorAlert } from '../ui/page.tsx';
 import { worstShareAt } from './models/price-fields.ts';
-import { priceLines } from './models/prices.tsx';
+import { Prices } from './models/prices.tsx';
 import { ProviderFields, type ProviderSettings } from './provider-fields.tsx';
 
 /** Adds a provider as a channel. Its free test, and what it would serve at which margin, come before it is stored. */
@@ -207,7 +207,7 @@ function ServedModel({
     <Table.Tr>
       <Table.Td className="breakable">{model}</Table.Td>
       <Table.Td>{listed === null ? 'Not told' : listed ? 'Yes' : 'No'}</Table.Td>
-      <Table.Td>{entry && priceLines(entry).map((line) => <div key={line}>{line}</div>)}</Table.Td>
+      <Table.Td>{entry && <Prices of={entry} />}</Table.Td>
       <Table.Td>
         {share === null ? (
           'Not known'

@@ -7,11 +7,12 @@ import { versionOfCatalog, versionOfEntry } from '../../services/catalog/entry-v
 import { creditValueOf } from '../../services/overview/credit-value.ts';
 import { findPlanRules } from '../../services/plans/show-plan.ts';
 import { UnknownToOperator } from '../../services/operator-error.ts';
-import { listModels, listModelTimes } from '../../db/catalog/models.ts';
+import { listDatedModels, listModels, type DatedEntry } from '../../db/catalog/models.ts';
 import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { dearPrices, priceRatios } from '../../domain/catalog/price-ratios.ts';
 import { entriesUnderPlan } from '../../domain/plans/price-under-plan.ts';
 import { modelMargins, type Margin } from '../../domain/catalog/margins.ts';
+import { modelState } from '../../domain/catalog/model-state.ts';
 import { describeCombination } from '../../domain/tasks/offered-combinations.ts';
 import type { ComparedMapping } from '../../domain/catalog/price-comparison.ts';
 import {
@@ -29,6 +30,7 @@ import { planName } from '../plan-name.ts';
 import { clean, table, usd } from '../plain-text.ts';
 import { priceRatioTable } from '../price-ratio-table.ts';
 import { priceText } from '../price-text.ts';
+import { models } from './list-models.ts';
 import { reprice } from './reprice-catalog.ts';
 import { set } from './set-model.ts';
 import { listReport, type ListReport } from '../report.ts';
@@ -44,6 +46,7 @@ export const catalog = group('the models on offer, with their prices', () => ({
   apply,
   set,
   list,
+  models,
   show,
 }));
 
@@ -282,7 +285,11 @@ const show = action({
     if (model === undefined) return listEntries(deps);
     const entry = (await listModels(deps.db)).find((candidate) => candidate.model.id === model);
     if (!entry) throw new UnknownToOperator(`The catalog has no model ${model}.`);
-    const document = { ...toDocument(entry), version: versionOfEntry(entry) };
+    const document = {
+      ...toDocument(entry),
+      version: versionOfEntry(entry),
+      state: modelState(entry.model, entry.private),
+    };
     return { document, text: JSON.stringify(document, null, 2) };
   },
 });
@@ -292,9 +299,8 @@ async function listEntries(
   order: Pick<Parameters<typeof wholeList>[1], 'sort' | 'createdAfter' | 'createdBefore'> = {},
 ): Promise<ListReport<z.input<typeof CatalogEntrySchema>>> {
   const shown = await shownCredits(deps);
-  const entries = await listModels(deps.db);
-  const times = await listModelTimes(deps.db);
-  const timeOf = ({ model }: CatalogEntry): number | null => times.get(model.id) ?? null;
+  const entries = await listDatedModels(deps.db);
+  const timeOf = ({ createdAt }: DatedEntry): number => createdAt;
   const report = listReport(wholeList(entries, { ...order, timeOf, toDocument }), (entry) => toLine(entry, shown), {
     list: 'catalog',
     nothing: 'The catalog is empty.',
@@ -307,6 +313,7 @@ async function listEntries(
 const toLine = (entry: CatalogEntry, shown: (credits: number) => string) => ({
   id: entry.model.id,
   type: entry.model.type,
+  state: modelState(entry.model, entry.private),
   status: entry.model.status,
   public: entry.private.public ? 'yes' : 'no',
   credits: priceText(entry.model, shown),

@@ -3,6 +3,32 @@ import { listOf } from '../../schemas/list.ts';
 import { ReadEntry } from '../../domain/catalog/catalog.ts';
 import { changed } from './changed.ts';
 
+const state = z
+  .string()
+  .describe('retired, hidden, ending while its end is announced by a day or by its status, or else the status.');
+
+/** What a list of models shows of each. */
+export const ModelRow = z
+  .object({
+    id: z.string(),
+    display_name: z.string(),
+    owned_by: z.string(),
+    type: z.enum(['image', 'video', 'chat']),
+    state,
+    ends_on: z.string().nullable().describe('The first day (UTC) on which it is not sold any more.'),
+    pricing: ReadEntry.shape.pricing,
+    lowest_credits: z.int().nullable().describe('Of a request for media.'),
+    highest_credits: z.int().nullable(),
+    smallest_margin: z.number().nullable().describe('Of all requests, as a share of the price. Null if none is known.'),
+  })
+  .meta({ id: 'ModelRow' });
+
+export const ModelList = listOf(ModelRow).extend({
+  losing: z
+    .array(z.object({ id: z.string(), display_name: z.string() }))
+    .describe('Every model of the catalog that has requests which cost more than they earn.'),
+});
+
 /** A model with what clients do not see. */
 export const CatalogEntrySchema = ReadEntry.meta({ id: 'CatalogEntry' });
 
@@ -13,6 +39,7 @@ export const CatalogList = listOf(CatalogEntrySchema).extend({
 
 export const VersionedEntry = ReadEntry.extend({
   version: z.string().describe('The version of this model, which `catalog set` may name.'),
+  state,
 }).meta({ id: 'VersionedCatalogEntry' });
 
 const microUsd = z.int().describe('Micro-USD.');

@@ -9,14 +9,14 @@ export async function listModels(database: Statements): Promise<CatalogEntry[]> 
   return database.query<CatalogEntry>('list-models', 'select entry as model, private from model order by position');
 }
 
-/** When each model came into the catalog, in unix seconds by its id. */
-export async function listModelTimes(database: Statements): Promise<Map<string, number>> {
-  const rows = await database.query<{ id: string; createdAt: number }>(
-    'list-model-times',
-    `select id, ${unixSeconds('created_at')} as created_at from model`,
+/** An entry with the time at which it came into the catalog, in unix seconds, and a text that changes with it. */
+export type DatedEntry = CatalogEntry & { createdAt: number; changedAt: string };
+
+export const listDatedModels = (database: Statements): Promise<DatedEntry[]> =>
+  database.query<DatedEntry>(
+    'list-dated-models',
+    `select entry as model, private, ${unixSeconds('created_at')} as created_at, updated_at::text as changed_at from model order by position`,
   );
-  return new Map(rows.map(({ id, createdAt }) => [id, createdAt]));
-}
 
 /** The ids of the models that an applied catalog added, changed and removed. */
 export interface ReplacedModels {

@@ -161,6 +161,8 @@ const Private = z.strictObject({
   public: z.boolean().default(true),
   /** Why the model is no longer sold. Its entry stays for the tasks that used it, and another model may have its id as an alias. */
   retired: sentence.optional(),
+  /** The first day (UTC, YYYY-MM-DD) on which the model is not sold any more. */
+  ends_on: z.iso.date().optional(),
   /** Why the model may cost more than the client pays, whatever family makes it. */
   loss_ok: sentence.optional(),
   /** Channel groups that may serve the model. */

@@ -1,8 +1,9 @@
 import type { CatalogEntry, Model } from './catalog.ts';
+import { hasEnded } from './model-state.ts';
 
-/** Whether clients may see and use a model: active, and not hidden by its private `public: false` (rules "Catalog"). */
-export const isOffered = ({ model, private: { public: isPublic } }: CatalogEntry): boolean =>
-  model.status === 'active' && isPublic;
+/** Whether clients may see and use a model: active, not hidden by its private `public: false`, and not past its end (rules "Catalog"). */
+export const isOffered = ({ model, private: hidden }: CatalogEntry): boolean =>
+  model.status === 'active' && hidden.public && !hasEnded(hidden);
 
 /** A model as the listing shows it: the members of the specification (§2.1), in its order, and nothing private. */
 export function publicModel({ model }: CatalogEntry): Model {

@@ -117,6 +117,7 @@ type FormOf = (ctx: AppContext) => ModelForm;
 
 /** How many lists are kept, by form, query and allowlist. Beyond it the oldest is dropped. */
 const renderedMax = 100;
+const dayMs = 86_400_000;
 
 /**
  * A list is serialised once per catalog, allowlist and page, and compressed once if it is the whole list. Each representation has an ETag of
@@ -129,7 +130,9 @@ const listModels = ({ catalog }: ModelDeps, formOf: FormOf = () => nativeModels)
     demandSupportedQuery(ctx, form.query);
     const { models, plan } = keyOf(ctx);
     const entries = await catalog.under(plan).entries();
-    const name = JSON.stringify([form.name, ctx.querystring, models && [...models].sort()]);
+    // A model may end with the day.
+    const day = Math.floor(Date.now() / dayMs);
+    const name = JSON.stringify([form.name, ctx.querystring, models && [...models].sort(), day]);
     const list = getOrMake(rendered(entries), name, () => {
       const mayUse = entries.filter((entry) => isUsable(entry, models) && form.shows(entry));
       const plain = renderJson(form.list(mayUse, query));

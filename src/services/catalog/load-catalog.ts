@@ -139,11 +139,11 @@ function readEntry(
   };
 }
 
-/** `catalog show` prints the version of a model beside its entry. */
+/** `catalog show` prints the version and the state of a model beside its entry. */
 function withoutVersion(item: unknown): unknown {
-  const versioned = z.looseObject({ version: z.string() }).safeParse(item);
+  const versioned = z.looseObject({ version: z.string(), state: z.string().optional() }).safeParse(item);
   if (!versioned.success) return item;
-  const { version: _, ...entry } = versioned.data;
+  const { version: _version, state: _state, ...entry } = versioned.data;
   return entry;
 }
 

@@ -145,6 +145,37 @@ describe('a catalog with dry_run', () => {
   });
 });
 
+describe('the list of models', () => {
+  const list = async (query = '') => (await home.ask(ada, 'GET', `/models${query}`)).body;
+  const idsOf = ({ data }: Record<string, unknown>) => (data as { id: string }[]).map(({ id }) => id);
+
+  it('has the same state of a model as its page and the whole catalog, and clients lose it with its day', async () => {
+    const one = await readModel('pic-1');
+    for (const [change, state] of [
+      [{}, 'active'],
+      [{ ends_on: '2999-01-01' }, 'ending'],
+      [{ ends_on: '2020-01-01' }, 'retired'],
+      [{ public: false }, 'hidden'],
+    ] as const) {
+      const { state: _state, version: _version, ...entry } = one;
+      await put(ada, 'pic-1', { entry: { ...entry, private: { ...(one['private'] as object), ...change } } });
+      expect(await readModel('pic-1')).toMatchObject({ state });
+      expect((await list())['data']).toContainEqual(expect.objectContaining({ id: 'pic-1', state }));
+      expect(idsOf(await list(`?state=${state}`))).toContain('pic-1');
+    }
+  });
+
+  it('is filtered, sorted and paged by the server, without parameters and families', async () => {
+    expect(idsOf(await list('?type=image&sort=-id'))).toEqual(['pic-2', 'pic-1']);
+    const first = await list('?limit=2');
+    expect(first).toMatchObject({ has_more: true, losing: expect.any(Array) });
+    const rest = await list(`?limit=2&after=${String(first['next_cursor'])}`);
+    expect([...idsOf(first), ...idsOf(rest)]).toEqual(models().map((model) => (model as { id: string }).id));
+    expect(rest).toMatchObject({ has_more: false, next_cursor: null });
+    expect(JSON.stringify(first)).not.toContain('upstream');
+  });
+});
+
 describe('the models of a key', () => {
   const owner = async (method: string, path: string, body: object) =>
     home.ask((await home.token('owner')).token, method, path, { body });

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { smallestShare } from '../../../../src/domain/catalog/smallest-share.ts';
 import { change } from '../../api/admin.ts';
 import type { CatalogCheck, CatalogEntry, Margin } from '../../api/admin-types.ts';
 
@@ -22,21 +23,11 @@ export const useMargins = (entries: readonly CatalogEntry[]) =>
   });
 
 /** The smallest margin as a share of the price; null if nothing is known or the request is free. */
-export function worstShare(margins: readonly Margin[] | undefined): number | null {
-  const shares = (margins ?? [])
-    .filter(({ price_micro_usd: price, request }) => price > 0 && request !== 'minimum')
-    .map(({ margin_micro_usd: margin, price_micro_usd: price }) => margin / price);
-  return shares.length === 0 ? null : Math.min(...shares);
-}
-
-/** What clients pay, in short. */
-export function priceOf({ pricing, parameters }: Pick<CatalogEntry, 'pricing' | 'parameters'>): string {
-  if (pricing.unit === 'tokens') {
-    const { credits_per_1k_cached_input_tokens: cached } = pricing;
-    const ofCached = cached === undefined ? '' : `, ${cached} cached`;
-    return `${pricing.credits_per_1k_input_tokens} in${ofCached}, ${pricing.credits_per_1k_output_tokens} out per 1,000 tokens`;
-  }
-  const prices = parameters.pricingRules?.map(({ credits }) => credits) ?? [pricing.credits_per_request];
-  const [low, high] = [Math.min(...prices), Math.max(...prices)];
-  return low === high ? String(low) : `${low} to ${high}`;
-}
+export const worstShare = (margins: readonly Margin[] | undefined): number | null =>
+  smallestShare(
+    (margins ?? []).map(({ request, price_micro_usd: price, margin_micro_usd: margin }) => ({
+      request,
+      price,
+      margin,
+    })),
+  );

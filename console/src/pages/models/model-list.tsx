@@ -1,10 +1,11 @@
-import { Alert, Button, Group, Skeleton, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Alert, Button, Group, Text } from '@mantine/core';
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { catalogQuery } from '../../api/queries.ts';
 import { useMay } from '../../api/session.ts';
-import type { CatalogEntry } from '../../api/admin-types.ts';
+import { useList } from '../../api/use-list.ts';
+import type { Answer } from '../../api/admin.ts';
+import type { ModelRow } from '../../api/admin-types.ts';
+import { modelStates } from '../../../../src/domain/catalog/model-state.ts';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { ChoiceFilter } from '../../ui/filters.tsx';
 import { percent } from '../../ui/format.ts';
@@ -12,9 +13,7 @@ import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { useListView } from '../../ui/use-list-view.ts';
 import { Status } from '../../ui/values.tsx';
 import { ApplyCatalog } from './apply-catalog.tsx';
-import { modelState } from './model-state.ts';
-import { priceOf, useMargins, worstShare, type MarginsByModel } from './margins.ts';
-import { priceLines } from './prices.tsx';
+import { pricedOfRow, ShortPrice } from './prices.tsx';
 import { PageLink } from '../../ui/links.tsx';
 
 const types = [
@@ -25,15 +24,11 @@ const types = [
 
 /** The catalog: what each model costs clients and what it earns. */
 export default function ModelList() {
-  const catalog = useQuery(catalogQuery);
   const search = useSearch({ from: '/models' });
-  const { type, state } = search;
-  const { filter } = useListView('/models', search, {});
+  const models = useList('/models', search);
+  const { filter, order, isFiltered, showAll } = useListView('/models', search, sortColumns);
   const mayApply = useMay('operator');
   const [applying, setApplying] = useState(false);
-  const entries = catalog.data?.data ?? [];
-  const margins = useMargins(entries);
-  const losing = entries.filter(({ id }) => (worstShare(margins.data?.get(id)) ?? 0) < 0);
   return (
     <Page
       title="Models"
@@ -48,37 +43,31 @@ export default function ModelList() {
     >
       {applying && <ApplyCatalog onClose={() => setApplying(false)} />}
       <Group>
-        <ChoiceFilter label="Type" value={type} onChange={filter('type')} options={types} />
-        <ChoiceFilter
-          label="State"
-          value={state}
-          onChange={filter('state')}
-          options={[...new Set(entries.map(modelState))].sort()}
-        />
+        <ChoiceFilter label="Type" value={search.type} onChange={filter('type')} options={types} />
+        <ChoiceFilter label="State" value={search.state} onChange={filter('state')} options={modelStates} />
       </Group>
-      {losing.length > 0 && (
-        <Alert
-          color="orange"
-          title={`${losing.length} ${losing.length === 1 ? 'model has' : 'models have'} requests that cost more than they earn`}
-        >
-          {losing.map(({ display_name: name }) => name).join(', ')}. Open the model to see which requests, and change
-          its price.
-        </Alert>
-      )}
-      <Loaded of={catalog}>
-        {({ data }) => (
+      <Losing models={models.first?.losing ?? []} />
+      <Loaded of={models}>
+        {(rows) => (
           <DataTable
             label="Models"
-            rows={data.filter(
-              (entry) =>
-                (type === undefined || entry.type === type) && (state === undefined || modelState(entry) === state),
-            )}
-            columns={columnsOf(margins)}
+            rows={rows}
+            columns={columns}
             rowId={(row) => row.id}
+            more={models.more}
+            order={order}
             empty={
-              <Empty title="The catalog is empty">
-                {mayApply ? 'Apply the files of a catalog.' : 'An operator can apply one.'}
-              </Empty>
+              isFiltered ? (
+                <Empty title="No model matches">
+                  <Button variant="default" size="xs" onClick={showAll}>
+                    Show all models
+                  </Button>
+                </Empty>
+              ) : (
+                <Empty title="The catalog is empty">
+                  {mayApply ? 'Apply the files of a catalog.' : 'An operator can apply one.'}
+                </Empty>
+              )
             }
           />
         )}
@@ -87,13 +76,36 @@ export default function ModelList() {
   );
 }
 
-const columnsOf = ({
-  data: margins,
-  isPending,
-}: {
-  data: MarginsByModel | undefined;
-  isPending: boolean;
-}): Columns<CatalogEntry> => [
+function Losing({ models }: { models: Answer<'get', '/models'>['losing'] }) {
+  if (models.length === 0) return null;
+  return (
+    <Alert
+      color="orange"
+      title={`${models.length} ${models.length === 1 ? 'model has' : 'models have'} requests that cost more than they earn`}
+    >
+      {models.map(({ id, display_name: name }, index) => (
+        <span key={id}>
+          {index > 0 && ', '}
+          <PageLink to="/models/$modelId" params={{ modelId: id }} c="inherit" underline="always">
+            {name}
+          </PageLink>
+        </span>
+      ))}
+      . Open the model to see which requests, and change its price.
+    </Alert>
+  );
+}
+
+/** The columns of the admin API by which the server sorts. */
+const sortColumns = {
+  display_name: 'display_name',
+  owned_by: 'owned_by',
+  type: 'type',
+  state: 'state',
+  margin: 'smallest_margin',
+};
+
+const columns: Columns<ModelRow> = [
   {
     accessorKey: 'display_name',
     header: 'Model',
@@ -110,24 +122,22 @@ const columnsOf = ({
     cell: ({ row: { original } }) => types.find(({ value }) => value === original.type)?.label,
   },
   {
-    id: 'offered',
+    accessorKey: 'state',
     header: 'Status',
-    accessorFn: modelState,
-    cell: ({ row: { original } }) => <Status of={modelState(original)} />,
+    cell: ({ row: { original } }) => <Status of={original.state} />,
   },
   {
     id: 'price',
     header: 'Credits',
     enableSorting: false,
-    cell: ({ row: { original } }) => <span title={priceLines(original).join('\n')}>{priceOf(original)}</span>,
+    cell: ({ row: { original } }) => <ShortPrice of={pricedOfRow(original)} />,
   },
   {
     id: 'margin',
     header: 'Smallest margin',
-    accessorFn: ({ id }) => worstShare(margins?.get(id)) ?? Infinity,
-    cell: ({ row: { original } }) => {
-      if (isPending) return <Skeleton h={12} w={48} ml="auto" my={4} />;
-      const share = worstShare(margins?.get(original.id));
+    accessorFn: ({ smallest_margin: share }) => share ?? Infinity,
+    cell: ({ row: { original: model } }) => {
+      const share = model.smallest_margin;
       if (share === null) return 'Unknown';
       return (
         <Text span inherit {...(share < 0 && { c: 'red', fw: 600 })}>

@@ -4,14 +4,13 @@ import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { channelsQuery, modelQuery } from '../../api/queries.ts';
 import { useMay } from '../../api/session.ts';
-import type { CatalogEntry, Channel, Margin } from '../../api/admin-types.ts';
+import type { CatalogEntry, Channel, Margin, VersionedCatalogEntry } from '../../api/admin-types.ts';
 import { DataTable, figure, numeric, type Columns } from '../../ui/data-table.tsx';
 import { creditsCell, percent, usd, words } from '../../ui/format.ts';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status } from '../../ui/values.tsx';
 import { EditModel } from './edit-model.tsx';
 import { useMargins } from './margins.ts';
-import { modelState } from './model-state.ts';
 import { Prices } from './prices.tsx';
 import { stateWords } from '../state-words.ts';
 import { PageButton, PageLink } from '../../ui/links.tsx';
@@ -45,7 +44,9 @@ export default function ModelPage() {
                 of={[
                   ['Vendor', entry.owned_by],
                   ['Type', words(entry.type)],
-                  ['Status', <Status key="status" of={modelState(entry)} />],
+                  ['Status', <Status key="status" of={entry.state} />],
+                  ['Sold until', entry.private.ends_on && `${entry.private.ends_on}, 00:00 UTC`],
+                  ['Sold to clients', soldWords(entry)],
                   ['Credits', <Prices key="credits" of={entry} />],
                   ['Groups', entry.private.groups.join(', ')],
                   ['Former names', Object.keys(entry.private.aliases).join(', ')],
@@ -62,6 +63,10 @@ export default function ModelPage() {
     </Page>
   );
 }
+
+/** Why clients cannot use a model whose state leaves that open; null where its state says it. */
+const soldWords = ({ state, status }: VersionedCatalogEntry): string | null =>
+  state === 'ending' && status !== 'active' ? `No, its status is ${status}` : null;
 
 function Margins({ entry }: { entry: CatalogEntry }) {
   const margins = useMargins([entry]);

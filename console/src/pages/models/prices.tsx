@@ -1,19 +1,49 @@
-import type { CatalogEntry } from '../../api/admin-types.ts';
+import type { CatalogEntry, ModelRow } from '../../api/admin-types.ts';
 import { credits, creditsCell } from '../../ui/format.ts';
+import { creditRange } from '../../../../src/domain/catalog/credit-range.ts';
 import { tokenPriceTexts } from '../../../../src/domain/catalog/price-text.ts';
 
+/** Prices by tokens, or the range of the prices of a request. */
+export interface Priced {
+  pricing: CatalogEntry['pricing'];
+  range: { lowest: number; highest: number } | null;
+}
+
+export const pricedOf = ({ pricing, parameters }: Pick<CatalogEntry, 'pricing' | 'parameters'>): Priced => ({
+  pricing,
+  range: creditRange({ pricing, parameters } as Parameters<typeof creditRange>[0]),
+});
+
+export const pricedOfRow = ({ pricing, lowest_credits: lowest, highest_credits: highest }: ModelRow): Priced => ({
+  pricing,
+  range: lowest === null || highest === null ? null : { lowest, highest },
+});
+
 /** What clients pay for a model: every class and tier of tokens that has a price, and what that is worth. */
-export function Prices({ of: { pricing, parameters } }: { of: Pick<CatalogEntry, 'pricing' | 'parameters'> }) {
-  return priceLines({ pricing, parameters }).map((line) => <div key={line}>{line}</div>);
+export function Prices({ of }: { of: Pick<CatalogEntry, 'pricing' | 'parameters'> }) {
+  return priceLines(pricedOf(of)).map((line) => <div key={line}>{line}</div>);
 }
 
 /** The same as lines of text. */
-export function priceLines({ pricing, parameters }: Pick<CatalogEntry, 'pricing' | 'parameters'>): string[] {
+function priceLines({ pricing, range }: Priced): string[] {
   if (pricing.unit === 'tokens') {
     const [usual = '', ...longInputs] = tokenPriceTexts(pricing, creditsCell);
     return [`Per 1,000 tokens: ${usual}`, ...longInputs.map((line) => `Per 1,000 tokens ${line}`)];
   }
-  const prices = parameters.pricingRules?.map(({ credits: price }) => price) ?? [pricing.credits_per_request];
-  const [low, high] = [Math.min(...prices), Math.max(...prices)];
-  return [low === high ? credits(low) : `${creditsCell(low)} to ${credits(high)}`];
+  if (range === null) return [];
+  const { lowest, highest } = range;
+  return [lowest === highest ? credits(lowest) : `${creditsCell(lowest)} to ${credits(highest)}`];
+}
+
+/** What clients pay, in short, with all of it on hover. */
+export const ShortPrice = ({ of }: { of: Priced }) => <span title={priceLines(of).join('\n')}>{shortPrice(of)}</span>;
+
+function shortPrice({ pricing, range }: Priced): string {
+  if (pricing.unit === 'tokens') {
+    const { credits_per_1k_cached_input_tokens: cached } = pricing;
+    const ofCached = cached === undefined ? '' : `, ${cached} cached`;
+    return `${pricing.credits_per_1k_input_tokens} in${ofCached}, ${pricing.credits_per_1k_output_tokens} out per 1,000 tokens`;
+  }
+  if (range === null) return '';
+  return range.lowest === range.highest ? String(range.lowest) : `${range.lowest} to ${range.highest}`;
 }

@@ -63,7 +63,7 @@ export function useModelEdits(entry: VersionedCatalogEntry, onDone: () => void) 
 }
 
 /** The entry alone, which a person edits. */
-export const entryOf = ({ version: _, ...entry }: VersionedCatalogEntry): CatalogEntry => entry;
+export const entryOf = ({ version: _version, state: _state, ...entry }: VersionedCatalogEntry): CatalogEntry => entry;
 
 /** The members in which two entries differ. Lists of the same length are compared item by item. */
 export const changesOf = (before: CatalogEntry, after: CatalogEntry): Difference[] =>

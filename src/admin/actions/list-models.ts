@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { listOffers, type Offer } from '../../services/catalog/list-offers.ts';
+import { creditValueOf } from '../../services/overview/credit-value.ts';
+import { creditRange } from '../../domain/catalog/credit-range.ts';
+import { readCursor } from '../../platform/cursor.ts';
+import { ModelList, ModelRow } from '../schemas/catalog.ts';
+import { action, option } from '../define-action.ts';
+import { count, shortText } from '../input.ts';
+import { wholeListInput } from '../list-input.ts';
+import { priceText } from '../price-text.ts';
+import { listReport } from '../report.ts';
+import { shownCredits } from '../shown-credits.ts';
+import { sortColumnsOf, wholeList } from '../whole-list.ts';
+
+const cursor = z
+  .string()
+  .transform((text, context): string => {
+    const id = readCursor('models', /^[\w.-]{1,128}$/, text);
+    if (id !== null) return id;
+    context.addIssue({ code: 'custom', message: 'must be the cursor of an earlier list like this one' });
+    return z.NEVER;
+  })
+  .optional();
+
+/** `tollgate catalog models`: what a list shows of each model, without its parameters and its families. */
+export const models = action({
+  summary: 'list the models in short, each with its state, its price and its smallest margin',
+  input: {
+    type: option('<type>', ModelRow.shape.type.optional()).describe('show only chats, images or videos'),
+    state: option('<state>', shortText.optional()).describe('show only models in this state, such as hidden or ending'),
+    ...wholeListInput(sortColumnsOf(ModelRow), 'as in the catalog'),
+    limit: option('<rows>', count(1, 10_000).default(100)).describe('show at most this many rows (default: 100)'),
+    after: option('<cursor>', cursor).describe('continue after the last row of an earlier list'),
+  },
+  route: { method: 'GET', path: '/models', role: 'viewer' },
+  answer: ModelList,
+  needs: 'database',
+  async run(deps, { type, state, limit, after, ...order }) {
+    const offers = await listOffers(deps.db, await creditValueOf(deps));
+    const matching = offers.filter(
+      (offer) => (type === undefined || offer.model.type === type) && (state === undefined || offer.state === state),
+    );
+    const { items } = wholeList(matching, { ...order, timeOf: ({ createdAt }) => createdAt, toDocument });
+    const first = items.findIndex(({ model }) => model.id === after) + 1;
+    const page = items.slice(first, first + limit);
+    const isLast = first + limit >= items.length;
+    const shown = await shownCredits(deps);
+    const report = listReport(
+      { items: page, next: isLast ? null : (page.at(-1)?.model.id ?? null) },
+      (offer) => toLine(offer, shown),
+      { list: 'models', nothing: 'No model matches.', toDocument },
+    );
+    const losing = offers
+      .filter(({ smallestMargin }) => smallestMargin !== null && smallestMargin < 0)
+      .map(({ model: { id, display_name } }) => ({ id, display_name }));
+    return { ...report, document: { ...report.document, losing } };
+  },
+});
+
+function toDocument({ model, private: hidden, state, smallestMargin }: Offer): z.input<typeof ModelRow> {
+  const range = creditRange(model);
+  const { id, display_name, owned_by, type, pricing } = model;
+  return {
+    id,
+    display_name,
+    owned_by,
+    type,
+    state,
+    ends_on: hidden.ends_on ?? null,
+    pricing,
+    lowest_credits: range?.lowest ?? null,
+    highest_credits: range?.highest ?? null,
+    smallest_margin: smallestMargin,
+  };
+}
+
+const toLine = ({ model, state, smallestMargin }: Offer, shown: (credits: number) => string) => ({
+  id: model.id,
+  vendor: model.owned_by,
+  type: model.type,
+  state,
+  credits: priceText(model, shown),
+  smallest_margin: smallestMargin === null ? 'unknown' : `${Math.round(100 * smallestMargin)} %`,
+});

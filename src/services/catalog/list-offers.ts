@@ -1,0 +1,29 @@
+import { LRUCache } from 'lru-cache';
+import { listDatedModels, type DatedEntry } from '../../db/catalog/models.ts';
+import type { Statements } from '../../db/database.ts';
+import { modelMargins } from '../../domain/catalog/margins.ts';
+import { modelState } from '../../domain/catalog/model-state.ts';
+import { smallestShare } from '../../domain/catalog/smallest-share.ts';
+import { getOrMake } from '../../platform/get-or-make.ts';
+
+/** A model as a list shows it. */
+export interface Offer extends DatedEntry {
+  state: string;
+  /** The smallest margin of its requests as a share of the price; null if none is known. */
+  smallestMargin: number | null;
+}
+
+/** The margins of three hundred models take 60 ms, and a list is read again and again. */
+const shares = new LRUCache<string, { share: number | null }>({ max: 1_000 });
+
+/** The models in the order of the catalog, with a credit worth `creditValue` micro-USD. */
+export async function listOffers(db: Statements, creditValue: number): Promise<Offer[]> {
+  const entries = await listDatedModels(db);
+  return entries.map((entry) => {
+    const key = `${entry.model.id} ${entry.changedAt} ${creditValue}`;
+    const { share } = getOrMake(shares, key, () => ({
+      share: smallestShare(modelMargins(entry, creditValue).margins),
+    }));
+    return { ...entry, state: modelState(entry.model, entry.private), smallestMargin: share };
+  });
+}
