@@ -1,11 +1,13 @@
-import { createConnection, type RowDataPacket } from 'mysql2/promise';
+import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
+import { readSourceAddress } from './source-address.ts';
 import { columnsByTable, SourceError, type SourceDatabase, type SourceRow } from './source-database.ts';
 
-/** Connects to a MySQL or MariaDB server, and reads in one transaction that cannot write. */
-export async function openMysqlSource(url: string): Promise<SourceDatabase> {
-  const name = `MySQL database ${URL.canParse(url) ? `${new URL(url).host}${new URL(url).pathname}` : 'of --from'}`;
+/** Connects to a MySQL or MariaDB server, and reads in one transaction that cannot write. Throws `SourceError`. */
+export async function openMysqlSource(text: string): Promise<SourceDatabase> {
+  const { url, name } = readSourceAddress('MySQL', text);
   const connection = await connected(url, name);
-  const query = async (text: string): Promise<RowDataPacket[]> => (await connection.query<RowDataPacket[]>(text))[0];
+  const query = async (statement: string): Promise<RowDataPacket[]> =>
+    (await connection.query<RowDataPacket[]>(statement))[0];
   const tables = columnsByTable(async () => {
     const rows = await query(
       `select table_name as t, column_name as c from information_schema.columns where table_schema = database()`,
@@ -25,10 +27,17 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
   };
 }
 
-async function connected(url: string, name: string) {
+async function connected(url: URL, name: string): Promise<Connection> {
+  const ssl = tlsOf(url.searchParams);
+  let connection: Connection | undefined;
   try {
-    const connection = await createConnection({
-      uri: url,
+    connection = await createConnection({
+      host: url.hostname.replace(/^\[|\]$/g, ''),
+      port: Number(url.port || 3_306),
+      user: decodeURIComponent(url.username),
+      password: decodeURIComponent(url.password),
+      database: decodeURIComponent(url.pathname.slice(1)),
+      ...(ssl && { ssl }),
       connectTimeout: 15_000,
       supportBigNumbers: true,
       dateStrings: true,
@@ -36,9 +45,20 @@ async function connected(url: string, name: string) {
     await connection.query('start transaction with consistent snapshot, read only');
     return connection;
   } catch (cause) {
+    connection?.destroy();
     const reason = cause instanceof Error ? cause.message : 'no reason';
     throw new SourceError(`The ${name} cannot be opened: ${reason}.`, { cause });
   }
+}
+
+/** `tls` as the programs have it in their address (Go), or `ssl-mode` as the clients of MySQL. */
+function tlsOf(parameters: URLSearchParams): { rejectUnauthorized: boolean } | null {
+  const written = parameters.get('tls') ?? parameters.get('ssl-mode') ?? '';
+  const mode = written.toLowerCase().replaceAll('_', '-');
+  if (['', 'false', 'disabled'].includes(mode)) return null;
+  if (['true', 'verify-ca', 'verify-identity'].includes(mode)) return { rejectUnauthorized: true };
+  if (['skip-verify', 'preferred', 'required'].includes(mode)) return { rejectUnauthorized: false };
+  throw new SourceError(`The MySQL address of --from has tls=${written}: it must be true, skip-verify or false.`);
 }
 
 const quoted = (name: string): string => `\`${name.replaceAll('`', '``')}\``;

@@ -15,12 +15,12 @@ export async function openSource(from: string): Promise<SourceDatabase> {
   return (await import('./dump-source.ts')).openDumpSource(from, form === 'gzip');
 }
 
-const goAddress = /^([^:@/]*)(?::(.*))?@(?:tcp)?\(([^)]+)\)\/([^?]+)/;
+const goAddress = /^([^:@/]*)(?::(.*))?@(?:tcp)?\(([^)]+)\)\/([^?]*)(\?.*)?/;
 
 function mysqlUrl(from: string): string {
-  const [, user = '', password = '', host = '', database = ''] = goAddress.exec(from) ?? [];
-  if (host === '') return from;
-  return `mysql://${encodeURIComponent(user)}:${encodeURIComponent(password)}@${host}/${database}`;
+  const [, user = '', password = '', host = '', database = '', parameters = ''] = goAddress.exec(from) ?? [];
+  if (host === '') return from.replace(/^mariadb:/, 'mysql:');
+  return `mysql://${encodeURIComponent(user)}:${encodeURIComponent(password)}@${host}/${database}${parameters}`;
 }
 
 function formOf(path: string): 'sqlite' | 'gzip' | 'text' {

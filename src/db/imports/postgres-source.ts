@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { readSourceAddress } from './source-address.ts';
 import { columnsByTable, SourceError, type SourceDatabase, type SourceRow } from './source-database.ts';
 
 const int8 = 20;
@@ -7,7 +8,7 @@ const times: readonly number[] = [1114, 1184];
 
 /** Connects to a PostgreSQL server, and reads in one transaction that cannot write. */
 export async function openPostgresSource(url: string): Promise<SourceDatabase> {
-  const name = `PostgreSQL database ${addressOf(url)}`;
+  const { name } = readSourceAddress('PostgreSQL', url);
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 15_000,
@@ -55,12 +56,6 @@ export async function openPostgresSource(url: string): Promise<SourceDatabase> {
     },
     close: () => client.end(),
   };
-}
-
-function addressOf(url: string): string {
-  if (!URL.canParse(url)) return 'of --from';
-  const { host, pathname } = new URL(url);
-  return `${host}${pathname}`;
 }
 
 const toInteger = (text: string): number | bigint => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text));

@@ -27,7 +27,13 @@ export const columnNumber = (row: SourceRow, column: string): number | null => {
 
 export const truthOf = (row: SourceRow, column: string): boolean => {
   const value = row[column];
-  return value === true || value === 1 || (typeof value === 'string' && /^(1|t|true|yes)$/i.test(value.trim()));
+  // The last one is bit(1) of MySQL.
+  return (
+    value === true ||
+    value === 1 ||
+    value === '\u0001' ||
+    (typeof value === 'string' && /^(1|t|true|yes)$/i.test(value.trim()))
+  );
 };
 
 /** A time in unix seconds: of a number of seconds, or a text in ISO 8601 that is UTC without a zone. */
