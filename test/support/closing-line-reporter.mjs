@@ -10,12 +10,12 @@ export default class ClosingLineReporter {
     // A test file that cannot be loaded has no failed tests, but counts as a failure.
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     const skipped = results.numPendingTests + results.numTodoTests;
-    if (results.testResults.some(({ testFilePath }) => testFilePath.endsWith('import-mysql.test.ts')))
-      process.stdout.write(`${mysqlLine()}\n`);
+    const hasMysql = results.testResults.some(({ testFilePath }) => testFilePath.endsWith('import-mysql.test.ts'));
+    const above = hasMysql ? `${mysqlLine()}\n` : '';
     const line = `${results.numPassedTests} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
     if (this.watching) return void process.stdout.write(`${line}\n`);
     // At exit, because the teardown and Jest itself may still print something.
-    process.on('exit', () => process.stdout.write(`${line}\n`));
+    process.on('exit', () => process.stdout.write(`${above}${line}\n`));
     const success = results.success && failed === 0;
     // An open handle must not keep a finished run alive.
     setTimeout(() => process.exit(success ? 0 : 1), endSecondsMax * 1_000).unref();
