@@ -10,6 +10,7 @@ import {
   type UpstreamChat,
 } from '../domain/chat/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { namesIn, optionalFieldsOf } from '../domain/chat/optional-parameters.ts';
 import type { SignedThought } from '../domain/chat/thoughts.ts';
 import type { Adapter, Upstream } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
@@ -59,7 +60,7 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       httpsImages: true,
       jsonObject: false,
       jsonSchema: true,
-      parameters: ['top_k', 'stop', 'parallel_tool_calls'],
+      parameters: [...namesIn('anthropic').map(({ parameter }) => parameter), 'parallel_tool_calls'],
       // Its documents name no limit.
       stopMax: 1_000,
       // "stop_sequences: each stop sequence must contain non-whitespace"
@@ -119,8 +120,8 @@ function toBody(request: UpstreamChat): RequestBody {
     messages: isAlone ? [{ role: 'user', content: isMarked ? systemParts.map(toBlock) : system }] : turns,
     // One text, unless a part is marked for the cache.
     system: isAlone || system === '' ? undefined : isMarked ? systemParts.map(toBlock) : system,
+    ...optionalFieldsOf('anthropic', request),
     ...sampling(request, thinking),
-    stop_sequences: request.stop,
     thinking: thinking && thinking.type !== 'disabled' ? { ...thinking, ...ownObject(request, 'thinking') } : thinking,
     ...(Object.keys(outputConfig).length > 0 && { output_config: outputConfig }),
     ...(request.user !== undefined && { metadata: { user_id: request.user } }),

@@ -13,6 +13,7 @@ import {
   type UpstreamChat,
 } from '../domain/chat/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { namesIn, optionalFieldsOf } from '../domain/chat/optional-parameters.ts';
 import { isEffort, thinkingBudget, type Effort } from '../domain/chat/reasoning.ts';
 import type { Adapter } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
@@ -54,7 +55,7 @@ export function createGemini(caller: UpstreamCaller): Adapter {
       httpsImages: true,
       jsonObject: true,
       jsonSchema: true,
-      parameters: ['top_k', 'seed', 'stop'],
+      parameters: namesIn('gemini').map(({ parameter }) => parameter),
       stopMax: 5,
       blankStops: true,
       toolsMax: 512,
@@ -124,9 +125,7 @@ function toConfig(request: UpstreamChat): RequestBody {
     candidateCount: 1,
     temperature: request.temperature,
     topP: request.topP,
-    topK: request.topK,
-    stopSequences: request.stop,
-    seed: request.seed,
+    ...optionalFieldsOf('gemini', request),
     ...(thinkingConfig && { thinkingConfig }),
     ...(format && format.type !== 'text' && { responseMimeType: 'application/json' }),
     ...(format?.type === 'json_schema' && { responseJsonSchema: format.schema }),

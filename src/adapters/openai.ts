@@ -10,6 +10,7 @@ import type {
   UpstreamChat,
 } from '../domain/chat/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { namesIn, optionalFieldsOf } from '../domain/chat/optional-parameters.ts';
 import type { Adapter } from './channel.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './upstream/call-upstream.ts';
 import { callIdOr, ProviderModelList, tokenCount, fileName, resultText, filesAfterResults } from './chat/chat-call.ts';
@@ -47,7 +48,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
       httpsImages: true,
       jsonObject: true,
       jsonSchema: true,
-      parameters: ['top_k', 'seed', 'stop', 'parallel_tool_calls'],
+      parameters: [...namesIn('openai').map(({ parameter }) => parameter), 'parallel_tool_calls'],
       stopMax: 4,
       blankStops: true,
       toolsMax: 128,
@@ -89,8 +90,8 @@ function toBody(chat: UpstreamChat): RequestBody {
     ...named(request, 'max_tokens', request.maxTokens),
     ...named(request, 'temperature', request.temperature),
     top_p: request.topP,
-    ...taken(request, { top_k: request.topK, stop: request.stop, n: 1 }),
-    ...named(request, 'seed', request.seed),
+    ...taken(request, { n: 1 }),
+    ...namedAll(request, optionalFieldsOf('openai', request)),
     ...named(request, 'user', request.user),
     ...(request.tools.length > 0 && {
       tools: request.tools.map(({ name, description, parameters, strict }) => ({
@@ -119,6 +120,9 @@ function toFormat({ type, ...schema }: ResponseFormat): RequestBody {
 /** The fields without those that the catalog maps to null for the vendor: some refuse a field that they do not know (Mistral). */
 const taken = ({ parameters }: UpstreamChat, fields: RequestBody): RequestBody =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => parameters?.[key] !== null));
+
+const namedAll = (request: UpstreamChat, fields: Record<string, JsonValue | undefined>): JsonObject =>
+  Object.assign({}, ...Object.entries(fields).map(([key, value]) => named(request, key, value)));
 
 function named(request: UpstreamChat, key: string, value: JsonValue | undefined): JsonObject {
   const rule = request.parameters?.[key];

@@ -189,7 +189,7 @@ function withoutUnable(
 ): { request: ChatRequest; leftOut: OptionalParameter[] } {
   const leftOut = lackedParameters(supports, request);
   return {
-    request: { ...request, ...Object.fromEntries(leftOut.map((name) => [optionalParameters[name], undefined])) },
+    request: { ...request, ...Object.fromEntries(leftOut.map((name) => [optionalParameters[name].member, undefined])) },
     leftOut,
   };
 }

@@ -57,7 +57,7 @@ export function asTakenBy(
   return {
     request: {
       ...request,
-      ...Object.fromEntries(lacked.map(([, member]) => [member, undefined])),
+      ...Object.fromEntries(lacked.map(([, { member }]) => [member, undefined])),
       extra: Object.fromEntries(fields.filter(([field]) => !isLost(field))),
     },
     lost: [

@@ -3,7 +3,8 @@ import { isDataUri } from '../../domain/chat/chat.ts';
 import { anyJson, chosenBy, arrayOf, typeIn } from '../request/validate.ts';
 import type { FieldRules } from '../request/unknown-fields.ts';
 import { Base64 } from './base64.ts';
-import { FunctionName, inlineMax, v1ItemsMax, JsonRecord, v1ToolsMax, V1MaxTokens, V1Stops } from './chat-fields.ts';
+import { FunctionName, inlineMax, v1ItemsMax, JsonRecord, v1ToolsMax, V1MaxTokens } from './chat-fields.ts';
+import { optionalFields } from './optional-fields.ts';
 
 /**
  * The fields of a Messages request (https://platform.claude.com/docs/en/api/messages and the types of `@anthropic-ai/sdk` 1.12.0, read
@@ -221,8 +222,7 @@ export const MessagesBody = z.strictObject({
   // No longer among the types of the SDK; earlier versions send them.
   temperature: z.number().min(0).max(1).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
-  top_k: z.int().min(1).max(1_000).nullish(),
-  stop_sequences: V1Stops.nullish(),
+  ...optionalFields('anthropic'),
   metadata: z.strictObject({ user_id: z.string().max(512).nullish() }).nullish(),
   service_tier: z.enum(['auto', 'standard_only']).nullish(),
   stream: z.boolean().nullish(),

@@ -28,6 +28,7 @@ import { marked } from './cache-mark.ts';
 import { nonNullFields, isNonNull } from './chat-fields.ts';
 import { inWords } from './dialect-words.ts';
 import type { OfferedTools } from './offered-tools.ts';
+import { optionalWords, readOptionalFields } from './optional-fields.ts';
 import { forcedProviderTool, leftOutHistory, leftOutTools, type ProviderPart } from './provider-tools.ts';
 import { readBody, strictly, VendorFieldCollector, type Reading } from './reading.ts';
 import { fromToken, withSignatures } from './thought-token.ts';
@@ -45,7 +46,7 @@ export function readMessages(body: JsonObject, reading: Reading = strictly): Cha
     ...nonNullFields({
       temperature: parsed.temperature,
       topP: parsed.top_p,
-      topK: parsed.top_k,
+      ...readOptionalFields('anthropic', parsed),
       stop: stop?.length ? stop : null,
       user: parsed.metadata?.user_id,
       leftOut: leftOut && [...leftOut, ...unoffered],
@@ -67,7 +68,7 @@ export const anthropicWords = {
   response_format: 'output_config.format',
   reasoning_effort: 'output_config.effort',
   parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
-  stop: 'stop_sequences',
+  ...optionalWords('anthropic'),
   messages: 'messages',
   'tools.*.function.parameters': 'tools.*.input_schema',
 };

@@ -31,6 +31,7 @@ import {
 import { contentsWith, messagesOfContents, v1ContentsWith } from './gemini-chat-contents.ts';
 import { aliased, refused } from './gemini-fields.ts';
 import { allowedTools, type ChosenTools } from './offered-tools.ts';
+import { optionalFields, readOptionalFields } from './optional-fields.ts';
 import { takeProviderTools } from './gemini-provider-tools.ts';
 import { leftOutHistory, leftOutTools } from './provider-tools.ts';
 import { readBody, strictly, VendorFieldCollector, type Reading } from './reading.ts';
@@ -119,9 +120,8 @@ function toRequest(model: string, parsed: ParsedBody, functionsMax = toolsMax): 
       toolChoice,
       responseFormat: readFormat(config),
       topP: config.topP,
-      topK: config.topK,
+      ...readOptionalFields('gemini', config),
       stop: config.stopSequences?.length ? config.stopSequences : null,
-      seed: config.seed,
       gemini: readGeminiFields(parsed),
     }),
     extra: {},
@@ -183,10 +183,8 @@ const settings = {
   maxOutputTokens: MaxTokens.nullish(),
   temperature: Temperature.nullish(),
   topP: z.number().min(0).max(1).nullish(),
-  // Google's own type is a whole number; some clients send it as a float.
-  topK: z.int().min(1).max(1_000).nullish(),
+  ...optionalFields('gemini'),
   stopSequences: z.array(z.string().min(1).max(500)).max(5).nullish(),
-  seed: z.int().nullish(),
   candidateCount: z.literal(1).nullish(),
   responseMimeType: z.enum(['text/plain', 'application/json']).nullish(),
   responseSchema: JsonRecord.nullish(),

@@ -1,4 +1,5 @@
 import { inWords } from './dialect-words.ts';
+import { optionalWords } from './optional-fields.ts';
 
 /** Refusals of the shared checks in Gemini's words. */
 export const inGeminiWords = (error: unknown): unknown => inWords(geminiWords, error);
@@ -11,9 +12,7 @@ export const geminiWords = {
   max_tokens: 'generationConfig.maxOutputTokens',
   temperature: 'generationConfig.temperature',
   top_p: 'generationConfig.topP',
-  top_k: 'generationConfig.topK',
-  stop: 'generationConfig.stopSequences',
-  seed: 'generationConfig.seed',
+  ...optionalWords('gemini', 'generationConfig.'),
   presence_penalty: 'generationConfig.presencePenalty',
   frequency_penalty: 'generationConfig.frequencyPenalty',
   response_format: 'generationConfig.responseMimeType',

@@ -43,6 +43,7 @@ import {
 import { contentsOf, toContent, v1Content, type ContentIn, type Contents } from './openai-chat-parts.ts';
 import { leftOutTools } from './provider-tools.ts';
 import { chosenTools, type OfferedTools } from './offered-tools.ts';
+import { optionalFields, readOptionalFields } from './optional-fields.ts';
 import { readBody, strictly, type Reading } from './reading.ts';
 
 /**
@@ -68,7 +69,7 @@ function toRequest(
   supportedFields: object = openaiChatFields,
 ): ChatRequest & Pick<OfferedTools, 'providerRun'> {
   const extra = furtherFields(parsed, supportedFields);
-  const { model, messages, max_tokens, max_completion_tokens, temperature, top_p, top_k, stop, seed } = parsed;
+  const { model, messages, max_tokens, max_completion_tokens, temperature, top_p, stop } = parsed;
   if (isNonNull(max_tokens) && isNonNull(max_completion_tokens) && max_tokens !== max_completion_tokens) {
     throw new GatewayError('invalid_value', {
       param: 'max_completion_tokens',
@@ -96,9 +97,8 @@ function toRequest(
       parallelToolCalls: parsed.parallel_tool_calls,
       responseFormat: parsed.response_format && toFormat(parsed.response_format),
       topP: top_p,
-      topK: top_k,
+      ...readOptionalFields('openai', parsed),
       stop: typeof stop === 'string' ? [stop] : stop,
-      seed,
       user: parsed.safety_identifier ?? parsed.user,
     }),
     extra,
@@ -201,9 +201,8 @@ export const openaiChatFields = {
   max_completion_tokens: MaxTokens.nullish(),
   temperature: Temperature.nullish(),
   top_p: z.number().min(0).max(1).nullish(),
-  top_k: z.int().min(1).max(1_000).nullish(),
+  ...optionalFields('openai'),
   stop: z.union([z.string().min(1).max(500), z.array(z.string().min(1).max(500)).max(4)]).nullish(),
-  seed: z.int().nullish(),
   user: z.string().max(512).nullish(),
   tools: z.array(ChatFunction).max(toolsMax).nullish(),
   tool_choice: FunctionChoice.nullish(),

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { namesIn, optionalParameters, type ParameterApi } from '../../domain/chat/optional-parameters.ts';
+import { V1Stops } from './chat-fields.ts';
+import type { DialectWords } from './dialect-words.ts';
+
+/** The optional parameters that every dialect accepts with the same values. A dialect with other limits replaces the field. */
+const schemas = {
+  top_k: z.int().min(1).max(1_000).nullish(),
+  stop: V1Stops.nullish(),
+  seed: z.int().nullish(),
+};
+type Schemas = typeof schemas;
+type NamesOf<Parameter extends keyof Schemas> = (typeof optionalParameters)[Parameter]['names'];
+
+/** The fields of the optional parameters that the dialect has, by its names. */
+export const optionalFields = <Api extends ParameterApi>(api: Api): OptionalFields<Api> => {
+  const names = new Map(namesIn(api).map(({ parameter, name }) => [parameter as string, name]));
+  return Object.fromEntries(
+    Object.entries(schemas).flatMap(([parameter, schema]) => {
+      const name = names.get(parameter);
+      return name === undefined ? [] : [[name, schema]];
+    }),
+  ) as OptionalFields<Api>;
+};
+type OptionalFields<Api extends ParameterApi> = {
+  [
+    Parameter in keyof Schemas as NamesOf<Parameter> extends Record<Api, infer Name extends string> ? Name : never
+  ]: Schemas[Parameter];
+};
+
+/** The values of these fields in a body that was read, by the members of a request. */
+export const readOptionalFields = (api: ParameterApi, body: object): ReadParameters => {
+  const values = new Map(Object.entries(body));
+  return Object.fromEntries(
+    namesIn(api).map(({ parameter, name }) => [optionalParameters[parameter].member, values.get(name)]),
+  ) as ReadParameters;
+};
+type ReadParameters = {
+  [Parameter in keyof Schemas as (typeof optionalParameters)[Parameter]['member']]?: z.output<Schemas[Parameter]>;
+};
+
+/** The names of these fields in refusals of the shared checks. `within` is the path of the object that has them. */
+export const optionalWords = (api: ParameterApi, within = ''): DialectWords =>
+  Object.fromEntries(namesIn(api).map(({ parameter, name }) => [parameter, within + name]));
