@@ -10,7 +10,7 @@ import {
   type UpstreamChat,
 } from '../domain/chat/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
-import { namesIn, optionalFieldsOf } from '../domain/chat/optional-parameters.ts';
+import { optionalNamesIn, optionalFieldsOf } from '../domain/chat/optional-parameters.ts';
 import type { SignedThought } from '../domain/chat/thoughts.ts';
 import type { Adapter, Upstream } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
@@ -60,7 +60,7 @@ export function createAnthropic(caller: UpstreamCaller): Adapter {
       httpsImages: true,
       jsonObject: false,
       jsonSchema: true,
-      parameters: [...namesIn('anthropic').map(({ parameter }) => parameter), 'parallel_tool_calls'],
+      parameters: [...optionalNamesIn('anthropic').map(({ parameter }) => parameter), 'parallel_tool_calls'],
       // Its documents name no limit.
       stopMax: 1_000,
       // "stop_sequences: each stop sequence must contain non-whitespace"

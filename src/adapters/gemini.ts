@@ -13,7 +13,7 @@ import {
   type UpstreamChat,
 } from '../domain/chat/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
-import { namesIn, optionalFieldsOf } from '../domain/chat/optional-parameters.ts';
+import { optionalNamesIn, optionalFieldsOf } from '../domain/chat/optional-parameters.ts';
 import { isEffort, thinkingBudget, type Effort } from '../domain/chat/reasoning.ts';
 import type { Adapter } from './channel.ts';
 import type { RequestBody, UpstreamCaller } from './upstream/call-upstream.ts';
@@ -55,7 +55,7 @@ export function createGemini(caller: UpstreamCaller): Adapter {
       httpsImages: true,
       jsonObject: true,
       jsonSchema: true,
-      parameters: namesIn('gemini').map(({ parameter }) => parameter),
+      parameters: optionalNamesIn('gemini').map(({ parameter }) => parameter),
       stopMax: 5,
       blankStops: true,
       toolsMax: 512,

@@ -10,7 +10,7 @@ import type {
   UpstreamChat,
 } from '../domain/chat/chat.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
-import { namesIn, optionalFieldsOf } from '../domain/chat/optional-parameters.ts';
+import { optionalNamesIn, optionalFieldsOf } from '../domain/chat/optional-parameters.ts';
 import type { Adapter } from './channel.ts';
 import { bearerAuthorization, type RequestBody, type UpstreamCaller } from './upstream/call-upstream.ts';
 import { callIdOr, ProviderModelList, tokenCount, fileName, resultText, filesAfterResults } from './chat/chat-call.ts';
@@ -48,7 +48,7 @@ export function createOpenai(caller: UpstreamCaller): Adapter {
       httpsImages: true,
       jsonObject: true,
       jsonSchema: true,
-      parameters: [...namesIn('openai').map(({ parameter }) => parameter), 'parallel_tool_calls'],
+      parameters: [...optionalNamesIn('openai').map(({ parameter }) => parameter), 'parallel_tool_calls'],
       stopMax: 4,
       blankStops: true,
       toolsMax: 128,

@@ -79,7 +79,8 @@ type Sampling = Partial<Record<'temperature' | 'top_p' | 'top_k', number | undef
 
 /** The sampling parameters. Anthropic refuses `temperature` beside `top_p`, and both while the model thinks. */
 export function sampling({ temperature, topP, topK }: UpstreamChat, thinking: JsonObject | undefined): Sampling {
-  if (thinking !== undefined && thinking.type !== 'disabled') return { temperature: undefined, top_p: undefined, top_k: undefined };
+  if (thinking !== undefined && thinking.type !== 'disabled')
+    return { temperature: undefined, top_p: undefined, top_k: undefined };
   return {
     temperature: temperature === undefined ? undefined : Math.min(temperature, temperatureMax),
     top_p: temperature === undefined ? topP : undefined,

@@ -1,7 +1,7 @@
 import type { CatalogEntry } from './catalog.ts';
 import type { LongInputPrices, Pricing, TokenPrices } from './price-schema.ts';
 import { tokenPriceFor, type PricePolicy } from './price-policy.ts';
-import { plainClasses, tokenClasses, type TokenClass } from './token-classes.ts';
+import { tokenClassTable, tokenClasses, type TokenClass } from './token-classes.ts';
 import { everyRate, ratesFor, tokenRates } from './upstream-cost.ts';
 
 /** The members of `pricing` that follow from the costs of a chat model. */
@@ -75,7 +75,7 @@ const longPrices = (above: number, prices: EveryPrice): LongInputPrices => ({
 /** Without the classes whose price is that of their plain class. */
 function withoutPlain(prices: EveryPrice): TokenPrices {
   const own = tokenClasses.filter((tokens) => {
-    const plain = plainClasses[tokens];
+    const { plain } = tokenClassTable[tokens];
     return plain === null || prices[tokens] !== prices[plain];
   });
   return Object.fromEntries(own.map((tokens) => [`credits_per_1k_${tokens}_tokens`, prices[tokens]])) as never;

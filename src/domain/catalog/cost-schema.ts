@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { partialClasses, type PartialClass } from './token-classes.ts';
 
 /**
  * `cost` of a mapping: one rule or a list of rules for images and videos, `per_million` with one price list or several for chats.
@@ -42,14 +43,11 @@ const Rates = z.strictObject({
   above_input_tokens: tokens.optional(),
   input: amount,
   output: amount,
-  /** Input that the provider read from its cache. Absent: as `input`. */
-  cached_input: amount.optional(),
-  /** Input that the provider wrote to its cache. Absent: as `input`. */
-  cache_write: amount.optional(),
-  /** Input that the provider keeps in its cache for an hour. Absent: as `cache_write`. */
-  cache_write_1h: amount.optional(),
-  /** Output that is hidden reasoning. Absent: as `output`. */
-  reasoning: amount.optional(),
+  /** Absent: as their plain class. */
+  ...(Object.fromEntries(partialClasses.map((tokens) => [tokens, amount.optional()])) as Record<
+    PartialClass,
+    z.ZodOptional<typeof amount>
+  >),
 });
 const ByTokens = z.strictObject({
   per_million: z

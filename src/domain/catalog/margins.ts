@@ -4,7 +4,7 @@ import type { JsonObject } from '../json.ts';
 import { isOffered } from './model-list.ts';
 import { offeredCombinations } from '../tasks/offered-combinations.ts';
 import { conditionsOf, mediaCredits } from '../ledger/pricing.ts';
-import { tokenClasses, type TokenClass } from './token-classes.ts';
+import { isOutputClass, tokenClasses, type TokenClass } from './token-classes.ts';
 import { classPrices, type TieredPrices } from './token-prices.ts';
 import { costRules, everyRate, mediaCost, ratesFor, tokenRates } from './upstream-cost.ts';
 import type { UpstreamCost } from './cost-schema.ts';
@@ -100,9 +100,8 @@ function chatMargins(entry: CatalogEntry, family: string, mapping: UpstreamMappi
       if (rates === undefined) return [];
       const prices = classPrices(pricing, inputTokens);
       return classesOf(pricing, rates).map((tokens) => {
-        const isOutput = tokens === 'output' || tokens === 'reasoning';
         return marginOf({
-          unit: isOutput ? '1,000 output tokens' : '1,000 input tokens',
+          unit: isOutputClass(tokens) ? '1,000 output tokens' : '1,000 input tokens',
           family,
           asked: { tokens, ...(above !== undefined && { above_input_tokens: above }) },
           ...priceOf(prices[`credits_per_1k_${tokens}_tokens`], creditValue),

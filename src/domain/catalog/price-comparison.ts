@@ -1,11 +1,10 @@
 import type { CatalogEntry, UpstreamMapping } from './catalog.ts';
-import type { TokenRates } from './cost-schema.ts';
 import type { JsonObject } from '../json.ts';
 import { pricedKeys } from './margins.ts';
 import { offeredCombinations } from '../tasks/offered-combinations.ts';
 import { acceptedParameters } from './parameters.ts';
 import type { TokenClass } from './token-classes.ts';
-import { mediaCost, ratesFor, tokenRates } from './upstream-cost.ts';
+import { mediaCost, everyRate, ratesFor, tokenRates } from './upstream-cost.ts';
 import { upstreamModel } from './upstream-parameters.ts';
 
 /** A price list in LiteLLM's format: by model, amounts in USD for one token, image or second, among other facts. */
@@ -89,44 +88,18 @@ const usualRequest = (entry: CatalogEntry): JsonObject =>
     ),
   );
 
-/** The list's fields of a token price. Without a price of its own, ours is that of `input` or `output`. */
-const tokenFields: readonly {
-  field: string;
-  member: TokenClass;
-  words: string;
-  ours: (rates: TokenRates) => number;
-}[] = [
-  { field: 'input_cost_per_token', member: 'input', words: 'input tokens', ours: (rates: TokenRates) => rates.input },
-  {
-    field: 'output_cost_per_token',
-    member: 'output',
-    words: 'output tokens',
-    ours: (rates: TokenRates) => rates.output,
-  },
-  {
-    field: 'cache_read_input_token_cost',
-    member: 'cached_input',
-    words: 'cached input tokens',
-    ours: (rates: TokenRates) => rates.cached_input ?? rates.input,
-  },
-  {
-    field: 'cache_creation_input_token_cost',
-    member: 'cache_write',
-    words: 'input tokens written to the cache',
-    ours: (rates: TokenRates) => rates.cache_write ?? rates.input,
-  },
+/** The list's fields of a token price. */
+const tokenFields: readonly { field: string; member: TokenClass; words: string }[] = [
+  { field: 'input_cost_per_token', member: 'input', words: 'input tokens' },
+  { field: 'output_cost_per_token', member: 'output', words: 'output tokens' },
+  { field: 'cache_read_input_token_cost', member: 'cached_input', words: 'cached input tokens' },
+  { field: 'cache_creation_input_token_cost', member: 'cache_write', words: 'input tokens written to the cache' },
   {
     field: 'cache_creation_input_token_cost_above_1hr',
     member: 'cache_write_1h',
     words: 'input tokens written to the cache for an hour',
-    ours: (rates: TokenRates) => rates.cache_write_1h ?? rates.cache_write ?? rates.input,
   },
-  {
-    field: 'output_cost_per_reasoning_token',
-    member: 'reasoning',
-    words: 'reasoning tokens',
-    ours: (rates: TokenRates) => rates.reasoning ?? rates.output,
-  },
+  { field: 'output_cost_per_reasoning_token', member: 'reasoning', words: 'reasoning tokens' },
 ];
 
 function chatPrices({ cost }: UpstreamMapping, listed: PriceList[string]): ComparedPrice[] {
@@ -141,13 +114,13 @@ function chatPrices({ cost }: UpstreamMapping, listed: PriceList[string]): Compa
     // The list gives a limit in thousands, and for the highest that is not above ours.
     const within = listedLimits.filter((limit) => limit <= above);
     const suffix = within.length === 0 ? '' : `_above_${Math.max(...within) / 1_000}k_tokens`;
-    return tokenFields.flatMap(({ field, member, words, ours }) => {
+    return tokenFields.flatMap(({ field, member, words }) => {
       const price = amountIn(listed, `${field}${suffix}`) ?? amountIn(listed, field);
       // Zero there says that the provider has no such price, as the counts of its answers have no such tokens.
       if (price === null || rates === undefined || (price === 0 && field.startsWith('cache_creation'))) return [];
       const where = above === 0 ? '' : `, input above ${above}`;
       const rate = { kind: 'token', above, member } as const;
-      return [compared({ item: `1,000,000 ${words}${where}`, rate }, ours(rates), price * 1e12)];
+      return [compared({ item: `1,000,000 ${words}${where}`, rate }, everyRate(rates)[member], price * 1e12)];
     });
   });
 }

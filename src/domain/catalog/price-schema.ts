@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { partialClasses, type PartialClass } from './token-classes.ts';
 
 /** Far above any real price, and small enough that a token count times a rate is an exact integer. */
 export const priceMax = 1_000_000_000;
@@ -9,16 +10,9 @@ const tokensMax = 100_000_000;
 
 /** Prices of a chat model in credits for 1,000 tokens of each class. A class without a price has that of its plain class. */
 const plainPrices = { credits_per_1k_input_tokens: rate, credits_per_1k_output_tokens: rate };
-const classPrices = {
-  /** Input that the provider read from its cache. Absent: as input. */
-  credits_per_1k_cached_input_tokens: rate.optional(),
-  /** Input that the provider wrote to its cache. Absent: as input. */
-  credits_per_1k_cache_write_tokens: rate.optional(),
-  /** Input that the provider keeps in its cache for an hour. Absent: as input that it wrote to its cache. */
-  credits_per_1k_cache_write_1h_tokens: rate.optional(),
-  /** Output that is hidden reasoning. Absent: as output. */
-  credits_per_1k_reasoning_tokens: rate.optional(),
-};
+const classPrices = Object.fromEntries(
+  partialClasses.map((tokens) => [`credits_per_1k_${tokens}_tokens`, rate.optional()]),
+) as Record<`credits_per_1k_${PartialClass}_tokens`, z.ZodOptional<typeof rate>>;
 const TokenPrices = z.strictObject({ ...plainPrices, ...classPrices });
 export type TokenPrices = z.output<typeof TokenPrices>;
 

@@ -1,5 +1,5 @@
 import { memberOf, type TieredPrices } from './token-prices.ts';
-import { tokenClasses, type TokenClass } from './token-classes.ts';
+import { tokenClasses, tokenClassTable } from './token-classes.ts';
 import type { LongInputPrices, TokenPrices } from './price-schema.ts';
 
 /** The prices of 1,000 tokens that are set, one text for each tier: the usual one, and that of long inputs. */
@@ -16,15 +16,6 @@ const tierText = (prices: Partial<TokenPrices>, shown: (credits: number) => stri
   tokenClasses
     .flatMap((tokens) => {
       const credits = prices[memberOf(tokens)];
-      return credits === undefined ? [] : [`${shown(credits)} ${classWords[tokens]}`];
+      return credits === undefined ? [] : [`${shown(credits)} ${tokenClassTable[tokens].words}`];
     })
     .join(', ');
-
-const classWords: Readonly<Record<TokenClass, string>> = {
-  input: 'in',
-  cached_input: 'cached',
-  cache_write: 'cache write',
-  cache_write_1h: 'cache write for an hour',
-  output: 'out',
-  reasoning: 'reasoning',
-};

@@ -1,5 +1,5 @@
 import { computedOnce } from '../computed-once.ts';
-import { everyPrice, tokenClasses, type TokenClass } from './token-classes.ts';
+import { everyPrice, isOutputClass, tokenClasses, type TokenClass } from './token-classes.ts';
 import type { LongInputPrices, TokenPrices } from './price-schema.ts';
 
 /** The member of a price that is for 1,000 tokens of a class. */
@@ -10,10 +10,8 @@ export function memberOf<Tokens extends TokenClass>(tokens: Tokens): `credits_pe
 /** The members of a price that are for 1,000 tokens. */
 export const tokenPriceMembers = tokenClasses.map(memberOf);
 
-export const outputPriceMembers = ['credits_per_1k_output_tokens', 'credits_per_1k_reasoning_tokens'] as const;
-export const inputPriceMembers = tokenPriceMembers.filter(
-  (member) => !outputPriceMembers.some((output) => output === member),
-);
+const outputPriceMembers = tokenClasses.filter(isOutputClass).map(memberOf);
+const inputPriceMembers = tokenPriceMembers.filter((member) => !outputPriceMembers.includes(member));
 
 /** Those of them that only chat models have, and that may be absent. */
 export const classPriceMembers = tokenPriceMembers.filter(

@@ -4,7 +4,7 @@ import { listDocuments, tokensOfDocuments, type DocumentTokens } from './documen
 import { isDataUri, listImages, type ChatMessage, type ChatPart, type ChatReply, type ChatRequest } from './chat.ts';
 import { maxOutputTokens } from './chat-length.ts';
 import { GatewayError } from '../errors.ts';
-import type { TokenUsage } from '../catalog/token-classes.ts';
+import { ofEachPart, partsWithin, type TokenPart, type TokenParts, type TokenUsage } from '../catalog/token-classes.ts';
 import { chatCredits, dearestCredits } from '../ledger/pricing.ts';
 import { likelyTokens } from './likely-tokens.ts';
 import { rareScriptBytes, utf8Bytes } from './text-size.ts';
@@ -164,30 +164,20 @@ export function settledUsage(
   return {
     input,
     output,
-    ...inputClasses(reply, reported.input === null ? 0 : input),
-    ...outputClasses(reply, reported.output === null ? 0 : output),
+    ...settledParts(reply, {
+      input: reported.input === null ? 0 : input,
+      output: reported.output === null ? 0 : output,
+    }),
     estimated: reported.input === null || reported.output === null || likely > reported.output,
     empty,
   };
 }
 
-/** The reported parts of an input that was counted, each token in one of them. */
-function inputClasses({ usage }: ChatReply, input: number): Pick<TokenUsage, 'cached' | 'cacheWrite' | 'cacheWrite1h'> {
-  const cached = asCount(usage?.cachedTokens);
-  const cacheWrite = asCount(usage?.cacheWriteTokens);
-  const kept = asCount(usage?.cacheWrite1hTokens);
-  const read = Math.min(cached ?? 0, input);
-  const written = Math.min(cacheWrite ?? 0, input - read);
-  return {
-    ...(cached !== null && { cached: read }),
-    ...(cacheWrite !== null && { cacheWrite: written }),
-    ...(kept !== null && { cacheWrite1h: Math.min(kept, written) }),
-  };
-}
-
-function outputClasses({ usage }: ChatReply, output: number): Pick<TokenUsage, 'reasoning'> {
-  const reasoning = asCount(usage?.reasoningTokens);
-  return reasoning === null ? {} : { reasoning: Math.min(reasoning, output) };
+/** The reported parts of what was counted, each token in one of them. */
+function settledParts({ usage }: ChatReply, wholes: { input: number; output: number }): TokenParts {
+  const counts = ofEachPart((part) => asCount(usage?.[`${part}Tokens`]));
+  const parts = Object.entries(partsWithin(wholes, counts));
+  return Object.fromEntries(parts.filter(([part]) => counts[part as TokenPart] !== null));
 }
 
 const likelyInput = (hold: ChatHold, counted: CountedTokens | null): number =>
@@ -203,14 +193,7 @@ export function billedTokens({ usage }: Pick<ChatReply, 'usage'>, settled: Settl
   const { input, output } = settled.empty
     ? { input: asCount(usage?.inputTokens) ?? 0, output: asCount(usage?.outputTokens) ?? 0 }
     : settled;
-  return {
-    input,
-    output,
-    cached: asCount(usage?.cachedTokens) ?? 0,
-    cacheWrite: asCount(usage?.cacheWriteTokens) ?? 0,
-    cacheWrite1h: asCount(usage?.cacheWrite1hTokens) ?? 0,
-    reasoning: asCount(usage?.reasoningTokens) ?? 0,
-  };
+  return { input, output, ...ofEachPart((part) => asCount(usage?.[`${part}Tokens`]) ?? 0) };
 }
 
 /** A count that can be billed, or null if the value is not a count. */

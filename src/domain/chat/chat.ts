@@ -1,4 +1,5 @@
 import type { Model, UpstreamMapping } from '../catalog/catalog.ts';
+import type { TokenPart } from '../catalog/token-classes.ts';
 import { GatewayError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { SignedThought, Thinking, ThoughtKind } from './thoughts.ts';
@@ -192,20 +193,14 @@ export interface ChatReply {
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /** Token counts as the provider reports them; null for a missing count. May be negative or implausible: see `settledUsage`. */
-export interface ChatUsage {
+export interface ChatUsage extends ReportedParts {
   /** The whole prompt, cached or not. */
   inputTokens: number | null;
   /** The whole output, hidden reasoning included. */
   outputTokens: number | null;
-  /** The part of the input that the provider read from its cache. */
-  cachedTokens?: number;
-  /** The part of the input that the provider wrote to its cache. */
-  cacheWriteTokens?: number;
-  /** The part of the written input that the provider keeps for an hour. */
-  cacheWrite1hTokens?: number;
-  /** The part of the output that is hidden reasoning. */
-  reasoningTokens?: number;
 }
+/** The parts of the two that have a class of their own (`tokenClassTable`): `cachedTokens`, `reasoningTokens`, … */
+type ReportedParts = { [Part in TokenPart as `${Part}Tokens`]?: number };
 
 /** What an adapter gets: the request with the provider's name of the model, and the catalog's parameter mapping. */
 export interface UpstreamChat extends ChatRequest {

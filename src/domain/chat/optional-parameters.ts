@@ -21,7 +21,7 @@ export type OptionalParameter = keyof typeof optionalParameters;
 export const optionalNames = Object.keys(optionalParameters) as OptionalParameter[];
 
 /** Those of these parameters that are plain fields of the API, with their names there. */
-export const namesIn = (api: ParameterApi): { parameter: OptionalParameter; name: string }[] =>
+export const optionalNamesIn = (api: ParameterApi): { parameter: OptionalParameter; name: string }[] =>
   optionalNames.flatMap((parameter) => {
     const names: Partial<Record<ParameterApi, string>> = optionalParameters[parameter].names;
     const name = names[api];
@@ -31,7 +31,7 @@ export const namesIn = (api: ParameterApi): { parameter: OptionalParameter; name
 /** What the request says of these parameters, by their names in the API. Undefined for what it does not say. */
 export const optionalFieldsOf = (api: ParameterApi, request: ChatRequest) =>
   Object.fromEntries(
-    namesIn(api).map(({ parameter, name }) => [name, request[optionalParameters[parameter].member]] as const),
+    optionalNamesIn(api).map(({ parameter, name }) => [name, request[optionalParameters[parameter].member]] as const),
   );
 
 /** Those of these parameters that the request uses. Several calls at a time are what every provider allows by itself. */

@@ -2,7 +2,15 @@ import type { Model } from '../catalog/catalog.ts';
 import type { Pricing, PricingRule } from '../catalog/price-schema.ts';
 import type { ParameterValue } from '../catalog/parameter-value.ts';
 import { meets } from '../catalog/request-condition.ts';
-import { tokenClasses, exactTokens, tokensByClass, type TokenUsage } from '../catalog/token-classes.ts';
+import {
+  exactTokens,
+  shownClass,
+  shownClasses,
+  tokenClasses,
+  tokensByClass,
+  type ShownClass,
+  type TokenUsage,
+} from '../catalog/token-classes.ts';
 import { classPrices, dearestPrices, memberOf, type TieredPrices } from '../catalog/token-prices.ts';
 import type { JsonObject } from '../json.ts';
 
@@ -59,12 +67,7 @@ export function dearestCredits(pricing: ChatPricing, { input, output }: { input:
 }
 
 /** What the credits of one chat answer are for, in whole credits. */
-export interface CostDetails {
-  input: number;
-  cached_input: number;
-  cache_write: number;
-  output: number;
-  reasoning: number;
+export interface CostDetails extends Record<ShownClass, number> {
   /** What the minimum of a request adds. Absent if it adds nothing. */
   minimum?: number;
 }
@@ -74,7 +77,7 @@ export interface CostDetails {
  * remains goes to those with the largest remainders. An answer that costs more than its hold has smaller parts in the same proportion.
  */
 export function costDetails(pricing: ChatPricing, usage: TokenUsage, credits: number): CostDetails {
-  const details: CostDetails = { input: 0, cached_input: 0, cache_write: 0, output: 0, reasoning: 0 };
+  const details = Object.fromEntries(shownClasses.map((part) => [part, 0])) as Record<ShownClass, number>;
   const shares = milliCreditsByClass(pricing, usage);
   const milliCredits = shares.reduce((sum, [, each]) => sum + each, 0n);
   const whole = roundedUp(milliCredits);
@@ -93,16 +96,14 @@ export function costDetails(pricing: ChatPricing, usage: TokenUsage, credits: nu
   return credits > whole ? { ...details, minimum: credits - whole } : details;
 }
 
-type PartOfCost = Exclude<keyof CostDetails, 'minimum'>;
-
-/** Thousandths of credits of each class that has tokens. What is written to the cache for an hour belongs to what is written to it. */
-function milliCreditsByClass(pricing: ChatPricing, usage: TokenUsage): [part: PartOfCost, milliCredits: bigint][] {
+/** Thousandths of credits of each class that has tokens, by the class as which an answer shows it. */
+function milliCreditsByClass(pricing: ChatPricing, usage: TokenUsage): [part: ShownClass, milliCredits: bigint][] {
   const tokens = tokensByClass(usage);
   const price = classPrices(pricing, Math.max(0, usage.input));
-  const shares: [PartOfCost, bigint][] = [];
+  const shares: [ShownClass, bigint][] = [];
   for (const each of tokenClasses) {
     if (tokens[each] === 0n) continue;
-    shares.push([each === 'cache_write_1h' ? 'cache_write' : each, tokens[each] * BigInt(price[memberOf(each)])]);
+    shares.push([shownClass(each), tokens[each] * BigInt(price[memberOf(each)])]);
   }
   return shares;
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../domain/json.ts';
-import type { TokenUsage } from '../../domain/catalog/token-classes.ts';
+import { ofEachPart, partsWithin, type TokenPart } from '../../domain/catalog/token-classes.ts';
 import type { ChatAnswered } from '../../services/chat/prepare-chat.ts';
 
 /** A chat's reply and the values that a dialect adds to it. */
@@ -17,20 +17,11 @@ export interface ChatAnswer
 export type AnswerUsage = Pick<ChatAnswer, 'reply' | 'usage' | 'credits' | 'costDetails'>;
 
 /** The parts of an answer's tokens: those that are billed, else those that the provider reported, each within its whole. */
-export function classesOf({
-  reply,
-  usage,
-}: Pick<ChatAnswer, 'reply' | 'usage'>): Required<Omit<TokenUsage, 'input' | 'output'>> {
-  const reported = reply.usage;
-  const cached = usage.cached ?? within(reported?.cachedTokens, usage.input);
-  const cacheWrite = usage.cacheWrite ?? within(reported?.cacheWriteTokens, usage.input - cached);
-  return {
-    cached,
-    cacheWrite,
-    cacheWrite1h: usage.cacheWrite1h ?? within(reported?.cacheWrite1hTokens, cacheWrite),
-    reasoning: usage.reasoning ?? within(reported?.reasoningTokens, usage.output),
-  };
-}
+export const classesOf = ({ reply, usage }: Pick<ChatAnswer, 'reply' | 'usage'>): Record<TokenPart, number> =>
+  partsWithin(
+    usage,
+    ofEachPart((part) => usage[part] ?? reply.usage?.[`${part}Tokens`]),
+  );
 
 /** What an answer cost, as a member of its usage: no vendor has a field for it, and their SDKs keep or drop it. */
 export const costOf = ({ credits, costDetails }: Pick<ChatAnswer, 'credits' | 'costDetails'>): JsonObject =>
@@ -48,6 +39,3 @@ export const tollgateOf = ({
   ...(costDetails && { cost_details: { ...costDetails } }),
   ...(warning !== undefined && { warning }),
 });
-
-/** A part of a count, never negative and never above the whole. */
-const within = (part: number | undefined, whole: number): number => Math.min(Math.max(part ?? 0, 0), whole);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { namesIn, optionalParameters, type ParameterApi } from '../../domain/chat/optional-parameters.ts';
+import { optionalNamesIn, optionalParameters, type ParameterApi } from '../../domain/chat/optional-parameters.ts';
 import { V1Stops } from './chat-fields.ts';
 import type { DialectWords } from './dialect-words.ts';
 
@@ -14,7 +14,7 @@ type NamesOf<Parameter extends keyof Schemas> = (typeof optionalParameters)[Para
 
 /** The fields of the optional parameters that the dialect has, by its names. */
 export const optionalFields = <Api extends ParameterApi>(api: Api): OptionalFields<Api> => {
-  const names = new Map(namesIn(api).map(({ parameter, name }) => [parameter as string, name]));
+  const names = new Map(optionalNamesIn(api).map(({ parameter, name }) => [parameter as string, name]));
   return Object.fromEntries(
     Object.entries(schemas).flatMap(([parameter, schema]) => {
       const name = names.get(parameter);
@@ -32,8 +32,8 @@ type OptionalFields<Api extends ParameterApi> = {
 export const readOptionalFields = (api: ParameterApi, body: object): ReadParameters => {
   const values = new Map(Object.entries(body));
   return Object.fromEntries(
-    namesIn(api).map(({ parameter, name }) => [optionalParameters[parameter].member, values.get(name)]),
-  ) as ReadParameters;
+    optionalNamesIn(api).map(({ parameter, name }) => [optionalParameters[parameter].member, values.get(name)]),
+  );
 };
 type ReadParameters = {
   [Parameter in keyof Schemas as (typeof optionalParameters)[Parameter]['member']]?: z.output<Schemas[Parameter]>;
@@ -41,4 +41,4 @@ type ReadParameters = {
 
 /** The names of these fields in refusals of the shared checks. `within` is the path of the object that has them. */
 export const optionalWords = (api: ParameterApi, within = ''): DialectWords =>
-  Object.fromEntries(namesIn(api).map(({ parameter, name }) => [parameter, within + name]));
+  Object.fromEntries(optionalNamesIn(api).map(({ parameter, name }) => [parameter, within + name]));

@@ -1,7 +1,7 @@
 import { dearestRates, longInputFrom } from '../../../../src/domain/catalog/chat-prices.ts';
 import { modelMargins } from '../../../../src/domain/catalog/margins.ts';
 import { costedRequests, type CostedRequest } from '../../../../src/domain/catalog/media-prices.ts';
-import { plainClasses, tokenClasses, type TokenClass } from '../../../../src/domain/catalog/token-classes.ts';
+import { tokenClasses, tokenClassTable, type TokenClass } from '../../../../src/domain/catalog/token-classes.ts';
 import { conditionsOf, decidingRule } from '../../../../src/domain/ledger/pricing.ts';
 import type { CatalogEntry, Channel } from '../../api/admin-types.ts';
 import { creditValue, words } from '../../ui/format.ts';
@@ -75,13 +75,13 @@ function chatFields({ pricing }: CatalogEntry, dear: CatalogEntry): PriceField[]
   const fields = tiers.flatMap(({ path, prices, input, where }) => {
     const rates = dearestRates(rules, input === 'long' && longInputFrom(rules) !== undefined ? 'long' : 'usual');
     return tokenClasses.map((tokens): PriceField => {
-      const plain = plainClasses[tokens];
+      const { plain } = tokenClassTable[tokens];
       const { cost, family } = rates[tokens];
       const usual = input === 'long' ? pricing[memberOf(tokens)] : undefined;
       const inherited =
         plain === null ? (usual ?? null) : (usual ?? prices[memberOf(plain)] ?? pricing[memberOf(plain)] ?? null);
       return {
-        label: `${classLabels[tokens]}${where}`,
+        label: `${tokenClassTable[tokens].label}${where}`,
         path: [...path, memberOf(tokens)],
         credits: prices[memberOf(tokens)],
         inherited,
@@ -104,15 +104,6 @@ const minimum: Omit<PriceField, 'credits'> = {
 };
 
 const memberOf = (tokens: TokenClass) => `credits_per_1k_${tokens}_tokens` as const;
-
-const classLabels: Record<TokenClass, string> = {
-  input: 'Input',
-  cached_input: 'Cached input',
-  cache_write: 'Cache write',
-  cache_write_1h: 'Cache write for an hour',
-  output: 'Output',
-  reasoning: 'Reasoning',
-};
 
 function mediaFields({ pricing, parameters }: CatalogEntry, dear: CatalogEntry): PriceField[] {
   const rules = parameters.pricingRules ?? [];
