@@ -16,9 +16,29 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .trim()
   .split('\n');
 
-const problems = files.flatMap((file) => [...problemsOfName(file), ...problemsInside(file)]);
+const documents = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+  encoding: 'utf8',
+})
+  .trim()
+  .split('\n');
+
+const problems = [
+  ...files.flatMap((file) => [...problemsOfName(file), ...problemsInside(file)]),
+  ...documents.flatMap(problemsOfDocument),
+];
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;
+
+/** Most banned words are plain English in a sentence. These two are not. */
+function problemsOfDocument(file) {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.flatMap((line, index) =>
+    [...line.matchAll(/\b(?:whoever|ladders?)\b/gi)].map(
+      ([word]) =>
+        `${file}:${index + 1}: "${word}". Say ${reasons.get(word.toLowerCase().replace(/ladders/, 'ladder'))}.`,
+    ),
+  );
+}
 
 function problemsOfName(file) {
   // A released SQL function keeps its name, and a fixture has that of its provider.

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { optionalNamesIn, optionalParameters, type ParameterApi } from '../../domain/chat/optional-parameters.ts';
+import {
+  optionalNamesIn,
+  optionalParameters,
+  type OptionalParameter,
+  type ParameterApi,
+} from '../../domain/chat/optional-parameters.ts';
 import { V1Stops } from './chat-fields.ts';
 import type { DialectWords } from './dialect-words.ts';
 
@@ -8,7 +13,13 @@ const schemas = {
   top_k: z.int().min(1).max(1_000).nullish(),
   stop: V1Stops.nullish(),
   seed: z.int().nullish(),
-};
+} satisfies Record<PlainParameter, z.ZodType>;
+/** Every parameter with a name in some API. */
+type PlainParameter = {
+  [Parameter in OptionalParameter]: keyof (typeof optionalParameters)[Parameter]['names'] extends never
+    ? never
+    : Parameter;
+}[OptionalParameter];
 type Schemas = typeof schemas;
 type NamesOf<Parameter extends keyof Schemas> = (typeof optionalParameters)[Parameter]['names'];
 
