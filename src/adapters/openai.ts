@@ -122,7 +122,7 @@ const taken = ({ parameters }: UpstreamChat, fields: RequestBody): RequestBody =
   Object.fromEntries(Object.entries(fields).filter(([key]) => parameters?.[key] !== null));
 
 const namedAll = (request: UpstreamChat, fields: Record<string, JsonValue | undefined>): JsonObject =>
-  Object.assign({}, ...Object.entries(fields).map(([key, value]) => named(request, key, value)));
+  Object.fromEntries(Object.entries(fields).flatMap(([key, value]) => Object.entries(named(request, key, value))));
 
 function named(request: UpstreamChat, key: string, value: JsonValue | undefined): JsonObject {
   const rule = request.parameters?.[key];
