@@ -2,7 +2,7 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import { deliverCallback } from '../services/callbacks/deliver-callback.ts';
 import { finishTaskOfWorkflow } from '../services/tasks/end/finish-task.ts';
 import { runScheduledJob } from '../services/scheduled-jobs/run-scheduled-job.ts';
-import { drawAgain, drawChannels, planTask } from '../services/tasks/create/plan-task.ts';
+import { drawAgain, drawChannels, planTask, type UpgradeDeps } from '../services/tasks/create/plan-task.ts';
 import { AttemptInterrupted, type AttemptSignals } from '../services/tasks/attempt/run.ts';
 import { runAttempt } from '../services/tasks/attempt/run-attempt.ts';
 import { stopUpstream } from '../services/tasks/end/stop-upstream.ts';
@@ -11,14 +11,16 @@ import type { QuietWatch } from '../services/restore/quiet.ts';
 import type { ScheduledJobName } from '../domain/tasks/scheduled-job.ts';
 import type { AttemptInput, FinishInput } from '../domain/tasks/workflow-contract.ts';
 
+type ActivityDeps = Deps & UpgradeDeps;
+
 /**
  * The commands as Temporal activities. They return every outcome, and throw only for internal errors, which Temporal retries. Once
  * `draining` has fired, no attempt begins. While the database is marked as restored, every activity waits for its release.
  */
-export const createActivities = (deps: Deps, draining: AbortSignal, quiet: QuietWatch) =>
+export const createActivities = (deps: ActivityDeps, draining: AbortSignal, quiet: QuietWatch) =>
   unlessQuiet(quiet, loudActivities(deps, draining));
 
-const loudActivities = (deps: Deps, draining: AbortSignal) => {
+const loudActivities = (deps: ActivityDeps, draining: AbortSignal) => {
   const planDeps = { ...deps, random: Math.random };
   return {
     planTask: (taskId: string) => hidingErrors(deps, () => planTask(planDeps, taskId)),

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { MikroORM, Transaction } from '@mikro-orm/postgresql';
 import { creditValueOfNew } from '../domain/ledger/money.ts';
 import type { Database } from './database.ts';
-import { migrations } from './migrations/index.ts';
+import { migrations, sqlOf } from './migrations/index.ts';
+import { runAhead } from './run-ahead.ts';
 import { grantToRuntimeRole } from './runtime-role.ts';
 import { sqlFunctions, type SqlFunction } from './sql/functions.ts';
 
@@ -18,16 +20,45 @@ export interface MigrateOptions {
 }
 
 /**
- * Brings the tables and functions up to this code's version, in one transaction: a failure leaves the schema as it was. Several
- * processes may call it at the same time. Returns the names of the migrations and functions that it applied.
+ * Brings the tables and functions up to this code's version, in one transaction: a failure leaves the schema as it was, except for
+ * indexes that were built ahead. Several processes may call it at the same time. Returns the names of the migrations and functions that it applied.
+ *
+ * Processes of the former release serve meanwhile. They wait for locks for two seconds, and PostgreSQL takes a second to find a deadlock. So the
+ * transaction first locks all tables that it changes, gives up sooner than its clients do, and begins again.
  */
-export async function migrate(
-  database: Database,
-  { runtimeRole = null, creditValue = null, detailDays }: MigrateOptions = {},
-): Promise<string[]> {
+export async function migrate(database: Database, options: MigrateOptions = {}): Promise<string[]> {
   const { orm } = await database.orm();
   // Creates `applied_migration`, which MikroORM does on a connection of its own. Another process may create it at the same time.
   await orm.migrator.getExecuted().catch(() => orm.migrator.getExecuted());
+  await runAhead(orm, pendingAfter(await formerMigrations(database)));
+  for (const lockMs of lockWaitsMs) {
+    try {
+      return await migrateOnce(orm, options, lockMs);
+    } catch (error) {
+      if (!isLockRefused(error)) throw error;
+      await sleep(lockMs * (2 + Math.random()));
+    }
+  }
+  return migrateOnce(orm, options, lastLockWaitMs).catch((cause: unknown) => {
+    throw isLockRefused(cause) ? new Error(tablesInUse, { cause }) : cause;
+  });
+}
+
+const tablesInUse =
+  'A transaction that does not end, such as a dump, uses the tables that migrate changes. Nothing was changed. Run migrate again after it.';
+
+/** For all tables together. The first ones disturb no client, and the last one outlasts an autovacuum, which gives way after a second. */
+const lockWaitsMs = [200, 200, 300, 300, 400, 400, 600, 600, 800, 800];
+const lastLockWaitMs = 4_000;
+
+const isLockRefused = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && ['57014', '55P03', '40P01'].includes(String(error.code));
+
+async function migrateOnce(
+  orm: MikroORM,
+  { runtimeRole = null, creditValue = null, detailDays }: MigrateOptions,
+  lockMs: number,
+): Promise<string[]> {
   return orm.em.getConnection().transactional(async (transaction) => {
     const run = inTransaction(orm, transaction);
     // Another process may take minutes to migrate, so this lock has no timeout. Locks of tables have one, because clients wait behind them.
@@ -35,7 +66,8 @@ export async function migrate(
                       set_config('idle_in_transaction_session_timeout', '0', true)`);
     await run(`select pg_advisory_xact_lock(${migrationLock}), set_config('lock_timeout', '2s', true)`);
     await createBookkeeping(run);
-    const isNew = (await refuseUnknownMigrations(run)).length === 0;
+    const existing = await refuseUnknownMigrations(run);
+    const isNew = existing.length === 0;
     const found = new Map(
       (await run('select name, checksum from applied_function')).map((row) => [row.name, row.checksum]),
     );
@@ -45,6 +77,7 @@ export async function migrate(
       run,
       changed.filter(({ isTrigger }) => isTrigger),
     );
+    await lockTables(run, pendingAfter(existing), lockMs);
     const applied = await orm.migrator.up({ transaction });
     await applyFunctions(
       run,
@@ -93,15 +126,44 @@ async function refuseUnknownMigrations(run: Run): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
+/** The migrations that a database with rows has. Empty for a new one, and for one that this release does not migrate. */
+async function formerMigrations(database: Database): Promise<string[]> {
+  const [table] = await database.query<{ name: string | null }>(
+    'migrations-of-former-release',
+    `select case when exists (select from applied_migration) then 'applied_migration' else to_regclass('schema_migration')::text end as name`,
+  );
+  if (!table?.name) return [];
+  const rows = await database.query<{ name: string }>('', `select name from ${table.name}`);
+  const isOurs = rows.every(({ name }) => migrations.some((migration) => migration.name === name));
+  return isOurs ? rows.map(({ name }) => name) : [];
+}
+
+/** The texts of the migrations that follow these; none for a new database. */
+const pendingAfter = (existing: readonly string[]): string[] =>
+  existing.length === 0 ? [] : migrations.filter(({ name }) => !existing.includes(name)).map(sqlOf);
+
+/** Locks the existing tables that these migrations name, all within `lockMs`. */
+async function lockTables(run: Run, texts: readonly string[], lockMs: number): Promise<void> {
+  const named = new Set(
+    texts.flatMap((text) => [...text.matchAll(/\b(?:table|update|on|references)\s+(\w+)/g)].map(([, name]) => name)),
+  );
+  const rows = await run(`select tablename as name from pg_tables where schemaname = current_schema() order by 1`);
+  const tables = rows.map(({ name }) => name).filter((name) => named.has(name));
+  if (tables.length === 0) return;
+  await run(`select set_config('statement_timeout', '${lockMs}', true), set_config('lock_timeout', '0', true)`);
+  await run(`lock table ${tables.join(', ')} in access exclusive mode`);
+  await run(`select set_config('statement_timeout', '0', true), set_config('lock_timeout', '2s', true)`);
+}
+
+/** All by one statement, because clients wait meanwhile. */
 async function applyFunctions(run: Run, functions: SqlFunction[]): Promise<void> {
-  for (const { name, text, checksum } of functions) {
-    await run(text);
-    await run(
-      `insert into applied_function (name, checksum) values (?, ?)
-       on conflict (name) do update set checksum = excluded.checksum, applied_at = clock_timestamp()`,
-      [name, checksum],
-    );
-  }
+  await run(functions.map(({ text }) => text).join(';\n'));
+  await run(
+    `insert into applied_function (name, checksum)
+     select name, checksum from jsonb_to_recordset(?::jsonb) as changed (name text, checksum text)
+     on conflict (name) do update set checksum = excluded.checksum, applied_at = clock_timestamp()`,
+    [JSON.stringify(functions.map(({ name, checksum }) => ({ name, checksum })))],
+  );
 }
 
 /**

@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Migration, Migrator } from '@mikro-orm/migrations';
 import { DefaultLogger, MikroORM, type Constructor, type Logger, type LoggerOptions } from '@mikro-orm/postgresql';
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
@@ -7,7 +5,7 @@ import type pg from 'pg';
 import type { DatabaseOptions, StatementTraces } from './database-options.ts';
 import { asLibpqUrl } from './libpq-url.ts';
 import { entities } from './entities/index.ts';
-import { migrations } from './migrations/index.ts';
+import { migrations, sqlOf } from './migrations/index.ts';
 
 /** Opens MikroORM. Its own connections, of which the first is opened at the first query, are those of migrations. */
 export async function openOrm(options: DatabaseOptions, sessionSettings: { options?: string }) {
@@ -77,7 +75,7 @@ function nameOf(query: string): string {
 function migrationOf(folder: string): Constructor<Migration> {
   return class extends Migration {
     override up(): void {
-      for (const file of readdirSync(folder).sort()) this.addSql(readFileSync(join(folder, file), 'utf8'));
+      this.addSql(sqlOf({ folder }));
     }
   };
 }

@@ -9,6 +9,7 @@ import { get } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createActivities } from '../activities/index.ts';
+import { createContractCache } from '../caches/contract-cache.ts';
 import type { Deps } from '../deps.ts';
 import { scheduledJobNames } from '../domain/tasks/scheduled-job.ts';
 import { taskQueues } from '../domain/tasks/workflow-contract.ts';
@@ -50,7 +51,7 @@ export async function createWorkers({ deps, tracing, draining, quiet }: WorkersO
   const bundle = await workflowBundle({ traced: tracing !== null });
   const connection = await connectPatiently(deps);
   await ensureTemporalPatiently(deps);
-  const activities = createActivities(deps, draining, quiet);
+  const activities = createActivities({ ...deps, isContracted: createContractCache(deps.db) }, draining, quiet);
   const { planTask, drawChannels, drawAgain, finishTask, attempt, deliver, runJob } = activities;
   const common = {
     connection,

@@ -1,4 +1,4 @@
-import { patched, setCurrentDetails, sleep } from '@temporalio/workflow';
+import { patched, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import { channelWaitMs } from '../domain/channels/channel-wait.ts';
 import type { TaskOutcome, TaskPlan } from '../domain/tasks/workflow-contract.ts';
 import type { AttemptScope, Collects, TaskIds } from './attempt-on.ts';
@@ -13,8 +13,15 @@ export async function tryChannels(task: TaskIds, plan: TaskPlan, collects: Colle
   const scope = { task, collects, heartbeatTimeoutMs, deadline: Date.now() + plan.remainingMs };
   const first = await tryInOrder(scope, plan.draw.channels);
   if (first.outcome) return first.outcome;
-  return patched('wait-for-busy-channels') ? waitForChannels(scope, plan) : tryFewTimes(scope, plan, first);
+  return mayWait(plan) ? waitForChannels(scope, plan) : tryFewTimes(scope, plan, first);
 }
+
+/**
+ * As the plan says. A workflow that release 0.2.0 planned gets no marker of the patch, with which a worker of that release could not go on. It
+ * has one only if an earlier build of this release gave it.
+ */
+const mayWait = ({ waitsForBusyChannels }: TaskPlan): boolean =>
+  waitsForBusyChannels ?? (workflowInfo().unsafe.isReplaying && patched('wait-for-busy-channels'));
 
 /**
  * Draws the channels again until none can come back in time. A channel that was too busy, has tripped or cools down comes back, and the

@@ -103,6 +103,32 @@ describe(`an upgrade from the dump ${lastDump}`, () => {
   });
 });
 
+describe('an upgrade while clients use the tables', () => {
+  it('waits until a client that uses a table has finished, and builds an invalid index again', async () => {
+    const own = await createTestDatabase({ migrated: false });
+    try {
+      const [owner, client] = [await own.open(), await own.open()];
+      await run(owner, readFileSync(new URL(lastDump ?? '', dumps), 'utf8'));
+      // What an interrupted run leaves.
+      await run(owner, 'create index task_request_idx on task (request_id)');
+      await run(owner, `update pg_index set indisvalid = false where indexrelid = 'task_request_idx'::regclass`);
+      const upgrade = await client.transaction('begin', async (query) => {
+        await query('', 'select count(*) from project');
+        const migrating = migrate(owner);
+        const waiting = `select count(*)::int as n from pg_locks where relation = 'project'::regclass and mode = 'AccessExclusiveLock' and not granted`;
+        const isWaiting = async () => (await rowsOf<{ n: number }>(client, waiting))[0]?.n === 1;
+        await eventually(isWaiting, { what: 'the lock of the migration' });
+        return { migrating };
+      });
+      expect((await upgrade.migrating).length).toBeGreaterThan(10);
+      const isValid = `select indisvalid as valid from pg_index where indexrelid = 'task_request_idx'::regclass`;
+      expect(await rowsOf(owner, isValid)).toEqual([{ valid: true }]);
+    } finally {
+      await own.drop();
+    }
+  });
+});
+
 describe('a gateway of this release over the upgraded database', () => {
   let provider: DumpedProvider;
   let gateway: Gateway;

@@ -6,6 +6,8 @@ import { rowsOf, run } from '../db/books.ts';
 import { mediaRoutes, type Answer } from '../support/api-client.ts';
 import { buildQuietDeps } from '../support/built-deps.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { png } from '../support/pictures.ts';
+import { upload, type UploadedFile } from '../support/upload.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 
 /** Why PostgreSQL or a pooler refuses a statement that it would accept at another time. */
@@ -17,12 +19,18 @@ const notNow = [
 /** What no repetition changes. */
 const faults = ['22012', '23514', '42501', 'P0001', 'XX000'];
 
-const refusingTables = ['task', 'hold', 'project', 'job_run', 'file', 'ledger_entry', 'usage_half_hour', 'delivery'];
+const refusingTables = [
+  ...['task', 'hold', 'project', 'job_run', 'file', 'ledger_entry', 'usage_half_hour', 'delivery', 'api_key_secret'],
+  ...['admin_token', 'channel_health', 'audit_entry', 'credit_account', 'api_key'],
+];
 
 let gateway: Gateway;
 let project: TestProject;
 let adminToken: string;
+let unusedKey: string;
 let runningTask: string;
+let file: UploadedFile;
+let image: Buffer;
 
 beforeAll(async () => {
   gateway = await startGateway({ workers: 0, sandbox: false });
@@ -32,6 +40,9 @@ beforeAll(async () => {
   adminToken = (await createAdminToken(deps, owner)).token;
   await close();
   runningTask = await gateway.accept(project.apiKey, mediaRoutes.image, picture);
+  unusedKey = (await gateway.key(project.projectId)).apiKey;
+  image = await png();
+  file = await upload({ baseUrl: gateway.baseUrl, apiKey: project.apiKey }, image);
   await run(gateway.database, 'create table raised (sqlstate text)');
   // As the role of the gateway's processes, which owns no table, so that the policies apply to it.
   await run(
@@ -57,9 +68,22 @@ afterAll(async () => {
 const picture = { model: 'aurora-image-1', prompt: 'a red fox' };
 const chat = { model: 'mistral-small-4', max_tokens: 20, messages: [{ role: 'user', content: 'hello' }] };
 
+/** A request of any method, with the status and the headers of its answer. */
+const send = (method: string, path: string, { key = project.apiKey, type = 'application/json', body }: Sent = {}) =>
+  fetch(new URL(path, gateway.baseUrl), {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { 'content-type': type }) },
+    ...(body !== undefined && { body }),
+  });
+interface Sent {
+  key?: string;
+  type?: string;
+  body?: string | Uint8Array<ArrayBuffer>;
+}
+const jsonOf = (body: object): Sent => ({ body: JSON.stringify(body) });
 let keys = 0;
 /** Each reads or writes one of the tables that refuse. */
-const doors: Record<string, () => Promise<Answer>> = {
+const doors: Record<string, () => Promise<Pick<Answer, 'status' | 'headers'>>> = {
   'a read of a task': () => gateway.get(project.apiKey, `/api/v1/tasks/${runningTask}`),
   'a list of tasks': () => gateway.get(project.apiKey, '/api/v1/tasks'),
   'a create with a key': () =>
@@ -80,6 +104,33 @@ const doors: Record<string, () => Promise<Answer>> = {
   'a redelivery': () => gateway.create(project.apiKey, `/api/v1/tasks/${runningTask}/callback/redeliver`, {}),
   'a wait for a task': () => gateway.get(project.apiKey, `/api/v1/tasks/${runningTask}?wait=1`),
   'the attempts of a task': () => gateway.get(project.apiKey, `/api/v1/tasks/${runningTask}/attempts`),
+  'an upload': () => send('POST', '/api/v1/images/upload', { type: 'image/png', body: new Uint8Array(image) }),
+  'a read of a file': () => send('GET', new URL(file.url).pathname + new URL(file.url).search),
+  'a deletion of a task': () => send('DELETE', `/api/v1/tasks/${runningTask}`),
+  'the callbacks of a task': () => send('GET', `/api/v1/tasks/${runningTask}/deliveries`),
+  'the events of a task': () => send('GET', `/api/v1/tasks/${runningTask}/events`),
+  'a create of a video': () => send('POST', mediaRoutes.video, jsonOf({ model: 'kling-3', prompt: 'a red fox' })),
+  'a create from an upload': () =>
+    send('POST', '/v1/images/edits', jsonOf({ ...picture, images: [{ file_id: file.id }] })),
+  'a video of OpenAI’s dialect': () => send('GET', `/v1/videos/${runningTask}`),
+  'a list of videos of OpenAI’s dialect': () => send('GET', '/v1/videos'),
+  'a result of the former platform': () => send('GET', `/api/v1/api/result?id=${runningTask}`),
+  'a picture of Google’s dialect': () =>
+    send('POST', `/v1beta/models/${picture.model}:predict`, jsonOf({ instances: [{ prompt: 'a red fox' }] })),
+  'a read of the key': () => send('GET', '/api/v1/key'),
+  'a rotation of the key': () => send('POST', '/api/v1/key/rotate', jsonOf({})),
+  'the limit of the key, for clients of one-api': () => send('GET', '/dashboard/billing/subscription'),
+  'the key, for clients of LiteLLM': () => send('GET', '/key/info'),
+  'a key that no cache has': () => send('GET', '/api/v1/key', { key: unusedKey }),
+  'a sign-in': () => send('POST', '/api/admin/v1/session', jsonOf({ token: adminToken })),
+  'an admin token': () => send('GET', '/api/admin/v1/audit', { key: adminToken }),
+  'the channels of the admin API': () => send('GET', '/api/admin/v1/channels', { key: adminToken }),
+  'the overview of the admin API': () => send('GET', '/api/admin/v1/overview', { key: adminToken }),
+  'credits that an operator adds': () =>
+    send('POST', '/api/admin/v1/credits', {
+      key: adminToken,
+      ...jsonOf({ project: project.projectId, amount: 1, reference: 'door' }),
+    }),
   'a list of ledger entries': () => gateway.get(project.apiKey, '/api/v1/ledger'),
   'a read of the usage': () => gateway.get(project.apiKey, '/api/v1/usage'),
   'a list of the admin API': () => gateway.get(adminToken, '/api/admin/v1/tasks'),

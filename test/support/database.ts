@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { openDatabase, type Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { pooledUrlOf } from './pooled-url.ts';
 import { testServer } from './test-server.ts';
 
 /** A database of one test file. `drop` closes every connection that `open` made. */
@@ -34,6 +35,9 @@ export async function createTestDatabase({
 }: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   if (typeof template === 'object') await template.shut();
+  // A pooler keeps its connections.
+  if (typeof template === 'object' && process.env['TEST_POOLER_HOST'] !== undefined)
+    await onServer(`select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${template.name}'`);
   const templateName = typeof template === 'object' ? template.name : template;
   const runTemplate = migrated ? process.env['TEST_DATABASE_TEMPLATE'] : undefined;
   // Copying files takes a fifth of the CPU time of copying through the log, which is the default.
@@ -44,7 +48,7 @@ export async function createTestDatabase({
     name,
     url,
     runtimeUrl: (templateName ?? runTemplate) ? runtimeUrlOf(url) : url,
-    open({ poolMax = 4, via = url, statementTimeoutMs = 10_000 } = {}) {
+    open({ poolMax = 4, via = pooledUrlOf(url), statementTimeoutMs = 10_000 } = {}) {
       const database = openDatabase({ url: via, poolMax, connectTimeoutMs: 30_000, statementTimeoutMs });
       opened.push(database);
       return Promise.resolve(database);
@@ -67,7 +71,8 @@ export async function createTestDatabase({
 /** What the processes of a gateway run as in the tests. `makeTemplates` creates it. */
 export const runtimeRole = 'tollgate_runtime';
 
-function runtimeUrlOf(url: string): string {
+/** `url` as the role of a production gateway, or as it is where there is no template of the run. */
+export function runtimeUrlOf(url: string): string {
   const password = process.env['TEST_RUNTIME_PASSWORD'];
   if (password === undefined) return url;
   const runtime = new URL(url);

@@ -12,9 +12,9 @@ export interface GatewayPrograms {
   kill(name: string, signal?: NodeJS.Signals): Promise<void>;
   /** How a process ended by itself, as soon as it has: a signal's name or `code 1`. */
   exited(name: string): Promise<string>;
-  /** Starts one more, on a port of its own and with settings of its own; answers its name and where it listens. */
-  startApi(own?: Record<string, string>): Promise<{ name: string; baseUrl: string }>;
-  startWorker(own?: Record<string, string>): Promise<{ name: string }>;
+  /** Starts one more, on a port of its own and with settings of its own; answers its name and where it listens. `folder` is another release's. */
+  startApi(own?: Record<string, string>, folder?: string): Promise<{ name: string; baseUrl: string }>;
+  startWorker(own?: Record<string, string>, folder?: string): Promise<{ name: string }>;
   /** Starts it again, on its port, after it was killed. */
   startSandbox(): Promise<void>;
   pids(): Record<string, number>;
@@ -47,9 +47,20 @@ export function createGatewayPrograms({
     if (!program) throw new Error(`there is no ${name}`);
     return program;
   };
-  const start = async (name: string, program: string, own: Record<string, string>): Promise<Program> => {
+  const start = async (
+    name: string,
+    program: string,
+    own: Record<string, string>,
+    release?: string,
+  ): Promise<Program> => {
     const logFile = join(folder, `${name}.log`);
-    const running = await startProgram({ name: program, env: own, logFile, asInProduction });
+    const running = await startProgram({
+      name: program,
+      env: own,
+      logFile,
+      asInProduction,
+      ...(release !== undefined && { folder: release }),
+    });
     programs.set(name, running);
     undo.push(() => running.stop());
     return running;
@@ -63,16 +74,16 @@ export function createGatewayPrograms({
   };
   const counts = { api: 0, worker: 0 };
   const baseUrls: string[] = [];
-  const startApi = async (own: Record<string, string> = {}): Promise<{ name: string; baseUrl: string }> => {
+  const startApi: GatewayPrograms['startApi'] = async (own = {}, release) => {
     const name = `api-${++counts.api}`;
     const port = counts.api === 1 ? firstPort : 0;
-    const { listening } = await start(name, 'api', { ...env, PORT: String(port), ...own });
+    const { listening } = await start(name, 'api', { ...env, PORT: String(port), ...own }, release);
     baseUrls.push(listening ?? '');
     return { name, baseUrl: listening ?? '' };
   };
-  const startWorker = async (own: Record<string, string> = {}): Promise<{ name: string }> => {
+  const startWorker: GatewayPrograms['startWorker'] = async (own = {}, release) => {
     const name = `worker-${++counts.worker}`;
-    await start(name, 'worker', { ...env, ...own });
+    await start(name, 'worker', { ...env, ...own }, release);
     return { name };
   };
   return {

@@ -11,6 +11,7 @@ import { quickSettings } from './gateway-settings.ts';
 import { leadChannelsTo } from './lead-channels.ts';
 import { createGatewayPrograms, type GatewayPrograms, type Undo } from './gateway-programs.ts';
 import type { Operator } from './operator.ts';
+import { pooledUrlOf } from './pooled-url.ts';
 import { createRemoteOperator } from './run-helper-client.ts';
 import { createTemporalNamespace, type TemporalNamespace } from './temporal-namespace.ts';
 
@@ -30,6 +31,8 @@ export interface GatewayOptions {
   temporalClient?: boolean;
   /** A migrated database instead of a new one. `stop` drops it. */
   scratch?: { url: string; runtimeUrl: string; drop(): Promise<void> };
+  /** False: `scratch` has its catalog and its channels, which lead to the placeholder of the templates. */
+  prepare?: boolean;
 }
 
 /**
@@ -75,7 +78,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
     const env: Record<string, string> = {
       ...quickSettings,
-      DATABASE_URL: scratch.runtimeUrl,
+      DATABASE_URL: pooledUrlOf(scratch.runtimeUrl),
+      ...(process.env['TEST_POOLER_HOST'] !== undefined && { DATABASE_LISTEN_URL: scratch.runtimeUrl }),
       TEMPORAL_ADDRESS: temporal.address,
       TEMPORAL_NAMESPACE: temporal.namespace,
       PUBLIC_BASE_URL: baseUrl,
@@ -94,7 +98,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     });
     const operator = createRemoteOperator(scratch.url, env);
     undo.push(() => operator.leave());
-    const prepare = () => (template ? leadChannelsTo(sandboxUrl, database) : operator.prepare());
+    const isPrepared = template !== undefined || options.prepare === false;
+    const prepare = () => (isPrepared ? leadChannelsTo(sandboxUrl, database) : operator.prepare());
     await all([prepare(), ...(sandbox ? [programs.startSandbox()] : [])]);
     await all([
       ...Array.from({ length: apis }, () => programs.startApi()),

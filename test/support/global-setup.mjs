@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { findTemporal } from '../../scripts/find-temporal.mjs';
 import { startPostgres } from '../../packages/dev-stack/src/servers/postgres.ts';
 import { startGuardian } from '../../src/main/processes/start-guardian.ts';
@@ -9,6 +10,8 @@ import { startTemporal } from '../../packages/dev-stack/src/servers/temporal.ts'
 import { lightTemporal } from './light-temporal.ts';
 import { projectFolder } from './program.ts';
 import { serveRunHelper } from './run-helper.ts';
+import { runtimeUrlOf } from './database.ts';
+import { startPgBouncer } from './pgbouncer.ts';
 import { makeTemplates } from './templates.ts';
 
 /**
@@ -40,6 +43,7 @@ export default async function globalSetup() {
       });
       process.env.TEST_DATABASE_URL = url;
       await makeTemplates();
+      if (process.env.TEST_PGBOUNCER) await startPooler(url);
     };
     const prepareTemporal = async () => {
       const { address } = await startTemporal({
@@ -66,4 +70,31 @@ export default async function globalSetup() {
     await guardian.close();
     throw error;
   }
+}
+
+/** Lets the gateways and the databases of the tests use PgBouncer in transaction mode, with few connections, so that clients share them. */
+async function startPooler(url) {
+  process.env.PGBOUNCER = process.env.TEST_PGBOUNCER;
+  // PgBouncer does not pass the time limits of a connection on.
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  for (const role of [url, runtimeUrlOf(url)].map((one) => new URL(one).username))
+    for (const limit of [
+      `statement_timeout = '15s'`,
+      `lock_timeout = '2s'`,
+      `idle_in_transaction_session_timeout = '10s'`,
+    ])
+      await client.query(`alter role ${role} set ${limit}`);
+  await client.end();
+  const settings = {
+    pool_mode: 'transaction',
+    max_prepared_statements: '200',
+    default_pool_size: '5',
+    max_client_conn: '2000',
+    server_idle_timeout: '10',
+    ignore_startup_parameters: 'options',
+  };
+  const bouncer = await startPgBouncer(url, settings, [runtimeUrlOf(url)]);
+  globalThis.tollgateTestPooler = bouncer;
+  process.env.TEST_POOLER_HOST = new URL(bouncer.through(url)).host;
 }

@@ -24,16 +24,22 @@ export function findPgBouncer(): { program: string; version: number } {
   return { program, version: Number(version) };
 }
 
-/** Starts PgBouncer before the server of `url`, with a few connections to it, so that clients share them. */
-export async function startPgBouncer(url: string, settings: Record<string, string>): Promise<Bouncer> {
-  const { hostname, port, username, password } = new URL(url);
+/** Starts PgBouncer before the server of `url`, for its role and those of `others`. */
+export async function startPgBouncer(
+  url: string,
+  settings: Record<string, string>,
+  others: readonly string[] = [],
+): Promise<Bouncer> {
+  const { hostname, port } = new URL(url);
   const guardian = startGuardian();
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-pgbouncer-'));
   guardian.removeFolder(folder);
   chmodSync(folder, 0o755);
   const listenPort = await chooseOwnPort(new Set());
   const users = join(folder, 'users.txt');
-  writeFileSync(users, `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`);
+  const roles = [url, ...others].map((one) => new URL(one));
+  const quoted = ({ username, password }: URL) => [username, password].map((text) => `"${decodeURIComponent(text)}"`);
+  writeFileSync(users, roles.map((role) => `${quoted(role).join(' ')}\n`).join(''));
   const file = join(folder, 'pgbouncer.ini');
   const lines = {
     listen_addr: '127.0.0.1',

@@ -23,6 +23,8 @@ interface ProgramOptions {
   logFile: string;
   /** With the options of Node in production, for a test of its memory: without threads V8 keeps hundreds of megabytes that it has freed. */
   asInProduction?: boolean;
+  /** Of another release. Its programs take the fixed numbers of this one from the environment, as settings. */
+  folder?: string;
 }
 
 const fileOf = (name: string): string => (name === 'sandbox' ? 'packages/sandbox/src/main.ts' : `src/main/${name}.ts`);
@@ -31,11 +33,21 @@ const fileOf = (name: string): string => (name === 'sandbox' ? 'packages/sandbox
  * Starts a program of `src/main`, or the sandbox, and waits for its ready line. It dies with us, for it watches the other end of its standard
  * input. Rejects, with it gone, when it is not ready within two and a half minutes.
  */
-export async function startProgram({ name, env, logFile, asInProduction }: ProgramOptions): Promise<Program> {
+export async function startProgram({
+  name,
+  env,
+  logFile,
+  asInProduction,
+  folder = projectFolder,
+}: ProgramOptions): Promise<Program> {
   const log = openSync(logFile, 'a');
-  const flags = [...nodeFlagsOf(name), ...(asInProduction ? [] : briefFlags()), ...tuneFlags(name)];
+  const flags = [
+    ...nodeFlagsOf(name),
+    ...(asInProduction ? [] : briefFlags()),
+    ...(folder === projectFolder ? tuneFlags(name) : []),
+  ];
   const child = spawn(nodeBinary, [...flags, fileOf(name)], {
-    cwd: projectFolder,
+    cwd: folder,
     env: { ...compileCache(), ...env, TOLLGATE_PARENT_PIPE: '1' },
     stdio: ['pipe', 'pipe', log],
   });

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -12,3 +12,10 @@ export const migrations = readdirSync(here, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => ({ name, folder: join(here, name) }))
   .sort((a, b) => (a.name < b.name ? -1 : 1));
+
+/** The statements of a migration. */
+export const sqlOf = ({ folder }: { folder: string }): string =>
+  readdirSync(folder)
+    .sort()
+    .map((file) => readFileSync(join(folder, file), 'utf8'))
+    .join('\n');

@@ -47,6 +47,11 @@ export interface TaskPlan {
   deliveryId: string | null;
   draw: ChannelDraw;
   limits: TaskLimits;
+  /**
+   * Whether the task waits for busy channels as long as its time allows. False while release 0.2.0 may still be started again, because its
+   * workers cannot go on with such a wait. Absent in plans of that release.
+   */
+  waitsForBusyChannels?: boolean;
 }
 
 /** Settings that the workflow needs. They are part of the plan, so that a replay sees the values of the original run. */

@@ -171,6 +171,7 @@ create table audit_entry (
 );
 
 create table balance_alert (
+  crossings integer not null default 0,
   is_below boolean not null,
   project_id text not null,
   threshold text not null
@@ -2805,22 +2806,27 @@ AS $function$
 declare
   written int;
 begin
-  delete from balance_alert b using project p where p.id = p_project_id and b.project_id = p.id and b.threshold <> all (coalesce(p.alert_at, '{}'));
+  update balance_alert b set is_below = false from project p
+  where p.id = p_project_id and b.project_id = p.id and b.is_below and b.threshold <> all (coalesce(p.alert_at, '{}'));
   with present as materialized (
-    select x.threshold, alert_credits(p.id, x.threshold) as credits, a.balance, a.reserved, p.alert_url, p.alert_mail, coalesce(b.is_below, false) as was_below
+    select x.threshold, alert_credits(p.id, x.threshold) as credits, a.balance, a.reserved, p.alert_url, p.alert_mail
     from project p join credit_account a on a.project_id = p.id cross join unnest(p.alert_at) as x (threshold)
-    left join balance_alert b on b.project_id = p.id and b.threshold = x.threshold
     where p.id = p_project_id
   ), noted as (
-    insert into balance_alert (project_id, threshold, is_below)
-    select p_project_id, c.threshold, coalesce(c.balance + c.reserved <= c.credits, false) from present c
-    on conflict (project_id, threshold) do update set is_below = excluded.is_below where balance_alert.is_below <> excluded.is_below
+    insert into balance_alert as b (project_id, threshold, is_below, crossings)
+    select p_project_id, c.threshold, c.is_below, c.is_below::int
+    from (select distinct threshold, coalesce(balance + reserved <= credits, false) as is_below from present) c
+    on conflict (project_id, threshold) do update set is_below = excluded.is_below, crossings = b.crossings + excluded.crossings
+      where b.is_below <> excluded.is_below
+    returning b.threshold, b.is_below, b.crossings
   )
   insert into balance_event (id, project_id, threshold, threshold_credits, balance, reserved, url, hook_state, mail_to, mail_state, next_try_at)
-  select 'evt_' || replace(gen_random_uuid()::text, '-', ''), p_project_id, c.threshold, c.credits, c.balance, c.reserved,
+  select 'evt_' || left(encode(sha256(convert_to(concat_ws(' ', p_project_id, c.threshold, n.crossings), 'UTF8')), 'hex'), 32),
+    p_project_id, c.threshold, c.credits, c.balance, c.reserved,
     c.alert_url, case when c.alert_url is not null then 'pending' end, c.alert_mail, case when c.alert_mail is not null then 'pending' end,
     case when c.alert_url is not null or c.alert_mail is not null then clock_timestamp() end
-  from present c where c.balance + c.reserved <= c.credits and not c.was_below;
+  from present c join noted n on n.threshold = c.threshold and n.is_below
+  on conflict (id) do nothing;
   get diagnostics written = row_count;
   return written;
 end $function$;

@@ -98,6 +98,30 @@ describe('the alerts of a balance', () => {
     expect(thresholdsOf('crossed')).toEqual(['50']);
   });
 
+  it('have ids that follow from the project, the threshold and the crossing, so that one repeats after a restore', async () => {
+    const project = await aProject(100);
+    await set(project.projectId, '--alert-at', '50,40', '--alert-url', receiver.at('ids'));
+    const idsOf = () => receiver.calls('ids').map(({ headers }) => headers['webhook-id']);
+    await spend(project, 60);
+    await check();
+    const first = idsOf();
+    expect(new Set(first).size).toBe(2);
+    // What a restore to the moment before the crossing leaves.
+    await home.db.query('', `delete from balance_event where project_id = '${project.projectId}'`);
+    await home.db.query('', `delete from balance_alert where project_id = '${project.projectId}'`);
+    await check();
+    expect(idsOf().sort()).toEqual([...first, ...first].sort());
+
+    // Another crossing of the same threshold is another event, also if the threshold was taken away meanwhile.
+    await set(project.projectId, '--alert-at', 'none');
+    await createOperator(home.db, home.settings).addCredits(project.projectId, 100);
+    await set(project.projectId, '--alert-at', '50');
+    await spend(project, 100);
+    await check();
+    expect(idsOf()).toHaveLength(5);
+    expect(new Set(idsOf()).size).toBe(3);
+  });
+
   it('do not count credits on hold as gone', async () => {
     const project = await aProject(100);
     await set(project.projectId, '--alert-at', '50', '--alert-url', receiver.at('held'));

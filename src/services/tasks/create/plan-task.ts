@@ -9,13 +9,18 @@ import type { ChannelDraw, DeliveryLimits, TaskPlan } from '../../../domain/task
 
 type PlanDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'channels' | 'sealer' | 'logger'> & { random: () => number };
 
+export interface UpgradeDeps {
+  /** Whether the second step of the upgrade was run. */
+  isContracted(): Promise<boolean>;
+}
+
 /** How often a task may wait for a channel to become available, so that no task waits for its whole deadline in small steps. */
 const channelWaitsMax = 5;
 
 const nothing: ChannelDraw = { channels: [], waitMs: null, moreLater: false };
 
 /** The workflow's first step: the stored verdict about credits, and the order in which to try the channels. */
-export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan> {
+export async function planTask(deps: PlanDeps & UpgradeDeps, taskId: string): Promise<TaskPlan> {
   const { config } = deps;
   const admission = await deps.ledger.reserveTask(taskId, true);
   const limits = {
@@ -28,7 +33,9 @@ export async function planTask(deps: PlanDeps, taskId: string): Promise<TaskPlan
   const { routing } = admission;
   const draw = routing && admission.remainingMs > 0 ? drawFor(deps, routing, await deps.channels.list()) : nothing;
   const deliveryId = ended && admission.admitted ? await findPendingDelivery(deps.db, taskId) : null;
-  return { admitted: admission.admitted, remainingMs: admission.remainingMs, ended, deliveryId, draw, limits };
+  const { admitted, remainingMs } = admission;
+  const waitsForBusyChannels = await deps.isContracted();
+  return { admitted, remainingMs, ended, deliveryId, draw, limits, waitsForBusyChannels };
 }
 
 /** Each try may need several turns in which another process holds the lease. */
