@@ -39,6 +39,8 @@ export interface ActionRoute {
   role: Role;
   /** Inputs that need the role `owner`, because they decide to whom a stored credential is sent. */
   ownerInput?: readonly string[];
+  /** It reads statistics that each PostgreSQL server keeps for itself, so no replica can answer it. */
+  primaryOnly?: true;
 }
 
 /** A action that only the command line has, and why. */

@@ -79,6 +79,9 @@ export const serverSettings = {
     listenUrl: secret('DATABASE_LISTEN_URL', databaseUrl.default('')).describe(
       'A direct connection for LISTEN where `DATABASE_URL` leads to a pooler; empty: `DATABASE_URL`. Without notifications caches are up to 5 seconds old, and every poll reads PostgreSQL.',
     ),
+    readUrl: secret('DATABASE_READ_URL', databaseUrl.default('')).describe(
+      'A streaming standby of the same database, on which API servers run what operators only read: lists, usage, summaries, CSV. Empty: `DATABASE_URL`. A read waits until the standby has replayed every earlier commit, for half a second at most; otherwise `DATABASE_URL` answers, and the log says so.',
+    ),
     poolMax: integer('DATABASE_POOL_MAX', 10, { min: 1, max: 500 }).describe(
       'Connections of one process. Keep the sum of all processes below `max_connections` − 10.',
     ),

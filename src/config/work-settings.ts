@@ -159,7 +159,7 @@ export const workSettings = {
     undecidedSeconds: fixed('SWEEP_OPEN_SECONDS', 10).describe(
       'A task whose admission takes longer than this is swept.',
     ),
-    silentSeconds: seconds('SWEEP_SILENT_SECONDS', 120).describe(
+    silentSeconds: fixed('SWEEP_SILENT_SECONDS', 120).describe(
       'A running task without a change for this long is swept.',
     ),
   }),

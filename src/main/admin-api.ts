@@ -5,7 +5,8 @@ import type { Config } from '../config/load-config.ts';
 import type { Deps } from '../deps.ts';
 import { adminPrefix, oidcCallbackPath } from '../http/admin/admin-prefix.ts';
 import { createOidcClient, type OidcClient } from '../platform/oidc/oidc-client.ts';
-import type { ActionDeps } from '../admin/action-deps.ts';
+import type { ActionDeps, OpenDeps } from '../admin/action-deps.ts';
+import { createReplicaReads } from './replica-reads.ts';
 
 /** Connections for operators, so that a long list or the check of the ledger takes none from clients. */
 const connectionsMax = 3;
@@ -19,7 +20,18 @@ const answerWithinSeconds = 10;
  * connections into spans.
  */
 export function createAdminApi(deps: Deps, traces?: StatementTraces) {
-  let db: Deps['db'] | undefined;
+  const opened: Deps['db'][] = [];
+  const open = (url: string): Deps['db'] => {
+    const options = { ...deps.config.database, url, poolMax: connectionsMax, statementTimeoutMs };
+    const db = openDatabase({ ...options, ...(traces && { traces }) });
+    opened.push(db);
+    return db;
+  };
+  const openAll = once(() => {
+    const { url, readUrl } = deps.config.database;
+    const primary = open(url);
+    return { primary, read: readUrl === '' ? null : createReplicaReads({ ...deps, primary, replica: open(readUrl) }) };
+  });
   return {
     access: {
       byToken: (token: string) => accessByToken(deps, token),
@@ -29,25 +41,40 @@ export function createAdminApi(deps: Deps, traces?: StatementTraces) {
       prefix: adminPrefix,
       async load() {
         const { createAdminRoutes } = await import('../http/admin/admin-routes.ts');
-        const options = { ...deps.config.database, poolMax: connectionsMax, statementTimeoutMs };
-        db ??= openDatabase({ ...options, ...(traces && { traces }) });
-        const own = { ...deps, db, answerWithinSeconds };
-        const opened: ActionDeps = {
-          catalogSettings: { ...own, openDatabase: () => Promise.resolve(own.db) },
-          database: own,
-          secrets: own,
-          upstreams: own,
-          worker: own,
-          importer: { ...own, env: {} },
-          shadow: { send: () => Promise.reject(new Error('it runs on the machine of its user')) },
-          listener: { listen: () => Promise.reject(new Error('the listener runs on the machine of its user')) },
-        };
-        const oidc = oidcClient(deps.config);
-        return createAdminRoutes({ ...own, oidc, open: (need) => Promise.resolve(opened[need]) });
+        const { primary, read } = openAll();
+        const own = { ...deps, db: primary, answerWithinSeconds };
+        const openOwn = openerOf(own);
+        return createAdminRoutes({
+          ...own,
+          oidc: oidcClient(deps.config),
+          open: openOwn,
+          read: (work) => (read ? read((db) => work(openerOf({ ...own, db }))) : work(openOwn)),
+        });
       },
     },
-    close: async (): Promise<void> => db?.close(),
+    close: async (): Promise<void> => {
+      await Promise.all(opened.map((db) => db.close()));
+    },
   };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+function openerOf(own: Deps & { answerWithinSeconds: number }): OpenDeps {
+  const all: ActionDeps = {
+    catalogSettings: { ...own, openDatabase: () => Promise.resolve(own.db) },
+    database: own,
+    secrets: own,
+    upstreams: own,
+    worker: own,
+    importer: { ...own, env: {} },
+    shadow: { send: () => Promise.reject(new Error('it runs on the machine of its user')) },
+    listener: { listen: () => Promise.reject(new Error('the listener runs on the machine of its user')) },
+  };
+  return (need) => Promise.resolve(all[need]);
 }
 
 /** Null where no identity provider is configured. */

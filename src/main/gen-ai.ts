@@ -5,7 +5,7 @@ import type { SpanFacts } from '../platform/observe/tracer.ts';
 
 /**
  * What spans and metrics say in the words of OpenTelemetry's semantic conventions for generative AI (gen_ai.*, 1.38), which tools such as Langfuse
- * read. They have no prompt, no answer and no tool: the conventions' attributes for content are opt-in, and are never recorded here.
+ * read. They have no prompt, no answer and no tool: `gen-ai-content.ts` has the content of projects that have opted in.
  */
 type GenAiCall = SpanFacts & { 'gen_ai.operation.name': string; 'gen_ai.provider.name': string };
 
@@ -46,13 +46,14 @@ export const genAiAnswer = ({ finishReason, usage }: GenAiAnswer): SpanFacts => 
   'gen_ai.usage.cache_creation.input_tokens': usage?.cacheWriteTokens,
 });
 
-/** Reads the end of a streamed answer from its pieces. */
-export function createGenAiReader() {
-  const answer: GenAiAnswer = { finishReason: null, usage: null };
+/** Reads the end of a streamed answer from its pieces, and what it says if traces may have that. */
+export function createGenAiReader(hasContent: boolean) {
+  const answer: StreamedAnswer = { finishReason: null, usage: null, content: null, toolCalls: [] };
   return {
     answer,
     read(pieces: readonly ChatDelta[]): void {
       for (const piece of pieces) {
+        if (hasContent) addContent(answer, piece);
         if (piece.kind === 'finish') answer.finishReason = piece.reason;
         if (piece.kind === 'usage') {
           const { inputTokens, outputTokens } = piece.usage;
@@ -66,6 +67,22 @@ export function createGenAiReader() {
       }
     },
   };
+}
+
+type StreamedAnswer = GenAiAnswer & Pick<ChatReply, 'content' | 'toolCalls'>;
+
+/** More of an answer is in no span. */
+const contentMax = 20_000;
+
+function addContent(answer: StreamedAnswer, piece: ChatDelta): void {
+  if (piece.kind === 'text' && (answer.content ?? '').length < contentMax) {
+    answer.content = (answer.content ?? '') + piece.text;
+  }
+  if (piece.kind !== 'tool_call') return;
+  const call = (answer.toolCalls[piece.index] ??= { id: '', name: '', arguments: '' });
+  call.id ||= piece.id ?? '';
+  call.name ||= piece.name ?? '';
+  if (call.arguments.length < contentMax) call.arguments += piece.arguments;
 }
 
 export interface GenAiMetrics {

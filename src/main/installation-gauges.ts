@@ -93,6 +93,9 @@ function showWork(gauge: MakeGauge, work: WorkInHand): void {
   gauge('wal_not_archived_seconds', 'How long PostgreSQL has failed to archive its WAL.').set(
     work.walNotArchivedSeconds,
   );
+  gauge('restored', 'Whether the database is marked as restored, so that workers wait for the release.').set(
+    work.isRestored ? 1 : 0,
+  );
 }
 
 function showChannels(gauge: MakeGauge, rows: readonly ChannelRow[], nowMs: number): void {

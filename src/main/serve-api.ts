@@ -27,6 +27,7 @@ import { announceApi, sharedMetrics } from './api-processes.ts';
 import { createInstallationGauges } from './installation-gauges.ts';
 import { configOrExit, doneOrExit, stopOnSignals, warnOfIgnoredSettings } from './run-process.ts';
 import { statementTraces } from './trace-deps.ts';
+import { watchProcess } from './watch-process.ts';
 import { alarmOf } from '../domain/operators/alarm.ts';
 
 const config = configOrExit();
@@ -105,6 +106,7 @@ const app = createApp(httpDeps, [...publicRoutes, ...(isAdminPublic ? consoleRou
 const server = await startHttpServer(app, { host: config.http.host, port: config.http.port, config: config.http });
 logger.info({ url: server.url }, 'the API server is ready');
 announceApi(server.url);
+const endWatch = watchProcess(deps);
 
 stopOnSignals(
   async () => {
@@ -116,6 +118,7 @@ stopOnSignals(
       interrupt: () => liveChats.interrupt(),
     });
     liveChats.close();
+    endWatch();
     await admin?.close();
     await Promise.all([details.close(), undelivered.close(), adminApi.close()]);
     await close();

@@ -14,6 +14,8 @@ import {
   type GenAiAnswer,
   type GenAiMetrics,
 } from './gen-ai.ts';
+import { genAiInput, genAiOutput } from './gen-ai-content.ts';
+import type { ChatRequest } from '../domain/chat/chat.ts';
 import { errorLabel, inSpan, type SpanFacts, type SpanStart, type Tracing } from '../platform/observe/tracer.ts';
 
 /**
@@ -110,11 +112,11 @@ function tracedAdapter(
         const begunAt = performance.now();
         return inSpan(
           tracing,
-          start('chat', upstream, { 'tollgate.upstream_model': request.model, ...call }),
+          start('chat', upstream, { 'tollgate.upstream_model': request.model, ...call, ...genAiInput(request) }),
           async (note) => {
             const answer = await chat(upstream, request, options);
             const reply = answer.kind === 'ok' ? answer.value : undefined;
-            note({ ...outcomeOf(answer), ...(reply && genAiAnswer(reply)) });
+            note({ ...outcomeOf(answer), ...(reply && { ...genAiAnswer(reply), ...genAiOutput(request, reply) }) });
             genAi.called(call, secondsSince(begunAt), failureOf(answer), reply);
             return answer;
           },
@@ -127,8 +129,9 @@ function tracedAdapter(
         const begunAt = performance.now();
         const hasEnded = (failure: string | undefined, answer?: GenAiAnswer) =>
           genAi.called(call, secondsSince(begunAt), failure, answer);
-        const begin = start('chat stream', upstream, { 'tollgate.upstream_model': request.model, ...call });
-        return untilItsEnd(tracing, begin, hasEnded, () => chatStream(upstream, request, options));
+        const facts = { 'tollgate.upstream_model': request.model, ...call, ...genAiInput(request) };
+        const begin = start('chat stream', upstream, facts);
+        return untilItsEnd(tracing, { begin, request, hasEnded }, () => chatStream(upstream, request, options));
       },
     }),
     ...(submitMedia && {
@@ -168,20 +171,25 @@ const failureOf = ({ kind, errorClass }: Outcome): string | undefined =>
 
 const secondsSince = (begunAt: number): number => (performance.now() - begunAt) / 1_000;
 
+interface StreamedCall {
+  begin: SpanStart;
+  request: Pick<ChatRequest, 'traceContent'>;
+  hasEnded: (failure: string | undefined, answer?: GenAiAnswer) => void;
+}
+
 /** `hasEnded` is called once, at the end of the answer or of a call without one, whether or not the trace is recorded. */
 async function untilItsEnd(
   tracing: Tracing,
-  start: SpanStart,
-  hasEnded: (failure: string | undefined, answer?: GenAiAnswer) => void,
+  { begin: start, request, hasEnded }: StreamedCall,
   work: () => Promise<Attempt<ChatStream>>,
 ): Promise<Attempt<ChatStream>> {
   const span = tracing.begin(start);
   let isOpen = true;
-  const end = (failure: string | undefined, answer?: GenAiAnswer): void => {
+  const end = (failure: string | undefined, answer?: ReturnType<typeof createGenAiReader>['answer']): void => {
     if (!isOpen) return;
     isOpen = false;
     hasEnded(failure, answer);
-    if (answer) span?.note(genAiAnswer(answer));
+    if (answer) span?.note({ ...genAiAnswer(answer), ...genAiOutput(request, answer) });
   };
   try {
     const attempt = await (span ? span.run(work) : work());
@@ -192,7 +200,7 @@ async function untilItsEnd(
       return attempt;
     }
     const { value: stream } = attempt;
-    const reader = createGenAiReader();
+    const reader = createGenAiReader(request.traceContent !== undefined);
     const each: ChatStream['each'] = async (take) => {
       let failure: string | undefined;
       try {

@@ -17,7 +17,7 @@ export const createFilesWatch = (
   createAwayWatch({
     async isThere() {
       const freeBytes = await checkFileStore(files, answerWithinMs);
-      if (freeBytes !== null && freeBytes < freeMinBytes.upload) diskFull(logger, freeBytes);
+      if (freeBytes !== null && freeBytes < freeMinBytes.alarm) diskFull(logger, freeBytes);
       return freeBytes !== null;
     },
     away: (seconds) =>

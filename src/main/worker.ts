@@ -8,6 +8,7 @@ import { startHttpServer } from '../http/server/server.ts';
 import { buildDeps } from './build-deps.ts';
 import { announce, configOrExit, doneOrExit, stopOnSignals, warnOfIgnoredSettings } from './run-process.ts';
 import { startLoops } from './worker-loops.ts';
+import { watchProcess } from './watch-process.ts';
 import { createWorkers, type Workers } from './temporal-workers.ts';
 import { alarmOf } from '../domain/operators/alarm.ts';
 
@@ -30,11 +31,13 @@ const health = await startHealthListener();
 // The loops start before Temporal has answered, because they must work without it.
 const quiet = createQuietWatch(deps);
 const loops = startLoops(deps, quiet);
+const endWatch = watchProcess(deps);
 stopOnSignals(
   async () => {
     health?.stopping();
     // Both at once: a slow turn of a loop must not let the workers take new activities.
     draining.abort();
+    endWatch();
     workers?.shutdown();
     const stopped = loops.stop();
     const end = await running;

@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { projectFolder } from '../support/program.ts';
+import { alarmNames, eventAlarms, lastingAlarms } from '../../src/domain/operators/alarm.ts';
+import { ageLimits } from '../../src/services/overview/installation-conditions.ts';
+import { findDebianProgram, runProgram } from './debian-program.ts';
 import { promtool } from './promtool.ts';
 
 const folder = join(projectFolder, 'deploy', 'prometheus');
@@ -17,7 +20,8 @@ const Rules = z.object({
           z.object({
             alert: z.string(),
             labels: z.object({ severity: z.enum(['page', 'ticket']) }),
-            annotations: z.object({ summary: z.string() }),
+            expr: z.string(),
+            annotations: z.object({ summary: z.string(), conditions: z.string() }),
           }),
           z.object({ record: z.string() }),
         ]),
@@ -61,5 +65,60 @@ describe('the alert rules', () => {
     expect(paragraphs.map(([heading, text = '']) => [heading, /^`(\w+)`\./.exec(text)?.[1]])).toEqual(
       rules.map(({ alert, labels }) => [alert, labels.severity]),
     );
+  });
+
+  it('each name the conditions under which the overview shows the same, and every condition of the overview has an alert', () => {
+    const named = new Map(rules.map(({ alert, annotations }) => [alert, annotations.conditions.split(', ')]));
+    expect([...named].filter(([, conditions]) => conditions[0] === 'none').map(([alert]) => alert)).toEqual([
+      'TollgateApiDown',
+      'TollgateDatabaseDown',
+    ]);
+    expect(named.get('TollgateAlarm')).toEqual(['every event']);
+    const ofChannels = ['tripped', 'cooling_down', 'account', 'forbidden', 'unknown_model'];
+    const conditions = new Set([...named.values()].flat().filter((name) => !['none', 'every event'].includes(name)));
+    expect([...conditions].filter((name) => ![...alarmNames, ...ofChannels].includes(name))).toEqual([]);
+    // TollgateAlarm fires for these too: they are lines of the log, and so are the events.
+    const withoutOwnAlert = ['job_failed', 'database_unwritable', 'egress_open', 'crash_point_armed'];
+    const known = new Set<string>([...conditions, ...eventAlarms, ...withoutOwnAlert]);
+    expect(alarmNames.filter((name) => !known.has(name))).toEqual([]);
+    expect(lastingAlarms.filter((name) => !conditions.has(name))).toEqual(['database_unwritable']);
+  });
+
+  it.each([
+    ['TollgateBackupOld', ageLimits.backupAgeSeconds],
+    ['TollgateWalNotArchived', ageLimits.walNotArchivedSeconds],
+    ['TollgateTasksNotStarted', ageLimits.undecidedTaskAge],
+    ['TollgateTasksNotStarted', ageLimits.unstartedTaskAge],
+    ['TollgateTasksStale', ageLimits.staleTaskAge],
+    ['TollgateChatsNotRefunded', ageLimits.expiredChatAge],
+    ['TollgatePollsLate', ageLimits.duePollAge],
+  ])('fire from the age on from which the overview shows the condition: %s', (name, seconds) => {
+    expect(rules.find(({ alert }) => alert === name)?.expr).toMatch(new RegExp(`> ${seconds}$`));
+  });
+});
+
+const amtool = findDebianProgram('amtool', 'prometheus-alertmanager');
+
+describe('the sample of the Alertmanager', () => {
+  (amtool === null ? it.skip : it)(
+    'is valid, and sends each severity to its receiver (by amtool, else not tested)',
+    () => {
+      const file = join(folder, 'alertmanager.yml');
+      const run = (...args: string[]) => runProgram(amtool ?? '', args);
+      expect(run('check-config', file).status).toBe(0);
+      for (const severity of ['page', 'ticket']) {
+        const { status, output } = run('config', 'routes', 'test', `--config.file=${file}`, `severity=${severity}`);
+        expect([status, output.split('\n').filter((line) => !line.startsWith('Warning') && line !== '')]).toEqual([
+          0,
+          [severity],
+        ]);
+      }
+    },
+  );
+
+  it('names only alerts that the rules have', () => {
+    const named = read(join(folder, 'alertmanager.yml')).match(/Tollgate\w+/g) ?? [];
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter((name) => !rules.some(({ alert }) => alert === name))).toEqual([]);
   });
 });

@@ -38,6 +38,7 @@ export const openKey: AuthenticatedKey = {
   rpm: null,
   inFlightMax: null,
   plan: null,
+  traceContent: null,
 };
 
 /** The HTTP server with all its middleware on a free loopback port, with one valid key and no database. */

@@ -59,6 +59,10 @@ async function anImage(prompt: string, over: { baseUrl?: string } = {}) {
 const chat = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hello' }], max_tokens: 16 };
 const chatRoute = '/api/v1/chat/completions';
 
+/** A PNG. */
+const onePixel =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 const named = (spans: readonly ReceivedSpan[], name: string): ReceivedSpan => {
   const span = spans.find((one) => one.name === name);
   if (!span) throw new Error(`no span ${name}`);
@@ -179,6 +183,75 @@ describe('a chat', () => {
     await gateway.create(project.apiKey, chatRoute, chat, { headers, baseUrl });
     // The tokens of the input and those of the output.
     expect(await Promise.all(names.map(countOf))).toEqual([1, 2]);
+  });
+
+  it('has what was said only in the traces of a project that has opted in, redacted unless it wants all', async () => {
+    await letModelsStream(gateway, project.apiKey, ['gpt-5-mini']);
+    const secrets = { key: `sk-${'a1'.repeat(23)}`, email: 'ada@example.com', card: '4111 1111 1111 1111' };
+    const text = `my key ${secrets.key}, my mail ${secrets.email}, my card ${secrets.card}, order 4111111111111112`;
+    const messages = [
+      { role: 'system', content: 'be brief' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text },
+          { type: 'image_url', image_url: { url: onePixel } },
+        ],
+      },
+    ];
+    const said = async (isStream: boolean) => {
+      const { traceId, headers } = aClient();
+      const body = { ...chat, messages, stream: isStream };
+      const answer = await fetch(`${gateway.baseUrl}${chatRoute}`, {
+        method: 'POST',
+        headers: { ...headers, authorization: `Bearer ${content.apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      expect([answer.status, (await answer.text()).length > 0]).toEqual([200, true]);
+      const name = isStream ? 'upstream chat stream' : 'upstream chat';
+      const spans = await receiver.traceWith(traceId, [name, `POST ${chatRoute}`]);
+      const others = spans.filter((span) => span.name !== name);
+      for (const value of Object.values(secrets)) expect(JSON.stringify(others)).not.toContain(value);
+      expect(JSON.stringify(spans)).not.toContain(onePixel.slice(0, 60));
+      const { attributes } = named(spans, name);
+      return ['gen_ai.system_instructions', 'gen_ai.input.messages', 'gen_ai.output.messages'].map(
+        (fact) => attributes[fact] ?? null,
+      );
+    };
+    const content = await gateway.project({ credits: 1_000 });
+    const wants = async (how: string | null) => {
+      await gateway.database.query('', 'update project set trace_content = $2 where id = $1', [content.projectId, how]);
+    };
+    expect([await said(false), await said(true)]).toEqual([
+      [null, null, null],
+      [null, null, null],
+    ]);
+    await wants('redacted');
+    for (const isStream of [false, true]) {
+      const [instructions, input, output] = await eventually(async () => {
+        const facts = await said(isStream);
+        return facts[1] !== null && facts;
+      });
+      expect(instructions).toBe('[{"type":"text","content":"be brief"}]');
+      expect(JSON.parse(String(input))).toEqual([
+        {
+          role: 'user',
+          parts: [
+            { type: 'text', content: 'my key [key], my mail [email], my card [card], order 4111111111111112' },
+            { type: 'uri', modality: 'image', uri: '[not recorded]' },
+          ],
+        },
+      ]);
+      expect(JSON.parse(String(output))).toEqual([
+        {
+          role: 'assistant',
+          parts: [{ type: 'text', content: expect.stringMatching(/./) }],
+          finish_reason: expect.stringMatching(/^(stop|length)$/),
+        },
+      ]);
+    }
+    await wants('full');
+    await eventually(async () => String((await said(false))[1]).includes(secrets.email));
   });
 
   it('is not recorded if its client says so', async () => {

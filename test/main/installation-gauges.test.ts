@@ -29,6 +29,7 @@ const nothing: WorkInHand = {
   dueDeliveryAge: 0,
   backupAgeSeconds: null,
   walNotArchivedSeconds: 0,
+  isRestored: false,
 };
 
 describe('the gauges of the installation', () => {

@@ -2853,6 +2853,8 @@ export interface components {
       /** @description Where `balance.low` is posted. */
       alert_url: string | null;
       alert_mail: string[] | null;
+      /** @description How much of what its chats say traces have. Null: nothing. */
+      trace_content: ('redacted' | 'full') | null;
       /**
        * @description Unix seconds.
        * @example 1795478400
@@ -2886,6 +2888,8 @@ export interface components {
       /** @description Where `balance.low` is posted. */
       alert_url: string | null;
       alert_mail: string[] | null;
+      /** @description How much of what its chats say traces have. Null: nothing. */
+      trace_content: ('redacted' | 'full') | null;
       /** @description What is allowed but may be a mistake. */
       warnings?: string[];
     };
@@ -4090,6 +4094,8 @@ export interface operations {
           alert_url?: ('none' | null) | string;
           /** @description who gets the mail about it, as a@example.com,b@example.com, or none (ALARM_SMTP_URL is the mail server) */
           alert_mail?: ('none' | null) | (string | string[]);
+          /** @description let traces have what its chats say: redacted (without keys, addresses, card numbers and files), full (without files), or none */
+          trace_content?: ('none' | null) | ('redacted' | 'full');
         };
       };
     };

@@ -23,7 +23,7 @@ export const alarms = group('what needs an operator, and the silences of its web
 const list = action({
   summary: 'list the alarms that fire, and those that fired in the last week',
   input: wholeListInput(sortColumnsOf(ListedAlarmSchema), 'those that fire, then the latest'),
-  route: { method: 'GET', path: '/alarms', role: 'viewer' },
+  route: { method: 'GET', path: '/alarms', role: 'viewer', primaryOnly: true },
   answer: listOf(ListedAlarmSchema),
   needs: 'database',
   async run(deps, order) {

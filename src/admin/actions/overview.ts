@@ -11,7 +11,7 @@ export const overview = group('how the gateway does today, and what needs an ope
 const show = action({
   summary: 'show the traffic and the margin of today against yesterday, and every alarm with what to do',
   input: {},
-  route: { method: 'GET', path: '/overview', role: 'viewer' },
+  route: { method: 'GET', path: '/overview', role: 'viewer', primaryOnly: true },
   answer: OverviewSchema,
   needs: 'database',
   async run(deps) {

@@ -1,3 +1,4 @@
+import { traceContents } from '../../domain/projects/trace-content.ts';
 import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
 import { createProject } from '../../services/projects/create-project.ts';
@@ -66,7 +67,14 @@ const list = action({
   async run(deps, { status, ...page }) {
     const shown = await shownCredits(deps);
     // The alerts and the note would make the lines too long for a terminal.
-    const toLine = ({ alertAt: _at, alertUrl: _url, alertMail: _mail, note: _note, ...row }: ProjectRow) => ({
+    const toLine = ({
+      alertAt: _at,
+      alertUrl: _url,
+      alertMail: _mail,
+      traceContent: _content,
+      note: _note,
+      ...row
+    }: ProjectRow) => ({
       ...jsonRow(row),
       balance: shown(row.balance),
       reserved: shown(row.reserved),
@@ -127,6 +135,9 @@ const set = action({
     ),
     alertMail: option('<addresses>', cleared(mailAddresses)).describe(
       'who gets the mail about it, as a@example.com,b@example.com, or none (ALARM_SMTP_URL is the mail server)',
+    ),
+    traceContent: option('<how>', cleared(z.enum(traceContents))).describe(
+      'let traces have what its chats say: redacted (without keys, addresses, card numbers and files), full (without files), or none',
     ),
   },
   example: { plan: 'partners', overdraft: 5_000_000, alert_at: ['20%', '5000000'] },

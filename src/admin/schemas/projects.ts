@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { timestamp, timestampOrNull } from '../../schemas/time.ts';
+import { traceContents } from '../../domain/projects/trace-content.ts';
 import { changed, warnings } from './changed.ts';
 import { projectId } from './ids.ts';
 
@@ -18,6 +19,11 @@ const alerts = {
   alert_mail: z.array(z.string()).nullable(),
 };
 
+const traceContent = z
+  .enum(traceContents)
+  .nullable()
+  .describe('How much of what its chats say traces have. Null: nothing.');
+
 export const ProjectSchema = z
   .object({
     project_id: projectId,
@@ -29,6 +35,7 @@ export const ProjectSchema = z
     reserved: z.int().describe('Credits that running requests hold.'),
     overdraft: z.int().describe('How many credits below zero requests may take the balance.'),
     ...alerts,
+    trace_content: traceContent,
     created_at: timestamp,
   })
   .meta({ id: 'Project' });
@@ -41,6 +48,7 @@ export const ProjectSettingsSchema = z
     plan,
     overdraft: z.int().describe('How many credits below zero requests may take the balance; 0 for none.'),
     ...alerts,
+    trace_content: traceContent,
     warnings,
   })
   .meta({ id: 'ProjectSettings' });

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
+import type { TraceContent } from '../../domain/projects/trace-content.ts';
 
 export const Project = defineEntity({
   name: 'Project',
@@ -12,6 +13,7 @@ export const Project = defineEntity({
     alertAt: p.array().nullable(),
     alertUrl: p.string().nullable(),
     alertMail: p.array().nullable(),
+    traceContent: p.string().$type<TraceContent>().nullable(),
     callbackSecret: p.string(),
     callbackSecretPrevious: p.string().nullable(),
     callbackSecretPreviousUntil: p.datetime().nullable(),

@@ -1,6 +1,4 @@
-import { lastingAlarms, lastingSeconds, type LastingAlarm } from '../../domain/operators/alarm.ts';
 import type { Database } from '../database.ts';
-import { backupColumns } from './backups.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
 /** What the requests that ended in a range of time came to. */
@@ -153,45 +151,3 @@ const toTraffic = (row: Traffic | undefined): Traffic => ({
   p50Ms: row?.p50Ms ?? null,
   p95Ms: row?.p95Ms ?? null,
 });
-
-export interface Backlog {
-  /** Tasks whose outcome upstream is unknown and not recorded yet, at most 1,000. */
-  unknownOutcomes: number;
-  /** Callbacks that are more than five minutes late, at most 1,000. */
-  lateCallbacks: number;
-  /** The jobs whose last run failed or was lost, with the time of its end. */
-  failedScheduledJobs: { name: string; state: string; endedAt: number | null }[];
-  /** The lasting alarms that a process has just raised. */
-  lastingAlarms: LastingAlarm[];
-  /** Since the newest backup that was recorded; null if none was. */
-  backupAgeSeconds: number | null;
-  /** Since the last WAL file was archived, while PostgreSQL fails to archive the next one; else 0. */
-  walNotArchivedSeconds: number;
-}
-
-/** What waits for an operator. Each part reads an index that holds only what waits. */
-export async function readBacklog(database: Database, scheduledJobNames: readonly string[]): Promise<Backlog> {
-  const [counts] = await database.query<Omit<Backlog, 'failedScheduledJobs'>>(
-    'overview-backlog',
-    `select
-       (select count(*) from (select from task t where t.outcome_unknown
-          and not exists (select from task_resolution r where r.task_id = t.id) order by t.id desc limit 1000) one) as unknown_outcomes,
-       (select count(*) from (select from delivery d where d.ended_at is null
-          and d.next_attempt_at < clock_timestamp() - interval '5 minutes' limit 1000) one) as late_callbacks,
-       array(select distinct name from alarm
-         where name = any ($1) and last_at > clock_timestamp() - make_interval(secs => $2)) as lasting_alarms,
-       ${backupColumns}`,
-    [lastingAlarms, lastingSeconds],
-  );
-  const failedScheduledJobs = await database.query<Backlog['failedScheduledJobs'][number]>(
-    'overview-jobs',
-    `select j.name, latest.state, ${unixSeconds('latest.ended_at')} as ended_at
-     from unnest($1::text[]) as j (name) cross join lateral (
-       select r.state, r.ended_at from job_run r where r.name = j.name and r.ended_at is not null
-       order by r.requested_at desc limit 1) latest
-     where latest.state in ('failed', 'lost')`,
-    [scheduledJobNames],
-  );
-  if (!counts) throw new Error('a statement without a condition returned no row');
-  return { ...counts, failedScheduledJobs };
-}

@@ -13,7 +13,7 @@ export async function findLiveKeys(
 ): Promise<Map<string, AuthenticatedKey>> {
   const rows = await database.query<LiveKey>(
     'find-live-keys',
-    `select encode(s.digest, 'hex') as digest, k.id as key_id, k.project_id, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max,
+    `select encode(s.digest, 'hex') as digest, k.id as key_id, k.project_id, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max, p.trace_content,
        n.id as plan_id, n.name as plan_name, n.revision as plan_revision, n.rules as plan_rules
      from api_key_secret s join api_key k on k.id = s.key_id join project p on p.id = k.project_id
        left join plan n on n.id = p.plan_id

@@ -1,6 +1,7 @@
 import type { Database, Statements } from '../database.ts';
 import { CreditAccount } from '../entities/credit-account.ts';
 import { Project } from '../entities/project.ts';
+import type { TraceContent } from '../../domain/projects/trace-content.ts';
 import { changesOf, recordAudit } from '../operators/audit.ts';
 
 /** What an operator may change of a project. */
@@ -17,6 +18,8 @@ export interface ProjectSettings {
   /** Where `balance.low` is posted. */
   alertUrl: string | null;
   alertMail: string[] | null;
+  /** How much of its chats' content traces have; null for nothing. */
+  traceContent: TraceContent | null;
 }
 
 /**
@@ -41,12 +44,13 @@ export const updateProjectSettings = (
       alertAt: project.alertAt ?? null,
       alertUrl: project.alertUrl ?? null,
       alertMail: project.alertMail ?? null,
+      traceContent: project.traceContent ?? null,
     };
     const after: ProjectSettings = { ...before, ...changes };
     const planId = after.plan === null ? null : await holdPlan(inside, after.plan);
     if (after.plan !== null && planId === null) return 'unknown_plan';
-    const { name, note, alertAt, alertUrl, alertMail } = after;
-    em.assign(project, { name, note, planId, alertAt, alertUrl, alertMail });
+    const { name, note, alertAt, alertUrl, alertMail, traceContent } = after;
+    em.assign(project, { name, note, planId, alertAt, alertUrl, alertMail, traceContent });
     em.assign(account, {
       overdraft: after.overdraft,
       overdraftMax: Math.max(account.overdraftMax, after.overdraft),

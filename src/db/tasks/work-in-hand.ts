@@ -25,6 +25,8 @@ export interface WorkInHand {
   backupAgeSeconds: number | null;
   /** Since the last WAL file was archived, while PostgreSQL fails to archive the next one; else 0. */
   walNotArchivedSeconds: number;
+  /** The database is marked as restored, so that workers submit, poll and call back nothing. */
+  isRestored: boolean;
 }
 
 const ageOf = (time: string): string => `coalesce(greatest(0, extract(epoch from now() - ${time})), 0)::float8`;
@@ -41,7 +43,8 @@ export async function readWorkInHand(database: Database): Promise<WorkInHand> {
        )} as unstarted_task_age,
        ${ageOf(
          "(select min(deadline_at) from task where completed_at is null and admission <> 'rejected')",
-       )} as stale_task_age
+       )} as stale_task_age,
+       exists (select from restore_mark where released_at is null) as is_restored
      from
        (select count(*) filter (where kind = 'chat') as chat_holds, count(*) filter (where kind = 'media') as media_holds,
           coalesce(sum(amount) filter (where kind = 'chat'), 0)::bigint as chat_credits_held,

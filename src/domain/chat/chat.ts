@@ -1,6 +1,7 @@
 import type { Model, UpstreamMapping } from '../catalog/catalog.ts';
 import type { TokenPart } from '../catalog/token-classes.ts';
 import { GatewayError } from '../errors.ts';
+import type { TraceContent } from '../projects/trace-content.ts';
 import type { JsonObject } from '../json.ts';
 import type { SignedThought, Thinking, ThoughtKind } from './thoughts.ts';
 
@@ -26,6 +27,8 @@ export interface ChatRequest {
   topK?: number;
   stop?: string[];
   seed?: number;
+  /** How much of the content the project lets traces have. Absent: nothing. */
+  traceContent?: TraceContent;
   /** The client's identifier of its end user. */
   user?: string;
   /** How the client wants the model to think, beside its effort (`extra.reasoning_effort`). */

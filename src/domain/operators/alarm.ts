@@ -54,9 +54,22 @@ const earlierNames = {
   backup_old: [],
   wal_not_archived: [],
   late_callbacks: [],
+  chats_undelivered: [],
+  many_errors: [],
+  error_budget: [],
+  pool_exhausted: [],
+  event_loop_slow: [],
+  worker_away: [],
+  restored: [],
+  tasks_not_started: [],
+  tasks_stale: [],
+  chats_not_refunded: [],
+  polls_late: [],
+  sold_at_loss: [],
 } as const satisfies Record<string, readonly string[]>;
 
 export type AlarmName = keyof typeof earlierNames;
+export const alarmNames: readonly string[] = Object.keys(earlierNames);
 
 /** What makes a log line an alarm of this name. */
 export const alarmOf = (reason: AlarmName) => ({ alarm: true, reason }) as const;
@@ -86,7 +99,37 @@ export const lastingAlarms = [
   'disk_full',
   'creates_refused',
   'database_unwritable',
+  'many_errors',
+  'error_budget',
+  'pool_exhausted',
+  'event_loop_slow',
 ] as const satisfies AlarmName[];
 export const lastingSeconds = 60;
+
+/** The alarms of something that has happened and whose state nothing can read. The overview shows one for `eventSeconds`, as long as its alert fires. */
+export const eventAlarms = [
+  'worker_stopped',
+  'temporal_worker_failed',
+  'api_stopped',
+  'detail_partitions_missing',
+  'maintenance_step_failed',
+  'summary_failed',
+  'low_balance',
+  'ledger_broken',
+  'task_stuck',
+  'task_not_signaled',
+  'input_missing',
+  'task_not_started',
+  'task_not_withdrawn',
+  'credential_unreadable',
+  'settlement_lost',
+  'chats_undelivered',
+  'callback_unreadable',
+  'callback_secret_unreadable',
+  'callback_stuck',
+  'unknown_state',
+  'unreadable_answer',
+] as const satisfies AlarmName[];
+export const eventSeconds = 900;
 
 export type LastingAlarm = (typeof lastingAlarms)[number];

@@ -1,5 +1,6 @@
 import type { Plan } from '../plans/plan.ts';
 import type { Scope } from './scope.ts';
+import type { TraceContent } from './trace-content.ts';
 
 /** A valid key, as authentication needs it. Budgets are missing, because only admission reads them. */
 export interface AuthenticatedKey {
@@ -17,4 +18,6 @@ export interface AuthenticatedKey {
   inFlightMax: number | null;
   /** The plan of its project. Null: the prices of the catalog. */
   plan: Plan | null;
+  /** How much of its chats' content traces of its project have. Null: nothing. */
+  traceContent: TraceContent | null;
 }

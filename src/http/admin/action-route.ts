@@ -19,7 +19,11 @@ import { actionDescription } from './action-description.ts';
 import { adminPrefix } from './admin-prefix.ts';
 import { refusalOf } from './refusal-of.ts';
 
-export type ActionRouteDeps = Parameters<typeof answerOnce>[0] & { open: OpenDeps };
+export type ActionRouteDeps = Parameters<typeof answerOnce>[0] & {
+  open: OpenDeps;
+  /** Runs what only reads, with dependencies that may read a replica. */
+  read: <T>(work: (open: OpenDeps) => Promise<T>) => Promise<T>;
+};
 
 /** The route of an action: inputs of the path, and the others in the query of a GET or else in a JSON body. */
 export function actionRoute(name: string, action: Action, route: ActionRoute, deps: ActionRouteDeps): Route {
@@ -45,8 +49,9 @@ export function actionRoute(name: string, action: Action, route: ActionRoute, de
       const inputs = { ...input, ...ctx.params };
       const prepared = action.prepare(inputs);
       if (!prepared.ok) throw invalidInput(prepared.issues, inputs);
+      const run = (open: OpenDeps) => prepared.run(open, actorOf(adminOf(ctx)));
       const work = () =>
-        prepared.run(deps.open, actorOf(adminOf(ctx))).catch((error: unknown) => {
+        (isRead && !route.primaryOnly ? deps.read(run) : run(deps.open)).catch((error: unknown) => {
           throw refusalOf(error);
         });
       answer(ctx, isRead ? await work() : await onceByKey(deps, ctx, work));

@@ -161,9 +161,11 @@ async function prepare(
   dialect: ChatDialect,
   body: JsonObject,
 ): Promise<{ prepared: PreparedChat; clamped: string | null }> {
+  const { traceContent } = keyOf(ctx);
   const clientRequest: ChatRequest = {
     ...dialect.read(body, readingOf(ctx)),
     ...(dialect.isOfSpec && { isOfSpec: dialect.isOfSpec }),
+    ...(traceContent !== null && { traceContent }),
   };
   const entry = await findModelFor(deps, clientRequest.model, keyOf(ctx));
   ctx.state.modelId = entry.model.id;

@@ -11,6 +11,11 @@ export interface UpstreamCalled {
   ms: number;
 }
 
+export interface Answers {
+  all: number;
+  failed: number;
+}
+
 /** What a successful request was charged and what it cost us. */
 export interface Sale {
   model: string;
@@ -27,6 +32,8 @@ export interface Sale {
  */
 export interface Metrics {
   requestAnswered(request: { route: string; method: string; status: number; ms: number }): void;
+  /** The requests that were answered so far, and those of them with 5xx. */
+  answers(): Answers;
   upstreamCalled(call: UpstreamCalled): void;
   /** Notes how long a client of a streamed chat waited for the first content. */
   firstTokenSent(first: { model: string; channel: string; ms: number }): void;
@@ -63,10 +70,14 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry });
   const instruments = createInstruments(registry);
   const { counters, histograms } = instruments;
+  const answers: Answers = { all: 0, failed: 0 };
   return {
     requestAnswered({ route, method, status, ms }) {
       histograms.requests.observe({ route, method, status }, ms / 1_000);
+      answers.all += 1;
+      if (status >= 500) answers.failed += 1;
     },
+    answers: () => ({ ...answers }),
     upstreamCalled({ channel, model = '', operation, outcome, ms }) {
       histograms.upstreamCalls.observe({ channel, model, operation, outcome }, ms / 1_000);
     },

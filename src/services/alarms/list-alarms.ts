@@ -1,10 +1,12 @@
 import { listFiredAlarms, listSilences } from '../../db/operators/alarms.ts';
 import { listChannelStates } from '../../db/channels/channel-settings.ts';
-import { readBacklog } from '../../db/operators/overview.ts';
+import { readBacklog } from '../../db/operators/backlog.ts';
+import type { Config } from '../../config/load-config.ts';
 import type { Deps } from '../../deps.ts';
 import { silenceOf, type AlarmKind, type Silence } from '../../domain/operators/alarm.ts';
 import { scheduledJobNames } from '../../domain/tasks/scheduled-job.ts';
 import { alarmsOf } from '../overview/alarms.ts';
+import { creditValueOf } from '../overview/credit-value.ts';
 
 /** An alarm that fires, or that fired in the last week. Times are unix seconds. */
 export interface ListedAlarm extends AlarmKind {
@@ -21,10 +23,14 @@ const days = 7;
 const alarmsMax = 500;
 
 /** What fires now, by the states in the database, and then what was logged as an alarm lately. */
-export async function listAlarms({ db }: Pick<Deps, 'db'>): Promise<ListedAlarm[]> {
+export async function listAlarms({
+  db,
+  config,
+}: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> }): Promise<ListedAlarm[]> {
+  const creditValue = await creditValueOf({ config, db });
   const [channels, backlog, fired, silences] = await Promise.all([
     listChannelStates(db),
-    readBacklog(db, scheduledJobNames),
+    readBacklog(db, { scheduledJobNames, creditValue }),
     listFiredAlarms(db, { days, limit: alarmsMax }),
     listSilences(db),
   ]);

@@ -62,7 +62,10 @@ export function createUndeliveredChats({
         return;
       }
       // If this process ends first, an operator finds the request here and can give its charge back.
-      logger.warn(about, 'the settlement of a chat was not acknowledged: it is given back if it was committed');
+      logger.warn(
+        { ...about, ...alarmOf('chats_undelivered') },
+        'the settlement of a chat was not acknowledged: it is given back if it was committed',
+      );
       remembered.set(end.requestId, { ...end, answer: null });
       working ??= work();
     },

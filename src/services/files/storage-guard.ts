@@ -14,8 +14,8 @@ export interface StorageGuard {
   assertCapacity(projectId: string, purpose: 'upload' | 'result'): Promise<void>;
 }
 
-/** Uploads stop first, because a task that has been bought needs the rest of the disk for its results. */
-export const freeMinBytes = { upload: 1_000_000_000, result: 300_000_000 };
+/** Uploads stop first, because a task that has been bought needs the rest of the disk for its results. Before that an operator is told. */
+export const freeMinBytes = { alarm: 3_000_000_000, upload: 1_000_000_000, result: 300_000_000 };
 /** Raises the alarm of a disk that is nearly full. */
 export const diskFull = (logger: Deps['logger'], freeBytes: number): void =>
   logger.error({ free_bytes: freeBytes, ...alarmOf('disk_full') }, 'the disk of the file store is nearly full');

@@ -1,5 +1,5 @@
 import type { ChannelReason, ChannelState } from '../../db/channels/channel-settings.ts';
-import type { Backlog } from '../../db/operators/overview.ts';
+import type { Backlog } from '../../db/operators/backlog.ts';
 import type { OverviewAlarm } from './overview-alarm.ts';
 import { installationConditions } from './installation-conditions.ts';
 

@@ -1,13 +1,8 @@
 import type { Config } from '../../config/load-config.ts';
 import { listSilences } from '../../db/operators/alarms.ts';
 import { listChannelStates } from '../../db/channels/channel-settings.ts';
-import {
-  readBacklog,
-  readTraffic,
-  readTrafficParts,
-  type Traffic,
-  type TrafficParts,
-} from '../../db/operators/overview.ts';
+import { readBacklog } from '../../db/operators/backlog.ts';
+import { readTraffic, readTrafficParts, type Traffic, type TrafficParts } from '../../db/operators/overview.ts';
 import type { Deps } from '../../deps.ts';
 import { silenceOf, type Silence } from '../../domain/operators/alarm.ts';
 import { scheduledJobNames } from '../../domain/tasks/scheduled-job.ts';
@@ -34,12 +29,12 @@ export async function readOverview({
   db,
   config,
 }: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> }): Promise<Overview> {
-  const [creditValue, traffic, parts, channels, backlog, silences] = await Promise.all([
-    creditValueOf({ config, db }),
+  const creditValue = await creditValueOf({ config, db });
+  const [traffic, parts, channels, backlog, silences] = await Promise.all([
     readTraffic(db),
     readTrafficParts(db),
     listChannelStates(db),
-    readBacklog(db, scheduledJobNames),
+    readBacklog(db, { scheduledJobNames, creditValue }),
     listSilences(db),
   ]);
   const earned = <T extends Traffic>(of: T): T & Earned => ({

@@ -157,7 +157,7 @@ create table attempt (
   stop_sent_at timestamp with time zone,
   submit_deadline timestamp with time zone not null,
   submitted_at timestamp with time zone
-) with (fillfactor=60);
+) with (fillfactor=60, autovacuum_vacuum_scale_factor=0.01, autovacuum_analyze_scale_factor=0.01);
 
 create table audit_entry (
   action text not null,
@@ -503,7 +503,7 @@ create table ledger_entry (
   reference text,
   request_id text,
   usage_estimated boolean
-);
+) with (autovacuum_vacuum_insert_scale_factor=0, autovacuum_vacuum_insert_threshold=1000000, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=1000000);
 
 create table model (
   created_at timestamp with time zone not null default clock_timestamp(),
@@ -566,7 +566,8 @@ create table project (
   name text not null,
   note text,
   plan_id text,
-  status text not null default 'active'::text
+  status text not null default 'active'::text,
+  trace_content text
 );
 
 create unlogged table rate_window (
@@ -662,7 +663,7 @@ END) stored,
   trace_parent text,
   type text not null,
   workflow_started_at timestamp with time zone
-) with (fillfactor=60);
+) with (fillfactor=60, autovacuum_vacuum_scale_factor=0.01, autovacuum_analyze_scale_factor=0.01);
 
 create table task_metadata (
   created_at timestamp with time zone not null,
@@ -967,6 +968,8 @@ alter table playground_key add constraint playground_key_pkey PRIMARY KEY (proje
 alter table project add constraint project_pkey PRIMARY KEY (id);
 
 alter table project add constraint project_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text])));
+
+alter table project add constraint project_trace_content_check CHECK ((trace_content = ANY (ARRAY['redacted'::text, 'full'::text])));
 
 alter table rate_window add constraint rate_window_pkey PRIMARY KEY (key_id);
 

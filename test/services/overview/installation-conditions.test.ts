@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readBacklog } from '../../../src/db/operators/overview.ts';
+import { readBacklog } from '../../../src/db/operators/backlog.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { alarmOf, lastingAlarms } from '../../../src/domain/operators/alarm.ts';
 import { buildDeps, type Built } from '../../../src/main/build-deps.ts';
+import { createProcessWatch } from '../../../src/main/watch-process.ts';
 import { createFilesWatch } from '../../../src/main/watch-files.ts';
 import { installationConditions } from '../../../src/services/overview/installation-conditions.ts';
 import { readOverview } from '../../../src/services/overview/read-overview.ts';
@@ -80,10 +81,108 @@ describe('the conditions of the installation in the overview', () => {
   });
 
   it('WAL that PostgreSQL has failed to archive for ten minutes is shown', async () => {
-    const backlog = await readBacklog(db, []);
+    const backlog = await readBacklog(db, { scheduledJobNames: [], creditValue: 1 });
     expect(backlog.walNotArchivedSeconds).toBe(0);
     const namesAfter = (walNotArchivedSeconds: number) =>
       installationConditions({ ...backlog, walNotArchivedSeconds }).map(({ name }) => name);
     expect([namesAfter(600), namesAfter(601)]).toEqual([[], ['wal_not_archived']]);
   });
+
+  it.each([
+    ['many_errors', { all: 100, failed: 11 }, 1],
+    ['many_errors', { all: 1_000, failed: 80 }, 10],
+    ['error_budget', { all: 1_000, failed: 20 }, 10],
+  ])('a process raises %s while too many of its answers are 5xx, and not for a few', (name, perTurn, turns) => {
+    const process = pretendProcess();
+    process.reading.all += 9;
+    process.reading.failed += 9;
+    process.turn();
+    expect(process.raised()).toEqual([]);
+    for (let turn = 0; turn < turns; turn++) {
+      process.reading.all += perTurn.all;
+      process.reading.failed += perTurn.failed;
+      process.turn();
+    }
+    expect(process.raised()).toContain(name);
+  });
+
+  it.each([
+    ['pool_exhausted', { waiting: 1 }, 5],
+    ['event_loop_slow', { delaySeconds: 0.6 }, 11],
+  ])('a process raises %s when it has lasted, and not again after it', (name, fault, turns) => {
+    const process = pretendProcess();
+    const calm = { ...process.reading };
+    Object.assign(process.reading, fault);
+    for (let turn = 1; turn < turns; turn++) process.turn();
+    expect(process.raised()).toEqual([]);
+    process.turn();
+    expect(process.raised()).toEqual([name]);
+    Object.assign(process.reading, calm);
+    process.turn();
+    expect(process.raised()).toEqual([]);
+  });
+
+  it('a model that costs more at a channel than it earned in the last hour is shown, and not what it lost before', async () => {
+    await run(
+      db,
+      `insert into channel (id, name, adapter, base_url, credential, groups, enabled)
+       values ('chn_loss', 'dear', 'openai', 'https://provider.example', 'sealed', '{}', false)`,
+    );
+    const sold = (model: string, ago: string, credits: number) =>
+      run(
+        db,
+        `insert into usage_slot values (date_bin('30 minutes', clock_timestamp() - $2::interval, 'epoch'), 'prj_loss', '', $1, 'chn_loss',
+           1, 0, 0, $3, 500, 0, 0, 0, 0, 0, 0)`,
+        [model, ago, credits],
+      );
+    // A credit is worth a micro-USD.
+    for (const [model, ago, credits] of [
+      ['long-ago', '2 hours', 0],
+      ['earns', '0 hours', 501],
+      ['loses', '0 hours', 0],
+    ] as const) {
+      await sold(model, ago, credits);
+    }
+    const [alarm, ...others] = (await readOverview(built.deps)).alarms.filter(({ name }) => name !== 'no_channel');
+    expect(alarm).toMatchObject({
+      name: 'sold_at_loss',
+      subject: 'dear',
+      message: 'loses costs more at dear than it earns',
+    });
+    expect(others).toEqual([]);
+    await run(db, 'delete from usage_slot');
+  });
+
+  it('an event that was logged is shown for a quarter of an hour', async () => {
+    built.deps.logger.error(alarmOf('ledger_broken'), 'an invariant of the ledger is broken');
+    await untilShown('ledger_broken');
+    await run(db, `update alarm set last_at = last_at - interval '14 minutes'`);
+    expect(await shown()).toEqual(['ledger_broken']);
+    await aMinuteLater();
+    expect(await shown()).toEqual([]);
+  });
 });
+
+/** A watch over readings that a test changes. `raised` are the alarms since the last call. */
+function pretendProcess() {
+  const reading = { all: 0, failed: 0, waiting: 0, delaySeconds: 0 };
+  let raised: string[] = [];
+  const logger = { error: ({ reason }: { reason: string }) => void raised.push(reason) };
+  const turn = createProcessWatch(
+    { logger: logger as unknown as Built['deps']['logger'] },
+    {
+      answers: () => ({ all: reading.all, failed: reading.failed }),
+      waiting: () => reading.waiting,
+      delaySeconds: () => reading.delaySeconds,
+    },
+  );
+  return {
+    reading,
+    turn,
+    raised() {
+      const since = raised;
+      raised = [];
+      return since;
+    },
+  };
+}

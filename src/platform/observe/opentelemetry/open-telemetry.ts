@@ -33,8 +33,9 @@ export interface TraceSettings {
 const sendEveryMs = 1_000;
 /** Spans that wait to be sent; more are dropped. Some kilobytes each. */
 const waitingMax = 4_096;
-/** Characters. Ours are ids and words. */
+/** Characters. Ours are ids and words; only the content of a project that has opted in is longer (`src/main/gen-ai-content.ts`). */
 const valueMax = 200;
+const contentMax = 20_000;
 const closeMs = 2_000;
 
 /**
@@ -57,7 +58,7 @@ export function createOpenTelemetry(
   const provider = new TracerProvider({
     resource,
     sampler: createSampler(sampler, samplerArg),
-    spanLimits: { attributeValueLengthLimit: valueMax },
+    spanLimits: { attributeValueLengthLimit: contentMax },
     spanProcessors: [processor],
   });
   const tracer = provider.getTracer('tollgate');
@@ -146,7 +147,18 @@ function spanOf(spans: readonly [OpenSpan, ...OpenSpan[]], outside: Context): Sp
 
 const attributesOf = (facts: SpanFacts): Record<string, string | number | boolean | string[]> =>
   Object.fromEntries(
-    Object.entries(facts).filter(
-      (fact): fact is [string, string | number | boolean | string[]] => fact[1] !== null && fact[1] !== undefined,
-    ),
+    Object.entries(facts)
+      .filter(
+        (fact): fact is [string, string | number | boolean | string[]] => fact[1] !== null && fact[1] !== undefined,
+      )
+      .map(([name, value]) => [
+        name,
+        typeof value === 'string' && !contentFacts.has(name) ? value.slice(0, valueMax) : value,
+      ]),
   );
+
+const contentFacts: ReadonlySet<string> = new Set([
+  'gen_ai.system_instructions',
+  'gen_ai.input.messages',
+  'gen_ai.output.messages',
+]);
