@@ -199,7 +199,7 @@ describe('a chat', () => {
         ],
       },
     ];
-    const said = async (isStream: boolean) => {
+    const contentIn = async (isStream: boolean) => {
       const { traceId, headers } = aClient();
       const body = { ...chat, messages, stream: isStream };
       const answer = await fetch(`${gateway.baseUrl}${chatRoute}`, {
@@ -222,14 +222,14 @@ describe('a chat', () => {
     const wants = async (how: string | null) => {
       await gateway.database.query('', 'update project set trace_content = $2 where id = $1', [content.projectId, how]);
     };
-    expect([await said(false), await said(true)]).toEqual([
+    expect([await contentIn(false), await contentIn(true)]).toEqual([
       [null, null, null],
       [null, null, null],
     ]);
     await wants('redacted');
     for (const isStream of [false, true]) {
       const [instructions, input, output] = await eventually(async () => {
-        const facts = await said(isStream);
+        const facts = await contentIn(isStream);
         return facts[1] !== null && facts;
       });
       expect(instructions).toBe('[{"type":"text","content":"be brief"}]');
@@ -251,7 +251,7 @@ describe('a chat', () => {
       ]);
     }
     await wants('full');
-    await eventually(async () => String((await said(false))[1]).includes(secrets.email));
+    await eventually(async () => String((await contentIn(false))[1]).includes(secrets.email));
   });
 
   it('is not recorded if its client says so', async () => {

@@ -65,7 +65,7 @@ const earlierNames = {
   tasks_stale: [],
   chats_not_refunded: [],
   polls_late: [],
-  sold_at_loss: [],
+  sale_at_loss: [],
 } as const satisfies Record<string, readonly string[]>;
 
 export type AlarmName = keyof typeof earlierNames;

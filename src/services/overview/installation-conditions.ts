@@ -14,7 +14,7 @@ export const installationConditions = (backlog: Backlog): OverviewAlarm[] =>
     ...backlog.lastingAlarms.map((name) => ({ name, ...lasting[name] })),
     ...workerAway(backlog),
     ...(Object.keys(ageLimits) as Age[]).flatMap((age) => tooOld(age, backlog[age])),
-    ...backlog.losses.map(soldAtLoss),
+    ...backlog.losses.map(saleAtLoss),
     ...backlog.events.map(event),
   ].map((condition: Condition) => ({ kind: 'installation', subject: '', since: null, ...condition }));
 
@@ -90,9 +90,9 @@ const workerAway = ({ workerAwaySeconds, isRestored }: Backlog): Condition[] =>
         },
       ];
 
-const soldAtLoss = ({ model, channel }: Backlog['losses'][number]): Condition => ({
+const saleAtLoss = ({ model, channel }: Backlog['losses'][number]): Condition => ({
   kind: 'channel',
-  name: 'sold_at_loss',
+  name: 'sale_at_loss',
   subject: channel,
   message: `${model} costs more at ${channel} than it earns`,
   remedy: 'Change the price of the model, or the priorities of its channels (docs/RUNBOOK.md).',

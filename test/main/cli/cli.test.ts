@@ -119,6 +119,7 @@ describe('tollgate projects', () => {
       alert_at: null,
       alert_url: null,
       alert_mail: null,
+      trace_content: null,
       balance: 0,
       reserved: 0,
       created_at: expect.any(Number),

@@ -128,7 +128,7 @@ describe('the conditions of the installation in the overview', () => {
       `insert into channel (id, name, adapter, base_url, credential, groups, enabled)
        values ('chn_loss', 'dear', 'openai', 'https://provider.example', 'sealed', '{}', false)`,
     );
-    const sold = (model: string, ago: string, credits: number) =>
+    const insertSlot = (model: string, ago: string, credits: number) =>
       run(
         db,
         `insert into usage_slot values (date_bin('30 minutes', clock_timestamp() - $2::interval, 'epoch'), 'prj_loss', '', $1, 'chn_loss',
@@ -141,11 +141,11 @@ describe('the conditions of the installation in the overview', () => {
       ['earns', '0 hours', 501],
       ['loses', '0 hours', 0],
     ] as const) {
-      await sold(model, ago, credits);
+      await insertSlot(model, ago, credits);
     }
     const [alarm, ...others] = (await readOverview(built.deps)).alarms.filter(({ name }) => name !== 'no_channel');
     expect(alarm).toMatchObject({
-      name: 'sold_at_loss',
+      name: 'sale_at_loss',
       subject: 'dear',
       message: 'loses costs more at dear than it earns',
     });
