@@ -10,6 +10,7 @@ import {
 } from '@tanstack/react-router';
 import {
   channelsQuery,
+  keyQuery,
   listQuery,
   modelQuery,
   newestProjectsQuery,
@@ -17,8 +18,8 @@ import {
   planQuery,
   plansQuery,
   projectQuery,
+  requestQuery,
   summaryQuery,
-  taskOfRequestQuery,
   taskQuery,
   tasksPerPage,
   thisMonth,
@@ -51,7 +52,7 @@ const range = ['created_after', 'created_before', 'sort'] as const;
 const taskSearch = texts('status', 'type', 'model', 'project', 'key', 'unknown', ...range);
 const requestSearch = texts(
   ...(['type', 'outcome', 'reason', 'model', 'channel', 'project', 'key'] as const),
-  ...(['created_after', 'created_before', 'min_ms', 'min_credits'] as const),
+  ...(['min_ms', 'min_credits', ...range] as const),
 );
 const deliverySearch = texts('state', 'project', 'task', ...range);
 const auditSearch = texts('subject', 'by', 'action', ...range);
@@ -124,7 +125,7 @@ const routes = [
     getParentRoute: () => root,
     path: '/requests/$requestId',
     loader: ({ context, params }) =>
-      begin(context, (client) => client.prefetchQuery(taskOfRequestQuery(params.requestId))),
+      begin(context, (client) => client.prefetchQuery(requestQuery(params.requestId))),
     component: lazyRouteComponent(() => import('./pages/requests/request.tsx')),
   }),
   createRoute({
@@ -190,6 +191,12 @@ const routes = [
         client.prefetchInfiniteQuery(listQuery('/keys', { project: projectId })),
       ]),
     component: lazyRouteComponent(() => import('./pages/projects/project.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/keys/$keyId',
+    loader: ({ context, params }) => begin(context, (client) => client.prefetchQuery(keyQuery(params.keyId))),
+    component: lazyRouteComponent(() => import('./pages/keys/key.tsx')),
   }),
   createRoute({
     getParentRoute: () => root,

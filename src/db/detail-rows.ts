@@ -1,4 +1,6 @@
+import type { ErrorCode } from '../domain/errors.ts';
 import type { Database } from './database.ts';
+import { unixSeconds } from './unix-seconds.ts';
 import { callLong, longValue } from './long-transaction.ts';
 
 /** The facts about one answered request, without any content. */
@@ -16,6 +18,8 @@ export interface DetailRow {
   /** The charge, or the quote of an accepted task. */
   credits: number | null;
   attempts: number | null;
+  /** Of an answer that is an error; null for any other. */
+  errorCode: ErrorCode | null;
 }
 
 /**
@@ -25,16 +29,48 @@ export interface DetailRow {
 export async function writeDetailRows(database: Database, rows: readonly DetailRow[], again: boolean): Promise<void> {
   await database.query(
     `write-detail-rows${again ? '-again' : ''}`,
-    `insert into api_detail (at, request_id, method, route, key_id, model_id, status, ms, credits, attempts)
-     select to_timestamp("atMs" / 1000), "requestId", method, route, "keyId", "modelId", status, ms, credits, attempts
+    `insert into api_detail (at, request_id, method, route, key_id, model_id, status, ms, credits, attempts, error_code)
+     select to_timestamp("atMs" / 1000), "requestId", method, route, "keyId", "modelId", status, ms, credits, attempts, "errorCode"
      from json_to_recordset($1::json) as x (
        "atMs" float8, "requestId" text, method text, route text, "keyId" text, "modelId" text, status int,
-       ms int, credits bigint, attempts int)
+       ms int, credits bigint, attempts int, "errorCode" text)
      ${again ? 'where not exists (select from api_detail d where d.at = to_timestamp("atMs" / 1000) and d.request_id = "requestId")' : ''}`,
     // With the names of properties: there is a row for each request, and to rename its members takes as long as to write them.
     [JSON.stringify(rows)],
   );
 }
+
+/** How a request was answered, with the names that people gave. */
+export interface AnsweredRequest extends Pick<
+  DetailRow,
+  'requestId' | 'method' | 'route' | 'keyId' | 'modelId' | 'status' | 'ms' | 'errorCode'
+> {
+  /** Unix seconds. */
+  answeredAt: number;
+  keyName: string | null;
+  projectId: string | null;
+  projectName: string | null;
+}
+
+/**
+ * How a request was answered, or null. A row is found by its time, because there is no index of ids: only those of the first ten minutes after
+ * `receivedAtMs`, the time in the id of the request, are read. Requests that take longer have reserved credits, and so rows of their own.
+ */
+export const findAnsweredRequest = (
+  database: Database,
+  requestId: string,
+  receivedAtMs: number,
+): Promise<AnsweredRequest | null> =>
+  database.first(
+    'find-answered-request',
+    `select d.request_id, d.method, d.route, d.key_id, d.model_id, d.status, d.ms, d.error_code, ${unixSeconds('d.at')} as answered_at,
+       k.name as key_name, k.project_id, (select p.name from project p where p.id = k.project_id) as project_name
+     from api_detail d left join lateral (select name, project_id from api_key where id = d.key_id limit 1) k on true
+     -- The clocks of API servers differ a little.
+     where d.at >= to_timestamp($2::float8 / 1000) - interval '10 seconds' and d.at < to_timestamp($2::float8 / 1000) + interval '10 minutes'
+       and d.request_id = $1 limit 1`,
+    [requestId, receivedAtMs],
+  );
 
 /** Whether the partition of a row's day is missing (SQLSTATE 23514). */
 export const isPartitionMissing = (error: unknown): boolean =>

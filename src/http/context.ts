@@ -1,5 +1,6 @@
 import type Koa from 'koa';
 import type { AdminAccess } from '../domain/operators/admin-access.ts';
+import type { ErrorCode } from '../domain/errors.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { AuthenticatedKey } from '../domain/projects/authenticated-key.ts';
 import type { Share } from '../platform/fair-budget.ts';
@@ -40,6 +41,8 @@ export interface AppState {
   slots?: Share[];
   /** The upstream calls of a streamed chat, which has no header for them. */
   attempts?: number;
+  /** Of the error that the request is answered with. */
+  errorCode?: ErrorCode;
   /** Whether the client disconnected before its request had fully arrived. */
   clientGone?: boolean;
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, it } from '@jest/globals';
 import { keyboardWalks } from './keyboard-walks.ts';
 import { listWalks } from './list-walks.ts';
 import { overviewWalks } from './overview-walks.ts';
+import { recordWalks } from './record-walks.ts';
 import { searchWalks } from './search-walks.ts';
 import { truthWalks } from './truth-walks.ts';
 import { usageWalks } from './usage-walks.ts';
@@ -16,10 +17,15 @@ beforeAll(async () => {
 afterAll(() => opened.close());
 
 describe('the lists of the console', () => {
-  it.each([...listWalks, ...searchWalks, ...keyboardWalks, ...usageWalks, ...truthWalks, ...overviewWalks])(
-    '$promise',
-    ({ walk }) => walk(opened),
-  );
+  it.each([
+    ...listWalks,
+    ...searchWalks,
+    ...keyboardWalks,
+    ...usageWalks,
+    ...truthWalks,
+    ...overviewWalks,
+    ...recordWalks,
+  ])('$promise', ({ walk }) => walk(opened));
 
   it('is flawless in every picture, answer and script on the way', () => expectFlawless(opened.visit));
 });

@@ -62,11 +62,12 @@ export const overviewWalks: readonly Walk[] = [
     },
   },
   {
-    promise: 'saves the tasks, the audit log and the ledger as they are filtered',
+    promise: 'saves the tasks, the requests, the audit log and the ledger as they are filtered',
     async walk({ visit, admin, stage }) {
       const ledger = `project=${stage.studio.projectId}`;
       for (const [path, api, name] of [
         ['/tasks?status=failed', '/tasks?status=failed', 'tasks'],
+        ['/requests?outcome=refunded&sort=-took_ms', '/requests?outcome=refunded', 'requests'],
         ['/audit?action=keys.create', '/audit?action=keys.create', 'audit'],
         [`/projects/${stage.studio.projectId}?tab=ledger`, `/ledger?${ledger}`, 'ledger'],
       ] as const) {
@@ -79,6 +80,7 @@ export const overviewWalks: readonly Walk[] = [
         for await (const chunk of await file.createReadStream()) text += String(chunk);
         const { data } = await admin.read(`${api}&limit=10000`);
         expect(text.split('\r\n')).toHaveLength(1 + (data as unknown[]).length);
+        if (name === 'tasks' || name === 'requests') expect(text).toMatch(/^.*project_name.*key_name/);
         await visit.awaitMessage(/rows are saved/);
       }
     },

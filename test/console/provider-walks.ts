@@ -39,13 +39,21 @@ export const providerActions: readonly Action[] = [
       await visit.confirm('Add');
       await visit.awaitMessage('The key is added.');
       await page.getByText('…abcd').waitFor();
+      await visit.press('Limits of the key …abcd');
+      await visit.fill('Requests per minute', '90');
+      await visit.fill('Calls at the same time', '3');
+      await visit.picture('channel-key-limits');
+      await visit.confirm('Save');
+      await visit.awaitMessage('The limits of the key are changed.');
+      await page.getByText(/^Limits: 0 of 90 requests a minute; 0 of 3 at the same time/).waitFor();
       await visit.picture('channel-keys');
       await visit.press(/^Remove the key …walk/);
       await visit.confirm('Remove');
       await visit.awaitMessage('The key is removed.');
       expect(await rowOf(admin, '/channels', { name: 'third-openai' })).toMatchObject({
         priority: 9,
-        credentials: [{ last4: 'abcd' }],
+        limits: { rpm: null, parallel: null },
+        credentials: [{ last4: 'abcd', limits: { rpm: 90, tpm: null, parallel: 3 } }],
       });
     },
   },

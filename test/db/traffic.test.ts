@@ -156,6 +156,7 @@ describe('the traffic of the overview', () => {
       ['task_1', 'settle', null, 30_000],
       ['req_3', 'refund', 'content_policy_violation', 10],
       ['req_4', 'refund', 'client_left', 10],
+      ['req_6', 'settle', 'client_left', 10],
       ['task_2', 'refund', 'canceled', 10],
       ['req_5', 'refund', 'upstream_failed', 10],
     ] as const;
@@ -169,10 +170,10 @@ describe('the traffic of the overview', () => {
     for (const fold of [false, true]) {
       if (fold) await foldTraffic(own, 0);
       const { today } = await readTrafficParts(own);
-      expect(today).toMatchObject({ refused: 1, left: 2 });
+      expect(today).toMatchObject({ refused: 1, left: 3 });
       expect(Math.abs((today.chatP50Ms ?? 0) / 200 - 1)).toBeLessThan(0.1);
       expect(Math.abs((today.mediaP50Ms ?? 0) / 30_000 - 1)).toBeLessThan(0.05);
-      expect(await readTraffic(own)).toMatchObject({ today: { requests: 7, failed: 4 } });
+      expect(await readTraffic(own)).toMatchObject({ today: { requests: 8, failed: 5 } });
     }
     await scratchToo.drop();
   });

@@ -50,6 +50,8 @@ const ids = (sealedProject: string): Readonly<Record<string, string>> => ({
   '/tasks/:id': history.task(7),
   '/tasks/:id/content': history.task(7),
   '/chats/:id': history.chat(1),
+  '/keys/:id': history.key,
+  '/requests/:id': history.chat(1),
   '/projects/:id': history.project,
   '/projects/:id/secret': sealedProject,
 });

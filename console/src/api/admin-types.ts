@@ -179,7 +179,13 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    get?: never;
+    /**
+     * show a key with its limits, their use and who created it, without its secret
+     * @description `tollgate keys show`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_keys_show'];
     put?: never;
     post?: never;
     delete?: never;
@@ -890,6 +896,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/admin/v1/requests/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * say what a request was by its id, also if it was refused before any credits were held
+     * @description `tollgate requests show`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_requests_show'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/admin/v1/deliveries': {
     parameters: {
       query?: never;
@@ -1549,6 +1577,87 @@ export interface components {
       since: number | null;
       /** @description Who wants no webhook and no mail of it until when. Null if nobody. */
       silence: components['schemas']['Silence'] | null;
+    };
+    AnsweredRequest: {
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      answered_at: number;
+      method: string;
+      /** @description Its template. */
+      route: string;
+      /** @description 499: the client left before the answer began. */
+      status: number;
+      /** @description Null for an answer without an error, and for what an earlier release answered. */
+      error_code:
+        | (
+            | 'invalid_json'
+            | 'invalid_value'
+            | 'missing_parameter'
+            | 'unsupported_parameter'
+            | 'model_type_mismatch'
+            | 'context_length_exceeded'
+            | 'invalid_image'
+            | 'invalid_multipart'
+            | 'invalid_url'
+            | 'invalid_callback_url'
+            | 'ambiguous_credentials'
+            | 'content_policy_violation'
+            | 'invalid_api_key'
+            | 'invalid_job_token'
+            | 'invalid_admin_token'
+            | 'sign_in_failed'
+            | 'invalid_metrics_token'
+            | 'insufficient_credits'
+            | 'key_budget_exceeded'
+            | 'max_credits_exceeded'
+            | 'model_not_allowed'
+            | 'scope_not_allowed'
+            | 'ip_not_allowed'
+            | 'origin_not_allowed'
+            | 'role_not_allowed'
+            | 'unknown_operator'
+            | 'cross_site_request'
+            | 'model_not_found'
+            | 'task_not_found'
+            | 'file_not_found'
+            | 'not_found'
+            | 'method_not_allowed'
+            | 'request_timeout'
+            | 'idempotency_in_progress'
+            | 'idempotency_result_gone'
+            | 'version_conflict'
+            | 'action_refused'
+            | 'task_not_cancelable'
+            | 'task_canceled'
+            | 'task_not_ended'
+            | 'task_without_callback'
+            | 'task_content_erased'
+            | 'payload_too_large'
+            | 'unsupported_media_type'
+            | 'idempotency_key_reused'
+            | 'rate_limit_exceeded'
+            | 'concurrency_limit_exceeded'
+            | 'storage_quota_exceeded'
+            | 'internal_error'
+            | 'upstream_error'
+            | 'no_channel_available'
+            | 'service_unavailable'
+            | 'overloaded'
+            | 'upstream_timeout'
+          )
+        | null;
+      /** @description How long it took. */
+      ms: number;
+      key_id: string | null;
+      key_name: string | null;
+      project_id: string | null;
+      project_name: string | null;
+      /** @description Null if the request was refused before its model was known. */
+      model: string | null;
+      /** @description What may be sent to the customer: it names no channel and no provider. */
+      for_customer: string;
     };
     AppliedCatalog: {
       added: string[];
@@ -3084,7 +3193,8 @@ export interface components {
         | 'job_run'
         | 'admin_token'
         | 'operator'
-        | 'silence';
+        | 'silence'
+        | 'request';
       /** @example task_01ky4m8r5t0v2x6z9b3d7f1h4k */
       id: string;
       /** @description Its own name, or the model or the task that it is about. May be empty. */
@@ -3113,6 +3223,70 @@ export interface components {
       changed: boolean;
       version: string;
       warnings: string[];
+    };
+    ShownKey: {
+      /** @example key_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      key_id: string;
+      /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      project_id: string;
+      /** @enum {string} */
+      state: 'active' | 'expired' | 'revoked';
+      /** @description Whether it is a key of the playground, whose limits and secret cannot be changed. */
+      playground: boolean;
+      /** @description The first characters of the newest secret. */
+      prefix: string | null;
+      last4: string | null;
+      name: string;
+      metadata: {
+        [key: string]: string;
+      };
+      scopes: ('chat' | 'media' | 'read')[];
+      /** @description The addresses that may use the key, as CIDRs. Null: any. */
+      ip_ranges: string[] | null;
+      /** @description Null: every model. */
+      models: string[] | null;
+      /** @description POST requests in any 60 seconds. */
+      rpm: number | null;
+      /** @description Tasks and chats that may run at once. */
+      in_flight_max: number | null;
+      /** @description Credits over its lifetime. */
+      budget: number | null;
+      /** @description Credits each day, UTC. */
+      budget_daily: number | null;
+      /** @description Credits each month, UTC. */
+      budget_monthly: number | null;
+      expires_at: number | null;
+      /** @description Tasks and chats that run. */
+      in_flight: number;
+      spent: number;
+      reserved: number;
+      /** @description Spent and reserved by the requests of this day, UTC. */
+      used_today: number;
+      used_this_month: number;
+      revoked_at: number | null;
+      last_used_at: number | null;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      created_at: number;
+      project_name: string;
+      /** @description POST requests of the last 60 seconds. Null without a limit: they are not counted. */
+      requests: number | null;
+      /** @description Who created it. Null if the audit log does not have it. */
+      created_by: string | null;
+    };
+    ShownRequest: {
+      /** @example req_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      request_id: string;
+      /**
+       * @description `chat`: `GET /chats/{id}` has it. `task`: it created `task_id`. `answered`: no credits were held for it.
+       * @enum {string}
+       */
+      kind: 'chat' | 'task' | 'answered';
+      task_id: string | null;
+      /** @description Null for a chat and for a task. */
+      answered: components['schemas']['AnsweredRequest'] | null;
     };
     SignInOptions: {
       /** @description Null where no identity provider is configured. */
@@ -3414,6 +3588,10 @@ export interface components {
       task_id: string;
       /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
       project_id: string;
+      project_name: string;
+      /** @example key_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      key_id: string;
+      key_name: string;
       /** @enum {string} */
       type: 'image' | 'video';
       model: string;
@@ -3456,6 +3634,10 @@ export interface components {
       task_id: string;
       /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
       project_id: string;
+      project_name: string;
+      /** @example key_01ky4m8r5t0v2x6z9b3d7f1h4k */
+      key_id: string;
+      key_name: string;
       /** @enum {string} */
       type: 'image' | 'video';
       model: string;
@@ -3550,7 +3732,7 @@ export interface components {
       p95_ms: number | null;
       /** @description Of the failed ones: the provider refused the request as invalid, too long or against its content policy. */
       refused: number;
-      /** @description Of the failed ones: the client left or canceled. */
+      /** @description Of the failed ones: the client left, charged or not, or canceled. */
       left: number;
       /** @description Of the chats that succeeded. */
       chat_p50_ms: number | null;
@@ -3866,6 +4048,7 @@ export type AdjustedCredits = components['schemas']['AdjustedCredits'];
 export type AdminToken = components['schemas']['AdminToken'];
 export type AdoptedResult = components['schemas']['AdoptedResult'];
 export type Alarm = components['schemas']['Alarm'];
+export type AnsweredRequest = components['schemas']['AnsweredRequest'];
 export type AppliedCatalog = components['schemas']['AppliedCatalog'];
 export type AttemptDetail = components['schemas']['AttemptDetail'];
 export type AuditEntry = components['schemas']['AuditEntry'];
@@ -3928,6 +4111,8 @@ export type SavedPlan = components['schemas']['SavedPlan'];
 export type SearchHit = components['schemas']['SearchHit'];
 export type Session = components['schemas']['Session'];
 export type SetModel = components['schemas']['SetModel'];
+export type ShownKey = components['schemas']['ShownKey'];
+export type ShownRequest = components['schemas']['ShownRequest'];
 export type SignInOptions = components['schemas']['SignInOptions'];
 export type Silence = components['schemas']['Silence'];
 export type Spend = components['schemas']['Spend'];
@@ -4373,6 +4558,36 @@ export interface operations {
           'application/json': components['schemas']['CreatedKey'];
           'application/vnd.tollgate.report+json': {
             document: components['schemas']['CreatedKey'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_keys_show: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description key id, such as key_… */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ShownKey'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['ShownKey'];
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */
@@ -6007,6 +6222,36 @@ export interface operations {
             document: {
               data: components['schemas']['RequestRow'][];
             };
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  get_requests_show: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description request id, such as req_…: the header x-request-id of an answer */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ShownRequest'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['ShownRequest'];
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */

@@ -20,22 +20,28 @@ export const plansQuery = queryOptions({ queryKey: ['plans'], queryFn: () => rea
 export const planQuery = (name: string) =>
   queryOptions({ queryKey: ['plans', name], queryFn: () => read('/plans/{name}', { name }) });
 
+export const keyQuery = (id: string) =>
+  queryOptions({ queryKey: ['key', id], queryFn: () => read('/keys/{id}', { id }) });
+
 export const taskQuery = (id: string) =>
   queryOptions({ queryKey: ['task', id], queryFn: () => read('/tasks/{id}', { id }) });
 
 export const chatQuery = (id: string) =>
   queryOptions({ queryKey: ['chat', id], queryFn: () => read('/chats/{id}', { id }) });
 
-/** The task that this is the id of, or that the request with this id created; null for a chat. */
-export const taskOfRequestQuery = (id: string) =>
+/** What a request was: by its id, or by that of the task that it created. */
+export const requestQuery = (id: string) =>
   queryOptions({
     queryKey: ['request', id],
-    queryFn: async () => ({ taskId: id.startsWith('task_') ? id : await taskOf(id) }),
+    queryFn: async () =>
+      id.startsWith('task_')
+        ? { kind: 'task' as const, task_id: id, answered: null }
+        : read('/requests/{id}', { id: id.replace(answerPrefix, 'req_') }),
     staleTime: Infinity,
   });
 
-const taskOf = async (q: string): Promise<string | null> =>
-  (await read('/search', { q })).data.find(({ type }) => type === 'task')?.id ?? null;
+/** Answers have the id of their request behind the prefix of their dialect. */
+const answerPrefix = /^(?:chatcmpl-|msg_|resp_)/;
 
 const newestProjects = () => read('/projects', { limit: 1_000 });
 

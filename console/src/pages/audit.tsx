@@ -7,6 +7,7 @@ import { sessionQuery } from '../api/session.ts';
 import { CsvButton } from '../ui/csv-button.tsx';
 import { DataTable, type Columns } from '../ui/data-table.tsx';
 import { TextFilter } from '../ui/filters.tsx';
+import { kindOf, PageLink, ThingLink } from '../ui/links.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { RangeFilter } from '../ui/range-filter.tsx';
 import { useListView } from '../ui/use-list-view.ts';
@@ -58,6 +59,12 @@ export default function Audit() {
   );
 }
 
+/** What a change is about. Those of the catalog name a model or all of them. */
+function Subject({ of: { subject, action } }: { of: AuditEntry }) {
+  if (subject === 'catalog') return <PageLink to="/models">catalog</PageLink>;
+  return <ThingLink of={action === 'catalog.set' ? 'model' : kindOf(subject)} id={subject} />;
+}
+
 const sortColumns = { at: 'at', actor: 'actor', action: 'action', subject: 'subject' };
 
 const columns: Columns<AuditEntry> = [
@@ -71,7 +78,11 @@ const columns: Columns<AuditEntry> = [
   {
     accessorKey: 'subject',
     header: 'About',
-    cell: ({ row: { original } }) => <div className="wide">{original.subject}</div>,
+    cell: ({ row: { original } }) => (
+      <div className="wide">
+        <Subject of={original} />
+      </div>
+    ),
   },
   {
     id: 'change',

@@ -15,7 +15,7 @@ import { ProjectFilter } from '../ui/picks.tsx';
 import { RangeFilter } from '../ui/range-filter.tsx';
 import { useListView } from '../ui/use-list-view.ts';
 import { Status, When } from '../ui/values.tsx';
-import { PageLink } from '../ui/links.tsx';
+import { ThingLink } from '../ui/links.tsx';
 import { RedeliverDialog } from '../ui/redeliver-dialog.tsx';
 import { deliveryState, isFailedTry, tryText } from './delivery-state.ts';
 
@@ -108,13 +108,16 @@ const columnsOf = (
     accessorKey: 'task_id',
     header: 'Task',
     enableSorting: false,
+    cell: ({ row: { original } }) => <ThingLink of="task" id={original.task_id} short />,
+  },
+  {
+    id: 'project',
+    header: 'Project',
+    accessorFn: (row) => projectName(row.project_id),
     cell: ({ row: { original } }) => (
-      <PageLink to="/tasks/$taskId" params={{ taskId: original.task_id }} ff="monospace" size="sm">
-        {original.task_id.slice(0, 14)}…
-      </PageLink>
+      <ThingLink of="project" id={original.project_id} name={projectName(original.project_id)} />
     ),
   },
-  { id: 'project', header: 'Project', accessorFn: (row) => projectName(row.project_id) },
   { accessorKey: 'state', header: 'State', cell: ({ row: { original } }) => <Status of={deliveryState(original)} /> },
   { accessorKey: 'attempts', header: 'Tries', cell: ({ row: { original } }) => <Tries of={original} />, ...numeric },
   {

@@ -20,7 +20,6 @@ export function EditChannel({ channel, onClose }: { channel: Channel; onClose: (
   const [settings, setSettings] = useState(before);
   const [limitsBefore] = useState(() => limitsOf(channel));
   const [limits, setLimits] = useState(limitsBefore);
-  const changedLimits = channelLimits.filter(({ name }) => limits[name] !== limitsBefore[name]);
   const groups = [...new Set((catalog.data?.data ?? []).flatMap((entry) => entry.private.groups))].sort();
   const changes = {
     ...Object.fromEntries(
@@ -28,7 +27,7 @@ export function EditChannel({ channel, onClose }: { channel: Channel; onClose: (
         ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof ProviderSettings]),
       ),
     ),
-    ...Object.fromEntries(changedLimits.map(({ name }) => [name, limits[name] === '' ? null : limits[name]])),
+    ...changedLimits(limitsBefore, limits),
   };
   return (
     <ActionDialog
@@ -49,23 +48,31 @@ export function EditChannel({ channel, onClose }: { channel: Channel; onClose: (
         mayMove={isOwner}
         keptKey="Empty: the key stays. A new one replaces the first key"
       />
-      <SimpleGrid cols={{ base: 1, xs: 3 }} className="fields">
-        {channelLimits.map(({ name, label }) => (
-          <NumberInput
-            key={name}
-            label={label}
-            placeholder="No limit"
-            value={limits[name]}
-            onChange={(value) => setLimits((others) => ({ ...others, [name]: value }))}
-            min={1}
-            allowDecimal={false}
-            thousandSeparator=","
-          />
-        ))}
-      </SimpleGrid>
+      <LimitFields value={limits} onChange={setLimits} />
     </ActionDialog>
   );
 }
+
+function LimitFields({ value, onChange }: { value: Limits; onChange: (limits: Limits) => void }) {
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 3 }} className="fields">
+      {channelLimits.map(({ name, label }) => (
+        <NumberInput
+          key={name}
+          label={label}
+          placeholder="No limit"
+          value={value[name]}
+          onChange={(limit) => onChange({ ...value, [name]: limit })}
+          min={1}
+          allowDecimal={false}
+          thousandSeparator=","
+        />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+type Limits = Record<(typeof channelLimits)[number]['name'], number | string>;
 
 const channelLimits = [
   { name: 'rpm', label: 'Requests per minute' },
@@ -73,11 +80,19 @@ const channelLimits = [
   { name: 'parallel', label: 'Calls at the same time' },
 ] as const;
 
-const limitsOf = ({ limits }: Channel): Record<(typeof channelLimits)[number]['name'], number | string> => ({
+const limitsOf = ({ limits }: Pick<Channel, 'limits'>): Limits => ({
   rpm: limits.rpm ?? '',
   tpm: limits.tpm ?? '',
   parallel: limits.parallel ?? '',
 });
+
+/** The limits that differ, as the admin API takes them. */
+const changedLimits = (before: Limits, after: Limits): Record<string, number | string | null> =>
+  Object.fromEntries(
+    channelLimits
+      .filter(({ name }) => after[name] !== before[name])
+      .map(({ name }) => [name, after[name] === '' ? null : after[name]]),
+  );
 
 /** Each limit of a channel with its use, such as `12 of 60`. */
 export const limitFacts = ({ limits }: Channel): [string, string][] =>
@@ -97,10 +112,12 @@ const settingsOf = ({ name, adapter, base_url, groups, priority, weight, list_ch
   list_check,
 });
 
-/** The keys of a channel, of which an owner adds and removes some. */
+/** The keys of a channel with their limits. An owner adds and removes keys. */
 export function Credentials({ channel }: { channel: Channel }) {
   const isOwner = useMay('owner');
+  const mayLimit = useMay('operator');
   const [action, setAction] = useState<'add' | ChannelCredential | null>(null);
+  const [limited, setLimited] = useState<ChannelCredential | null>(null);
   const { credentials, channel_id: id } = channel;
   const close = (): void => setAction(null);
   const removed = action === 'add' ? null : action;
@@ -125,18 +142,28 @@ export function Credentials({ channel }: { channel: Channel }) {
                   </Text>
                 )}
               </Table.Td>
-              {isOwner && (
+              {mayLimit && (
                 <Table.Td className="numeric">
-                  {credentials.length > 1 && (
+                  <Group gap={4} justify="flex-end">
                     <Button
                       size="compact-sm"
                       variant="default"
-                      onClick={() => setAction(credential)}
-                      aria-label={`Remove the key ${shownName(credential)}`}
+                      onClick={() => setLimited(credential)}
+                      aria-label={`Limits of the key ${shownName(credential)}`}
                     >
-                      Remove
+                      Limits
                     </Button>
-                  )}
+                    {isOwner && credentials.length > 1 && (
+                      <Button
+                        size="compact-sm"
+                        variant="default"
+                        onClick={() => setAction(credential)}
+                        aria-label={`Remove the key ${shownName(credential)}`}
+                      >
+                        Remove
+                      </Button>
+                    )}
+                  </Group>
                 </Table.Td>
               )}
             </Table.Tr>
@@ -150,6 +177,7 @@ export function Credentials({ channel }: { channel: Channel }) {
           </Button>
         </Group>
       )}
+      {limited && <LimitKeyDialog channel={channel} credential={limited} onClose={() => setLimited(null)} />}
       {action === 'add' && <AddKeyDialog channel={channel} onClose={close} />}
       <ActionDialog
         opened={removed !== null}
@@ -162,6 +190,42 @@ export function Credentials({ channel }: { channel: Channel }) {
         done={() => 'The key is removed.'}
       />
     </Stack>
+  );
+}
+
+/** The limits of one key, which count beside those of its channel. */
+function LimitKeyDialog({
+  channel,
+  credential,
+  onClose,
+}: {
+  channel: Channel;
+  credential: ChannelCredential;
+  onClose: () => void;
+}) {
+  const [before] = useState(() => limitsOf(credential));
+  const [limits, setLimits] = useState(before);
+  const changes = changedLimits(before, limits);
+  return (
+    <ActionDialog
+      opened
+      onClose={onClose}
+      title={`Limits of the key ${shownName(credential)}`}
+      about="A request that would exceed one of them takes another key or another channel. They count beside those of the channel."
+      act="Save"
+      disabled={Object.keys(changes).length === 0}
+      run={() =>
+        change(
+          'patch',
+          '/channels/{channel}',
+          { channel: channel.channel_id },
+          { limit_credential: credential.id, ...changes },
+        )
+      }
+      done={() => 'The limits of the key are changed.'}
+    >
+      <LimitFields value={limits} onChange={setLimits} />
+    </ActionDialog>
   );
 }
 

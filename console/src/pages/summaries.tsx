@@ -10,6 +10,7 @@ import { DataTable, figure, numeric, type Columns } from '../ui/data-table.tsx';
 import { saveCsv } from '../ui/csv.ts';
 import { creditsCell, number, percent, time, usd } from '../ui/format.ts';
 import { DownloadIcon } from '../ui/icons.tsx';
+import { ThingLink } from '../ui/links.tsx';
 import { Empty, ErrorAlert, Loading, Page } from '../ui/page.tsx';
 import { lastMonths, totalBy, type Group as GroupName, type Line } from './summary-lines.ts';
 
@@ -126,7 +127,9 @@ const columnsOf = (by: GroupName, shown: (name: string) => string): Columns<Line
     id: 'name',
     accessorFn: ({ name }) => shown(name),
     header: titles[by],
-    cell: ({ row: { original } }) => <span className="breakable">{shown(original.name)}</span>,
+    cell: ({ row: { original } }) => (
+      <ThingLink of={by === 'all' ? null : by} id={original.id} name={shown(original.name)} />
+    ),
   },
   figure('requests', 'Requests', { of: (line) => line.requests, show: number }),
   {

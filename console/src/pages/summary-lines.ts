@@ -5,7 +5,11 @@ export type Group = 'model' | 'channel' | 'project' | 'all';
 export type Line = Pick<
   SummaryRow,
   'requests' | 'successes' | 'failures' | 'credits_charged' | 'cost_micro_usd' | 'margin_micro_usd'
-> & { name: string };
+> & {
+  name: string;
+  /** Of the model, the channel or the project; empty for rows without one. */
+  id: string;
+};
 
 /** The sums of a month by one of its dimensions, the largest margin first. */
 export function totalBy(rows: readonly SummaryRow[], group: Group): Line[] {
@@ -14,6 +18,7 @@ export function totalBy(rows: readonly SummaryRow[], group: Group): Line[] {
     const name = names[group](row);
     const line = lines.get(name) ?? {
       name,
+      id: ids[group](row),
       requests: 0,
       successes: 0,
       failures: 0,
@@ -37,6 +42,13 @@ const names: Record<Group, (row: SummaryRow) => string> = {
   channel: ({ channel, channel_id: id }) => channel ?? (id || 'No channel'),
   project: ({ project_id: id }) => id,
   all: () => 'All',
+};
+
+const ids: Record<Group, (row: SummaryRow) => string> = {
+  model: ({ model }) => model,
+  channel: ({ channel_id: id }) => id,
+  project: ({ project_id: id }) => id,
+  all: () => '',
 };
 
 /** The current month (UTC) and those before it, for a choice. */

@@ -33,6 +33,8 @@ const tones: Record<string, string> = {
   revoked: 'red',
   refused: 'orange',
   refunded: 'orange',
+  'left, charged': 'yellow',
+  'left, refunded': 'yellow',
   blocked: 'orange',
   gone: 'orange',
   unknown: 'orange',

@@ -4,14 +4,15 @@ import { createKey } from '../../services/projects/create-key.ts';
 import { revokeKey } from '../../services/projects/revoke-key.ts';
 import { rotateKey } from '../../services/projects/rotate-key.ts';
 import { setKey } from '../../services/projects/set-key.ts';
+import { UnknownToOperator } from '../../services/operator-error.ts';
 import { listModels } from '../../db/catalog/models.ts';
-import { keyColumns, keyStates, listKeys, type KeyRow } from '../../db/projects/keys.ts';
+import { findKey, keyColumns, keyStates, listKeys, type KeyRow } from '../../db/projects/keys.ts';
 import type { Deps } from '../../deps.ts';
 import { isAllowed, isModelGlob, listedNamesOf } from '../../domain/catalog/model-names.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import { didYouMean } from '../../domain/nearest.ts';
 import { isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
-import { CreatedKey, Key, KeyLimitsSchema, RevokedKey, RotatedKey } from '../schemas/keys.ts';
+import { CreatedKey, Key, KeyLimitsSchema, RevokedKey, RotatedKey, ShownKey } from '../schemas/keys.ts';
 import { flag, group, option, action, readFrom } from '../define-action.ts';
 import {
   cleared,
@@ -26,11 +27,11 @@ import {
   text,
 } from '../input.ts';
 import { listInput, listRequest } from '../list-input.ts';
-import { time } from '../plain-text.ts';
+import { facts, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
 
 /** `tollgate keys …`: API keys and their limits. */
-export const keys = group('API keys and their limits', () => ({ create, list, set, rotate, revoke }));
+export const keys = group('API keys and their limits', () => ({ create, list, show, set, rotate, revoke }));
 
 /** A shorter one could be guessed. */
 const secretCharsMin = 20;
@@ -122,34 +123,51 @@ const list = action({
   answer: listOf(Key),
   needs: 'database',
   async run({ db }, { project: projectId, state, ...page }) {
-    const toLine = (row: KeyRow) => ({
-      key_id: row.keyId,
-      project_id: row.projectId,
-      name: row.name,
-      state: row.state,
-      secret: row.prefix === null ? null : `${row.prefix}…${row.last4 ?? ''}`,
-      scopes: row.scopes.join(','),
-      ip: row.ipRanges?.join(',') ?? 'any',
-      models: row.models?.join(',') ?? 'all',
-      rpm: row.rpm,
-      in_flight: row.inFlightMax === null ? row.inFlight : `${row.inFlight} of ${row.inFlightMax}`,
-      budget: row.budget,
-      spent: row.spent,
-      reserved: row.reserved,
-      today: ofBudget(row.usedToday, row.budgetDaily),
-      month: ofBudget(row.usedThisMonth, row.budgetMonthly),
-      expires_at: time(row.expiresAt),
-      last_used_at: time(row.lastUsedAt),
-    });
     const rows = await listKeys(db, { projectId, state }, listRequest(page));
-    return listReport(rows, toLine, { list: 'keys', nothing: 'There are no keys.', toDocument: jsonRow });
+    return listReport(rows, keyLine, { list: 'keys', nothing: 'There are no keys.', toDocument: jsonRow });
   },
+});
+
+const keyLine = (row: KeyRow) => ({
+  key_id: row.keyId,
+  project_id: row.projectId,
+  name: row.name,
+  state: row.state,
+  secret: row.prefix === null ? null : `${row.prefix}…${row.last4 ?? ''}`,
+  scopes: row.scopes.join(','),
+  ip: row.ipRanges?.join(',') ?? 'any',
+  models: row.models?.join(',') ?? 'all',
+  rpm: row.rpm,
+  in_flight: row.inFlightMax === null ? row.inFlight : `${row.inFlight} of ${row.inFlightMax}`,
+  budget: row.budget,
+  spent: row.spent,
+  reserved: row.reserved,
+  today: ofBudget(row.usedToday, row.budgetDaily),
+  month: ofBudget(row.usedThisMonth, row.budgetMonthly),
+  expires_at: time(row.expiresAt),
+  last_used_at: time(row.lastUsedAt),
 });
 
 const ofBudget = (used: number, budget: number | null): number | string =>
   budget === null ? used : `${used} of ${budget}`;
 
 const id = shortText.describe('key id, such as key_…');
+
+const show = action({
+  summary: 'show a key with its limits, their use and who created it, without its secret',
+  input: { id },
+  route: { method: 'GET', path: '/keys/:id', role: 'viewer' },
+  answer: ShownKey,
+  refusals: ['not_found'],
+  needs: 'database',
+  async run({ db }, { id: keyId }) {
+    const key = await findKey(db, keyId);
+    if (key === null) throw new UnknownToOperator(`There is no key ${keyId}.`);
+    const { createdBy: created_by, createdAt, requests, metadata } = key;
+    const about = { ...keyLine(key), requests, metadata, created_at: time(createdAt), created_by };
+    return { document: jsonRow(key), text: facts(about) };
+  },
+});
 
 const set = action({
   summary: 'change the limits of a key; `none` removes a limit',

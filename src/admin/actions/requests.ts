@@ -4,18 +4,21 @@ import { chatOutcomes } from '../../db/chat/chats.ts';
 import { requestPosition } from '../../db/requests/list-requests.ts';
 import type { RequestView } from '../../db/requests/request-filter.ts';
 import { listRequests, requestSortColumns } from '../../db/requests/sorted-requests.ts';
+import { refusalSentence } from '../../domain/requests/customer-sentence.ts';
+import { timeOfId } from '../../platform/crypto/ids.ts';
+import { findRequest } from '../../services/requests/find-request.ts';
 import { EndReason } from '../../schemas/ledger-entry.ts';
-import { RequestRow, requestTypes } from '../schemas/requests.ts';
+import { RequestRow, requestTypes, ShownRequest } from '../schemas/requests.ts';
 import { group, option, action } from '../define-action.ts';
 import { count, shortText } from '../input.ts';
 import { listInput, listRequest } from '../list-input.ts';
-import { time } from '../plain-text.ts';
-import { listReport } from '../report.ts';
+import { facts, time } from '../plain-text.ts';
+import { jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
 import { requestRow } from './request-row.ts';
 
 /** `tollgate requests …`: chats and media tasks in one list. Prompts and answers of chats are not stored. */
-export const requests = group('chats, pictures and videos in one list', () => ({ list }));
+export const requests = group('chats, pictures and videos in one list', () => ({ list, show }));
 
 const list = action({
   summary: 'list requests of all types, those that run and then those that ended, newest first',
@@ -70,5 +73,29 @@ const list = action({
       nothing: 'No request matches.',
       toDocument: requestRow,
     });
+  },
+});
+
+const show = action({
+  summary: 'say what a request was by its id, also if it was refused before any credits were held',
+  input: { id: shortText.describe('request id, such as req_…: the header x-request-id of an answer') },
+  route: { method: 'GET', path: '/requests/:id', role: 'viewer' },
+  answer: ShownRequest,
+  refusals: ['not_found'],
+  needs: 'database',
+  async run(deps, { id }) {
+    const { kind, taskId: task_id, answered } = await findRequest(deps, id);
+    if (answered === null) {
+      const command = task_id === null ? `chats show ${id}` : `tasks timeline ${task_id}`;
+      const document = { request_id: id, kind, task_id, answered: null };
+      return { document, text: `${facts(document)}\n\n"tollgate ${command}" shows it.` };
+    }
+    const { requestId, modelId: model, ...row } = answered;
+    const for_customer = refusalSentence({ ...row, id: requestId, model, startedAt: timeOfId(id) / 1_000 });
+    const shown = { ...jsonRow(row), model, for_customer };
+    return {
+      document: { request_id: requestId, kind, task_id, answered: shown },
+      text: facts({ request_id: requestId, ...shown, answered_at: time(row.answeredAt) }),
+    };
   },
 });

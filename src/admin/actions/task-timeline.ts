@@ -5,6 +5,7 @@ import { listAttemptDetails } from '../../db/tasks/attempt-details.ts';
 import type { Database } from '../../db/database.ts';
 import { customerSentence } from '../../domain/requests/customer-sentence.ts';
 import type { Config } from '../../config/load-config.ts';
+import { findTaskOwners, type TaskOwner } from '../../db/tasks/task-owners.ts';
 import { findResolution } from '../../db/tasks/resolutions.ts';
 import { findTask, findTraceParent, type TaskView } from '../../db/tasks/tasks.ts';
 import type { z } from 'zod';
@@ -26,13 +27,15 @@ export const timeline = action({
   async run(deps, { id: taskId }) {
     const task = await existingTask(deps.db, taskId);
     const firstPage = { limit: rowsMax, after: null };
-    const [attempts, traceId, resolution, deliveries, ledger] = await Promise.all([
+    const [owners, attempts, traceId, resolution, deliveries, ledger] = await Promise.all([
+      findTaskOwners(deps.db, [taskId]),
       listAttemptDetails(deps.db, taskId),
       traceIdOf(deps.db, taskId),
       findResolution(deps.db, taskId),
       listDeliveries(deps, taskId, firstPage),
       listLedgerEntries(deps, { projectId: task.projectId, requestId: taskId }, firstPage),
     ]);
+    const row = taskRow(task, owners.get(taskId));
     const shown = await shownCredits(deps);
     const { quoted, charged, refunded } = task.credits;
     const forCustomer = customerSentence({
@@ -46,7 +49,7 @@ export const timeline = action({
     });
     return {
       document: {
-        ...taskRow(task),
+        ...row,
         for_customer: forCustomer,
         attempts_detail: attempts.map(jsonRow),
         resolution,
@@ -57,7 +60,7 @@ export const timeline = action({
       },
       text: [
         facts({
-          ...taskRow(task),
+          ...row,
           created_at: time(task.createdAt),
           completed_at: time(task.completedAt),
           trace_id: traceId,
@@ -106,9 +109,12 @@ export async function existingTask(db: Database, id: string): Promise<TaskView> 
 }
 
 /** A task without its input and output. */
-export const taskRow = (task: TaskView): z.input<typeof TaskRow> => ({
+export const taskRow = (task: TaskView, owner: TaskOwner | undefined): z.input<typeof TaskRow> => ({
   task_id: task.id,
   project_id: task.projectId,
+  project_name: owner?.projectName ?? '',
+  key_id: owner?.keyId ?? '',
+  key_name: owner?.keyName ?? '',
   type: task.type,
   model: task.modelId,
   status: task.status,

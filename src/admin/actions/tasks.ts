@@ -7,6 +7,7 @@ import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { anyRedeliveries, redeliverCallback } from '../../services/callbacks/redeliver-callback.ts';
 import { resolveTask } from '../../services/tasks/end/resolve-task.ts';
 import { recordAudit } from '../../db/operators/audit.ts';
+import { findTaskOwners } from '../../db/tasks/task-owners.ts';
 import { findResolution } from '../../db/tasks/resolutions.ts';
 import { listAttemptDetails } from '../../db/tasks/attempt-details.ts';
 import { listTaskRows, taskColumns } from '../../db/tasks/list-task-rows.ts';
@@ -69,10 +70,15 @@ const list = action({
       created_at: time(task.createdAt),
       completed_at: time(task.completedAt),
     });
-    return listReport(await listTaskRows(deps.db, filter, listRequest(page)), toLine, {
+    const found = await listTaskRows(deps.db, filter, listRequest(page));
+    const owners = await findTaskOwners(
+      deps.db,
+      found.items.map((task) => task.id),
+    );
+    return listReport(found, toLine, {
       list: 'tasks',
       nothing: 'No task matches.',
-      toDocument: taskRow,
+      toDocument: (task) => taskRow(task, owners.get(task.id)),
     });
   },
 });

@@ -43,6 +43,16 @@ export const Key = z
   })
   .meta({ id: 'Key' });
 
+/** A key with what its own page shows beside. */
+export const ShownKey = Key.extend({
+  project_name: z.string(),
+  requests: z
+    .int()
+    .nullable()
+    .describe('POST requests of the last 60 seconds. Null without a limit: they are not counted.'),
+  created_by: z.string().nullable().describe('Who created it. Null if the audit log does not have it.'),
+}).meta({ id: 'ShownKey' });
+
 const apiKey = z.string().meta({ description: 'The secret, which is shown only here.', examples: ['sk-…'] });
 
 export const CreatedKey = z.object({ key_id: keyId, api_key: apiKey, warnings }).meta({ id: 'CreatedKey' });

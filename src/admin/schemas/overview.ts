@@ -21,7 +21,7 @@ const Traffic = z
       .describe(
         'Of the failed ones: the provider refused the request as invalid, too long or against its content policy.',
       ),
-    left: z.int().describe('Of the failed ones: the client left or canceled.'),
+    left: z.int().describe('Of the failed ones: the client left, charged or not, or canceled.'),
     chat_p50_ms: z.number().nullable().describe('Of the chats that succeeded.'),
     media_p50_ms: z.number().nullable().describe('Of the tasks that succeeded.'),
   })

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { taskTypes } from '../../domain/tasks/task.ts';
-import { ChatRow } from './chats.ts';
-import { taskId } from './ids.ts';
+import { ChatRow, forCustomer } from './chats.ts';
+import { timestamp } from '../../schemas/time.ts';
+import { errorTable, type ErrorCode } from '../../domain/errors.ts';
+import { keyId, projectId, requestId, taskId } from './ids.ts';
 
 export const requestTypes = ['chat', ...taskTypes] as const;
 
@@ -15,3 +17,39 @@ export const RequestRow = ChatRow.extend({
   project_name: z.string(),
   key_name: z.string(),
 }).meta({ id: 'RequestRow' });
+
+const errorCodes = Object.keys(errorTable) as ErrorCode[];
+
+const AnsweredRequestSchema = z
+  .object({
+    answered_at: timestamp,
+    method: z.string(),
+    route: z.string().describe('Its template.'),
+    status: z.int().describe('499: the client left before the answer began.'),
+    error_code: z
+      .enum(errorCodes)
+      .nullable()
+      .describe('Null for an answer without an error, and for what an earlier release answered.'),
+    ms: z.int().describe('How long it took.'),
+    key_id: keyId.nullable(),
+    key_name: z.string().nullable(),
+    project_id: projectId.nullable(),
+    project_name: z.string().nullable(),
+    model: z.string().nullable().describe('Null if the request was refused before its model was known.'),
+    for_customer: forCustomer,
+  })
+  .meta({ id: 'AnsweredRequest' });
+
+/** What an id of a request is of. */
+export const ShownRequest = z
+  .object({
+    request_id: requestId,
+    kind: z
+      .enum(['chat', 'task', 'answered'])
+      .describe(
+        '`chat`: `GET /chats/{id}` has it. `task`: it created `task_id`. `answered`: no credits were held for it.',
+      ),
+    task_id: taskId.nullable(),
+    answered: AnsweredRequestSchema.nullable().describe('Null for a chat and for a task.'),
+  })
+  .meta({ id: 'ShownRequest' });

@@ -6,13 +6,16 @@ import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { taskErrorTable, taskStatuses, taskTypes, type TaskErrorCode } from '../../domain/tasks/task.ts';
 import { changed } from './changed.ts';
 import { forCustomer } from './chats.ts';
-import { projectId, requestId, taskId } from './ids.ts';
+import { keyId, projectId, requestId, taskId } from './ids.ts';
 
 const errorCodes = Object.keys(taskErrorTable) as TaskErrorCode[];
 
 const row = {
   task_id: taskId,
   project_id: projectId,
+  project_name: z.string(),
+  key_id: keyId,
+  key_name: z.string(),
   type: z.enum(taskTypes),
   model: z.string(),
   status: z.enum(taskStatuses),

@@ -62,7 +62,7 @@ const ownClass = (of: string): string =>
 export interface TrafficParts {
   /** Failures because the provider refused the request itself. */
   refused: number;
-  /** Failures because the client left or canceled. */
+  /** Counted with the failures: the client left, charged for what came until then or not, or canceled. */
   left: number;
   /** The median times of the chats and of the tasks that succeeded. Null if none did. */
   chatP50Ms: number | null;

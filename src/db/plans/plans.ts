@@ -20,7 +20,11 @@ export const listPlans = (database: Statements): Promise<PlanRow[]> =>
 
 /** The plan of this name; null if there is none. */
 export const findPlan = (database: Statements, name: string): Promise<PlanRow | null> =>
-  database.first<PlanRow>('find-plan', `select ${columns} from plan p where p.name = $1`, [name]);
+  database.first<PlanRow>(
+    'find-plan',
+    `select ${columns} from plan p where p.name = $1 or p.id = $1 order by p.name <> $1 limit 1`,
+    [name],
+  );
 
 /** Adds a plan; false if its name is taken. */
 export const insertPlan = (

@@ -65,18 +65,7 @@ export async function listKeys(
   );
   const rows = await database.query<KeyRow & Positioned>(
     `operator-keys-${request.sort}`,
-    operatorPageText(`select ${position} as position, k.id as key_id, k.project_id, k.name, k.metadata,
-       ${isOfPlayground} as playground, ${stateOfKey} as state,
-       s.prefix, s.last4, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max, k.in_flight, k.budget, k.spent, k.reserved,
-       k.budget_daily, in_period(k.day_spent + k.day_reserved, k.used_on, now.day) as used_today,
-       k.budget_monthly, in_period(k.month_spent + k.month_reserved, k.used_on, now.month) as used_this_month,
-       ${unixSeconds('k.expires_at')} as expires_at, ${unixSeconds('k.revoked_at')} as revoked_at,
-       ${unixSeconds('k.last_used_at')} as last_used_at, ${unixSeconds('k.created_at')} as created_at
-     from api_key k left join lateral (
-       select prefix, last4 from api_key_secret where key_id = k.id order by created_at desc, id desc limit 1
-     ) s on true
-     cross join (select day, date_trunc('month', day::timestamp)::date as month
-                 from (select (clock_timestamp() at time zone 'UTC')::date as day) today) now
+    operatorPageText(`select ${position} as position, ${keyFields} ${fromKeys}
      where ${where} and ($1::text is null or k.project_id = $1) and ($2::text is null or ${stateOfKey} = $2)
      order by ${order} limit $3::int`),
     values,
@@ -86,6 +75,39 @@ export async function listKeys(
 
 const stateOfKey = `case when k.revoked_at is not null then 'revoked' when k.expires_at <= clock_timestamp() then 'expired'
   else 'active' end`;
+
+const keyFields = `k.id as key_id, k.project_id, k.name, k.metadata, ${isOfPlayground} as playground, ${stateOfKey} as state,
+  s.prefix, s.last4, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max, k.in_flight, k.budget, k.spent, k.reserved,
+  k.budget_daily, in_period(k.day_spent + k.day_reserved, k.used_on, now.day) as used_today,
+  k.budget_monthly, in_period(k.month_spent + k.month_reserved, k.used_on, now.month) as used_this_month,
+  ${unixSeconds('k.expires_at')} as expires_at, ${unixSeconds('k.revoked_at')} as revoked_at,
+  ${unixSeconds('k.last_used_at')} as last_used_at, ${unixSeconds('k.created_at')} as created_at`;
+const fromKeys = `from api_key k left join lateral (
+    select prefix, last4 from api_key_secret where key_id = k.id order by created_at desc, id desc limit 1
+  ) s on true
+  cross join (select day, date_trunc('month', day::timestamp)::date as month
+              from (select (clock_timestamp() at time zone 'UTC')::date as day) today) now`;
+
+/** What one key has beside its row in the list. */
+export interface ShownKeyRow extends KeyRow {
+  projectName: string;
+  /** POST requests of the last 60 seconds; null for a key without a limit, whose requests are not counted. */
+  requests: number | null;
+  /** As the audit log has it. Null for a key that is older than the log. */
+  createdBy: string | null;
+}
+
+/** One key by its id, or null. */
+export const findKey = (database: Database, keyId: string): Promise<ShownKeyRow | null> =>
+  database.first(
+    'find-operator-key',
+    `select ${keyFields}, case when k.rpm is not null then recent_requests(k.id) end as requests,
+       (select p.name from project p where p.id = k.project_id) as project_name,
+       (select e.actor from audit_entry e where e.subject = k.id and e.before is null and e.after is not null
+        order by e.at, e.id limit 1) as created_by
+     ${fromKeys} where k.id = $1`,
+    [keyId],
+  );
 
 /** The columns of the list of keys that it can be sorted by. */
 export const keyColumns = {

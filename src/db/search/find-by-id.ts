@@ -3,7 +3,7 @@ import type { Statements } from '../database.ts';
 /** What an operator can search for. */
 export const foundTypes = [
   ...['project', 'key', 'model', 'channel', 'plan', 'task', 'chat', 'delivery', 'file', 'ledger_entry'],
-  ...['job_run', 'admin_token', 'operator', 'silence'],
+  ...['job_run', 'admin_token', 'operator', 'silence', 'request'],
 ] as const;
 export type FoundType = (typeof foundTypes)[number];
 
@@ -23,8 +23,8 @@ export interface Found {
  */
 const readsByPrefix = {
   prj: `select 'project' as type, id, name, id as shown_by from project where ${between('id')}`,
-  key: `select 'key' as type, id, name, project_id as shown_by from api_key where ${between('id')}`,
-  sec: `select 'key' as type, k.id, k.name, k.project_id as shown_by
+  key: `select 'key' as type, id, name, id as shown_by from api_key where ${between('id')}`,
+  sec: `select 'key' as type, k.id, k.name, k.id as shown_by
      from api_key_secret s cross join lateral (select * from api_key k where k.id = s.key_id limit 1) k where ${between('s.id')}`,
   chn: `select 'channel' as type, id, name, id as shown_by from channel where ${between('id')}`,
   crd: `select 'channel' as type, c.id, c.name, c.id as shown_by

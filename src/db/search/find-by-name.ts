@@ -20,7 +20,7 @@ export const findByName = (database: Statements, text: string): Promise<Found[]>
     `select type, id, name, shown_by from (
        (select 'project' as type, 1 as turn, ${rankOf('name')} as rank, id, name, id as shown_by from project where ${has('name')} order by rank, created_at desc limit ${eachMax})
        union all
-       (select 'key', 2, ${rankOf('name')} as rank, id, name, project_id from api_key where name <> '' and ${has('name')} order by rank, created_at desc limit ${eachMax})
+       (select 'key', 2, ${rankOf('name')} as rank, id, name, id from api_key where name <> '' and ${has('name')} order by rank, created_at desc limit ${eachMax})
        union all
        (select 'model', 3, least(${rankOf('id')}, ${rankOf(`entry ->> 'display_name'`)}) as rank, id, entry ->> 'display_name', id from model
         where ${has('id')} or ${has(`entry ->> 'display_name'`)}
@@ -40,7 +40,7 @@ export const findBySecret = (
 ): Promise<Found[]> =>
   database.query(
     `search-secrets${first === null ? '' : '-first'}${last === null ? '' : '-last'}`,
-    `select 'key' as type, k.id, k.name, k.project_id as shown_by
+    `select 'key' as type, k.id, k.name, k.id as shown_by
      from (select distinct key_id from api_key_secret
            where ${first === null ? '$1::text is null' : firstBetween} and ${last === null ? '$2::text is null' : 'last4 = $2'} limit ${eachMax}) s
      cross join lateral (select * from api_key k where k.id = s.key_id limit 1) k order by k.created_at desc`,

@@ -58,6 +58,9 @@ const isUnknown = 'and t.outcome_unknown and not exists (select from task_resolu
 export const taskColumns = {
   task_id: 't.id',
   project_id: 't.project_id',
+  project_name: '(select p.name from project p where p.id = t.project_id)',
+  key_id: 't.key_id',
+  key_name: '(select k.name from api_key k where k.id = t.key_id)',
   type: 't.type',
   model: 't.model_id',
   status: 't.status',

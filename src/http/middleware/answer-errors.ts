@@ -27,6 +27,7 @@ export function answerErrors({ logger }: { logger: Logger }): AppMiddleware {
         return;
       }
       const refusal = toRefusal(ctx.state.route?.isCreate ? ofCreate(ctx, error) : error);
+      ctx.state.errorCode = refusal.code;
       logCause(logger, ctx, refusal);
       answer(ctx, refusal, mayDiscard);
     }

@@ -81,6 +81,7 @@ function detailOf(ctx: AppContext, answered: { route: string; method: string; st
     modelId: modelId ?? null,
     credits: isReplay ? null : (headerNumber(ctx, 'x-tollgate-credits') ?? creditsQuoted ?? null),
     attempts: isReplay ? null : (headerNumber(ctx, 'x-tollgate-attempts') ?? ctx.state.attempts ?? null),
+    errorCode: ctx.state.errorCode ?? null,
   };
 }
 

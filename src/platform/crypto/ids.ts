@@ -32,6 +32,10 @@ export function isId(prefix: IdPrefix, text: string): boolean {
   return text.length === prefix.length + 27 && text.startsWith(`${prefix}_`) && BODY.test(text.slice(-26));
 }
 
+/** When an id was made, in unix milliseconds. `text` has passed `isId`. */
+export const timeOfId = (text: string): number =>
+  [...text.slice(-26, -16)].reduce((ms, digit) => ms * 32 + ALPHABET.indexOf(digit), 0);
+
 interface Sources {
   /** Unix milliseconds. */
   now: () => number;

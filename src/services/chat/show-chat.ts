@@ -56,7 +56,7 @@ const answerPrefix = /^(?:chatcmpl-|msg_|resp_)/;
 const unknownChat = (id: string): string =>
   id.startsWith('task_')
     ? `${id} is a task. "tollgate tasks show" shows it.`
-    : `There is no chat ${id}. A request that was refused before its credits were held is not kept: search the logs for its id.`;
+    : `There is no chat ${id}. "tollgate requests show" says how a request was refused before its credits were held; for an older one, search the logs for its id.`;
 
 function toCall({ n, channel, outcome, ...call }: AttemptDetail): ChatCall {
   const { errorClass, status, detail, costMicroUsd, startedAt, endedAt, tookMs } = call;

@@ -1,5 +1,7 @@
 import { findById, findByProviderJob, findEntry, type Found } from '../../db/search/find-by-id.ts';
 import { findByName, findBySecret } from '../../db/search/find-by-name.ts';
+import { findAnsweredRequest } from '../../db/detail-rows.ts';
+import { isId, timeOfId } from '../../platform/crypto/ids.ts';
 import type { Deps } from '../../deps.ts';
 
 /** Something that a search found, and the page of the console that shows it. */
@@ -39,7 +41,11 @@ async function findAnyId(db: Deps['db'], text: string): Promise<Found[]> {
   const entry = /^entry_(\d{1,15})$/.exec(text)?.[1];
   if (entry !== undefined) return [await findEntry(db, entry)].filter((found) => found !== null);
   const id = text.replace(answerPrefix, 'req_');
-  return beginningOfId.test(id) ? ((await findById(db, id)) ?? []) : [];
+  const found = beginningOfId.test(id) ? await findById(db, id) : [];
+  if (found === null || found.length > 0 || !isId('req', id)) return found ?? [];
+  // It may have been refused before any credits were held.
+  const answered = await findAnsweredRequest(db, id, timeOfId(id));
+  return answered === null ? [] : [{ type: 'request', id, name: answered.errorCode ?? answered.route, shownBy: id }];
 }
 
 /** The characters of a key as lists show them: the first eight, the last four, or both around an ellipsis. A whole key has both too. */
@@ -56,7 +62,7 @@ async function findKeys(db: Deps['db'], text: string): Promise<Found[]> {
 
 const pageOf: Readonly<Record<Found['type'], (shownBy: string) => string>> = {
   project: (id) => `projects/${id}`,
-  key: (projectId) => `projects/${projectId}`,
+  key: (id) => `keys/${id}`,
   model: (id) => `models/${id}`,
   channel: (id) => `channels/${id}`,
   plan: (name) => `plans/${encodeURIComponent(name)}`,
@@ -69,6 +75,7 @@ const pageOf: Readonly<Record<Found['type'], (shownBy: string) => string>> = {
   admin_token: () => 'access',
   operator: () => 'access',
   silence: () => 'overview',
+  request: (id) => `requests/${id}`,
 };
 
 /** A file and an entry belong to a task, a chat or, without one, to the project. */

@@ -69,6 +69,7 @@ create table api_detail (
   at timestamp with time zone not null,
   attempts integer,
   credits bigint,
+  error_code text,
   key_id text,
   method text not null,
   model_id text,
@@ -3612,12 +3613,13 @@ CREATE OR REPLACE FUNCTION public.sum_traffic(p_after bigint, p_through bigint, 
 AS $function$
   select date_bin('5 minutes', e.created_at, 'epoch'::timestamptz),
     case
+      when e.reason in ('client_left', 'canceled') then -3
       when e.kind = 'settle' and e.request_id like 'task\_%' then -1000 - latency_class(extract(epoch from e.created_at - e.began_at)::float8 * 1000)
       when e.kind = 'settle' then latency_class(extract(epoch from e.created_at - e.began_at)::float8 * 1000)
       when e.kind = 'refund' and is_refusal(e.reason) then -2
-      when e.kind = 'refund' and e.reason in ('client_left', 'canceled') then -3
       else -1 end,
-    count(*) filter (where e.kind = 'settle'), count(*) filter (where e.kind = 'refund'), -sum(e.credits)::bigint,
+    count(*) filter (where e.kind = 'settle' and e.reason is distinct from 'client_left'),
+    count(*) filter (where e.kind = 'refund' or (e.kind = 'settle' and e.reason = 'client_left')), -sum(e.credits)::bigint,
     sum(case when e.kind = 'adjust' then 0 else coalesce(e.cost_micro_usd, (
       -- The rule of rebuild_summary.
       select sum(a.cost_micro_usd) from attempt a

@@ -89,7 +89,7 @@ describe('a search', () => {
 
   it.each([
     ['project.id', 'project', /^\/console\/projects\/prj_\w+$/],
-    ['api_key.id', 'key', /^\/console\/projects\/prj_\w+$/],
+    ['api_key.id', 'key', /^\/console\/keys\/key_\w+$/],
     ['channel.id', 'channel', /^\/console\/channels\/chn_\w+$/],
     ['plan.id', 'plan', /^\/console\/plans\/[^/]+$/],
     ['task.id', 'task', /^\/console\/tasks\/task_\w+$/],

@@ -127,6 +127,28 @@ describe('tollgate keys set', () => {
   });
 });
 
+describe('tollgate keys show', () => {
+  it('shows a key with its limits, the use of each, its project and who created it, and never its secret', async () => {
+    const { projectId, keyId } = await operator.project();
+    const made = await done('keys', 'create', '--project', projectId, '--name', 'web', '--rpm', '60', '--actor', 'ada');
+    expect(await done('keys', 'show', String(made['key_id']))).toMatchObject({
+      key_id: made['key_id'],
+      project_id: projectId,
+      project_name: expect.any(String),
+      name: 'web',
+      state: 'active',
+      rpm: 60,
+      requests: 0,
+      in_flight: 0,
+      used_today: 0,
+      created_by: expect.stringContaining('ada'),
+    });
+    expect(JSON.stringify(await done('keys', 'show', String(made['key_id'])))).not.toContain(String(made['api_key']));
+    expect(await done('keys', 'show', keyId)).toMatchObject({ rpm: null, requests: null });
+    expect(await refused('keys', 'show', 'key_none')).toContain('There is no key key_none.');
+  });
+});
+
 describe('tollgate keys create', () => {
   it('gives a key the given scopes and addresses', async () => {
     const { projectId } = await operator.project();

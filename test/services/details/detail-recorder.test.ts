@@ -4,6 +4,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createDetailRecorder, type DetailRow } from '../../../src/services/details/detail-recorder.ts';
+import { findRequest } from '../../../src/services/requests/find-request.ts';
+import { findAnything } from '../../../src/services/search/find-anything.ts';
 import { runMaintenance } from '../../../src/services/scheduled-jobs/maintenance.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { ensureDetailPartitions } from '../../../src/db/detail-rows.ts';
@@ -90,6 +92,59 @@ describe('API details', () => {
       const task = await gateway.poll(apiKey, image.taskId);
       expect(task.status).toBe('succeeded');
       expect(JSON.stringify(await details())).not.toContain(marker);
+    });
+
+    const refusals: [code: string, key: object, change?: Record<string, unknown>][] = [
+      ['insufficient_credits', { credits: 1 }],
+      ['key_budget_exceeded', { budget: 1 }],
+      ['model_not_allowed', { models: ['claude-haiku-5.5'] }],
+      ['scope_not_allowed', { scopes: ['read'] }],
+      ['rate_limit_exceeded', { rpm: 1 }],
+      ['model_not_found', {}, { model: 'no-such-model' }],
+      ['invalid_value', {}, { temperature: 'hot' }],
+    ];
+    it.each(refusals)('say of a chat refused as %s what it was, by its id', async (code, key, change = {}) => {
+      const { apiKey, keyId, projectId } = await gateway.project(key);
+      const chat = { model: 'gpt-5-mini', messages: [{ role: 'user', content: marker }], ...change };
+      const send = () => gateway.create(apiKey, '/api/v1/chat/completions', chat);
+      if (code === 'rate_limit_exceeded') await send();
+      const refused = await send();
+      expect(refused.body).toMatchObject({ error: { code } });
+      const id = refused.headers.get('x-request-id') ?? '';
+      await detailOf(id);
+      const found = await findRequest({ db: gateway.database }, id);
+      const { status } = refused;
+      expect(found).toMatchObject({ kind: 'answered', answered: { errorCode: code, status, keyId, projectId } });
+      const url = `/console/requests/${id}`;
+      expect(await findAnything({ db: gateway.database }, id)).toEqual([{ type: 'request', id, name: code, url }]);
+      expect(JSON.stringify(found)).not.toContain(marker);
+    });
+
+    it('say that no channel was there, and nothing of a chat with credits, which has rows of its own', async () => {
+      const send = () =>
+        gateway.create(project.apiKey, '/api/v1/chat/completions', {
+          model: 'gpt-5-mini',
+          messages: [{ role: 'user', content: 'Hello' }],
+        });
+      const charged = await send();
+      const chatId = charged.headers.get('x-request-id') ?? '';
+      expect(await findRequest({ db: gateway.database }, chatId)).toMatchObject({ kind: 'chat', answered: null });
+      await run(gateway.database, `update channel set enabled = false`);
+      try {
+        const id = await eventually(
+          async () => {
+            const { status, headers } = await send();
+            return status === 503 ? (headers.get('x-request-id') ?? '') : undefined;
+          },
+          { what: 'a chat that no channel can take' },
+        );
+        await detailOf(id);
+        const { answered } = await findRequest({ db: gateway.database }, id);
+        expect(answered).toMatchObject({ errorCode: 'no_channel_available', modelId: 'gpt-5-mini' });
+      } finally {
+        await run(gateway.database, `update channel set enabled = true`);
+      }
+      await eventually(async () => (await send()).status === 200, { what: 'channels that serve again' });
     });
 
     it('are written before the API server exits', async () => {
@@ -271,6 +326,7 @@ const aRow = (requestId: string): DetailRow => ({
   ms: 1,
   credits: null,
   attempts: null,
+  errorCode: null,
 });
 
 let chatModel: string | undefined;

@@ -172,6 +172,7 @@ const aRow = (days: number, requestId: string) => ({
   ms: 1,
   credits: null,
   attempts: null,
+  errorCode: null,
 });
 
 beforeEach(async () => {

@@ -1,20 +1,16 @@
 import { Badge, Button, Group, Menu, Stack, Text } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { change } from '../../api/admin.ts';
 import { useMay } from '../../api/session.ts';
 import type { Key } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
-import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { creditsCell, money, number } from '../../ui/format.ts';
 import { MoreIcon, PlusIcon } from '../../ui/icons.tsx';
+import { ThingLink } from '../../ui/links.tsx';
 import { Empty, Loaded } from '../../ui/page.tsx';
 import { Status, When } from '../../ui/values.tsx';
-import { KeyDialog } from './key-dialog.tsx';
-import { KeyReady, type ReadyKey } from './key-ready.tsx';
-
-type Action = { kind: 'create' | 'edit' | 'rotate' | 'revoke'; key: Key | null };
+import { KeyDialogs, nameOf, type KeyAction } from '../keys/key-dialogs.tsx';
 
 /** The API keys of a project and their limits. */
 export function Keys({ projectId }: { projectId: string }) {
@@ -25,10 +21,7 @@ export function Keys({ projectId }: { projectId: string }) {
     void navigate({ to: '/projects/$projectId', params: { projectId }, search: { tab: 'keys', sort: next } });
   const isOwner = useMay('owner');
   const mayChange = useMay('operator');
-  const [action, setAction] = useState<Action | null>(null);
-  const [ready, setReady] = useState<ReadyKey | null>(null);
-  const close = (): void => setAction(null);
-  const key = action?.key ?? null;
+  const [action, setAction] = useState<KeyAction | null>(null);
   return (
     <Stack>
       {isOwner && (
@@ -59,35 +52,10 @@ export function Keys({ projectId }: { projectId: string }) {
           />
         )}
       </Loaded>
-      {(action?.kind === 'create' || action?.kind === 'edit') && (
-        <KeyDialog projectId={projectId} existing={key} onClose={close} onReady={setReady} />
-      )}
-      <ActionDialog
-        opened={action?.kind === 'rotate'}
-        onClose={close}
-        title={`New secret for ${nameOf(key)}`}
-        about="The key gets a new secret. The old one works for 24 more hours."
-        act="Make a new secret"
-        run={() => change('post', '/keys/{id}/rotate', { id: key?.key_id ?? '' })}
-        done={() => 'The key has a new secret.'}
-        onDone={({ api_key: secret }) => key && setReady({ secret, scopes: key.scopes, models: key.models })}
-      />
-      <ActionDialog
-        opened={action?.kind === 'revoke'}
-        onClose={close}
-        title={`Revoke ${nameOf(key)}`}
-        about="Requests with this key are refused from now on. This cannot be undone."
-        act="Revoke"
-        danger
-        run={() => change('post', '/keys/{id}/revoke', { id: key?.key_id ?? '' })}
-        done={() => 'The key is revoked.'}
-      />
-      {ready && <KeyReady ready={ready} onClose={() => setReady(null)} />}
+      <KeyDialogs projectId={projectId} action={action} onClose={() => setAction(null)} />
     </Stack>
   );
 }
-
-const nameOf = (key: Key | null): string => key?.name || key?.key_id || '';
 
 const sortColumns = {
   name: 'name',
@@ -98,14 +66,14 @@ const sortColumns = {
   last_used_at: 'last_used_at',
 };
 
-const columnsOf = (act: ((action: Action) => void) | null, isOwner: boolean): Columns<Key> => [
+const columnsOf = (act: ((action: KeyAction) => void) | null, isOwner: boolean): Columns<Key> => [
   {
     accessorKey: 'name',
     header: 'Key',
     cell: ({ row: { original: key } }) => (
       <div>
-        <Text size="sm" fw={500} className="breakable">
-          {nameOf(key)}
+        <Text size="sm" fw={500} component="div">
+          <ThingLink of="key" id={key.key_id} name={key.name} />
         </Text>
         {key.prefix !== null && (
           <Text size="xs" c="dimmed" ff="monospace">
@@ -221,7 +189,8 @@ function ModelNames({ names }: { names: string[] | null }) {
   );
 }
 
-const ofLimit = (used: number, limit: number | null) =>
+/** What of a limit in credits is used. */
+export const ofLimit = (used: number, limit: number | null) =>
   limit === null ? (
     creditsCell(used)
   ) : (
@@ -230,7 +199,7 @@ const ofLimit = (used: number, limit: number | null) =>
     </span>
   );
 
-function KeyMenu({ target, act, isOwner }: { target: Key; act: (action: Action) => void; isOwner: boolean }) {
+function KeyMenu({ target, act, isOwner }: { target: Key; act: (action: KeyAction) => void; isOwner: boolean }) {
   return (
     <Menu position="bottom-end" withArrow>
       <Menu.Target>

@@ -11,7 +11,7 @@ import { CsvButton } from '../../ui/csv-button.tsx';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { entryKinds } from '../../ui/entry-kinds.ts';
 import { credits, creditsCell, money, number, words } from '../../ui/format.ts';
-import { PageLink } from '../../ui/links.tsx';
+import { ThingLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Loading, Page } from '../../ui/page.tsx';
 import { RangeFilter } from '../../ui/range-filter.tsx';
 import { SwitchDialog } from '../../ui/switch-dialog.tsx';
@@ -59,15 +59,7 @@ export default function ProjectPage() {
               <Fact label="Alerts">
                 <Alerts {...limits} />
               </Fact>
-              <Fact label="Plan">
-                {plan === null ? (
-                  'Prices of the catalog'
-                ) : (
-                  <PageLink to="/plans/$planName" params={{ planName: plan }}>
-                    {plan}
-                  </PageLink>
-                )}
-              </Fact>
+              <Fact label="Plan">{plan === null ? 'Prices of the catalog' : <ThingLink of="plan" id={plan} />}</Fact>
               <Fact label="Status">
                 <Status of={status} />
               </Fact>
@@ -223,20 +215,17 @@ const ledgerSortColumns = { at: 'at', kind: 'kind', credits: 'credits', balance_
 
 /** What an entry is about, as a link, and what is said of it: its reference, or why the request ended as it did. */
 function EntryReason({ entry }: { entry: LedgerEntry }) {
-  const { reference, reason, task_id: taskId, request_id: requestId } = entry;
+  const { reference, reason, task_id: taskId, request_id: requestId, key_id: keyId } = entry;
   const about =
     entry.kind === 'deduct' ? `${reference ?? ''}: ${reason ?? ''}` : (reference ?? (reason && words(reason)));
   return (
     <div className="breakable">
-      {taskId !== null && (
-        <PageLink to="/tasks/$taskId" params={{ taskId }} size="sm">
-          {taskId}
-        </PageLink>
-      )}
-      {requestId !== null && (
-        <PageLink to="/requests/$requestId" params={{ requestId }} size="sm">
-          {requestId}
-        </PageLink>
+      {taskId !== null && <ThingLink of="task" id={taskId} />}
+      {requestId !== null && <ThingLink of="request" id={requestId} />}
+      {keyId !== null && (
+        <Text size="xs" component="div">
+          <ThingLink of="key" id={keyId} />
+        </Text>
       )}
       {about && <div>{about}</div>}
     </div>

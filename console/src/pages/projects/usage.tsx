@@ -7,6 +7,7 @@ import type { Spend } from '../../api/admin-types.ts';
 import { ChartTable } from '../../ui/chart-table.tsx';
 import { DataTable, figure, type Columns } from '../../ui/data-table.tsx';
 import { creditsCell, number } from '../../ui/format.ts';
+import { ThingLink } from '../../ui/links.tsx';
 import { Empty, Loaded } from '../../ui/page.tsx';
 
 type UsageRow = Spend['data'][number];
@@ -84,7 +85,13 @@ function lastDays(rows: UsageRow[]): { day: string; Credits: number }[] {
 const label = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 const columns: Columns<UsageRow> = [
-  { accessorKey: 'model', header: 'Model', cell: ({ row: { original } }) => original.model ?? 'Adjustments' },
+  {
+    accessorKey: 'model',
+    header: 'Model',
+    cell: ({ row: { original } }) => (
+      <ThingLink of="model" id={original.model} name={original.model ?? 'Adjustments'} />
+    ),
+  },
   figure('requests', 'Requests', { of: (row) => row.requests, show: number }),
   figure('failed', 'Failed', { of: (row) => row.failed, show: number }),
   figure('credits', 'Credits', { of: (row) => row.credits, show: creditsCell }),

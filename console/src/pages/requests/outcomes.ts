@@ -1,3 +1,5 @@
+import { chatEndReasons } from '../../../../src/domain/chat/chat-end-reason.ts';
+import { taskErrorTable } from '../../../../src/domain/tasks/task.ts';
 import type { ChatRow } from '../../api/admin-types.ts';
 
 type Outcome = ChatRow['outcome'];
@@ -10,36 +12,28 @@ const names: Record<Outcome, string> = {
   refunded: 'refunded',
 };
 
-export const outcomeName = (outcome: Outcome): string => names[outcome];
+/** A client that left is neither a success nor a failure of the gateway. */
+export const outcomeName = ({ outcome, reason }: Pick<ChatRow, 'outcome' | 'reason'>): string =>
+  reason !== 'client_left' ? names[outcome] : outcome === 'incomplete' ? 'left, charged' : 'left, refunded';
 
-export const outcomes: readonly { value: Outcome; label: string }[] = [
+export const outcomes: readonly { value: string; label: string }[] = [
   { value: 'running', label: 'Running' },
   { value: 'succeeded', label: 'Charged' },
   { value: 'incomplete', label: 'Incomplete' },
+  { value: 'left', label: 'Left, charged' },
   { value: 'refunded', label: 'Refunded' },
 ];
 
+/** What the filter shows for an outcome and a reason of the address, and what the address has for its choice. */
+export const chosenOutcome = ({ outcome, reason }: OutcomeSearch): string | undefined =>
+  outcome === 'incomplete' && reason === 'client_left' ? 'left' : outcome;
+export const outcomeSearch = (chosen: string | undefined): OutcomeSearch =>
+  chosen === 'left' ? { outcome: 'incomplete', reason: 'client_left' } : { outcome: chosen, reason: undefined };
+
+interface OutcomeSearch {
+  outcome?: string | undefined;
+  reason?: string | undefined;
+}
+
 /** Why chats end, refunded or charged for less than a whole answer, and why tasks fail. */
-export const reasons: readonly NonNullable<ChatRow['reason']>[] = [
-  'request_refused',
-  'content_policy_violation',
-  'context_length_exceeded',
-  'upstream_rate_limited',
-  'upstream_unreachable',
-  'upstream_timeout',
-  'upstream_interrupted',
-  'upstream_failed',
-  'client_left',
-  'gateway_stopped',
-  'internal_error',
-  'hold_expired',
-  'admitted_late',
-  'not_delivered',
-  'empty_answer',
-  'upstream_invalid_response',
-  'upstream_outcome_unknown',
-  'task_timeout',
-  'no_channel_available',
-  'output_unavailable',
-  'canceled',
-];
+export const reasons: readonly string[] = [...new Set([...chatEndReasons, ...Object.keys(taskErrorTable)])];

@@ -2,12 +2,12 @@ import { Card, Code, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useProjectNames } from '../../api/project-names.ts';
-import { chatQuery, taskOfRequestQuery } from '../../api/queries.ts';
-import type { ChatCall, ChatTimeline, LedgerEntry } from '../../api/admin-types.ts';
+import { chatQuery, requestQuery } from '../../api/queries.ts';
+import type { AnsweredRequest, ChatCall, ChatTimeline, LedgerEntry } from '../../api/admin-types.ts';
 import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { entryKinds } from '../../ui/entry-kinds.ts';
 import { credits, creditsCell, milliseconds, number, time, usd, words } from '../../ui/format.ts';
-import { PageLink } from '../../ui/links.tsx';
+import { PageLink, ThingLink, ThingLinks } from '../../ui/links.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
 import { ForCustomer, StepList } from '../tasks/step-list.tsx';
@@ -18,13 +18,54 @@ import { outcomeName } from './outcomes.ts';
 /** One request of any type. A picture or a video shows what the page of its task does. */
 export default function RequestPage() {
   const { requestId } = useParams({ from: '/requests/$requestId' });
-  const found = useQuery(taskOfRequestQuery(requestId));
+  const found = useQuery(requestQuery(requestId));
   return (
     <Loaded of={found}>
-      {({ taskId }) =>
-        taskId === null ? <ChatDetails requestId={requestId} /> : <TaskDetails taskId={taskId} title="Request" />
+      {({ task_id: taskId, answered }) =>
+        answered !== null ? (
+          <Answered requestId={requestId} of={answered} />
+        ) : taskId === null ? (
+          <ChatDetails requestId={requestId} />
+        ) : (
+          <TaskDetails taskId={taskId} title="Request" />
+        )
       }
     </Loaded>
+  );
+}
+
+/** A request for which no credits were held, such as one that was refused for its rate, its model or its credits. */
+function Answered({ requestId, of: answered }: { requestId: string; of: AnsweredRequest }) {
+  const isRefused = answered.status >= 400;
+  return (
+    <Page title="Request" about={<Copyable text={requestId} label="Copy the id" wrap />}>
+      <Card withBorder>
+        <Text mb="md">
+          {isRefused
+            ? 'The request was refused before any credits were held: no provider was called, and nothing was charged.'
+            : 'The request was answered without credits.'}
+        </Text>
+        <ForCustomer text={answered.for_customer} />
+        <Facts
+          of={[
+            ['Outcome', <Status key="outcome" of={isRefused ? 'refused' : 'answered'} />],
+            ['Error', answered.error_code && <Code key="error">{answered.error_code}</Code>],
+            ['Status', answered.status === 499 ? 'None: the client left before' : answered.status],
+            ['Model', answered.model && <ThingLink key="model" of="model" id={answered.model} />],
+            ['Project', <ThingLink key="project" of="project" id={answered.project_id} name={answered.project_name} />],
+            ['Key', <ThingLink key="key" of="key" id={answered.key_id} name={answered.key_name} />],
+            ['Route', <Code key="route">{`${answered.method} ${answered.route}`}</Code>],
+            ['Answered', time(answered.answered_at)],
+            ['Took', milliseconds(answered.ms)],
+          ]}
+        />
+      </Card>
+      {answered.key_id !== null && (
+        <PageLink to="/requests" search={{ key: answered.key_id }} size="sm">
+          Other requests of this key
+        </PageLink>
+      )}
+    </Page>
   );
 }
 
@@ -75,31 +116,15 @@ function Summary({ chat }: { chat: ChatTimeline }) {
       <ForCustomer text={chat.for_customer} />
       <Facts
         of={[
-          ['Outcome', <Status key="outcome" of={outcomeName(chat.outcome)} />],
+          ['Outcome', <Status key="outcome" of={outcomeName(chat)} />],
           ['Reason', chat.reason && <Code key="reason">{chat.reason}</Code>],
-          [
-            'Model',
-            <PageLink key="model" to="/models/$modelId" params={{ modelId: chat.model }}>
-              {chat.model}
-            </PageLink>,
-          ],
+          ['Model', <ThingLink key="model" of="model" id={chat.model} />],
           [
             'Project',
-            <PageLink
-              key="project"
-              to="/projects/$projectId"
-              params={{ projectId: chat.project_id }}
-              className="breakable"
-            >
-              {projectName(chat.project_id)}
-            </PageLink>,
+            <ThingLink key="project" of="project" id={chat.project_id} name={projectName(chat.project_id)} />,
           ],
-          [
-            'Key',
-            <PageLink key="key" to="/requests" search={{ key: chat.key_id }} className="breakable">
-              {chat.key_id}
-            </PageLink>,
-          ],
+          ['Key', <ThingLink key="key" of="key" id={chat.key_id} />],
+          ['Channels', <ThingLinks key="channels" of="channel" ids={chat.channels} none="None was called" />],
           ['Credits', `${credits(charged)} charged of ${creditsCell(reserved)} held`],
           ['Given back', refunded > 0 ? credits(refunded) : null],
           ['Tokens', tokensOf(chat)],
@@ -150,7 +175,11 @@ function Calls({ calls }: { calls: ChatCall[] }) {
 
 const callColumns: Columns<ChatCall> = [
   { accessorKey: 'n', header: 'Call', ...numeric },
-  { accessorKey: 'channel', header: 'Channel' },
+  {
+    accessorKey: 'channel',
+    header: 'Channel',
+    cell: ({ row: { original } }) => <ThingLink of="channel" id={original.channel} />,
+  },
   {
     id: 'outcome',
     header: 'Outcome',

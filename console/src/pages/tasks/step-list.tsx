@@ -1,6 +1,7 @@
 import { Button, Card, Group, Text, Timeline, Title } from '@mantine/core';
 import { useState } from 'react';
 import { useMay } from '../../api/session.ts';
+import { ThingLink } from '../../ui/links.tsx';
 import { RedeliverDialog } from '../../ui/redeliver-dialog.tsx';
 import { CopyAction, When } from '../../ui/values.tsx';
 import type { Step } from './timeline.ts';
@@ -16,7 +17,7 @@ export function StepList({ steps, taskId }: { steps: Step[]; taskId?: string }) 
       </Title>
       <Timeline active={steps.length} bulletSize={14} lineWidth={2}>
         {steps.map((step) => (
-          <Timeline.Item key={step.id} title={step.title} color={step.color}>
+          <Timeline.Item key={step.id} title={<StepTitle of={step} />} color={step.color}>
             <Text size="sm" c="dimmed" className="breakable">
               {step.about}
             </Text>
@@ -33,6 +34,19 @@ export function StepList({ steps, taskId }: { steps: Step[]; taskId?: string }) 
       </Timeline>
       <RedeliverDialog taskId={isSending ? (taskId ?? null) : null} onClose={() => setSending(false)} />
     </Card>
+  );
+}
+
+/** The title, in which the thing that it names is a link. */
+function StepTitle({ of: { title, thing } }: { of: Step }) {
+  if (thing === undefined) return title;
+  const at = title.indexOf(thing.words);
+  return (
+    <>
+      {title.slice(0, at)}
+      <ThingLink of={thing.of} id={thing.id} name={thing.words} inline />
+      {title.slice(at + thing.words.length)}
+    </>
   );
 }
 

@@ -4,7 +4,6 @@ import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { change, read } from '../../api/admin.ts';
 import { isFinal, sameOrigin } from '../../api/playground.ts';
-import { useProjectNames } from '../../api/project-names.ts';
 import { tasksPerPage } from '../../api/queries.ts';
 import { useMay } from '../../api/session.ts';
 import type { TaskRow } from '../../api/admin-types.ts';
@@ -19,7 +18,7 @@ import { KeyFilter, ModelFilter, ProjectFilter } from '../../ui/picks.tsx';
 import { RangeFilter } from '../../ui/range-filter.tsx';
 import { useListView } from '../../ui/use-list-view.ts';
 import { Status, When } from '../../ui/values.tsx';
-import { PageLink } from '../../ui/links.tsx';
+import { Owner, PageLink, ThingLink } from '../../ui/links.tsx';
 
 const statuses = ['queued', 'processing', 'succeeded', 'failed', 'canceled'];
 
@@ -31,8 +30,7 @@ export default function TaskList() {
   const mayRead = useMay('operator');
   const tasks = useList('/tasks', search, tasksPerPage);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const projectName = useProjectNames();
-  const columns = columnsOf(withPreviews, projectName);
+  const columns = columnsOf(withPreviews);
   return (
     <Page
       title="Tasks"
@@ -131,7 +129,7 @@ function useTaskView() {
 const sortColumns = {
   task_id: 'task_id',
   model: 'model',
-  project: 'project_id',
+  project: 'project_name',
   status: 'status',
   attempts: 'attempts',
   credits: 'credits',
@@ -154,7 +152,7 @@ function CancelMany({ tasks, onDone }: { tasks: readonly TaskRow[]; onDone: () =
   );
 }
 
-const columnsOf = (withPreviews: boolean, projectName: (id: string) => string): Columns<TaskRow> => [
+const columnsOf = (withPreviews: boolean): Columns<TaskRow> => [
   {
     accessorKey: 'task_id',
     header: 'Task',
@@ -163,14 +161,21 @@ const columnsOf = (withPreviews: boolean, projectName: (id: string) => string): 
       // One below the other, because a column of its own would not fit beside the others.
       <div className="pictured">
         {withPreviews && <Preview task={task} />}
-        <PageLink to="/tasks/$taskId" params={{ taskId: task.task_id }} ff="monospace" size="sm">
-          {task.task_id.slice(0, 14)}…
-        </PageLink>
+        <ThingLink of="task" id={task.task_id} short />
       </div>
     ),
   },
-  { accessorKey: 'model', header: 'Model' },
-  { id: 'project', header: 'Project', accessorFn: (task) => projectName(task.project_id) },
+  {
+    accessorKey: 'model',
+    header: 'Model',
+    cell: ({ row: { original: task } }) => <ThingLink of="model" id={task.model} />,
+  },
+  {
+    id: 'project',
+    header: 'Project',
+    accessorFn: (task) => task.project_name || task.project_id,
+    cell: ({ row: { original: task } }) => <Owner of={task} />,
+  },
   {
     accessorKey: 'status',
     header: 'Status',

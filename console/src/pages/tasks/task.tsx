@@ -5,7 +5,6 @@ import { useState } from 'react';
 import { read } from '../../api/admin.ts';
 import { taskQuery } from '../../api/queries.ts';
 import { isFinal } from '../../api/playground.ts';
-import { useProjectNames } from '../../api/project-names.ts';
 import { useMay } from '../../api/session.ts';
 import type { TaskTimeline } from '../../api/admin-types.ts';
 import { credits, creditsCell, time, usd, words } from '../../ui/format.ts';
@@ -15,7 +14,7 @@ import { OutputView } from '../playground/results.tsx';
 import { TaskActions } from './task-actions.tsx';
 import { ForCustomer, StepList } from './step-list.tsx';
 import { timelineOf } from './timeline.ts';
-import { PageLink } from '../../ui/links.tsx';
+import { ThingLink, ThingLinks } from '../../ui/links.tsx';
 
 /** One task: what became of it, step by step, and what an operator can do about it. */
 export default function TaskPage() {
@@ -48,7 +47,6 @@ export function TaskDetails({ taskId, title }: { taskId: string; title: string }
 }
 
 function Summary({ task }: { task: TaskTimeline }) {
-  const projectName = useProjectNames();
   const cost = task.attempts_detail.reduce((sum, attempt) => sum + attempt.cost_micro_usd, 0);
   return (
     <Card withBorder>
@@ -65,37 +63,26 @@ function Summary({ task }: { task: TaskTimeline }) {
               : null,
           ],
           ['Error', task.error_code && <Code key="error">{task.error_code}</Code>],
-          [
-            'Model',
-            <PageLink key="model" to="/models/$modelId" params={{ modelId: task.model }}>
-              {task.model}
-            </PageLink>,
-          ],
-          [
-            'Project',
-            <PageLink
-              key="project"
-              to="/projects/$projectId"
-              params={{ projectId: task.project_id }}
-              className="breakable"
-            >
-              {projectName(task.project_id)}
-            </PageLink>,
-          ],
+          ['Model', <ThingLink key="model" of="model" id={task.model} />],
+          ['Project', <ThingLink key="project" of="project" id={task.project_id} name={task.project_name} />],
+          ['Key', <ThingLink key="key" of="key" id={task.key_id} name={task.key_name} />],
+          ['Channels', <ThingLinks key="channels" of="channel" ids={channelsOf(task)} none="None was called" />],
           ['Credits', `${credits(task.credits.charged)} charged of ${creditsCell(task.credits.quoted)} quoted`],
           ['Our cost', usd(cost)],
           ['Created', time(task.created_at)],
           ['Ended', task.completed_at && time(task.completed_at)],
+          ['Task', <ThingLink key="task" of="task" id={task.task_id} />],
+          ['Request', <ThingLink key="request" of="request" id={task.request_id} />],
           [
-            'Request',
-            <PageLink
-              key="request"
-              to="/requests/$requestId"
-              params={{ requestId: task.request_id }}
-              className="breakable"
-            >
-              {task.request_id}
-            </PageLink>,
+            'Callbacks',
+            task.deliveries.length > 0 && (
+              <ThingLink
+                key="deliveries"
+                of="deliveries"
+                id={task.task_id}
+                name={`${task.deliveries.length} ${task.deliveries.length === 1 ? 'delivery' : 'deliveries'}`}
+              />
+            ),
           ],
           [
             'Trace',
@@ -118,6 +105,10 @@ function Summary({ task }: { task: TaskTimeline }) {
     </Card>
   );
 }
+
+const channelsOf = ({ attempts_detail: attempts }: TaskTimeline): string[] => [
+  ...new Set(attempts.map(({ channel }) => channel)),
+];
 
 /** The prompt and the results, which are read only when somebody asks, because that is recorded. */
 function Content({ task }: { task: TaskTimeline }) {

@@ -1,11 +1,14 @@
 import type { AttemptDetail, Delivery, LedgerEntry, TaskTimeline } from '../../api/admin-types.ts';
 import { credits, milliseconds, time, usd, words } from '../../ui/format.ts';
+import type { Kind } from '../../ui/links.tsx';
 import { deliveryColors, deliveryState, isFailedTry, tryText } from '../delivery-state.ts';
 
 export interface Step {
   id: string;
   at: number;
   title: string;
+  /** A thing that has a page, and the words of the title that name it. */
+  thing?: { of: Kind; id: string; words: string };
   about: string;
   color: string;
   /** A callback that waits for its next try. */
@@ -37,7 +40,7 @@ export function timelineOf(task: TaskTimeline): Step[] {
     ...task.attempts_detail.map(attemptStep),
     ...task.ledger.map((entry) => ledgerStep(entry, task.credits)),
     ...ended,
-    ...task.deliveries.flatMap(deliverySteps),
+    ...task.deliveries.flatMap((delivery) => deliverySteps(delivery, task.task_id)),
   ];
   return [created, ...rest.toSorted((a, b) => a.at - b.at)];
 }
@@ -63,6 +66,7 @@ export function attemptStep(attempt: Call): Step {
     id: `attempt ${attempt.n}`,
     at: attempt.started_at,
     title: `Attempt ${attempt.n} at ${attempt.channel}: ${outcome === 'ok' ? 'succeeded' : outcome}`,
+    thing: { of: 'channel', id: attempt.channel, words: attempt.channel },
     about: facts.filter(Boolean).join(' · '),
     color: outcome === 'ok' ? 'teal' : attempt.outcome === null ? 'blue' : 'orange',
   };
@@ -98,7 +102,7 @@ export const ledgerStep = (entry: LedgerEntry, { refunded }: Pick<TaskTimeline['
   color: 'gray',
 });
 
-function deliverySteps(delivery: Delivery): Step[] {
+function deliverySteps(delivery: Delivery, taskId: string): Step[] {
   const state = deliveryState(delivery);
   const tries = `${delivery.attempts} ${delivery.attempts === 1 ? 'try' : 'tries'}`;
   const next = delivery.next_attempt_at;
@@ -107,6 +111,7 @@ function deliverySteps(delivery: Delivery): Step[] {
       id: delivery.delivery_id,
       at: delivery.created_at,
       title: `Callback: ${words(state)}`,
+      thing: { of: 'deliveries', id: taskId, words: 'Callback' },
       about: state === 'retrying' && next !== null ? `${tries}, the next one at ${time(next)}` : tries,
       color: deliveryColors[state],
       ...(state === 'retrying' && { canSendNow: true }),

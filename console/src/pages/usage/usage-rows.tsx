@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { SpendRow } from '../../api/admin-types.ts';
 import { DataTable, figure, type Columns } from '../../ui/data-table.tsx';
 import { creditsCell, number, usd } from '../../ui/format.ts';
-import { PageLink } from '../../ui/links.tsx';
+import { ThingLink } from '../../ui/links.tsx';
 import { Empty } from '../../ui/page.tsx';
 import { words } from '../../ui/format.ts';
 import { amountOf, nameIn, type Group, type View } from './usage-view.ts';
@@ -63,24 +63,11 @@ const columnsOf = ({ rows, interval }: View): Columns<SpendRow> => [
 
 /** The name of what a row is about, with a link to its page. */
 function Name({ group, row }: { group: Group; row: SpendRow }) {
-  const name = nameIn(group, row);
-  if (group === 'project' && row.project_id !== null)
-    return (
-      <PageLink to="/projects/$projectId" params={{ projectId: row.project_id }} className="nowrap">
-        {name}
-      </PageLink>
-    );
-  if (group === 'model' && row.model !== null)
-    return (
-      <PageLink to="/models/$modelId" params={{ modelId: row.model }} className="nowrap">
-        {name}
-      </PageLink>
-    );
-  if (group === 'channel' && row.channel !== null && row.channel_id !== null)
-    return (
-      <PageLink to="/channels/$channelId" params={{ channelId: row.channel_id }} className="nowrap">
-        {name}
-      </PageLink>
-    );
-  return <span className="nowrap">{name}</span>;
+  const kind = group === 'project' || group === 'model' || group === 'key' || group === 'channel' ? group : null;
+  const ids = { project: row.project_id, model: row.model, key: row.key_id, channel: row.channel && row.channel_id };
+  return (
+    <span className="nowrap">
+      <ThingLink of={kind} id={kind && ids[kind]} name={nameIn(group, row)} />
+    </span>
+  );
 }

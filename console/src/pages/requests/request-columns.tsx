@@ -1,0 +1,81 @@
+import { Text } from '@mantine/core';
+import type { RequestRow } from '../../api/admin-types.ts';
+import { numeric, type Columns } from '../../ui/data-table.tsx';
+import { creditsCell, milliseconds, words } from '../../ui/format.ts';
+import { Owner, ThingLink, ThingLinks } from '../../ui/links.tsx';
+import { Status, When } from '../../ui/values.tsx';
+import { outcomeName } from './outcomes.ts';
+
+/** What was charged, without what was given back later. */
+const paidFor = ({ outcome, credits }: RequestRow): number =>
+  outcome === 'refunded' ? 0 : credits.charged - credits.refunded;
+
+/** The columns of requests of any type. */
+export const requestColumns: Columns<RequestRow> = [
+  {
+    accessorKey: 'request_id',
+    header: 'Request',
+    enableSorting: false,
+    cell: ({ row: { original } }) => <ThingLink of="request" id={original.request_id} short />,
+  },
+  { id: 'type', header: 'Type', accessorFn: ({ type }) => words(type ?? 'media') },
+  {
+    accessorKey: 'model',
+    header: 'Model',
+    cell: ({ row: { original } }) => <ThingLink of="model" id={original.model} />,
+  },
+  {
+    id: 'project',
+    header: 'Project',
+    accessorFn: ({ project_name: name, project_id: id }) => name || id,
+    cell: ({ row: { original } }) => <Owner of={original} />,
+  },
+  {
+    accessorKey: 'outcome',
+    header: 'Outcome',
+    cell: ({ row: { original } }) => (
+      <>
+        <Status of={outcomeName(original)} />
+        {original.reason && (
+          <Text size="xs" c="dimmed">
+            {words(original.reason)}
+          </Text>
+        )}
+      </>
+    ),
+  },
+  {
+    id: 'channels',
+    header: 'Channels',
+    enableSorting: false,
+    cell: ({ row: { original } }) => <ThingLinks of="channel" ids={original.channels} none="Not known" />,
+  },
+  {
+    id: 'credits',
+    header: 'Credits',
+    accessorFn: paidFor,
+    cell: ({ row: { original } }) => creditsCell(paidFor(original)),
+    ...numeric,
+  },
+  {
+    id: 'took',
+    header: 'Took',
+    accessorFn: ({ took_ms: ms }) => ms ?? Infinity,
+    cell: ({ row: { original } }) => (
+      <span className="nowrap">{original.took_ms === null ? 'Not ended' : milliseconds(original.took_ms)}</span>
+    ),
+    ...numeric,
+  },
+  { accessorKey: 'created_at', header: 'Began', cell: ({ row: { original } }) => <When at={original.created_at} /> },
+];
+
+/** The columns of the admin API by which the list is sorted. */
+export const requestSortColumns = {
+  type: 'type',
+  model: 'model',
+  project: 'project_name',
+  outcome: 'outcome',
+  credits: 'credits',
+  took: 'took_ms',
+  created_at: 'created_at',
+};
