@@ -88,10 +88,10 @@ export const Owner = ({
 }: {
   of: { project_id: string; project_name: string; key_id: string; key_name: string };
 }) => (
-  <>
+  <div className="lines">
     <ThingLink of="project" id={of.project_id} name={of.project_name} />
-    <Text size="xs" component="div">
+    <Text size="xs" component="div" lh="inherit">
       <ThingLink of="key" id={of.key_id} name={of.key_name} />
     </Text>
-  </>
+  </div>
 );

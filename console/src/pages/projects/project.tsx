@@ -219,11 +219,11 @@ function EntryReason({ entry }: { entry: LedgerEntry }) {
   const about =
     entry.kind === 'deduct' ? `${reference ?? ''}: ${reason ?? ''}` : (reference ?? (reason && words(reason)));
   return (
-    <div className="breakable">
+    <div className="breakable lines">
       {taskId !== null && <ThingLink of="task" id={taskId} />}
       {requestId !== null && <ThingLink of="request" id={requestId} />}
       {keyId !== null && (
-        <Text size="xs" component="div">
+        <Text size="xs" component="div" lh="inherit">
           <ThingLink of="key" id={keyId} />
         </Text>
       )}

@@ -13,6 +13,7 @@ import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
 import { ForCustomer, StepList } from '../tasks/step-list.tsx';
 import { TaskDetails } from '../tasks/task.tsx';
 import { attemptStep, ledgerStep, type Step } from '../tasks/timeline.ts';
+import { ChatPriceList } from './chat-price-list.tsx';
 import { outcomeName } from './outcomes.ts';
 
 /** One request of any type. A picture or a video shows what the page of its task does. */
@@ -81,6 +82,7 @@ function ChatDetails({ requestId }: { requestId: string }) {
         {(data) => (
           <>
             <Summary chat={data} />
+            <ChatPriceList chat={data} />
             <Calls calls={data.attempts_detail} />
             <Entries entries={data.ledger} />
             <StepList steps={chatSteps(data)} />
