@@ -124,8 +124,7 @@ const routes = [
   createRoute({
     getParentRoute: () => root,
     path: '/requests/$requestId',
-    loader: ({ context, params }) =>
-      begin(context, (client) => client.prefetchQuery(requestQuery(params.requestId))),
+    loader: ({ context, params }) => begin(context, (client) => client.prefetchQuery(requestQuery(params.requestId))),
     component: lazyRouteComponent(() => import('./pages/requests/request.tsx')),
   }),
   createRoute({

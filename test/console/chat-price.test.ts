@@ -27,7 +27,7 @@ const [input, cached, output, reasoning] = [
 ];
 const change = (id: number, before: Record<string, unknown>, detail = {}) => ({ id, before, detail });
 
-const told: { promise: string; charged: number; own?: object; lines: unknown }[] = [
+const cases: { promise: string; charged: number; own?: object; lines: unknown }[] = [
   { promise: 'the prices of the catalog', charged: 2_830, lines: [input, cached, output, reasoning] },
   {
     promise: 'the price before two later changes',
@@ -77,7 +77,7 @@ const told: { promise: string; charged: number; own?: object; lines: unknown }[]
   },
 ];
 
-it.each(told)('the page of a chat shows $promise', ({ charged, own = {}, lines }) => {
+it.each(cases)('the page of a chat shows $promise', ({ charged, own = {}, lines }) => {
   const entry = { model: { id: 'gpt-5-mini', type: 'chat', parameters: {}, pricing } };
   const asked = { chat: { ...chat, credits: { ...chat.credits, charged } }, entry, changes: [], rules: [], ...own };
   expect(priceOfChat(asked as unknown as Parameters<typeof priceOfChat>[0])).toEqual(lines);

@@ -21,7 +21,7 @@ const pages = {
   job: (name: string) => linkOptions({ to: '/jobs', search: { name } }),
   access: () => linkOptions({ to: '/access' }),
   silence: () => linkOptions({ to: '/overview' }),
-  jobRun: () => linkOptions({ to: '/jobs' }),
+  scheduledRun: () => linkOptions({ to: '/jobs' }),
 };
 export type Kind = keyof typeof pages;
 
@@ -35,7 +35,7 @@ const kindsByPrefix: Readonly<Record<string, Kind>> = {
   atk: 'access',
   opr: 'access',
   sil: 'silence',
-  run: 'jobRun',
+  run: 'scheduledRun',
 };
 
 /** The kind of thing that has this id; null for what has no page. */
@@ -56,10 +56,10 @@ interface ThingLinkProps {
 /** A thing as a link to its page. Every page names things by this component. */
 export function ThingLink({ of: kind, id, name, short = false, inline = false }: ThingLinkProps) {
   const shown = name || (short && id !== null && id.length > shortIdMax ? `${id.slice(0, shortIdMax)}…` : id);
-  const look = { ...(short && !name && { ff: 'monospace' }), ...(inline && { underline: 'always' as const }) };
+  const style = { ...(short && !name && { ff: 'monospace' }), ...(inline && { underline: 'always' as const }) };
   if (kind === null || !id) return <span className="breakable">{shown}</span>;
   return (
-    <PageLink {...pages[kind](id)} fz="inherit" className={short ? 'nowrap' : 'breakable'} {...look}>
+    <PageLink {...pages[kind](id)} fz="inherit" className={short ? 'nowrap' : 'breakable'} {...style}>
       {shown}
     </PageLink>
   );

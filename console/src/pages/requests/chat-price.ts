@@ -15,7 +15,7 @@ export interface PriceLine {
   credits: number | null;
 }
 
-interface Told {
+interface ChargedChat {
   chat: Pick<ChatTimeline, 'model' | 'credits'> & Tokens;
   /** As the catalog has it now. */
   entry: CatalogEntry;
@@ -39,13 +39,13 @@ type Tokens = Pick<
  * What a chat was charged by class of tokens, at the prices of its time: those of the present catalog without what the audit log says was changed
  * since. Null if they do not explain the charge to the credit, so that no wrong price is ever shown.
  */
-export function priceOfChat({ chat, entry, changes, rules }: Told): PriceLine[] | null {
+export function priceOfChat({ chat, entry, changes, rules }: ChargedChat): PriceLine[] | null {
   const { input_tokens: input, output_tokens: output } = chat;
   const { charged, reserved } = chat.credits;
   const pricing = pricingBefore(chat.model, entry.model.pricing, changes);
   if (input === null || output === null || charged === 0 || pricing === null) return null;
-  const sold = entryUnderPlan({ ...entry, model: { ...entry.model, pricing } as CatalogEntry['model'] }, rules).model
-    .pricing;
+  const underPlan = entryUnderPlan({ ...entry, model: { ...entry.model, pricing } as CatalogEntry['model'] }, rules)
+    .model.pricing;
   const usage = {
     input,
     output,
@@ -55,8 +55,8 @@ export function priceOfChat({ chat, entry, changes, rules }: Told): PriceLine[] 
     reasoning: chat.reasoning_tokens ?? 0,
   };
   // A charge never exceeds its hold.
-  if (Math.min(chatCredits(sold, usage), reserved) !== charged) return null;
-  return linesOf(sold, usage, charged);
+  if (Math.min(chatCredits(underPlan, usage), reserved) !== charged) return null;
+  return linesOf(underPlan, usage, charged);
 }
 
 function linesOf(pricing: ChatPricing, usage: Parameters<typeof chatCredits>[1], charged: number): PriceLine[] {
@@ -73,7 +73,7 @@ function linesOf(pricing: ChatPricing, usage: Parameters<typeof chatCredits>[1],
 }
 
 /** The prices of a model before these changes of the catalog. Null if the log does not have all of them. */
-function pricingBefore(model: string, present: ChatPricing, changes: Told['changes']): ChatPricing | null {
+function pricingBefore(model: string, present: ChatPricing, changes: ChargedChat['changes']): ChatPricing | null {
   let pricing: Record<string, unknown> = structuredClone({ ...present });
   for (const { before, detail } of [...changes].sort((a, b) => b.id - a.id)) {
     if (detail['members_omitted'] !== undefined) return null;
