@@ -18,7 +18,7 @@ const lockPauseMs = 200;
 export async function runAhead(orm: MikroORM, texts: readonly string[]): Promise<void> {
   const statements = texts.flatMap((text) => [...text.matchAll(statementAhead)]);
   if (statements.length === 0) return;
-  const kysely = orm.em.getConnection().getClient() as Kysely<object>;
+  const kysely: Kysely<object> = orm.em.getConnection().getClient<object>();
   await kysely.connection().execute(async (connection) => {
     const run = async (text: string) => {
       const { rows } = await connection.executeQuery<{ mine?: boolean }>(CompiledQuery.raw(text));
