@@ -38,6 +38,7 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   daily_summary: 'select, insert, delete',
   file: 'select, insert, update, delete',
   grant_interval: 'select, insert, update, delete',
+  held_grant: 'select, insert, update, delete',
   hold: 'select, insert, update, delete',
   idempotency: 'select, insert, update, delete',
   import_item: 'select, insert, update',

@@ -272,6 +272,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/admin/v1/credits/redeem': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * give a project the credits of a redemption code of a former gateway, once
+     * @description `tollgate credits redeem`.
+     *
+     *     Needs the role `operator`.
+     */
+    post: operations['post_credits_redeem'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/admin/v1/credits/deduct': {
     parameters: {
       query?: never;
@@ -2964,6 +2986,10 @@ export interface components {
       alert_mail: string[] | null;
       /** @description How much of what its chats say traces have. Null: nothing. */
       trace_content: ('redacted' | 'full') | null;
+      /** @description What an import brought of it: remarks and names. */
+      metadata: {
+        [key: string]: string;
+      };
       /**
        * @description Unix seconds.
        * @example 1795478400
@@ -4794,6 +4820,47 @@ export interface operations {
           reference: string;
           /** @description end at 2030-01-31, 2030-01-31T12:00:00Z, or after 12h, 30d: spent before credits that last, and what is left then leaves the account (default: never) */
           expires?: (string | number) | null;
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Credits'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['Credits'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_credits_redeem: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description project that owns the account */
+          project: string;
+          /** @description code that an import found unspent */
+          code: string;
         };
       };
     };

@@ -1,5 +1,6 @@
 import { addCredits, showCredits, type Credits } from '../../services/projects/add-credits.ts';
 import { adjustCredits } from '../../services/projects/adjust-credits.ts';
+import { redeemCode } from '../../services/imports/redeem-code.ts';
 import { deductCredits } from '../../services/projects/deduct-credits.ts';
 import { AccountSchema, AdjustedCredits, CreditsSchema } from '../schemas/credits.ts';
 import { group, option, action } from '../define-action.ts';
@@ -9,7 +10,7 @@ import { factsReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate credits …`: the account of a project. */
-export const credits = group('the account of a project', () => ({ add, deduct, adjust, show }));
+export const credits = group('the account of a project', () => ({ add, redeem, deduct, adjust, show }));
 
 const project = option('<id>', shortText).describe('project that owns the account');
 
@@ -33,6 +34,23 @@ const add = action({
     const sentence = account.added
       ? `Added ${amount} credits to ${projectId}.`
       : `The reference ${reference} was already added. Nothing changed.`;
+    return factsReport(sentence, toDocument(account), { shown: await shownAccount(deps, account) });
+  },
+});
+
+const redeem = action({
+  summary: 'give a project the credits of a redemption code of a former gateway, once',
+  input: { project, code: option('<text>', shortText).describe('code that an import found unspent') },
+  example: { project: 'prj_01ky4m8r5t0v2x6z9b3d7f1h4k', code: '5f0c8e9a1b2d4c6e8f0a1b2c3d4e5f60' },
+  route: { method: 'POST', path: '/credits/redeem', role: 'operator' },
+  answer: CreditsSchema,
+  refusals: ['not_found', 'action_refused'],
+  needs: 'database',
+  async run(deps, { project: projectId, code }, actor) {
+    const account = await redeemCode(deps, { projectId, code, actor });
+    const sentence = account.added
+      ? `Added ${account.credits} credits to ${projectId}.`
+      : `${projectId} has redeemed this code already. Nothing changed.`;
     return factsReport(sentence, toDocument(account), { shown: await shownAccount(deps, account) });
   },
 });

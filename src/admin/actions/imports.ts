@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { ImportOutcome } from '../../services/imports/run-import.ts';
+import type { Spent } from '../../services/imports/write-spent.ts';
 import { importPrograms } from '../../domain/imports/imported.ts';
 import { ImportResult } from '../schemas/imports.ts';
 import { action, flag, option } from '../define-action.ts';
@@ -25,21 +26,30 @@ export const imports = action({
     as: option('<name>', sourceName.optional()).describe(
       'name of the installation, if several of one program are imported (default: its program)',
     ),
+    spent: option('<folder>', text().optional()).describe(
+      'import nothing, and write into this folder what each project has spent here since its import, as SQL for the former gateway',
+    ),
     skipRefused: flag().describe('import the rest if records are refused'),
   },
   route: { local: "reads another gateway's database from this machine" },
   answer: ImportResult,
   needs: 'importer',
-  async run(deps, { program, from, dryRun, report, as: source = program, skipRefused }, actor) {
+  async run(deps, { program, from, dryRun: isDry, report, as: source = program, spent: folder, skipRefused }, actor) {
     const { runImport } = await import('../../services/imports/run-import.ts');
     const { writeImportDrafts } = await import('../../services/imports/import-drafts.ts');
+    const { writeSpent } = await import('../../services/imports/write-spent.ts');
     const progress = createProgress();
+    const dryRun = isDry || folder !== undefined;
     const input = { program, from, source, dryRun, skipRefused, actor, progress, env: deps.env };
     const outcome = await runImport(deps, input);
     const drafts = report === undefined || dryRun || outcome.refused ? null : report.replace(/(\.\w+)?$/, '-drafts');
     if (drafts !== null) await writeImportDrafts(drafts, source, outcome.installation);
-    const document = documentOf(outcome, { program, source, dryRun, drafts });
+    const { installation } = outcome;
+    const spent = folder === undefined ? null : await writeSpent(deps, folder, { program, source, installation });
+    const document = documentOf(outcome, { program, source, dryRun, drafts, spent });
     if (report !== undefined) await writeFile(report, reportText(report, document), { mode: 0o600 });
+    const written = `${spent?.projects} files with ${spent?.credits} credits spent are in ${folder}. Run each once.`;
+    if (spent) return { document, text: written, refused: false };
     return { document, text: textOf(document, outcome.refused), refused: outcome.refused };
   },
 });
@@ -48,7 +58,13 @@ type ImportDocument = z.input<typeof ImportResult>;
 
 function documentOf(
   { installation, created, changed, unchanged, gone, notices }: ImportOutcome,
-  { program, source, dryRun, drafts }: { program: string; source: string; dryRun: boolean; drafts: string | null },
+  {
+    program,
+    source,
+    dryRun,
+    drafts,
+    spent,
+  }: { program: string; source: string; dryRun: boolean; drafts: string | null; spent: Spent | null },
 ): ImportDocument {
   const { owners, redemptions, leftOut } = installation;
   const sum = (values: readonly number[]): number => values.reduce((soFar, value) => soFar + value, 0);
@@ -69,6 +85,7 @@ function documentOf(
     left_out: Object.fromEntries(leftOut),
     notices,
     drafts,
+    spent,
   };
 }
 
@@ -96,7 +113,7 @@ function textOf(document: ImportDocument, refused: boolean): string {
       changed: inWords(changed),
       gone_there: inWords(gone),
       balances: document.credits.balances,
-      redemptions: `${document.redemptions.codes} codes, ${document.redemptions.credits} credits`,
+      redemptions: `${document.redemptions.codes} codes, ${document.redemptions.credits} credits, given by credits redeem`,
       left_out: Object.entries(document.left_out)
         .map(([name, count]) => `${count} ${name}`)
         .join(', '),

@@ -73,6 +73,7 @@ const list = action({
       alertMail: _mail,
       traceContent: _content,
       note: _note,
+      metadata: _metadata,
       ...row
     }: ProjectRow) => ({
       ...jsonRow(row),
@@ -106,6 +107,9 @@ const show = action({
     if (project === null) throw new UnknownToOperator(`There is no project ${projectId}.`);
     const shown = await shownCredits(deps);
     const about = {
+      metadata: Object.entries(project.metadata)
+        .map(([name, value]) => `${name}: ${value}`)
+        .join(', '),
       balance: shown(project.balance),
       reserved: shown(project.reserved),
       overdraft: shown(project.overdraft),

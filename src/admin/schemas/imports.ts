@@ -16,9 +16,13 @@ export const ImportResult = z
       owed: z.int().describe('Of these, what projects owe.'),
       without_budget: z.int().describe('Projects that have an overdraft, because they have no budget there.'),
     }),
-    redemptions: z.object({ codes: z.int(), credits: z.int() }),
+    redemptions: z.object({ codes: z.int(), credits: z.int() }).describe('Codes that nobody has redeemed there.'),
     left_out: z.record(z.string(), z.int()).describe('What has no place here, counted.'),
     notices: z.array(z.object({ kind: z.string(), subject: z.string(), sentence: z.string() })),
+    spent: z
+      .object({ projects: z.int(), credits: z.int() })
+      .nullable()
+      .describe('What projects have spent here since, if files of it were asked for.'),
     drafts: z.string().nullable().describe('The folder with drafts of the catalog and of plans.'),
   })
   .meta({ id: 'ImportResult' });

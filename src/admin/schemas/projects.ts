@@ -36,6 +36,7 @@ export const ProjectSchema = z
     overdraft: z.int().describe('How many credits below zero requests may take the balance.'),
     ...alerts,
     trace_content: traceContent,
+    metadata: z.record(z.string(), z.string()).describe('What an import brought of it: remarks and names.'),
     created_at: timestamp,
   })
   .meta({ id: 'Project' });

@@ -1,4 +1,4 @@
-import type { Database } from '../database.ts';
+import type { Database, Statements } from '../database.ts';
 import { recordAudit } from '../operators/audit.ts';
 import { leftOfGrants, type Expiring } from './grants.ts';
 
@@ -25,33 +25,38 @@ export interface AddedCredits {
   reserved: number | null;
 }
 
+export interface NewCredits {
+  projectId: string;
+  amount: number;
+  reference: string;
+  expiresAt?: Date | null;
+  actor: string;
+}
+
 /** Adds credits to a project, once for each reference (`add_credits_until.sql`). With `expiresAt` they end then. */
-export const insertCredits = (
-  database: Database,
-  {
-    projectId,
-    amount,
-    reference,
-    expiresAt = null,
-    actor,
-  }: { projectId: string; amount: number; reference: string; expiresAt?: Date | null; actor: string },
-): Promise<AddedCredits> =>
-  database.transaction('begin', async (_query, inside) => {
-    const [added] = await inside.call<AddedCredits>('add_credits_until', [projectId, amount, reference, expiresAt]);
-    if (!added) throw new Error('add_credits_until has no verdict');
-    if (added.verdict === 'added') {
-      const after = { balance: added.balance ?? 0 };
-      await recordAudit(inside, {
-        actor,
-        action: 'credits.add',
-        subject: projectId,
-        before: { balance: after.balance - amount },
-        after,
-        detail: { amount, reference, ...(expiresAt && { expiresAt }) },
-      });
-    }
-    return added;
-  });
+export const insertCredits = (database: Database, input: NewCredits): Promise<AddedCredits> =>
+  database.transaction('begin', (_query, inside) => addCreditsInside(inside, input));
+
+/** The same inside a transaction. */
+export async function addCreditsInside(
+  inside: Statements,
+  { projectId, amount, reference, expiresAt = null, actor }: NewCredits,
+): Promise<AddedCredits> {
+  const [added] = await inside.call<AddedCredits>('add_credits_until', [projectId, amount, reference, expiresAt]);
+  if (!added) throw new Error('add_credits_until has no verdict');
+  if (added.verdict === 'added') {
+    const after = { balance: added.balance ?? 0 };
+    await recordAudit(inside, {
+      actor,
+      action: 'credits.add',
+      subject: projectId,
+      before: { balance: after.balance - amount },
+      after,
+      detail: { amount, reference, ...(expiresAt && { expiresAt }) },
+    });
+  }
+  return added;
+}
 
 /** Any verdict but `deducted` and `already_deducted` is the reason why nothing was taken; then the credits may be null. */
 export interface DeductedCredits {

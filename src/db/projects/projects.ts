@@ -10,6 +10,8 @@ import type { ProjectSettings } from './project-settings.ts';
 export interface ProjectRow extends ProjectSettings {
   projectId: string;
   status: 'active' | 'disabled';
+  /** What an import brought of it: remarks and names. */
+  metadata: Record<string, string>;
   balance: number;
   reserved: number;
   createdAt: Date;
@@ -33,7 +35,7 @@ export async function listProjects(
   const rows = await database.query<ProjectRow & Positioned>(
     `operator-projects-${request.sort}`,
     operatorPageText(`select p.id as project_id, p.name, p.note, p.status, n.name as plan, a.balance, a.reserved, a.overdraft,
-       p.alert_at, p.alert_url, p.alert_mail, p.trace_content, p.created_at, ${position} as position
+       p.alert_at, p.alert_url, p.alert_mail, p.trace_content, p.metadata, p.created_at, ${position} as position
      from project p join credit_account a on a.project_id = p.id left join plan n on n.id = p.plan_id
      where ${where} and ($1::text is null or p.status = $1) order by ${order} limit $2::int`),
     values,
@@ -46,7 +48,7 @@ export const findProject = (database: Database, projectId: string): Promise<Proj
   database.first(
     'operator-project',
     `select p.id as project_id, p.name, p.note, p.status, n.name as plan, a.balance, a.reserved, a.overdraft,
-       p.alert_at, p.alert_url, p.alert_mail, p.trace_content, p.created_at
+       p.alert_at, p.alert_url, p.alert_mail, p.trace_content, p.metadata, p.created_at
      from project p join credit_account a on a.project_id = p.id left join plan n on n.id = p.plan_id where p.id = $1`,
     [projectId],
   );

@@ -78,6 +78,8 @@ export interface ImportNotice {
 
 /** All that one source has. */
 export interface ImportedInstallation {
+  /** The quota of one US dollar, in one-api and new-api. */
+  quotaPerUsd: number;
   owners: ImportedOwner[];
   keys: ImportedKey[];
   channels: ImportedChannel[];
@@ -87,13 +89,17 @@ export interface ImportedInstallation {
   /** The group of each owner. */
   groupOf: Map<string, string>;
   /** Codes that nobody has redeemed. */
-  redemptions: { code: string; name: string; credits: number; expiresAt: number | null }[];
+  redemptions: { id: string; code: string; name: string; credits: number; expiresAt: number | null }[];
   /** What has no counterpart here, counted: `chat logs` → 1,200. */
   leftOut: Map<string, number>;
   notices: ImportNotice[];
 }
 
+/** What one-api and new-api take as the default of `QuotaPerUnit`. */
+const quotaPerUsdDefault = 500_000;
+
 export const emptyInstallation = (): ImportedInstallation => ({
+  quotaPerUsd: quotaPerUsdDefault,
   owners: [],
   keys: [],
   channels: [],

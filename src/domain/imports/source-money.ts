@@ -11,6 +11,17 @@ export function creditsOfQuota(quota: bigint, quotaPerUsd: number, creditValue: 
   return exact(floored(quota * BigInt(microPerUsd) * 1_000n, divisor));
 }
 
+/** The quota of credits, rounded up or down. Takes what `creditsOfQuota` does. */
+export function quotaOfCredits(
+  credits: number,
+  { quotaPerUsd, creditValue }: { quotaPerUsd: number; creditValue: number },
+  rounded: 'up' | 'down',
+): bigint {
+  const amount = BigInt(credits) * BigInt(creditValue) * BigInt(Math.round(quotaPerUsd * 1_000));
+  const divisor = BigInt(microPerUsd) * 1_000n;
+  return rounded === 'down' ? floored(amount, divisor) : -floored(-amount, divisor);
+}
+
 /** Credits of an amount in US dollars, rounded down; null beyond the range of exact integers. */
 export function creditsOfUsd(usd: number, creditValue: number): number | null {
   // What is less than a millionth of a credit is an error of binary fractions.

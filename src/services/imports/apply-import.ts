@@ -5,9 +5,11 @@ import {
   type NewOwner,
   type StoredKeySecret,
 } from '../../db/imports/import-items.ts';
+import { replaceHeldGrants } from '../../db/imports/held-grants.ts';
 import type { Deps } from '../../deps.ts';
-import type { ImportedKey, ImportedOwner, ImportNotice } from '../../domain/imports/imported.ts';
+import type { ImportedInstallation, ImportedKey, ImportedOwner, ImportNotice } from '../../domain/imports/imported.ts';
 import { digestsOfApiKey, plainPepperId } from '../../platform/crypto/api-key.ts';
+import { sha256Hex } from '../../platform/crypto/hash.ts';
 import { newId } from '../../platform/crypto/ids.ts';
 import { callbackSecretContext, newWebhookSecret } from '../projects/callback-secret.ts';
 import { newSecretRow } from '../projects/new-secret-row.ts';
@@ -25,6 +27,7 @@ export async function applyImport(
   deps: ImportDeps,
   run: ImportRun,
   plan: ImportPlan,
+  { redemptions }: Pick<ImportedInstallation, 'redemptions'>,
 ): Promise<{ projects: number; keys: number; channels: number }> {
   const channels = await addImportedChannels(deps, run, plan);
   const keysOf = Map.groupBy(plan.newKeys, ({ ownerId }) => ownerId);
@@ -56,8 +59,24 @@ export async function applyImport(
   await changeImportedOwners(deps, run, plan.changedOwners);
   await changeImportedKeys(deps, run, plan.changedKeys);
   await changeImportedChannels(deps, run, plan.changedChannels);
+  await holdRedemptions(deps, run, redemptions);
   return created;
 }
+
+/** Codes that nobody has redeemed there: `credits redeem` gives their credits. */
+const holdRedemptions = (
+  { db }: ImportDeps,
+  { source }: ImportRun,
+  redemptions: ImportedInstallation['redemptions'],
+): Promise<number> =>
+  replaceHeldGrants(db, {
+    source,
+    grants: redemptions.map(({ code, expiresAt, ...grant }) => ({
+      ...grant,
+      digest: sha256Hex(code),
+      expiresAt: expiresAt === null ? null : new Date(expiresAt * 1_000),
+    })),
+  });
 
 function newOwner({ sealer }: ImportDeps, owner: ImportedOwner): NewOwner {
   const projectId = newId('prj');

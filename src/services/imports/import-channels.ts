@@ -50,10 +50,16 @@ async function writeChannel(
   }
   await addCredentials(deps, { channelId, secrets: further, actor });
   if (!channel.enabled) await switchChannel(deps.db, { channel: channelId, enabled: false, actor });
-  await setChannel(deps, { channel: channelId, changes: { weight: channel.weight }, actor });
+  await setChannel(deps, { channel: channelId, changes: { weight: channel.weight, ...limitsOf(channel) }, actor });
   const settings = channelSettings(channel);
   await noteImportedSettings(deps.db, { source, kind: 'channel', externalId: channel.id, settings });
 }
+
+/** Without one that is not limited there. */
+const limitsOf = ({ rpm, tpm }: ImportedChannel): Pick<ChannelRecord, 'rpm' | 'tpm'> => ({
+  ...(rpm !== null && { rpm }),
+  ...(tpm !== null && { tpm }),
+});
 
 /** A credential that the channel has already is not added again. */
 async function addCredentials(
@@ -106,13 +112,16 @@ export async function changeImportedChannels(
   const { source, actor } = run;
   for (const { original, item, settings } of changed) {
     const channel = item.internalId;
-    const all = { ...recordOf(run, original), weight: original.weight };
+    const { weight, rpm, tpm } = original;
+    const all = { ...recordOf(run, original), weight, rpm, tpm };
     const names: Readonly<Record<string, keyof typeof all>> = {
       family: 'adapter',
       baseUrl: 'baseUrl',
       groups: 'groups',
       priority: 'priority',
       weight: 'weight',
+      rpm: 'rpm',
+      tpm: 'tpm',
     };
     const own = settings.flatMap((name) => names[name] ?? []);
     const [credential = '', ...further] = original.credentials;

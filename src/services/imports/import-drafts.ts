@@ -5,8 +5,8 @@ import type { ImportedChannel, ImportedInstallation } from '../../domain/imports
 import { ownGroup } from './import-channels.ts';
 
 /**
- * Writes drafts for review into a folder: `catalog.yaml` with the models of the channels and their prices, a file of rules for each group, and
- * `redemptions.csv`. Nothing of it is applied. Returns the names of the files.
+ * Writes drafts for review into a folder: `catalog.yaml` with the models of the channels and their prices, and a file of rules for each group.
+ * Nothing of it is applied. Returns the names of the files.
  */
 export async function writeImportDrafts(
   folder: string,
@@ -22,7 +22,6 @@ export async function writeImportDrafts(
       stringify([{ models: '*', multiplier: Math.max(0.000001, multiplier) }]),
     );
   if (installation.groupRatios.size > 0) files.set('plans.csv', plansTable(installation));
-  if (installation.redemptions.length > 0) files.set('redemptions.csv', redemptionsTable(installation));
   await mkdir(join(folder, 'plans'), { recursive: true });
   for (const [name, text] of files) await writeFile(join(folder, name), text, { mode: 0o600 });
   return [...files.keys()];
@@ -122,16 +121,6 @@ const fileName = (group: string): string => group.replace(/[^\w.-]+/g, '-') || '
 function plansTable({ owners, groupOf }: ImportedInstallation): string {
   const rows = owners.map(({ id, name }) => [id, name, groupOf.get(id) ?? '']);
   return csv([['id', 'project', 'plan'], ...rows]);
-}
-
-function redemptionsTable({ redemptions }: ImportedInstallation): string {
-  const rows = redemptions.map(({ code, name, credits, expiresAt }) => [
-    code,
-    name,
-    String(credits),
-    expiresAt === null ? '' : new Date(expiresAt * 1_000).toISOString(),
-  ]);
-  return csv([['code', 'name', 'credits', 'expires_at'], ...rows]);
 }
 
 /** A value that a table would run as a formula begins with an apostrophe. */

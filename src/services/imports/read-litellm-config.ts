@@ -85,7 +85,20 @@ function addDeployment(
   if (alias.includes('*') || model.includes('*'))
     installation.notices.push({ kind: 'check', subject, sentence: 'is a pattern: name the models in the catalog.' });
   const id = `${provider} ${baseUrl} ${sha256Hex(credential).slice(0, 12)}`;
-  const channel = channels.get(id) ?? {
+  const existing = channels.get(id);
+  // A deployment has limits of its own, and a channel those of all its deployments together.
+  const limit = (name: 'rpm' | 'tpm'): number | null => {
+    const own = Math.floor(numberIn(params[name]) ?? 0);
+    return own < 1 || existing?.[name] === null ? null : Math.min(2_147_483_647, own + (existing?.[name] ?? 0));
+  };
+  const [rpm, tpm] = [limit('rpm'), limit('tpm')];
+  if (existing && (existing.rpm !== rpm || existing.tpm !== tpm) && (rpm === null || tpm === null))
+    installation.notices.push({
+      kind: 'check',
+      subject,
+      sentence: 'shares its channel with models of which some have no limit: the channel has none.',
+    });
+  const channel = existing ?? {
     id,
     name: `litellm-${provider}`,
     family: target.family,
@@ -95,10 +108,11 @@ function addDeployment(
     priority: Math.min(10_000, Math.max(0, numberIn(params['order']) ?? 1)),
     weight: Math.min(10_000, Math.max(1, Math.round(numberIn(params['weight']) ?? 1))),
     enabled: true,
-    rpm: numberIn(params['rpm']),
-    tpm: numberIn(params['tpm']),
+    rpm,
+    tpm,
     models: {},
   };
+  Object.assign(channel, { rpm, tpm });
   if (!alias.includes('*')) channel.models[alias] = model;
   channels.set(id, channel);
   addPrice(installation, alias, { ...params, ...objectOf(entry['model_info']) }, creditValue);

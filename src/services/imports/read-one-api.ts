@@ -10,9 +10,6 @@ import { readOneApiPrices } from './read-one-api-prices.ts';
 import { readOneApiTokens } from './read-one-api-tokens.ts';
 import { integerOf, columnNumber, columnText } from './source-values.ts';
 
-/** What the programs take as the default of `QuotaPerUnit`: quota for one US dollar. */
-const quotaPerUsdDefault = 500_000;
-
 const needed = {
   users: ['id', 'username', 'status', 'quota'],
   tokens: ['id', 'user_id', 'key', 'status', 'expired_time', 'remain_quota', 'unlimited_quota'],
@@ -35,11 +32,12 @@ export async function readOneApi(
   const options = new Map(
     (await source.rows('options', ['key', 'value'])).map((row) => [columnText(row, 'key'), columnText(row, 'value')]),
   );
-  const perUsd = Number(options.get('QuotaPerUnit') ?? quotaPerUsdDefault);
+  const installation = emptyInstallation();
+  const perUsd = Number(options.get('QuotaPerUnit') ?? installation.quotaPerUsd);
   if (!(perUsd >= 0.001)) {
     throw new SourceError(`The option QuotaPerUnit of the ${source.name} must be a number above 0.`);
   }
-  const installation = emptyInstallation();
+  installation.quotaPerUsd = perUsd;
   const credits = (quota: bigint) => creditsOfQuota(quota, perUsd, creditValue);
   const scene: OneApiScene = { program, source, installation, credits, userNames: new Map(), creditValue };
   await readUsers(scene);
@@ -120,6 +118,7 @@ const unusedCode = 1;
 
 async function readRedemptions({ source, installation, credits }: OneApiScene): Promise<void> {
   const columns = ['id', 'key', 'status', 'name', 'quota', 'expired_time', 'deleted_at'];
+  const codes = new Set<string>();
   for (const row of await source.rows('redemptions', columns)) {
     if (columnNumber(row, 'status') !== unusedCode || isDeleted(row)) continue;
     const worth = credits(integerOf(row, 'quota') ?? 0n);
@@ -129,8 +128,15 @@ async function readRedemptions({ source, installation, credits }: OneApiScene): 
       continue;
     }
     const end = columnNumber(row, 'expired_time') ?? 0;
+    const code = columnText(row, 'key');
+    if (worth <= 0 || code === '' || codes.has(code) || (end > 0 && end * 1_000 <= Date.now())) {
+      countOne(installation.leftOut, 'redemption codes that have ended, repeat another one or are worth nothing');
+      continue;
+    }
+    codes.add(code);
     installation.redemptions.push({
-      code: columnText(row, 'key'),
+      id: columnText(row, 'id'),
+      code,
       name: columnText(row, 'name'),
       credits: worth,
       expiresAt: end > 0 ? end : null,

@@ -57,7 +57,7 @@ export async function runImport(deps: ImportDeps, input: ImportInput): Promise<I
     keys: plan.newKeys.length,
     channels: plan.newChannels.length,
   };
-  const created = refused ? none : dryRun ? planned : await applyImport(deps, input, plan);
+  const created = refused ? none : dryRun ? planned : await applyImport(deps, input, plan, installation);
   return { installation, created, ...countsOf(plan, refused), notices, refused };
 }
 

@@ -1,4 +1,4 @@
-import { findAccount, insertCredits, type Account } from '../../db/ledger/credits.ts';
+import { findAccount, insertCredits, type Account, type AddedCredits } from '../../db/ledger/credits.ts';
 import type { Deps } from '../../deps.ts';
 import { OperatorError, UnknownToOperator } from '../operator-error.ts';
 
@@ -16,8 +16,14 @@ export async function addCredits(
   { db }: Pick<Deps, 'db'>,
   input: { projectId: string; amount: number; reference: string; expiresAt?: Date | null; actor: string },
 ): Promise<Credits & { added: boolean }> {
-  const { projectId, reference } = input;
-  const row = await insertCredits(db, input);
+  return toAddedCredits(await insertCredits(db, input), input);
+}
+
+/** What was added. Throws `OperatorError` for a verdict by which nothing was. */
+export function toAddedCredits(
+  row: AddedCredits,
+  { projectId, reference }: { projectId: string; reference: string },
+): Credits & { added: boolean } {
   if (row.verdict === 'project_not_found') throw new UnknownToOperator(`There is no project ${projectId}.`);
   if (row.verdict === 'reference_reused') {
     throw new OperatorError(`The reference ${reference} was already used with another amount. Nothing was added.`);

@@ -399,6 +399,17 @@ create table grant_interval (
   used bigint not null
 );
 
+create table held_grant (
+  code_digest bytea not null,
+  credits bigint not null,
+  ends_at timestamp with time zone,
+  external_id text not null,
+  given_at timestamp with time zone,
+  name text not null,
+  project_id text,
+  source text not null
+);
+
 create table hold (
   amount bigint not null,
   channel_id text,
@@ -911,6 +922,12 @@ alter table grant_interval add constraint grant_interval_pkey PRIMARY KEY (proje
 
 alter table grant_interval add constraint grant_interval_used_check CHECK ((used >= 0));
 
+alter table held_grant add constraint held_grant_code_digest_key UNIQUE (code_digest);
+
+alter table held_grant add constraint held_grant_credits_check CHECK ((credits > 0));
+
+alter table held_grant add constraint held_grant_pkey PRIMARY KEY (source, external_id);
+
 alter table hold add constraint hold_amount_check CHECK ((amount > 0));
 
 alter table hold add constraint hold_kind_check CHECK ((kind = ANY (ARRAY['media'::text, 'chat'::text])));
@@ -1053,6 +1070,8 @@ alter table delivery add constraint delivery_task_id_fkey FOREIGN KEY (task_id) 
 alter table delivery_attempt add constraint delivery_attempt_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES delivery(id);
 
 alter table file add constraint file_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
+
+alter table held_grant add constraint held_grant_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
 
 alter table idempotency add constraint idempotency_project_id_fkey FOREIGN KEY (project_id) REFERENCES project(id);
 

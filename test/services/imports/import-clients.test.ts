@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -81,6 +81,33 @@ describe.each(['one-api', 'new-api'] as const)('the customers of %s', (program) 
     }
   });
 
+  it('go back with what they spent here, as a file of SQL for each of them', async () => {
+    const spentHere = await rowsOf<{ name: string; spent: number }>(
+      gateway.database,
+      `select p.name, -sum(e.credits)::int as spent from ledger_entry e join import_item i on i.internal_id = e.project_id
+       join project p on p.id = e.project_id where i.source = $1 and e.kind = 'settle' group by p.name order by p.name`,
+      [program],
+    );
+    const path = join(gateway.logFolder, `${program}.db`);
+    const folder = join(gateway.logFolder, `${program}-spent`);
+    const printed = await done('import', program, '--from', path, '--spent', folder);
+    expect(printed).toMatchObject({ dry_run: true, spent: { projects: 3 } });
+    const theirs = new DatabaseSync(path);
+    const read = () => theirs.prepare('select username, quota, used_quota as used from users order by username').all();
+    const before = read();
+    for (const file of readdirSync(folder)) theirs.exec(readFileSync(join(folder, file), 'utf8'));
+    const after = read();
+    const used = theirs.prepare(`select used_quota as used from tokens where name = 'app'`).get();
+    theirs.close();
+    const taken = before.flatMap(({ username, quota }, index) => {
+      const change = Number(quota) - Number(after[index]?.['quota']);
+      return change === 0 ? [] : [{ name: username, spent: change }];
+    });
+    // A credit is half a quota, rounded up.
+    expect(taken).toEqual(spentHere.map(({ name, spent }) => ({ name, spent: Math.ceil(spent / 2) })));
+    expect(Number(used?.['used'])).toBeGreaterThan(0);
+  });
+
   it.each([
     ['expired', '401 invalid_api_key'],
     ['used', '402 key_budget_exceeded'],
@@ -121,6 +148,16 @@ describe('the customers of LiteLLM', () => {
 
   it.each(['blocked', 'expired', 'dashboard'])('are refused with a key that is %s', async (name) => {
     expect(verdictOf(await chats(litellm[name] ?? ''))).toBe('401 invalid_api_key');
+  });
+
+  it('go back with what they spent here in US dollars', async () => {
+    const folder = join(gateway.logFolder, 'litellm-spent');
+    await done('import', 'litellm', '--from', join(fixtures, 'litellm/litellm.sql.gz'), '--spent', folder);
+    const texts = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
+    expect(texts.join('\n')).toMatch(/update "LiteLLM_TeamTable" set spend = spend \+ \d+\.\d+ where team_id = '/);
+    expect(texts.join('\n')).toMatch(
+      /update "LiteLLM_VerificationToken" set spend = spend \+ \d+\.\d+ where token = '/,
+    );
   });
 
   it('have the requests per minute that the key had', async () => {

@@ -85,6 +85,15 @@ describe('the import of a database of the LiteLLM proxy', () => {
     ]);
   });
 
+  it('shows what the owner was there', async () => {
+    const { data } = await done('projects', 'list');
+    const [shown] = (data as { name: string; project_id: string; metadata: object }[]).filter(
+      ({ name }) => name === 'Ann',
+    );
+    expect(shown?.metadata).toMatchObject({ role: expect.any(String) });
+    expect(await done('projects', 'show', shown?.project_id ?? '')).toMatchObject({ metadata: shown?.metadata });
+  });
+
   it('lets an owner without a budget spend by an overdraft, and one over its budget owes', async () => {
     const accounts = await rowsOf(
       db,
@@ -117,13 +126,48 @@ describe('the import of config.yaml', () => {
         expect.objectContaining({ kind: 'check', subject: 'the master key' }),
       ]),
     );
-    const channels = await rowsOf(db, 'select name, adapter, base_url, weight from channel order by name');
+    const channels = await rowsOf(db, 'select name, adapter, base_url, weight, rpm, tpm from channel order by name');
     expect(channels).toEqual([
-      { name: 'litellm-anthropic', adapter: 'anthropic', baseUrl: 'https://api.anthropic.com/v1', weight: 1 },
-      { name: 'litellm-azure', adapter: 'openai', baseUrl: 'https://acme.openai.azure.com/openai/v1', weight: 1 },
-      { name: 'litellm-hosted_vllm', adapter: 'openai', baseUrl: 'http://10.1.2.3:8000/v1', weight: 1 },
-      { name: 'litellm-openai', adapter: 'openai', baseUrl: 'https://api.openai.com/v1', weight: 1 },
-      { name: 'litellm-openai-2', adapter: 'openai', baseUrl: 'https://api.openai.com/v1', weight: 2 },
+      {
+        name: 'litellm-anthropic',
+        adapter: 'anthropic',
+        baseUrl: 'https://api.anthropic.com/v1',
+        weight: 1,
+        rpm: 60,
+        tpm: 100_000,
+      },
+      {
+        name: 'litellm-azure',
+        adapter: 'openai',
+        baseUrl: 'https://acme.openai.azure.com/openai/v1',
+        weight: 1,
+        rpm: null,
+        tpm: null,
+      },
+      {
+        name: 'litellm-hosted_vllm',
+        adapter: 'openai',
+        baseUrl: 'http://10.1.2.3:8000/v1',
+        weight: 1,
+        rpm: null,
+        tpm: null,
+      },
+      {
+        name: 'litellm-openai',
+        adapter: 'openai',
+        baseUrl: 'https://api.openai.com/v1',
+        weight: 1,
+        rpm: null,
+        tpm: null,
+      },
+      {
+        name: 'litellm-openai-2',
+        adapter: 'openai',
+        baseUrl: 'https://api.openai.com/v1',
+        weight: 2,
+        rpm: null,
+        tpm: null,
+      },
     ]);
   });
 });
