@@ -113,6 +113,7 @@ describe('tollgate projects', () => {
       project_id: made.project_id,
       name: 'Acme Ltd',
       note: null,
+      metadata: {},
       status: 'active',
       plan: null,
       overdraft: 0,
