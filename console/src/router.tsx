@@ -49,12 +49,13 @@ const texts =
 
 // As constants, because the compiler does not infer them where they stand beside a loader.
 const range = ['created_after', 'created_before', 'sort'] as const;
+const overviewSearch = texts('range');
 const taskSearch = texts('status', 'type', 'model', 'project', 'key', 'unknown', ...range);
 const requestSearch = texts(
   ...(['type', 'outcome', 'reason', 'model', 'channel', 'project', 'key'] as const),
   ...(['min_ms', 'min_credits', ...range] as const),
 );
-const deliverySearch = texts('state', 'project', 'task', ...range);
+const deliverySearch = texts('state', 'project', 'task', 'host', ...range);
 const auditSearch = texts('subject', 'by', 'action', ...range);
 const projectsSearch = texts('status', 'sort');
 const projectSearch = texts('tab', 'sort', 'kind', 'created_after', 'created_before');
@@ -84,8 +85,9 @@ const routes = [
   createRoute({
     getParentRoute: () => root,
     path: '/overview',
-    validateSearch: texts('range'),
-    loader: ({ context }) => begin(context, (client) => client.prefetchQuery(overviewQuery)),
+    validateSearch: overviewSearch,
+    loaderDeps: ({ search }) => search,
+    loader: ({ context, deps }) => begin(context, (client) => client.prefetchQuery(overviewQuery(deps.range))),
     component: lazyRouteComponent(() => import('./pages/overview.tsx')),
   }),
   createRoute({

@@ -6,6 +6,7 @@ import { useRef, useState } from 'react';
 import { read } from './api/admin.ts';
 import type { SearchHit } from './api/admin-types.ts';
 import { words } from './ui/format.ts';
+import { Announced } from './ui/page.tsx';
 
 /**
  * Finds anything by its id, a part of its name or characters of a key. Enter opens the only hit, or the list of several. `/` and Ctrl-K move
@@ -60,6 +61,7 @@ export function SearchBox() {
         />
       </Popover.Target>
       <Popover.Dropdown p="xs" role="region" aria-label="Found">
+        {hits !== undefined && hits.length > 0 && <Announced>{`${hits.length} found`}</Announced>}
         {error !== null ? (
           <Text size="sm" role="alert">
             {error.message}

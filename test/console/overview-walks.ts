@@ -12,22 +12,61 @@ export const overviewWalks: readonly Walk[] = [
       await page.getByText('Median time of media').waitFor();
       await page.getByText(/refused by providers, \d+ left by clients/).waitFor();
       await page.getByRole('link', { name: 'Failed', exact: true }).click();
-      await page.waitForURL(/\/requests\?.*outcome=refunded/);
+      await page.waitForURL(/\/requests\?.*outcome=failed/);
       await page.goBack();
       const failing = page.getByRole('region', { name: 'What fails' });
-      await failing.getByText('Week').click();
+      await page.getByRole('radiogroup', { name: 'Range' }).getByText('Week').click();
       await page.waitForURL(/range=168/);
+      await page.getByRole('heading', { name: 'Requests per 6 hours' }).waitFor();
+      await page.getByText(/against the week before/).waitFor();
+      const within = /created_after=\d+&created_before=\d+/;
       await failing.getByRole('table', { name: 'Models that fail' }).getByRole('link').first().click();
       await page.waitForURL(/\/requests\?.*model=/);
+      expect(page.url()).toMatch(within);
       await visit.open('/overview?range=168');
-      await failing.getByRole('table', { name: 'Receivers of callbacks that fail' }).getByRole('link').first().click();
-      await page.waitForURL(/\/deliveries\?.*project=/);
+      const receivers = failing.getByRole('table', { name: 'Receivers of callbacks that fail' });
+      const host = (await receivers.getByRole('link').first().textContent()) ?? '';
+      await receivers.getByRole('link').first().click();
+      await page.waitForURL((url) => url.searchParams.get('host') === host);
+      expect(await page.getByRole('textbox', { name: 'Receiver' }).inputValue()).toBe(host);
       await visit.open('/overview');
       await page.getByRole('region', { name: 'The last failures' }).getByRole('link').first().click();
       await page.waitForURL(/\/(tasks|requests)\/\w+_/);
       await visit.open('/overview');
       await page.getByRole('link', { name: 'Open sandbox-c-kling' }).click();
       await page.getByRole('heading', { level: 1, name: 'sandbox-c-kling' }).waitFor();
+    },
+  },
+  {
+    promise: 'moves every figure of the overview with its range, and opens each bar by the keyboard',
+    async walk({ visit, admin }) {
+      const { page } = visit;
+      for (const [hours, range, bars] of [
+        ['1', 'hour', 12],
+        ['24', 'day', 24],
+        ['168', 'week', 28],
+      ] as const) {
+        await visit.open(`/overview?range=${hours}`);
+        await page.getByText(`against the ${range} before`).first().waitFor();
+        const { range: read } = (await admin.read(`/overview?range=${range}`)) as unknown as {
+          range: { from: number; bars: { requests: number }[] };
+        };
+        expect(read.bars).toHaveLength(bars);
+        for (const name of ['Requests', 'Success', 'Failed', 'Median time of chats', 'Slowest 5% of all']) {
+          const href = await page.getByRole('main').getByRole('link', { name, exact: true }).getAttribute('href');
+          expect(href).toMatch(/\/requests\?.*created_after=\d+/);
+        }
+        for (const name of ['Margin', 'Credits charged']) {
+          const href = await page.getByRole('main').getByRole('link', { name, exact: true }).getAttribute('href');
+          expect(href).toContain(`range=${range}`);
+        }
+        if (range !== 'day') await visit.picture(`overview-${range}`);
+      }
+      const bar = page.getByRole('link', { name: /: [1-9]\d* succeeded, \d+ failed$/ }).first();
+      await bar.focus();
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/\/requests\?created_after=\d+&created_before=\d+/);
+      await page.locator('tbody tr').first().waitFor();
     },
   },
   {

@@ -7,6 +7,8 @@ import {
   type Traffic,
   type TrafficReport,
 } from '../../src/db/operators/overview.ts';
+import { readRangeTraffic } from '../../src/db/operators/traffic-range.ts';
+import { overviewRange } from '../../src/domain/operators/overview-range.ts';
 import { sumUsage } from '../../src/db/ledger/usage.ts';
 import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { eventually } from '../support/eventually.ts';
@@ -199,9 +201,36 @@ describe('the traffic of the overview', () => {
     await run(db, 'update traffic_mark set through_entry_id = 0');
     await Promise.all(Array.from({ length: 4 }, () => foldTraffic(db, 0)));
     await expectExact();
-    expect(
-      await rowsOf(db, `select from traffic where slot < date_trunc('day', now(), 'UTC') - interval '1 day'`),
-    ).toEqual([]);
+    // Of the days before yesterday there are whole hours.
+    const old = `slot < date_trunc('day', now(), 'UTC') - interval '1 day'`;
+    expect(await rowsOf(db, `select from traffic where ${old} and slot <> date_trunc('hour', slot)`)).toEqual([]);
+    expect(await rowsOf(db, `select from traffic where ${old} limit 1`)).toHaveLength(1);
+  });
+});
+
+describe('the traffic of a range', () => {
+  it('is that of every entry of the last hour, day and week and of those before, in whole bars', async () => {
+    for (const range of ['hour', 'day', 'week'] as const) {
+      const now = Math.floor(Date.now() / 1_000);
+      const shape = overviewRange(range, now);
+      const report = await readRangeTraffic(db, shape);
+      const [from, before] = [shape.from, shape.before].map((at) => `to_timestamp(${at})`);
+      const { refused: _r, left: _l, chatP50Ms: _c, mediaP50Ms: _m, ...present } = report.now;
+      expectLike(present, await counted(`created_at >= ${from}`));
+      const { refused, left, chatP50Ms, mediaP50Ms: _media, ...earlier } = report.before;
+      expectLike(earlier, await counted(`created_at >= ${before} and created_at < ${from}`));
+      expect({ refused, left, chatP50Ms }).toEqual({ refused: 0, left: 0, chatP50Ms: earlier.p50Ms });
+      for (const bar of report.bars) expect(shape.bars).toContain(bar.at);
+      expect(report.bars.reduce((sum, { requests }) => sum + requests, 0)).toBe(report.now.requests);
+      expect(report.countedFrom).toBeNull();
+    }
+  });
+
+  it('says since when it counts where an earlier release has kept two days only', async () => {
+    await run(db, `delete from traffic where slot < date_trunc('day', now(), 'UTC') - interval '1 day'`);
+    const week = await readRangeTraffic(db, overviewRange('week', Math.floor(Date.now() / 1_000)));
+    const [first] = await rowsOf<{ at: number }>(db, 'select extract(epoch from min(slot))::float8 as at from traffic');
+    expect(week.countedFrom).toBe(first?.at);
   });
 });
 

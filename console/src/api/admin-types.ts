@@ -2636,6 +2636,8 @@ export interface components {
       task_id: string;
       /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
       project_id: string;
+      /** @description Of the address that it goes to. Null once the task is erased. */
+      host: string | null;
     };
     Margin: {
       /**
@@ -2741,6 +2743,8 @@ export interface components {
         p95_ms: number | null;
       }[];
       alarms: components['schemas']['Alarm'][];
+      /** @description With `range`: the last hour, day or week. */
+      range: components['schemas']['RangeOverview'] | null;
     };
     Plan: {
       /** @example pln_01ky4m8r5t0v2x6z9b3d7f1h4k */
@@ -3027,6 +3031,44 @@ export interface components {
       trace_content: ('redacted' | 'full') | null;
       /** @description What is allowed but may be a mistake. */
       warnings?: string[];
+    };
+    RangeOverview: {
+      /** @enum {string} */
+      range: 'hour' | 'day' | 'week';
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      from: number;
+      /**
+       * @description Unix seconds.
+       * @example 1795478400
+       */
+      to: number;
+      /**
+       * @description The range before begins here and ends at `from`.
+       * @example 1795478400
+       */
+      before_from: number;
+      now: components['schemas']['Traffic'];
+      before: components['schemas']['Traffic'];
+      /** @description Of 5 minutes, of an hour or of 6 hours, oldest first. The last one ends now. */
+      bars: {
+        /**
+         * @description Unix seconds.
+         * @example 1795478400
+         */
+        at: number;
+        /**
+         * @description Unix seconds.
+         * @example 1795478400
+         */
+        until: number;
+        requests: number;
+        failed: number;
+      }[];
+      /** @description When the counting began, if that was after `before_from`: an earlier release kept two days. */
+      counted_from: number | null;
     };
     RedeliveredTask: {
       /** @example task_01ky4m8r5t0v2x6z9b3d7f1h4k */
@@ -4123,6 +4165,7 @@ export type ProbedProvider = components['schemas']['ProbedProvider'];
 export type Project = components['schemas']['Project'];
 export type ProjectSecret = components['schemas']['ProjectSecret'];
 export type ProjectSettings = components['schemas']['ProjectSettings'];
+export type RangeOverview = components['schemas']['RangeOverview'];
 export type RedeliveredTask = components['schemas']['RedeliveredTask'];
 export type RefusedRun = components['schemas']['RefusedRun'];
 export type RemovedOperator = components['schemas']['RemovedOperator'];
@@ -6226,8 +6269,8 @@ export interface operations {
         channel?: string;
         /** @description show only chats, images or videos */
         type?: 'chat' | 'image' | 'video';
-        /** @description show only this outcome */
-        outcome?: 'running' | 'succeeded' | 'incomplete' | 'refunded';
+        /** @description show only this outcome; refused, left and failed are the parts of refunded */
+        outcome?: 'running' | 'succeeded' | 'incomplete' | 'refunded' | 'refused' | 'left' | 'failed';
         /** @description show only requests that ended for this reason */
         reason?:
           | 'request_refused'
@@ -6335,6 +6378,8 @@ export interface operations {
         project?: string;
         /** @description show only this task */
         task?: string;
+        /** @description show only callbacks to this host, such as hooks.example.com */
+        host?: string;
         /** @description show only callbacks in this state */
         state?: 'pending' | 'delivered' | 'exhausted' | 'gone' | 'blocked' | 'replaced';
         /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
@@ -6777,7 +6822,10 @@ export interface operations {
   };
   get_overview_show: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description also show the last hour, day or week against the one before */
+        range?: 'hour' | 'day' | 'week';
+      };
       header?: never;
       path?: never;
       cookie?: never;

@@ -4,7 +4,17 @@ import { sendJson } from './request.ts';
 
 /** What the pages read first. The router begins with it while the file of a page is loaded, and the page then shows it. */
 
-export const overviewQuery = queryOptions({ queryKey: ['overview'], queryFn: () => read('/overview', {}) });
+/** The ranges of the overview by the hours that its address has. */
+const overviewRanges: Readonly<Partial<Record<string, 'hour' | 'day' | 'week'>>> = {
+  1: 'hour',
+  24: 'day',
+  168: 'week',
+};
+
+export const overviewQuery = (hours = '24') => {
+  const range = overviewRanges[hours] ?? 'day';
+  return queryOptions({ queryKey: ['overview', range], queryFn: () => read('/overview', { range }) });
+};
 
 /** All channels. One page that reads them leaves them to the next. */
 export const channelsQuery = queryOptions({ queryKey: ['channels'], queryFn: () => read('/channels', {}) });

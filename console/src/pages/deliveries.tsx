@@ -40,6 +40,7 @@ export default function Deliveries() {
         <ChoiceFilter label="State" value={search.state} onChange={filter('state')} options={states} />
         <ProjectFilter value={search.project} onChange={filter('project')} />
         <TextFilter label="Task" value={search.task} onChange={filter('task')} placeholder="task_…" />
+        <TextFilter label="Receiver" value={search.host} onChange={filter('host')} placeholder="hooks.example.com" />
         <RangeFilter value={search} onChange={show} />
       </Group>
       {mayAct && (
@@ -78,6 +79,7 @@ export default function Deliveries() {
 const sortColumns = {
   task_id: 'task_id',
   project: 'project_id',
+  host: 'host',
   state: 'state',
   attempts: 'attempts',
   last_status: 'last_status',

@@ -1,57 +1,97 @@
-import { Alert, Badge, Card, Group, Stack, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Alert, Badge, Card, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { overviewQuery } from '../api/queries.ts';
-import type { Alarm } from '../api/admin-types.ts';
+import type { Alarm, RangeOverview } from '../api/admin-types.ts';
+import { number, time } from '../ui/format.ts';
 import { CheckIcon } from '../ui/icons.tsx';
 import { PageLink } from '../ui/links.tsx';
-import { Empty, Loaded, Page } from '../ui/page.tsx';
+import { Announced, Empty, Loaded, Page } from '../ui/page.tsx';
 import { AlarmCard } from './alarm-card.tsx';
 import { FirstSteps } from './overview/first-steps.tsx';
-import { TodayFigures } from './overview/today-figures.tsx';
+import { RangeFigures, requestsOf } from './overview/range-figures.tsx';
 import { LastFailures } from './overview/last-failures.tsx';
 import { WhatFails } from './overview/what-fails.tsx';
 import { TrafficChart } from './traffic-chart.tsx';
 
-/** How the gateway does, what needs a person, and what fails. */
+/** The ranges by their hours, which the address has. */
+const ranges = [
+  { value: '1', label: 'Hour' },
+  { value: '24', label: 'Day' },
+  { value: '168', label: 'Week' },
+];
+
+/** How the gateway does, what needs a person, and what fails, in a range that ends now. */
 export default function Overview() {
-  const overview = useQuery(overviewQuery);
+  const { range: hours = '24' } = useSearch({ from: '/overview' });
+  const navigate = useNavigate();
+  const overview = useQuery({ ...overviewQuery(hours), placeholderData: keepPreviousData });
   return (
-    <Page title="Overview" about="Today so far (UTC), against yesterday until the same time of day.">
+    <Page
+      title="Overview"
+      about="What needs you, and what the requests of a range that ends now came to, against the one before."
+      actions={
+        <SegmentedControl
+          aria-label="Range"
+          data={ranges}
+          value={hours}
+          onChange={(next) => void navigate({ to: '/overview', search: { range: next } })}
+        />
+      }
+    >
       <FirstSteps />
       <Loaded of={overview}>
-        {(data) => (
+        {({ alarms, range }) => (
           <>
-            <Alarms alarms={data.alarms} />
-            <TodayFigures today={data.today} yesterday={data.yesterday} at={data.at} />
-            <Card withBorder component="section" aria-labelledby="traffic">
-              <Group justify="space-between" mb="md">
-                <Title order={2} size="h4" id="traffic">
-                  Requests per hour (UTC)
-                </Title>
-                <PageLink to="/requests" search={{ outcome: 'refunded' }} size="sm">
-                  Why chats were refunded
-                </PageLink>
-              </Group>
-              {data.hours.every(({ requests }) => requests === 0) ? (
-                <Empty title="No request yet">
-                  Open the{' '}
-                  <PageLink to="/playground" underline="always">
-                    playground
-                  </PageLink>{' '}
-                  and make a picture: it shows up here.
-                </Empty>
-              ) : (
-                <TrafficChart hours={data.hours} />
-              )}
-            </Card>
+            <Alarms alarms={alarms} />
+            {range && <RangeOf range={range} />}
           </>
         )}
       </Loaded>
-      <WhatFails />
-      <LastFailures />
+      <LastFailures hours={hours} />
     </Page>
   );
 }
+
+function RangeOf({ range }: { range: RangeOverview }) {
+  return (
+    <>
+      <Text size="sm">
+        From {time(range.from)} to {time(range.to)}, against the {range.range} before.
+        {range.counted_from !== null &&
+          ` Counted since ${time(range.counted_from)}: what was before is not known here.`}
+      </Text>
+      <Announced>
+        {`The last ${range.range}: ${number(range.now.requests)} requests, ${number(range.now.failed)} of them failed`}
+      </Announced>
+      <RangeFigures of={range} />
+      <Card withBorder component="section" aria-labelledby="traffic">
+        <Group justify="space-between" mb="md">
+          <Title order={2} size="h4" id="traffic">
+            Requests per {barWords[range.range]}
+          </Title>
+          <PageLink to="/requests" search={{ ...requestsOf(range), outcome: 'refunded' }} size="sm">
+            Why chats were refunded
+          </PageLink>
+        </Group>
+        {range.bars.every(({ requests }) => requests === 0) ? (
+          <Empty title="No request in this range">
+            Open the{' '}
+            <PageLink to="/playground" underline="always">
+              playground
+            </PageLink>{' '}
+            and make a picture: it shows up here.
+          </Empty>
+        ) : (
+          <TrafficChart range={range} title={`Requests per ${barWords[range.range]}`} />
+        )}
+      </Card>
+      <WhatFails range={range} />
+    </>
+  );
+}
+
+const barWords: Record<RangeOverview['range'], string> = { hour: '5 minutes', day: 'hour', week: '6 hours' };
 
 function Alarms({ alarms }: { alarms: Alarm[] }) {
   if (alarms.length === 0)

@@ -1,78 +1,70 @@
 import { Group } from '@mantine/core';
-import { useNavigate } from '@tanstack/react-router';
-import type { Overview } from '../api/admin-types.ts';
+import type { RangeOverview } from '../api/admin-types.ts';
 import { ChartTable } from '../ui/chart-table.tsx';
-import { number } from '../ui/format.ts';
+import { hourAndDay, number, zoneName } from '../ui/format.ts';
+import { PageLink } from '../ui/links.tsx';
 
-const hour = new Intl.DateTimeFormat('en-GB', {
-  hour: '2-digit',
-  minute: '2-digit',
-  weekday: 'short',
-  timeZone: 'UTC',
-});
-const hoursPerLabel = 6;
+const barsPerLabel = 6;
 
 /**
- * The requests of each hour since yesterday, with a table of the same numbers for those who do not see it. Drawn here, because the library
- * of the other charts takes half a second on a small machine to load and draw, on the page that everybody opens first.
+ * The requests of a range, bar by bar, with a table of the same numbers for those who do not see it. Each bar is a link to its requests. Drawn here,
+ * because the library of the other charts takes half a second on a small machine to load and draw, on the page that everybody opens first.
  */
-export function TrafficChart({ hours }: { hours: Overview['hours'] }) {
-  const navigate = useNavigate();
-  const bars = hours.map(({ at, requests, failed }) => ({ start: at, at: hour.format(at * 1_000), requests, failed }));
-  const open = (start: number): void =>
-    void navigate({
-      to: '/requests',
-      search: { created_after: String(start), created_before: String(start + 3_600) },
-    });
+export function TrafficChart({ range, title }: { range: RangeOverview; title: string }) {
+  const bars = range.bars.map((bar) => ({ ...bar, name: hourAndDay(bar.at) }));
   const top = roundUp(Math.max(...bars.map(({ requests }) => requests)));
+  const height = (count: number): string => `${((100 * count) / top).toFixed(2)}%`;
   return (
     <>
-      <div className="traffic" aria-hidden="true">
-        <Group justify="flex-end" gap="md" mb="xs">
+      <div className="traffic">
+        <Group justify="flex-end" gap="md" mb="xs" aria-hidden="true">
           <span className="traffic-name failed">Failed</span>
           <span className="traffic-name succeeded">Succeeded</span>
         </Group>
-        <div className="traffic-plot">
-          {[top, top / 2, 0].map((value) => (
-            <span key={value} className="traffic-line">
-              <span>{number(value)}</span>
-            </span>
-          ))}
-          <svg viewBox={`0 0 ${bars.length} ${top}`} preserveAspectRatio="none">
-            {bars.map(({ start, at, requests, failed }, index) => (
-              <g key={at} className="traffic-bar" onClick={() => open(start)}>
-                <rect className="traffic-hit" x={index} width={1} y={0} height={top} />
-                <title>{`${at}: ${number(requests - failed)} succeeded, ${number(failed)} failed`}</title>
-                <rect
-                  className="succeeded"
-                  x={index + 0.1}
-                  width={0.8}
-                  y={top - requests + failed}
-                  height={requests - failed}
-                />
-                <rect className="failed" x={index + 0.1} width={0.8} y={top - requests} height={failed} />
-              </g>
-            ))}
-          </svg>
-        </div>
-        <div className="traffic-hours">
-          {bars.map(
-            ({ at }, index) =>
-              // Two hours from the end there is no room for another label.
-              index % hoursPerLabel === 0 &&
-              index < bars.length - 2 && (
-                <span key={at} style={{ left: `${((100 * index) / bars.length).toFixed(2)}%` }}>
-                  {at}
+        <div className="scroller" tabIndex={0} role="region" aria-label={`${title}, bar by bar`}>
+          <div style={{ minWidth: `calc(${25 * bars.length}px + var(--traffic-axis))` }}>
+            <div className="traffic-plot">
+              {[top, top / 2, 0].map((value) => (
+                <span key={value} className="traffic-line" aria-hidden="true">
+                  <span>{number(value)}</span>
                 </span>
-              ),
-          )}
+              ))}
+              <div className="traffic-bars">
+                {bars.map(({ at, until, name, requests, failed }) => (
+                  <PageLink
+                    key={at}
+                    to="/requests"
+                    search={{ created_after: String(at), created_before: String(until) }}
+                    className="traffic-bar"
+                    aria-label={`${name} to ${hourAndDay(until)}: ${number(requests - failed)} succeeded, ${number(failed)} failed`}
+                    title={`${name}: ${number(requests - failed)} succeeded, ${number(failed)} failed`}
+                  >
+                    <span className="failed" style={{ height: height(failed) }} />
+                    <span className="succeeded" style={{ height: height(requests - failed) }} />
+                  </PageLink>
+                ))}
+              </div>
+            </div>
+            <div className="traffic-hours" aria-hidden="true">
+              {bars.map(
+                ({ at, name }, index) =>
+                  // Two bars from the end there is no room for another label.
+                  index % barsPerLabel === 0 &&
+                  index < bars.length - 2 && (
+                    <span key={at} style={{ left: `${((100 * index) / bars.length).toFixed(2)}%` }}>
+                      {name}
+                    </span>
+                  ),
+              )}
+            </div>
+          </div>
         </div>
       </div>
       <ChartTable
-        caption="Requests per hour"
-        first="Hour (UTC)"
+        caption={title}
+        first={`From (${zoneName()})`}
         columns={['Succeeded', 'Failed']}
-        rows={bars.map(({ at, requests, failed }) => ({ name: at, values: [requests - failed, failed] }))}
+        rows={bars.map(({ name, requests, failed }) => ({ name, values: [requests - failed, failed] }))}
       />
     </>
   );

@@ -14,6 +14,7 @@ import {
   type RowData,
 } from '@tanstack/react-table';
 import type { ReactNode } from 'react';
+import { Announced } from './page.tsx';
 import { phone } from './theme.ts';
 
 const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel(), sortFns });
@@ -62,6 +63,7 @@ export function DataTable<T extends RowData>(props: DataTableProps<T>) {
   const sorters = sortersOf(table, order);
   return (
     <Stack gap="sm">
+      <Announced>{`${label}: ${rows.length === 1 ? '1 row' : `${rows.length} rows`}${more ? ', and more' : ''}`}</Announced>
       {rows.length === 0 ? (
         <Card withBorder>{empty}</Card>
       ) : isPhone ? (

@@ -77,6 +77,18 @@ const clockFields = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as
 const dateTimes = inBothZones({ day: 'numeric', month: 'short', year: 'numeric', ...clockFields });
 const clockTimes = inBothZones(clockFields);
 
+const hoursAndDays = {
+  local: new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', weekday: 'short' }),
+  utc: new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', weekday: 'short', timeZone: 'UTC' }),
+};
+
+/** Unix seconds as `Mon 14:00` in the zone that was chosen, for the axis of a chart. */
+export const hourAndDay = (seconds: number): string => hoursAndDays[zoneNow()].format(seconds * 1_000);
+
+/** The zone that was chosen, as the admin API takes it. */
+export const zoneName = (): string =>
+  zoneNow() === 'utc' ? 'UTC' : new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 /** Unix seconds as a distance from now, such as "5 minutes ago". */
 export function ago(seconds: number, now = Date.now() / 1_000): string {
   const distance = seconds - now;

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Group, Loader, Stack, Text, Title } from '@mantine/core';
+import { Alert, Anchor, Button, Group, Loader, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
 import { ReadAt } from './freshness.tsx';
 import { AlertIcon, RefreshIcon } from './icons.tsx';
@@ -66,6 +66,15 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
         </Text>
       )}
     </Stack>
+  );
+}
+
+/** Tells screen readers what a list, a search or a range shows now, whenever that changes. */
+export function Announced({ children }: { children: string }) {
+  return (
+    <VisuallyHidden role="status" aria-live="polite">
+      {children}
+    </VisuallyHidden>
   );
 }
 

@@ -18,30 +18,35 @@ const list = action({
   input: {
     project: option('<id>', shortText.optional()).describe('show only this project'),
     task: option('<id>', shortText.optional()).describe('show only this task'),
+    host: option('<host>', shortText.optional()).describe(
+      'show only callbacks to this host, such as hooks.example.com',
+    ),
     state: option('<state>', z.enum(deliveryStates).optional()).describe('show only callbacks in this state'),
     ...listInput('all-deliveries', deliverySortColumns),
   },
   route: { method: 'GET', path: '/deliveries', role: 'viewer' },
   answer: listOf(ListedDeliverySchema),
   needs: 'database',
-  async run({ db }, { project: projectId, task: taskId, state, ...page }) {
-    const toLine = (delivery: ListedDelivery & { taskId: string; projectId: string }) => ({
+  async run({ db }, { project: projectId, task: taskId, state, host, ...page }) {
+    const toLine = (delivery: ListedDelivery & { taskId: string; projectId: string; host: string | null }) => ({
       delivery_id: delivery.id,
       task_id: delivery.taskId,
       project_id: delivery.projectId,
+      host: delivery.host,
       state: delivery.state,
       tries: delivery.attempts,
       last_status: delivery.lastStatus,
       created_at: time(delivery.createdAt),
       next_attempt_at: time(delivery.nextAttemptAt),
     });
-    return listReport(await listAllDeliveries(db, { projectId, taskId, state }, listRequest(page)), toLine, {
+    return listReport(await listAllDeliveries(db, { projectId, taskId, state, host }, listRequest(page)), toLine, {
       list: 'all-deliveries',
       nothing: 'There are no callbacks.',
       toDocument: (delivery) => ({
         ...presentDelivery(delivery),
         task_id: delivery.taskId,
         project_id: delivery.projectId,
+        host: delivery.host,
       }),
     });
   },

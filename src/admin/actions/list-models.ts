@@ -3,7 +3,7 @@ import { listOffers, type Offer } from '../../services/catalog/list-offers.ts';
 import { creditValueOf } from '../../services/overview/credit-value.ts';
 import { creditRange } from '../../domain/catalog/credit-range.ts';
 import { readCursor } from '../../platform/cursor.ts';
-import { ModelList, ModelRow } from '../schemas/catalog.ts';
+import { ShortModelList, ModelRow } from '../schemas/catalog.ts';
 import { action, option } from '../define-action.ts';
 import { count, shortText } from '../input.ts';
 import { wholeListInput } from '../list-input.ts';
@@ -33,7 +33,7 @@ export const models = action({
     after: option('<cursor>', cursor).describe('continue after the last row of an earlier list'),
   },
   route: { method: 'GET', path: '/models', role: 'viewer' },
-  answer: ModelList,
+  answer: ShortModelList,
   needs: 'database',
   async run(deps, { type, state, limit, after, ...order }) {
     const offers = await listOffers(deps.db, await creditValueOf(deps));

@@ -1,7 +1,9 @@
-import { readOverview, type Earned } from '../../services/overview/read-overview.ts';
+import { z } from 'zod';
+import { readOverview, readRange, type Earned } from '../../services/overview/read-overview.ts';
 import type { TrafficParts } from '../../db/operators/overview.ts';
+import { overviewRanges } from '../../domain/operators/overview-range.ts';
 import { OverviewSchema } from '../schemas/overview.ts';
-import { group, action } from '../define-action.ts';
+import { group, action, option } from '../define-action.ts';
 import { clean, table, time, usd } from '../plain-text.ts';
 import { jsonRow } from '../report.ts';
 
@@ -10,13 +12,24 @@ export const overview = group('how the gateway does today, and what needs an ope
 
 const show = action({
   summary: 'show the traffic and the margin of today against yesterday, and every alarm with what to do',
-  input: {},
+  input: {
+    range: option('<range>', z.enum(overviewRanges).optional()).describe(
+      'also show the last hour, day or week against the one before',
+    ),
+  },
   route: { method: 'GET', path: '/overview', role: 'viewer', primaryOnly: true },
   answer: OverviewSchema,
   needs: 'database',
-  async run(deps) {
-    const { alarms, hours, today, yesterday, ...about } = await readOverview(deps);
-    const days = table([toLine('today', today), toLine('yesterday, until this time', yesterday)]);
+  async run(deps, { range: asked }) {
+    const [{ alarms, hours, today, yesterday, ...about }, range] = await Promise.all([
+      readOverview(deps),
+      asked === undefined ? null : readRange(deps, asked),
+    ]);
+    const days = table([
+      ...(range ? [toLine(`last ${range.range}`, range.now), toLine(`the ${range.range} before`, range.before)] : []),
+      toLine('today', today),
+      toLine('yesterday, until this time', yesterday),
+    ]);
     const needed = alarms.map(({ message, remedy, since, silence }) =>
       [
         `${message}${since === null ? '' : ` since ${time(since) ?? ''}`}.`,
@@ -29,6 +42,7 @@ const show = action({
         today: jsonRow(today),
         yesterday: jsonRow(yesterday),
         hours: hours.map(jsonRow),
+        range: range && { ...jsonRow(range), now: jsonRow(range.now), before: jsonRow(range.before) },
         alarms: alarms.map(({ silence, ...alarm }) => ({ ...alarm, silence: silence && jsonRow(silence) })),
       },
       text: [days, '', ...(needed.length > 0 ? needed : ['Nothing needs an operator.'])].join('\n'),

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
-import { chatOutcomes } from '../../db/chat/chats.ts';
 import { requestPosition } from '../../db/requests/list-requests.ts';
-import type { RequestView } from '../../db/requests/request-filter.ts';
+import { filteredOutcomes, type RequestView } from '../../db/requests/request-filter.ts';
 import { listRequests, requestSortColumns } from '../../db/requests/sorted-requests.ts';
 import { refusalSentence } from '../../domain/requests/customer-sentence.ts';
 import { timeOfId } from '../../platform/crypto/ids.ts';
@@ -28,7 +27,9 @@ const list = action({
     model: option('<id>', shortText.optional()).describe('show only this model'),
     channel: option('<name>', shortText.optional()).describe('show only requests for which this channel was called'),
     type: option('<type>', z.enum(requestTypes).optional()).describe('show only chats, images or videos'),
-    outcome: option('<outcome>', z.enum(chatOutcomes).optional()).describe('show only this outcome'),
+    outcome: option('<outcome>', z.enum(filteredOutcomes).optional()).describe(
+      'show only this outcome; refused, left and failed are the parts of refunded',
+    ),
     reason: option('<reason>', z.enum(EndReason.options).optional()).describe(
       'show only requests that ended for this reason',
     ),

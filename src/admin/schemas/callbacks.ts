@@ -3,7 +3,11 @@ import { Delivery } from '../../schemas/delivery.ts';
 import { eventTypes } from '../../services/callbacks/sample-task.ts';
 import { projectId, taskId } from './ids.ts';
 
-export const ListedDeliverySchema = Delivery.extend({ task_id: taskId, project_id: projectId }).meta({
+export const ListedDeliverySchema = Delivery.extend({
+  task_id: taskId,
+  project_id: projectId,
+  host: z.string().nullable().describe('Of the address that it goes to. Null once the task is erased.'),
+}).meta({
   id: 'ListedDelivery',
 });
 

@@ -23,7 +23,7 @@ export const ModelRow = z
   })
   .meta({ id: 'ModelRow' });
 
-export const ModelList = listOf(ModelRow).extend({
+export const ShortModelList = listOf(ModelRow).extend({
   losing: z
     .array(z.object({ id: z.string(), display_name: z.string() }))
     .describe('Every model of the catalog that has requests which cost more than they earn.'),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { timestamp } from '../../schemas/time.ts';
+import { overviewRanges } from '../../domain/operators/overview-range.ts';
 import { AlarmSchema } from './alarms.ts';
 
 const traffic = {
@@ -27,6 +28,23 @@ const Traffic = z
   })
   .meta({ id: 'Traffic' });
 
+const RangeOverview = z
+  .object({
+    range: z.enum(overviewRanges),
+    from: timestamp,
+    to: timestamp,
+    before_from: timestamp.describe('The range before begins here and ends at `from`.'),
+    now: Traffic,
+    before: Traffic,
+    bars: z
+      .array(z.object({ at: timestamp, until: timestamp, requests: z.int(), failed: z.int() }))
+      .describe('Of 5 minutes, of an hour or of 6 hours, oldest first. The last one ends now.'),
+    counted_from: timestamp
+      .nullable()
+      .describe('When the counting began, if that was after `before_from`: an earlier release kept two days.'),
+  })
+  .meta({ id: 'RangeOverview' });
+
 export const OverviewSchema = z
   .object({
     at: timestamp,
@@ -36,5 +54,6 @@ export const OverviewSchema = z
       .array(z.object({ at: timestamp, ...traffic }))
       .describe('Every hour from the beginning of yesterday to now.'),
     alarms: z.array(AlarmSchema),
+    range: RangeOverview.nullable().describe('With `range`: the last hour, day or week.'),
   })
   .meta({ id: 'Overview' });

@@ -44,9 +44,11 @@ export interface DeliveryFilter {
   projectId?: string | undefined;
   taskId?: string | undefined;
   state?: DeliveryState | undefined;
+  /** The host of the address, with its port if it has one. */
+  host?: string | undefined;
 }
 
-type OperatorDelivery = ListedDelivery & { taskId: string; projectId: string };
+type OperatorDelivery = ListedDelivery & { taskId: string; projectId: string; host: string | null };
 
 /**
  * One page of all callbacks for operators. In the order of time, those that have ended are read for each asked state by an index, so a page
@@ -54,7 +56,7 @@ type OperatorDelivery = ListedDelivery & { taskId: string; projectId: string };
  */
 export async function listAllDeliveries(
   database: Database,
-  { projectId, taskId, state }: DeliveryFilter,
+  { projectId, taskId, state, host }: DeliveryFilter,
   request: ListRequest,
 ): Promise<Page<OperatorDelivery>> {
   const states = deliveryStates.filter((one) => state === undefined || one === state);
@@ -62,19 +64,20 @@ export async function listAllDeliveries(
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const ofProject = projectId === undefined ? '' : `and d.project_id = ${bind(projectId)}`;
   const ofTask = taskId === undefined ? '' : `and d.task_id = ${bind(taskId)}`;
+  const ofHost = host === undefined ? '' : `and ${hostOfDelivery} = ${bind(host.toLowerCase())}`;
   const { sort = 'newest' } = request;
-  const name = `list-deliveries-${sort}${projectId === undefined ? '' : '-of-project'}${taskId === undefined ? '' : '-of-task'}`;
+  const name = `list-deliveries-${sort}${projectId === undefined ? '' : '-of-project'}${taskId === undefined ? '' : '-of-task'}${host === undefined ? '' : '-of-host'}`;
   if (!isByTime(sort)) {
-    const match = `d.state = any ($1::text[]) ${ofProject} ${ofTask}`;
+    const match = `d.state = any ($1::text[]) ${ofProject} ${ofTask} ${ofHost}`;
     const text = sortedText({ ...deliveryRows, match, select: operatorColumns }, { ...request, sort }, bind);
     const sorted = await database.query<OperatorDelivery & Positioned & { scanned: number }>(name, text, values);
     return sortedPageOf(sorted, request.limit);
   }
   const { where, order, position } = inTimeOrder(deliveryRows, { ...request, sort }, bind);
   const most = bind(request.limit + 1);
-  const inPage = `${where} ${ofProject} order by ${order} limit ${most}::int`;
+  const inPage = `${where} ${ofProject} ${ofHost} order by ${order} limit ${most}::int`;
   const found =
-    taskId === undefined
+    taskId === undefined && host === undefined
       ? `(select d.created_at, d.id from delivery d where 'pending' = any ($1::text[]) and d.ended_at is null and ${inPage})
          union all
          (select ended.created_at, ended.id from unnest($1::text[]) of_state cross join lateral (
@@ -119,7 +122,10 @@ const deliveryColumns = `d.id, d.event_id, d.state, d.attempts, d.last_status, $
      'endedAt', ${unixSeconds('a.ended_at')}, 'status', a.status, 'error', a.error_class) order by a.n), '[]')
    from delivery_attempt a where a.delivery_id = d.id) as tries`;
 
-const operatorColumns = `d.task_id, d.project_id, ${deliveryColumns}`;
+/** The expression of the index `delivery_host_idx`. */
+const hostOfDelivery = `lower(split_part(split_part(d.url, '/', 3), '@', -1))`;
+
+const operatorColumns = `d.task_id, d.project_id, ${hostOfDelivery} as host, ${deliveryColumns}`;
 
 /** The columns of the list of callbacks that it can be sorted by. */
 export const deliverySortColumns = {
@@ -133,6 +139,7 @@ export const deliverySortColumns = {
   next_attempt_at: unixSeconds('d.next_attempt_at'),
   task_id: 'd.task_id',
   project_id: 'd.project_id',
+  host: hostOfDelivery,
 } as const;
 
 const deliveryRows = {

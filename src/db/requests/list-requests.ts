@@ -112,7 +112,7 @@ export const requestColumns = `${chatColumns.replace('chat.request_id, ', '')}, 
 export const withTask = `left join lateral (
     select t.request_id, t.type from task t where ${isOfTask} and t.id = chat.request_id limit 1) t on true`;
 
-/** A letter for each condition, and two of the outcome and the type, whose conditions are in the text, because PostgreSQL cuts names of statements at 63 characters. */
+/** A letter for each condition, and five of the outcome and the type, whose conditions are in the text, because PostgreSQL cuts names of statements at 63 characters. */
 const letters: Readonly<Record<keyof RequestFilter | 'running' | 'ended', string>> = {
   projectId: 'p',
   keyId: 'k',
@@ -132,5 +132,5 @@ const letters: Readonly<Record<keyof RequestFilter | 'running' | 'ended', string
 export const requestFilterShape = (conditions: RequestFilter & Partial<Parts>): string =>
   (Object.keys(letters) as (keyof typeof letters)[])
     .filter((name) => conditions[name] !== undefined && conditions[name] !== null)
-    .map((name) => letters[name] + (name === 'outcome' || name === 'type' ? (conditions[name]?.slice(0, 2) ?? '') : ''))
+    .map((name) => letters[name] + (name === 'outcome' || name === 'type' ? (conditions[name]?.slice(0, 5) ?? '') : ''))
     .join('');

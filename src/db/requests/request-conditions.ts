@@ -1,4 +1,4 @@
-import { isEndOfRequest, runningChat, type ChatOutcome } from '../chat/chats.ts';
+import { isEndOfRequest, runningChat } from '../chat/chats.ts';
 import { earlierPosition, type TimePosition } from '../../domain/time-position.ts';
 import type { Bind } from '../list-order.ts';
 import { timeOfPosition } from '../time-position-sql.ts';
@@ -101,12 +101,16 @@ function ownedRange(
   ];
 }
 
-const isOutcome: Readonly<Record<ChatOutcome, string>> = {
+const isLeft = `coalesce(e.reason in ('client_left', 'canceled'), false)`;
+const isOutcome: Readonly<Record<NonNullable<RequestFilter['outcome']>, string>> = {
   // Not in the ledger yet.
   running: 'false',
   succeeded: `e.kind = 'settle' and e.reason is null`,
   incomplete: `e.kind = 'settle' and e.reason is not null`,
   refunded: `e.kind = 'refund'`,
+  refused: `e.kind = 'refund' and is_refusal(e.reason)`,
+  left: `e.kind = 'refund' and ${isLeft}`,
+  failed: `e.kind = 'refund' and not is_refusal(e.reason) and not ${isLeft}`,
 };
 
 /**

@@ -1,6 +1,6 @@
 import type { ChatEndReason } from '../../domain/chat/chat-end-reason.ts';
 import type { TaskErrorCode, TaskType } from '../../domain/tasks/task.ts';
-import type { ChatOutcome, ChatView } from '../chat/chats.ts';
+import { chatOutcomes, type ChatView } from '../chat/chats.ts';
 
 /** A chat or a media task whose credits were held. */
 export interface RequestView extends Omit<ChatView, 'reason'> {
@@ -13,13 +13,19 @@ export interface RequestView extends Omit<ChatView, 'reason'> {
   reason: ChatEndReason | TaskErrorCode | null;
 }
 
+/**
+ * The outcomes of requests, and the parts of those that were refunded: the provider refused the request itself, its client left or canceled, or
+ * something else failed.
+ */
+export const filteredOutcomes = [...chatOutcomes, 'refused', 'left', 'failed'] as const;
+
 export interface RequestFilter {
   projectId?: string | undefined;
   keyId?: string | undefined;
   modelId?: string | undefined;
   /** The name or the id of a channel that was called. */
   channel?: string | undefined;
-  outcome?: ChatOutcome | undefined;
+  outcome?: (typeof filteredOutcomes)[number] | undefined;
   reason?: RequestView['reason'] | undefined;
   type?: 'chat' | TaskType | undefined;
   /** Unix seconds: requests that began at this time or later. */

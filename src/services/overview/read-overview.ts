@@ -6,6 +6,8 @@ import { readTraffic, readTrafficParts, type Traffic, type TrafficParts } from '
 import type { Deps } from '../../deps.ts';
 import { silenceOf, type Silence } from '../../domain/operators/alarm.ts';
 import { scheduledJobNames } from '../../domain/tasks/scheduled-job.ts';
+import { overviewRange, type OverviewRange } from '../../domain/operators/overview-range.ts';
+import { readRangeTraffic } from '../../db/operators/traffic-range.ts';
 import { alarmsOf } from './alarms.ts';
 import type { OverviewAlarm } from './overview-alarm.ts';
 import { creditValueOf } from './credit-value.ts';
@@ -24,6 +26,51 @@ export interface Overview {
   alarms: (OverviewAlarm & { silence: Silence | null })[];
 }
 
+export interface RangeOverview {
+  range: OverviewRange;
+  from: number;
+  to: number;
+  /** The range of the same length before. */
+  beforeFrom: number;
+  now: Earned & TrafficParts;
+  before: Earned & TrafficParts;
+  bars: { at: number; until: number; requests: number; failed: number }[];
+  /** When the counting began, if that was later than the beginning of the range before. */
+  countedFrom: number | null;
+}
+
+/** How the gateway did in the last hour, day or week, against the one before. */
+export async function readRange(
+  { db, config }: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> },
+  range: OverviewRange,
+  nowMs = Date.now(),
+): Promise<RangeOverview> {
+  const to = Math.floor(nowMs / 1_000);
+  const { bars, ...span } = overviewRange(range, to);
+  const [creditValue, traffic] = await Promise.all([creditValueOf({ config, db }), readRangeTraffic(db, span)]);
+  const recorded = new Map(traffic.bars.map((bar) => [bar.at, bar]));
+  return {
+    range,
+    from: span.from,
+    to,
+    beforeFrom: span.before,
+    now: earnedBy(traffic.now, creditValue),
+    before: earnedBy(traffic.before, creditValue),
+    bars: bars.map((at) => ({
+      ...{ requests: 0, failed: 0, ...recorded.get(at) },
+      at,
+      until: Math.min(at + span.stepSeconds, to),
+    })),
+    countedFrom: traffic.countedFrom,
+  };
+}
+
+const earnedBy = <T extends Traffic>(of: T, creditValue: number): T & Earned => ({
+  ...of,
+  succeeded: of.requests - of.failed,
+  marginMicroUsd: of.credits * creditValue - of.costMicroUsd,
+});
+
 /** How the gateway does today against yesterday, and what needs an operator. */
 export async function readOverview({
   db,
@@ -37,11 +84,7 @@ export async function readOverview({
     readBacklog(db, { scheduledJobNames, creditValue }),
     listSilences(db),
   ]);
-  const earned = <T extends Traffic>(of: T): T & Earned => ({
-    ...of,
-    succeeded: of.requests - of.failed,
-    marginMicroUsd: of.credits * creditValue - of.costMicroUsd,
-  });
+  const earned = <T extends Traffic>(of: T): T & Earned => earnedBy(of, creditValue);
   const recorded = new Map(traffic.hours.map((hour) => [hour.at, hour]));
   return {
     at: traffic.at,

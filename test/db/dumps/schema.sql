@@ -1139,6 +1139,8 @@ CREATE INDEX delivery_ended_idx ON public.delivery USING btree (state, created_a
 
 CREATE INDEX delivery_ended_project_idx ON public.delivery USING btree (project_id, state, created_at DESC, id DESC) WHERE (ended_at IS NOT NULL);
 
+CREATE INDEX delivery_host_idx ON public.delivery USING btree (lower(split_part(split_part(url, '/'::text, 3), '@'::text, '-1'::integer)), created_at DESC, id DESC);
+
 CREATE INDEX delivery_redelivery_idx ON public.delivery USING btree (project_id) WHERE ((ended_at IS NULL) AND (workflow_id IS NOT NULL));
 
 CREATE INDEX delivery_task_idx ON public.delivery USING btree (task_id, created_at DESC);
@@ -2645,8 +2647,9 @@ CREATE OR REPLACE FUNCTION public.fold_traffic(p_lag_seconds double precision, p
  SET enable_seqscan TO 'off'
 AS $function$
 declare
-  since timestamptz := date_trunc('day', clock_timestamp(), 'UTC') - interval '1 day';
-  usage_since timestamptz := since - interval '99 days';
+  yesterday timestamptz := date_trunc('day', clock_timestamp(), 'UTC') - interval '1 day';
+  since timestamptz := yesterday - interval '14 days';
+  usage_since timestamptz := yesterday - interval '99 days';
   mark bigint;
   through bigint;
   found_entries int;
@@ -2679,6 +2682,16 @@ begin
     cache_write_1h_tokens = t.cache_write_1h_tokens + excluded.cache_write_1h_tokens, reasoning_tokens = t.reasoning_tokens + excluded.reasoning_tokens;
   update traffic_mark set through_entry_id = through;
   delete from traffic where slot < since;
+  with fine as (
+    delete from traffic where slot < yesterday and slot <> date_trunc('hour', slot, 'UTC') returning *
+  )
+  insert into traffic as t
+  select date_trunc('hour', slot, 'UTC'), latency_class, sum(succeeded), sum(failed), sum(credits), sum(cost_micro_usd), min(first_entry_id),
+    max(last_entry_id)
+  from fine group by 1, 2 order by 1, 2
+  on conflict (slot, latency_class) do update set succeeded = t.succeeded + excluded.succeeded, failed = t.failed + excluded.failed,
+    credits = t.credits + excluded.credits, cost_micro_usd = t.cost_micro_usd + excluded.cost_micro_usd,
+    first_entry_id = least(t.first_entry_id, excluded.first_entry_id), last_entry_id = greatest(t.last_entry_id, excluded.last_entry_id);
   delete from usage_half_hour where slot < usage_since;
   return found_entries;
 end $function$;

@@ -45,8 +45,8 @@ export default function ModelPage() {
                   ['Vendor', entry.owned_by],
                   ['Type', words(entry.type)],
                   ['Status', <Status key="status" of={entry.state} />],
-                  ['Sold until', entry.private.ends_on && `${entry.private.ends_on}, 00:00 UTC`],
-                  ['Sold to clients', soldWords(entry)],
+                  ['Offered until', entry.private.ends_on && `${entry.private.ends_on}, 00:00 UTC`],
+                  ['Offered to clients', offeredWords(entry)],
                   ['Credits', <Prices key="credits" of={entry} />],
                   ['Groups', entry.private.groups.join(', ')],
                   ['Former names', Object.keys(entry.private.aliases).join(', ')],
@@ -65,7 +65,7 @@ export default function ModelPage() {
 }
 
 /** Why clients cannot use a model whose state leaves that open; null where its state says it. */
-const soldWords = ({ state, status }: VersionedCatalogEntry): string | null =>
+const offeredWords = ({ state, status }: VersionedCatalogEntry): string | null =>
   state === 'ending' && status !== 'active' ? `No, its status is ${status}` : null;
 
 function Margins({ entry }: { entry: CatalogEntry }) {

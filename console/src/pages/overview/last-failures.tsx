@@ -17,13 +17,13 @@ interface Failure {
 }
 
 /** The last requests that failed, whatever they asked for. Each opens its page. */
-export function LastFailures() {
+export function LastFailures({ hours }: { hours: string }) {
   const failures = useQuery({
-    queryKey: ['overview-failures'],
+    queryKey: ['overview-failures', hours],
     queryFn: async (): Promise<Failure[]> => {
       const [tasks, chats] = await Promise.all([
-        read('/tasks', { status: 'failed', limit: failuresMax }),
-        read('/chats', { outcome: 'refunded', limit: failuresMax }),
+        read('/tasks', { status: 'failed', created_after: `${hours}h`, limit: failuresMax }),
+        read('/chats', { outcome: 'refunded', created_after: `${hours}h`, limit: failuresMax }),
       ]);
       const all = [...tasks.data.map(ofTask), ...chats.data.map(ofChat)];
       return all.toSorted((a, b) => b.at - a.at).slice(0, failuresMax);
@@ -38,7 +38,7 @@ export function LastFailures() {
         {(rows) =>
           rows.length === 0 ? (
             <Text size="sm" c="dimmed">
-              Nothing failed
+              Nothing failed in this range
             </Text>
           ) : (
             <Table aria-label="The last failures" layout="fixed">

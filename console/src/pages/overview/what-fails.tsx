@@ -1,52 +1,36 @@
-import { Card, Group, SegmentedControl, SimpleGrid, Table, Text, Title } from '@mantine/core';
+import { Card, SimpleGrid, Table, Text, Title } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { read } from '../../api/admin.ts';
-import { useProjectNames } from '../../api/project-names.ts';
-import type { ListedDelivery, Spend } from '../../api/admin-types.ts';
+import type { ListedDelivery, RangeOverview, Spend } from '../../api/admin-types.ts';
 import { number, percent } from '../../ui/format.ts';
 import { PageLink } from '../../ui/links.tsx';
 import { Loaded } from '../../ui/page.tsx';
+import { requestsOf } from './range-figures.tsx';
 
 type SpendRow = Spend['data'][number];
 
-const ranges = [
-  { value: '1', label: 'Hour' },
-  { value: '24', label: 'Day' },
-  { value: '168', label: 'Week' },
-];
 const groups = ['channel', 'model', 'project'] as const;
 const rowsMax = 5;
 /** Callbacks that are counted for the receivers. */
 const callbacksMax = 500;
 
 /** The channels, models, projects and receivers with the most failures of a range. Each opens what failed. */
-export function WhatFails() {
-  const { range = '24' } = useSearch({ from: '/overview' });
-  const navigate = useNavigate();
+export function WhatFails({ range: { from, to, range } }: { range: RangeOverview }) {
   const failing = useQuery({
-    queryKey: ['overview-failing', range],
-    queryFn: () => readFailing(Number(range)),
+    // A range moves on with its bars, not with each second.
+    queryKey: ['overview-failing', range, from],
+    queryFn: () => readFailing(from),
     placeholderData: keepPreviousData,
   });
-  const projectName = useProjectNames();
-  const since = { created_after: `${range}h` };
+  const since = requestsOf({ from, to });
   return (
     <Card withBorder component="section" aria-labelledby="failing">
-      <Group justify="space-between" mb="md" gap="sm">
-        <Title order={2} size="h4" id="failing">
-          What fails
-        </Title>
-        <SegmentedControl
-          aria-label="Range"
-          data={ranges}
-          value={range}
-          onChange={(next) => void navigate({ to: '/overview', search: { range: next } })}
-        />
-      </Group>
+      <Title order={2} size="h4" id="failing" mb="md">
+        What fails
+      </Title>
       <Loaded of={failing}>
-        {({ channel, model, project, receivers }) => (
+        {({ channel, model, project, receivers, isCut }) => (
           <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
             <Failing
               title="Channels"
@@ -72,11 +56,12 @@ export function WhatFails() {
             />
             <Failing
               title="Receivers of callbacks"
-              rows={receivers.map(({ projectId, failed, all }) => ({
-                id: projectId,
+              note={isCut ? `Of the newest ${number(callbacksMax)} callbacks.` : undefined}
+              rows={receivers.map(({ host, failed, all }) => ({
+                id: host,
                 name: (
-                  <PageLink to="/deliveries" search={{ ...since, project: projectId, sort: '-attempts' }}>
-                    {projectName(projectId)}
+                  <PageLink to="/deliveries" search={{ ...since, host, sort: '-attempts' }}>
+                    {host}
                   </PageLink>
                 ),
                 failed,
@@ -90,30 +75,30 @@ export function WhatFails() {
   );
 }
 
-async function readFailing(hours: number) {
-  const to = Math.floor(Date.now() / 1_000);
-  const range = { from: to - hours * 3_600, to };
+async function readFailing(from: number) {
   const [channel, model, project, callbacks] = await Promise.all([
-    ...groups.map((group) => read('/usage', { ...range, group_by: group, top: rowsMax, top_by: 'failed' })),
-    read('/deliveries', { created_after: String(range.from), limit: callbacksMax }),
+    ...groups.map((group) => read('/usage', { from, group_by: group, top: rowsMax, top_by: 'failed' })),
+    read('/deliveries', { created_after: String(from), limit: callbacksMax }),
   ] as const);
   const failing = (spend: Spend | undefined): SpendRow[] =>
     (spend?.data ?? []).filter(({ failed, is_rest: isRest }) => failed > 0 && !isRest);
+  const listed = (callbacks as { data: ListedDelivery[] }).data;
   return {
     channel: failing(channel as Spend),
     model: failing(model as Spend),
     project: failing(project as Spend),
-    receivers: receiversOf((callbacks as { data: ListedDelivery[] }).data),
+    receivers: receiversOf(listed),
+    isCut: listed.length === callbacksMax,
   };
 }
 
-/** The projects of the newest callbacks with the most that were not taken. */
+/** The hosts of the newest callbacks with the most that were not taken. An erased task has no address any more. */
 function receiversOf(callbacks: readonly ListedDelivery[]) {
-  const byProject = Map.groupBy(callbacks, ({ project_id: id }) => id);
+  const byHost = Map.groupBy(callbacks, ({ host }) => host);
   const isFailing = ({ state, attempts }: ListedDelivery): boolean =>
     state === 'pending' ? attempts > 0 : state !== 'delivered' && state !== 'replaced';
-  return [...byProject]
-    .map(([projectId, all]) => ({ projectId, failed: all.filter(isFailing).length, all: all.length }))
+  return [...byHost]
+    .flatMap(([host, all]) => (host === null ? [] : [{ host, failed: all.filter(isFailing).length, all: all.length }]))
     .filter(({ failed }) => failed > 0)
     .toSorted((a, b) => b.failed - a.failed)
     .slice(0, rowsMax);
@@ -143,7 +128,7 @@ interface FailingRow {
   share: number;
 }
 
-function Failing({ title, rows }: { title: string; rows: FailingRow[] }) {
+function Failing({ title, rows, note }: { title: string; rows: FailingRow[]; note?: string | undefined }) {
   return (
     <div>
       <Title order={3} size="h6" mb={4}>
@@ -166,6 +151,11 @@ function Failing({ title, rows }: { title: string; rows: FailingRow[] }) {
             ))}
           </Table.Tbody>
         </Table>
+      )}
+      {note !== undefined && (
+        <Text size="xs" c="dimmed">
+          {note}
+        </Text>
       )}
     </div>
   );

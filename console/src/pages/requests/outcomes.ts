@@ -22,6 +22,9 @@ export const outcomes: readonly { value: string; label: string }[] = [
   { value: 'incomplete', label: 'Incomplete' },
   { value: 'left', label: 'Left, charged' },
   { value: 'refunded', label: 'Refunded' },
+  { value: 'failed', label: 'Refunded: failed' },
+  { value: 'refused', label: 'Refunded: refused' },
+  { value: 'left', label: 'Refunded: client left' },
 ];
 
 /** What the filter shows for an outcome and a reason of the address, and what the address has for its choice. */

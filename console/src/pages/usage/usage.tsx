@@ -94,9 +94,7 @@ export default function UsagePage() {
           </>
         )}
       </Loaded>
-      <div role="region" aria-live="polite" aria-busy={table.isFetching} aria-label="Rows">
-        <Loaded of={table}>{({ data }) => <UsageRows view={view} rows={data} />}</Loaded>
-      </div>
+      <Loaded of={table}>{({ data }) => <UsageRows view={view} rows={data} />}</Loaded>
     </Page>
   );
 }

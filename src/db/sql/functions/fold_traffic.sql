@@ -1,5 +1,5 @@
--- Adds the next entries of the ledger to the tables traffic and usage_half_hour, and deletes what is older than yesterday (UTC) or a hundred days. Returns how many entries were
--- read. Entries younger than the lag wait for a later call, because entries with lower ids may not be committed yet. Every entry is
+-- Adds the next entries of the ledger to the tables traffic and usage_half_hour. What traffic has of the days before yesterday (UTC) becomes whole
+-- hours, and goes after fifteen days; usage_half_hour keeps a hundred days. Returns how many entries were read. Entries younger than the lag wait for a later call, because entries with lower ids may not be committed yet. Every entry is
 -- added once: a call that runs beside another one does nothing.
 create or replace function fold_traffic(p_lag_seconds float8, p_limit int)
 returns int
@@ -7,8 +7,9 @@ language plpgsql
 set enable_seqscan = off
 as $$
 declare
-  since timestamptz := date_trunc('day', clock_timestamp(), 'UTC') - interval '1 day';
-  usage_since timestamptz := since - interval '99 days';
+  yesterday timestamptz := date_trunc('day', clock_timestamp(), 'UTC') - interval '1 day';
+  since timestamptz := yesterday - interval '14 days';
+  usage_since timestamptz := yesterday - interval '99 days';
   mark bigint;
   through bigint;
   found_entries int;
@@ -41,6 +42,16 @@ begin
     cache_write_1h_tokens = t.cache_write_1h_tokens + excluded.cache_write_1h_tokens, reasoning_tokens = t.reasoning_tokens + excluded.reasoning_tokens;
   update traffic_mark set through_entry_id = through;
   delete from traffic where slot < since;
+  with fine as (
+    delete from traffic where slot < yesterday and slot <> date_trunc('hour', slot, 'UTC') returning *
+  )
+  insert into traffic as t
+  select date_trunc('hour', slot, 'UTC'), latency_class, sum(succeeded), sum(failed), sum(credits), sum(cost_micro_usd), min(first_entry_id),
+    max(last_entry_id)
+  from fine group by 1, 2 order by 1, 2
+  on conflict (slot, latency_class) do update set succeeded = t.succeeded + excluded.succeeded, failed = t.failed + excluded.failed,
+    credits = t.credits + excluded.credits, cost_micro_usd = t.cost_micro_usd + excluded.cost_micro_usd,
+    first_entry_id = least(t.first_entry_id, excluded.first_entry_id), last_entry_id = greatest(t.last_entry_id, excluded.last_entry_id);
   delete from usage_half_hour where slot < usage_since;
   return found_entries;
 end $$;
