@@ -21,7 +21,7 @@ export function TrafficChart({ range, title }: { range: RangeOverview; title: st
           <span className="traffic-name failed">Failed</span>
           <span className="traffic-name succeeded">Succeeded</span>
         </Group>
-        <div className="scroller" tabIndex={0} role="region" aria-label={`${title}, bar by bar`}>
+        <div ref={showEnd} className="scroller" tabIndex={0} role="region" aria-label={`${title}, bar by bar`}>
           <div style={{ minWidth: `calc(${25 * bars.length}px + var(--traffic-axis))` }}>
             <div className="traffic-plot">
               {[top, top / 2, 0].map((value) => (
@@ -68,6 +68,11 @@ export function TrafficChart({ range, title }: { range: RangeOverview; title: st
       />
     </>
   );
+}
+
+/** A phone has room for the newest bars only. */
+function showEnd(scroller: HTMLDivElement | null): void {
+  if (scroller) scroller.scrollLeft = scroller.scrollWidth;
 }
 
 /** The next of 2, 4, 10, 20, 40, 100 …, whose halves are whole. */

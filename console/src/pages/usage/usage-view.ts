@@ -1,3 +1,4 @@
+import { overviewRange, overviewRanges } from '../../../../src/domain/operators/overview-range.ts';
 import type { SpendRow } from '../../api/admin-types.ts';
 
 /** What the page shows. All of it is in its address. */
@@ -5,6 +6,8 @@ export interface View {
   /** UTC days as `YYYY-MM-DD`, both included. */
   from: string;
   to: string;
+  /** Unix seconds, for the ranges of the overview, which end now. */
+  since: number | undefined;
   interval: 'day' | 'hour';
   by: Dimension;
   measure: Measure;
@@ -25,6 +28,9 @@ export type UsageSearch = Partial<
 
 /** The ranges that one press chooses, in days up to today. */
 export const ranges = [
+  { value: 'hour', label: 'Last hour' },
+  { value: 'day', label: 'Last 24 hours' },
+  { value: 'week', label: 'Last 168 hours' },
   { value: '1', label: 'Today' },
   { value: '7', label: 'Last 7 days' },
   { value: '30', label: 'Last 30 days' },
@@ -38,18 +44,27 @@ const hourlyDaysMax = 7;
 
 /** The view that an address asks for. What it lacks, or has wrong, is as usual. */
 export function viewOf(search: UsageSearch, nowMs = Date.now()): View {
-  const days = Number(ranges.find(({ value }) => value === search.range)?.value ?? 30);
+  const ofOverview = oneOf(overviewRanges, search.range);
+  const since = ofOverview && overviewRange(ofOverview, Math.floor(nowMs / 1_000)).from;
+  const days = Number(ranges.find(({ value }) => value === search.range && since === undefined)?.value ?? 30);
   const chosen = [search.from ?? '', search.to ?? ''] as const;
   const [from, to] =
-    chosen.every(isDay) && chosen[0] <= chosen[1] ? chosen : [dayOf(nowMs - (days - 1) * dayMs), dayOf(nowMs)];
+    chosen.every(isDay) && chosen[0] <= chosen[1]
+      ? chosen
+      : [dayOf(since === undefined ? nowMs - (days - 1) * dayMs : since * 1_000), dayOf(nowMs)];
   const by = oneOf(dimensions, search.by) ?? 'model';
-  const interval = search.interval === 'hour' && daysBetween(from, to) <= hourlyDaysMax ? 'hour' : 'day';
+  const interval =
+    (search.interval ?? (since === undefined || ofOverview === 'week' ? 'day' : 'hour')) === 'hour' &&
+    daysBetween(from, to) <= hourlyDaysMax
+      ? 'hour'
+      : 'day';
   const rows = (search.rows ?? by)
     .split(',')
     .flatMap((name): Group[] => (isGroup(name) ? [name === 'hour' || name === 'day' ? interval : name] : []));
   return {
     from,
     to,
+    since: search.from === undefined ? since : undefined,
     interval,
     by,
     measure: oneOf(measures, search.measure) ?? 'credits',
@@ -61,9 +76,9 @@ export function viewOf(search: UsageSearch, nowMs = Date.now()): View {
 export const mayBeHourly = ({ from, to }: Pick<View, 'from' | 'to'>): boolean => daysBetween(from, to) <= hourlyDaysMax;
 
 /** The range as inputs of the API. */
-export const inputsOf = ({ from, to, project }: View) => ({
+export const inputsOf = ({ from, to, since, project }: View) => ({
   ...(project !== undefined && { project }),
-  from: Date.parse(from) / 1_000,
+  from: since ?? Date.parse(from) / 1_000,
   to: (Date.parse(to) + dayMs) / 1_000,
 });
 
