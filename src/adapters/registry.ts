@@ -5,6 +5,7 @@ import type { UpstreamCaller } from './upstream/call-upstream.ts';
 import { createAnthropic } from './anthropic.ts';
 import { createDashscope, dashscopeMedia } from './dashscope.ts';
 import { createFal, falMedia } from './fal.ts';
+import type { familyNames } from './family-names.ts';
 import { createGemini } from './gemini.ts';
 import { geminiMediaTypes } from './media/gemini-media.ts';
 import { createKling, klingMedia } from './kling.ts';
@@ -18,8 +19,8 @@ import { createSeedance, seedanceMedia } from './seedance.ts';
 import { createTollgate, tollgateMedia } from './tollgate.ts';
 import { createXai, xaiMedia } from './xai.ts';
 
-/** Every supported provider family, by the name that channel rows and the catalog use. */
-export const adapterFamilies: Readonly<Record<string, (caller: UpstreamCaller) => Adapter>> = {
+type CreateAdapter = (caller: UpstreamCaller) => Adapter;
+const creators: Readonly<Record<(typeof familyNames)[number], CreateAdapter>> = {
   fal: createFal,
   openai: createOpenai,
   gemini: createGemini,
@@ -33,6 +34,9 @@ export const adapterFamilies: Readonly<Record<string, (caller: UpstreamCaller) =
   runway: createRunway,
   tollgate: createTollgate,
 };
+
+/** Every supported provider family, by the name that channel rows and the catalog use. */
+export const adapterFamilies: Readonly<Record<string, CreateAdapter>> = creators;
 
 /**
  * What the adapter of each media family sends of a request. The check of the catalog, the choice of channels and the table in

@@ -1,9 +1,9 @@
-import { adapterFamilies } from '../adapters/registry.ts';
+import { familyNames } from '../adapters/family-names.ts';
 import { OperatorError } from '../services/operator-error.ts';
 import { shortText, text } from './input.ts';
 
 /** Every provider family. */
-export const families = Object.keys(adapterFamilies);
+export const families: readonly string[] = familyNames;
 
 export const credentialHelp = 'API key of the provider; - reads it from stdin and so keeps it out of the shell history';
 

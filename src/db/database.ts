@@ -1,6 +1,6 @@
 import pg from 'pg';
-import type { JsonObject } from '../domain/json.ts';
 import { isStaleConnection } from '../domain/sqlstate.ts';
+import { propertyOf } from './column-names.ts';
 import type { DatabaseOptions, Send } from './database-options.ts';
 import { asLibpqUrl } from './libpq-url.ts';
 import { mayAskForLimits } from './pooler.ts';
@@ -174,7 +174,7 @@ const optionsFor = (url: string, statementTimeoutMs: number): { options?: string
     : {};
 
 /**
- * The one rule for names: the column `task_id` becomes the property `taskId`. The content of a JSON column stays as it is. A text
+ * Columns get the names of `propertyOf`. The content of a JSON column stays as it is. A text
  * of several statements, such as a dump, has a list of results instead of rows.
  */
 function toRows<Row extends object>({ fields = [], rows = [] }: Partial<pg.QueryArrayResult<unknown[]>>): Row[] {
@@ -184,33 +184,6 @@ function toRows<Row extends object>({ fields = [], rows = [] }: Partial<pg.Query
     for (let i = 0; i < names.length; i++) row[names[i] ?? ''] = values[i];
     return row as Row;
   });
-}
-
-/** The same rule in the other direction, for the members of one object. */
-export const toColumns = (object: object): JsonObject =>
-  Object.fromEntries(Object.entries(object).map(([property, value]) => [columnOf(property), value]));
-
-/** Objects as an SQL function takes them (`jsonb_to_recordset`): with the names of columns, and `ord` for their order. */
-export const toMembers = (objects: readonly object[]): string =>
-  JSON.stringify(
-    objects.map((object, ord) => {
-      const member: JsonObject = { ord };
-      for (const [property, value] of Object.entries(object as JsonObject)) member[columnOf(property)] = value;
-      return member;
-    }),
-  );
-
-const propertyOf = remembered((column) => column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()));
-const columnOf = remembered((property) => property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
-
-/** Computes each name once per process, because there are only a few hundred of them. */
-function remembered(rename: (name: string) => string): (name: string) => string {
-  const cached = new Map<string, string>();
-  return (name) => {
-    const renamed = cached.get(name) ?? rename(name);
-    cached.set(name, renamed);
-    return renamed;
-  };
 }
 
 const bigintOid: number = pg.types.builtins.INT8;

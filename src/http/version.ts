@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
 
-/** The version of this release. */
-export const { version } = z
-  .object({ version: z.string() })
-  .parse(JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')));
+/** The version of this release. Read without a schema, because `tollgate --version` would load zod for it. */
+export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};

@@ -1,7 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../http/version.ts';
-import { explainError } from './cli/explain-error.ts';
-import { addEntry, type Invocation } from './cli/action-commands.ts';
+import type { Invocation } from './cli/action-commands.ts';
 import { actionGroups } from '../admin/action-groups.ts';
 
 /**
@@ -16,11 +15,12 @@ export async function cli(
   const json = args.includes('--json');
   const invocation: Invocation = { env, write, exitCode: 0 };
   try {
-    const program = await createProgram(invocation, json, args[0]);
+    const program = await createProgram(invocation, json, args);
     await program.parseAsync(args, { from: 'user' });
     return invocation.exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    const { explainError } = await import('./cli/explain-error.ts');
     const { message, exitCode, problems } = explainError(error);
     if (json) invocation.write(`${JSON.stringify({ error: { message, ...(problems && { problems }) } }, null, 2)}\n`);
     else process.stderr.write(`tollgate: ${message}\n`);
@@ -29,10 +29,10 @@ export async function cli(
 }
 
 /**
- * The group or command of this name, which alone is loaded then; every one if there is none of this name. Exported for the test that compares it
- * with docs/CLI.md.
+ * The command line for these arguments: it loads only the group or command that they name. Without one it has the names of all, for the help. Every
+ * one is loaded without arguments, for the tests that compare them with the documents.
  */
-export async function createProgram(invocation: Invocation, json: boolean, word = ''): Promise<Command> {
+export async function createProgram(invocation: Invocation, json: boolean, args?: readonly string[]): Promise<Command> {
   const root = new Command('tollgate')
     .description('Operates Tollgate: projects, keys, credits, channels, the catalog, tasks and the ledger.')
     .addHelpText(
@@ -45,11 +45,27 @@ export async function createProgram(invocation: Invocation, json: boolean, word 
     // Every subcommand inherits these settings: errors are thrown, and `cli` alone prints them.
     .exitOverride()
     .configureOutput({ outputError: () => undefined, ...(json && { writeErr: () => undefined }) });
-  const everyName = word === '--version' ? [] : Object.keys(actionGroups);
-  const names = Object.hasOwn(actionGroups, word) ? [word] : everyName;
-  const loaded = await Promise.all(names.map(async (name) => ({ name, entry: await actionGroups[name]?.() })));
-  for (const { name, entry } of loaded) if (entry) addEntry(root, name, entry, invocation);
+  const named = args?.[0] === 'help' ? args[1] : args?.[0];
+  if (args === undefined) await addGroups(root, Object.keys(actionGroups), invocation);
+  else if (named !== undefined && Object.hasOwn(actionGroups, named)) await addGroups(root, [named], invocation);
+  else listGroups(root);
   return root;
+}
+
+async function addGroups(root: Command, names: readonly string[], invocation: Invocation): Promise<void> {
+  const { addEntry } = await import('./cli/action-commands.ts');
+  const loaded = await Promise.all(names.map(async (name) => ({ name, entry: await actionGroups[name]?.load() })));
+  for (const { name, entry } of loaded) if (entry) addEntry(root, name, entry, invocation);
+}
+
+/** The names of all groups with their summaries, as the help has them once they are loaded. */
+function listGroups(root: Command): void {
+  const help = root.createHelp();
+  root.configureHelp({
+    subcommandTerm: (command) =>
+      [help.subcommandTerm(command), actionGroups[command.name()]?.takes ?? []].flat().join(' '),
+  });
+  for (const [name, { summary }] of Object.entries(actionGroups)) root.command(name).description(summary);
 }
 
 /** Runs the command line of this process, and leaves its exit code. */

@@ -1,4 +1,5 @@
-import { toMembers, type Database } from '../database.ts';
+import { toMembers } from '../column-names.ts';
+import type { Database } from '../database.ts';
 import { longTransaction } from '../long-transaction.ts';
 
 export const historySpans = { minute: 60, hour: 3_600 } as const;

@@ -1,7 +1,7 @@
-import { LockMode, raw, type InferEntity } from '@mikro-orm/postgresql';
+import type { InferEntity } from '@mikro-orm/postgresql';
 import type { Database, Transaction } from '../database.ts';
-import { Channel } from '../entities/channel.ts';
-import { ChannelHealth } from '../entities/channel-health.ts';
+import type { Channel } from '../entities/channel.ts';
+import { loadEntities } from '../entities/load-entities.ts';
 import { changesOf, recordAudit } from '../operators/audit.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 import type { ChannelLimitValues } from './channel-calls.ts';
@@ -168,6 +168,7 @@ export async function findChannelNamed(
   database: Database,
   name: string,
 ): Promise<{ channelId: string; baseUrl: string } | null> {
+  const { Channel } = await loadEntities();
   const row = await (await database.entities()).findOne(Channel, { name });
   return row && { channelId: row.id, baseUrl: row.baseUrl };
 }
@@ -201,6 +202,7 @@ export const updateChannel = (
 ): Promise<{ channelId: string; after: ChannelRecord } | 'unknown' | 'name_taken' | 'busy'> =>
   database.transaction('begin', async (_query, inside) => {
     const { channel, changes, sealing, forgetHealth, actor } = change;
+    const { Channel, ChannelHealth, LockMode } = await loadEntities();
     const em = await inside.entities();
     const lock = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
     const row = await em.findOne(Channel, { $or: [{ id: channel }, { name: channel }] }, lock);
@@ -282,6 +284,7 @@ export const switchChannel = (
   { channel, enabled, actor }: { channel: string; enabled: boolean; actor: string },
 ): Promise<{ channelId: string; name: string; changed: boolean } | null> =>
   database.transaction('begin', async (_query, inside) => {
+    const { Channel, raw } = await loadEntities();
     const em = await inside.entities();
     const named = { $or: [{ id: channel }, { name: channel }] };
     const updatedAt = raw<Date>('clock_timestamp()');

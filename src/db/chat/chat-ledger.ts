@@ -1,9 +1,12 @@
 import type { ChargeReason, RefundReason } from '../../domain/chat/chat-end-reason.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { TokenUsage } from '../../domain/catalog/token-classes.ts';
-import { toMembers, type Database } from '../database.ts';
+import { toMembers } from '../column-names.ts';
+import type { Database } from '../database.ts';
 import type { IdempotencyBinding } from '../idempotency.ts';
 import { GroupCommit, type GroupLimits } from '../group-commit.ts';
+import { admitAlone, admitTogether } from './admit-chats.ts';
+import { endAlone, endTogether, type WrittenChatEnd } from './end-chats.ts';
 import { RateBatches, type RateBatch } from '../projects/rate-batches.ts';
 import type { RateState } from '../projects/rate-limiter.ts';
 
@@ -173,73 +176,16 @@ const noFacts = {
   answer: null,
 } as const;
 
-/** What a batch asks of one account or key. */
-interface BatchDemand {
-  /** Its index in the batch, from 1 as in SQL. */
-  at: number;
-  credits: number;
-  chats: number;
-  rpm: number | null;
-  /** Requests that count against `rpm`. */
-  rated: number;
-}
-
-function ask(all: Map<string, BatchDemand>, id: string, credits: number): BatchDemand {
-  const demand = all.get(id) ?? { at: all.size + 1, credits: 0, chats: 0, rpm: null, rated: 0 };
-  all.set(id, demand);
-  demand.credits += credits;
-  demand.chats += 1;
-  return demand;
-}
-
 async function admitChats(
   database: Database,
   members: ChatAdmissionRequest[],
-  { sender, batch, again, positions }: RateBatch,
+  counted: RateBatch,
 ): Promise<ChatAdmission[]> {
-  const accounts = new Map<string, BatchDemand>();
-  const keys = new Map<string, BatchDemand>();
-  const accountOf: number[] = [];
-  const keyOf: number[] = [];
-  for (const [index, { projectId, keyId, credits, rpm }] of members.entries()) {
-    accountOf.push(ask(accounts, projectId, credits).at);
-    const key = ask(keys, keyId, credits);
-    keyOf.push(key.at);
-    key.rpm ??= rpm;
-    key.rated = Math.max(key.rated, positions[index] ?? 0);
-  }
-  const keyDemands = [...keys.values()];
-  const column = <T>(value: (member: ChatAdmissionRequest) => T): T[] => members.map(value);
-  const rows = await database.call<{
-    verdict: string;
-    rateRemaining: number | null;
-    rateReset: number | null;
-    retryAfter: number | null;
-  }>('admit_chats', [
-    [...accounts.keys()],
-    [...accounts.values()].map(({ credits }) => credits),
-    [...keys.keys()],
-    keyDemands.map(({ credits }) => credits),
-    keyDemands.map(({ chats }) => chats),
-    keyDemands.map(({ rpm }) => rpm),
-    keyDemands.map(({ rpm, rated }) => (rpm === null ? null : rated)),
-    accountOf,
-    keyOf,
-    positions,
-    column(({ requestId }) => requestId),
-    column(({ modelId }) => modelId),
-    column(({ credits }) => credits),
-    column(({ holdSeconds }) => holdSeconds),
-    column(({ channelId }) => channelId),
-    column(({ channelName }) => channelName),
-    column(({ idempotency }) => idempotency?.route),
-    column(({ idempotency }) => idempotency?.key),
-    column(({ idempotency }) => idempotency?.fingerprint),
-    column(({ idempotency }) => idempotency?.keptSeconds),
-    sender,
-    batch,
-    again,
-  ]);
+  const [only] = members;
+  const rows =
+    members.length === 1 && only && !only.idempotency && !counted.again
+      ? await admitAlone(database, only, counted)
+      : await admitTogether(database, members, counted);
   return rows.map((row) => ({
     verdict:
       row.verdict === 'admitted' || row.verdict === 'replay'
@@ -256,31 +202,16 @@ async function nextAttempts(database: Database, members: NextChatAttempt[]): Pro
   return rows.map(({ begun }) => begun);
 }
 
-function endChats(database: Database, members: ChatEnd[]): Promise<{ ended: boolean; charged: number }[]> {
-  const column = <T>(value: (member: ChatEnd) => T): T[] => members.map(value);
-  return database.call('finish_chats', [
-    column(({ requestId }) => requestId),
-    column(({ settle }) => settle),
-    column(({ channelId }) => channelId),
-    column(({ inputTokens }) => inputTokens),
-    column(({ outputTokens }) => outputTokens),
-    column(({ usageEstimated }) => usageEstimated),
-    column(({ deliveredTokens }) => deliveredTokens),
-    column(({ costMicroUsd }) => costMicroUsd),
-    column(({ attempt }) => attempt?.attemptId),
-    column(({ attempt }) => attempt?.outcome),
-    column(({ attempt }) => attempt?.errorClass),
-    column(({ attempt }) => attempt?.status),
-    column(({ attempt }) => attempt?.detail),
-    column(({ answer }) => answer?.status),
-    column(({ answer }) => answer?.body),
-    column(({ reason }) => reason),
-    column(({ tokenClasses }) => tokenClasses && (tokenClasses.cached ?? 0)),
-    column(({ tokenClasses }) => tokenClasses && (tokenClasses.cacheWrite ?? 0)),
-    column(({ tokenClasses }) => tokenClasses && (tokenClasses.cacheWrite1h ?? 0)),
-    column(({ tokenClasses }) => tokenClasses && (tokenClasses.reasoning ?? 0)),
-  ]);
+function endChats(database: Database, members: ChatEnd[]): Promise<WrittenChatEnd[]> {
+  const [only] = members;
+  return members.length === 1 && only && isAnsweredAtOnce(only)
+    ? endAlone(database, only)
+    : endTogether(database, members);
 }
+
+/** Whether its first call answered, and no answer is kept for a replay. */
+const isAnsweredAtOnce = ({ requestId, settle, attempt, answer }: ChatEnd): boolean =>
+  settle !== null && answer === null && attempt?.outcome === 'ok' && attempt.attemptId === firstAttemptId(requestId);
 
 const expiryBatchesMax = 50;
 /** Expired holds that are refunded in one transaction. */

@@ -1,3 +1,4 @@
+import { LockMode, raw } from '@mikro-orm/postgresql';
 import { ApiKey } from './api-key.ts';
 import { ApiKeySecret } from './api-key-secret.ts';
 import { Channel } from './channel.ts';
@@ -11,3 +12,5 @@ import { TaskResolution } from './task-resolution.ts';
  * A table has its snake_case name, and so has each column.
  */
 export const entities = [ApiKey, ApiKeySecret, Channel, ChannelHealth, CreditAccount, Project, TaskResolution];
+
+export { ApiKey, ApiKeySecret, Channel, ChannelHealth, CreditAccount, LockMode, Project, TaskResolution, raw };

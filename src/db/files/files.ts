@@ -1,4 +1,5 @@
-import { toColumns, toMembers, type Database, type Statements } from '../database.ts';
+import { toColumns, toMembers } from '../column-names.ts';
+import type { Database, Statements } from '../database.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
 export interface FileRow {

@@ -1,5 +1,6 @@
 import type { AlarmKind, Silence } from '../../domain/operators/alarm.ts';
-import { toMembers, type Database, type Statements } from '../database.ts';
+import { toMembers } from '../column-names.ts';
+import type { Database, Statements } from '../database.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 import { recordAudit } from './audit.ts';
 

@@ -1,4 +1,5 @@
-import { toColumns, type Statements } from '../database.ts';
+import { toColumns } from '../column-names.ts';
+import type { Statements } from '../database.ts';
 
 /** A change that an operator made, for the audit log. It has ids and settings, never a secret. */
 export interface AuditedChange {

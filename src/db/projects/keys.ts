@@ -1,10 +1,9 @@
-import { LockMode, raw, type InferEntity } from '@mikro-orm/postgresql';
+import type { InferEntity } from '@mikro-orm/postgresql';
 import type { Page } from '../../domain/page.ts';
 import type { Scope } from '../../domain/projects/scope.ts';
 import type { Database, Transaction } from '../database.ts';
-import { ApiKey } from '../entities/api-key.ts';
-import { ApiKeySecret } from '../entities/api-key-secret.ts';
-import { Project } from '../entities/project.ts';
+import type { ApiKey } from '../entities/api-key.ts';
+import { loadEntities } from '../entities/load-entities.ts';
 import { changesOf, recordAudit } from '../operators/audit.ts';
 import { inOrder, operatorPageText, pageOfRows, type ListRequest, type Positioned } from '../list-order.ts';
 import { isOfPlayground } from './is-of-playground.ts';
@@ -159,6 +158,7 @@ export const insertKey = (
   { keyId, secret, digests, actor, ...changes }: NewKey & { secret: NewKeySecret; digests: Buffer[]; actor: string },
 ): Promise<'added' | 'unknown_project' | 'secret_taken'> =>
   database.transaction('begin', async (query, inside) => {
+    const { ApiKey, ApiKeySecret, Project } = await loadEntities();
     const em = await inside.entities();
     if ((await em.count(Project, { id: changes.projectId })) === 0) return 'unknown_project';
     // Two calls with the same secret run one after the other.
@@ -183,6 +183,7 @@ export const markKeyRevoked = (
   { keyId, actor }: { keyId: string; actor: string },
 ): Promise<{ revokedAt: number; changed: boolean } | null> =>
   database.transaction('begin', async (_query, inside) => {
+    const { ApiKey, raw } = await loadEntities();
     await lockAccountOf(inside, keyId);
     const em = await inside.entities();
     const now = raw<Date>('clock_timestamp()');
@@ -214,6 +215,7 @@ export const updateKeyLimits = (
   { keyId, changes, actor }: { keyId: string; changes: Partial<KeyLimits>; actor: string },
 ): Promise<{ before: KeyLimits; after: KeyLimits } | 'unknown' | 'revoked' | 'playground'> =>
   database.transaction('begin', async (_query, inside) => {
+    const { ApiKey, LockMode } = await loadEntities();
     await lockAccountOf(inside, keyId);
     const em = await inside.entities();
     const key = await em.findOne(ApiKey, { id: keyId }, { lockMode: LockMode.PESSIMISTIC_WRITE });

@@ -1,7 +1,6 @@
 import type { Database, Statements } from '../database.ts';
-import { CreditAccount } from '../entities/credit-account.ts';
-import { Project } from '../entities/project.ts';
 import type { TraceContent } from '../../domain/projects/trace-content.ts';
+import { loadEntities } from '../entities/load-entities.ts';
 import { changesOf, recordAudit } from '../operators/audit.ts';
 
 /** What an operator may change of a project. */
@@ -32,6 +31,7 @@ export const updateProjectSettings = (
 ): Promise<ProjectSettings | 'unknown_project' | 'unknown_plan'> =>
   database.transaction('begin', async (_query, inside) => {
     await inside.query('lock-account', 'select lock_accounts(array[$1])', [projectId]);
+    const { CreditAccount, Project } = await loadEntities();
     const em = await inside.entities();
     const account = await em.findOne(CreditAccount, { project: projectId });
     const project = await em.findOne(Project, { id: projectId });

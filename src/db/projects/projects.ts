@@ -1,7 +1,6 @@
 import type { Page } from '../../domain/page.ts';
 import type { Database } from '../database.ts';
-import { CreditAccount } from '../entities/credit-account.ts';
-import { Project } from '../entities/project.ts';
+import { loadEntities } from '../entities/load-entities.ts';
 import { recordAudit } from '../operators/audit.ts';
 import { inOrder, operatorPageText, pageOfRows, type ListRequest, type Positioned } from '../list-order.ts';
 import { unixSeconds } from '../unix-seconds.ts';
@@ -78,14 +77,17 @@ export const insertProject = (
   }: { projectId: string; name: string; callbackSecret: string; actor: string },
 ): Promise<void> =>
   database.transaction('begin', async (_query, inside) => {
+    const { CreditAccount, Project } = await loadEntities();
     const em = await inside.entities();
     em.create(CreditAccount, { project: em.create(Project, { id: projectId, name, callbackSecret }) });
     const after = { name, status: 'active' };
     await recordAudit(inside, { actor, action: 'projects.create', subject: projectId, before: null, after });
   });
 
-export const projectExists = async (database: Database, projectId: string): Promise<boolean> =>
-  (await (await database.entities()).count(Project, { id: projectId })) > 0;
+export async function projectExists(database: Database, projectId: string): Promise<boolean> {
+  const { Project } = await loadEntities();
+  return (await (await database.entities()).count(Project, { id: projectId })) > 0;
+}
 
 /** Enables or disables a project; false if it had that status already, null if there is no such project. */
 export const switchProject = (
@@ -93,6 +95,7 @@ export const switchProject = (
   { projectId, enabled, actor }: { projectId: string; enabled: boolean; actor: string },
 ): Promise<boolean | null> =>
   database.transaction('begin', async (_query, inside) => {
+    const { Project } = await loadEntities();
     const em = await inside.entities();
     const [before, after] = enabled ? (['disabled', 'active'] as const) : (['active', 'disabled'] as const);
     const changed = await em.nativeUpdate(Project, { id: projectId, status: before }, { status: after });

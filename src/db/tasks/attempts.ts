@@ -4,7 +4,8 @@ import type { TaskSnapshot } from '../../domain/tasks/task-snapshot.ts';
 import { mediaInputKeys } from '../../domain/catalog/parameter-value.ts';
 import type { TaskOutput, TaskStatus, TaskType } from '../../domain/tasks/task.ts';
 import type { AttemptOutcome, ErrorClass, UpstreamOutput } from '../../domain/channels/upstream.ts';
-import { toMembers, type Database } from '../database.ts';
+import { toMembers } from '../column-names.ts';
+import type { Database } from '../database.ts';
 import type { FileDraft } from '../files/files.ts';
 
 /** The attempt row that an attempt activity begins with or resumes from. */

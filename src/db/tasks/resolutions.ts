@@ -1,5 +1,5 @@
 import type { Database } from '../database.ts';
-import { TaskResolution } from '../entities/task-resolution.ts';
+import { loadEntities } from '../entities/load-entities.ts';
 import { recordAudit } from '../operators/audit.ts';
 
 /** What an operator found out about a task with an unknown outcome. */
@@ -44,6 +44,7 @@ export const insertResolution = (
 
 /** The recorded resolution of a task; null if there is none. */
 export async function findResolution(database: Database, taskId: string): Promise<Resolution | null> {
+  const { TaskResolution } = await loadEntities();
   const row = await (await database.entities()).findOne(TaskResolution, { taskId });
   return row && { outcome: row.outcome, reference: row.reference };
 }

@@ -1,4 +1,4 @@
-import { toColumns } from '../../db/database.ts';
+import { toColumns } from '../../db/column-names.ts';
 import { listScheduledJobRuns, type ScheduledJobRun } from '../../db/scheduled-jobs/scheduled-job-runs.ts';
 import type { Deps } from '../../deps.ts';
 import type { ScheduledJobName } from '../../domain/tasks/scheduled-job.ts';

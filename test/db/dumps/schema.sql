@@ -1583,6 +1583,84 @@ begin
   end if;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.admit_chats_alone(p_project_id text, p_key_id text, p_rpm integer, p_request_id text, p_model_id text, p_credits bigint, p_hold_seconds double precision, p_channel_id text, p_channel_name text, p_sender bigint, p_batch bigint, OUT verdict text, OUT original_request_id text, OUT rate_remaining integer, OUT rate_reset integer, OUT retry_after integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  today date := (clock_timestamp() at time zone 'UTC')::date;
+  decided_at timestamptz;
+  this_second bigint;
+begin
+  -- Tests of expressions, which PL/pgSQL evaluates without a statement. The lock is that of lock_accounts.
+  if set_config('synchronous_commit', 'off', true) is null or pg_advisory_xact_lock(7106, hashtext(p_project_id)) is null then
+    raise 'not locked';
+  end if;
+  decided_at := clock_timestamp();
+  this_second := floor(extract(epoch from decided_at))::bigint;
+
+  with fit as materialized (
+    -- If the clock was set back, the day of the hold is the one that the key was used on.
+    select greatest(today, key.used_on) as day, date_trunc('month', greatest(today, key.used_on)::timestamp)::date as month_first
+    from credit_account a, api_key key join project pr on pr.id = key.project_id
+    where a.project_id = p_project_id and key.id = p_key_id
+      and a.balance + a.overdraft >= p_credits and coalesce(a.grant_due_at > decided_at, true)
+      and key.revoked_at is null and coalesce(key.expires_at > clock_timestamp(), true) and pr.status = 'active'
+      and coalesce(key.in_flight < key.in_flight_max, true) and coalesce(key_room(key, today) >= p_credits, true)
+      and coalesce(p_model_id = any (key.models), true)
+      and not exists (select from hold h where h.id = p_request_id)
+  ), rated as (
+    -- What count_rates writes for a granted request.
+    update rate_window r set (second, oldest, counts, total, senders, last_batches, last_granted) = (
+      select at.newest,
+        case when used.n = 0 then at.newest when r.oldest > at.newest - 61 then r.oldest
+             else (select at.newest - at.shift + 1 - max(slot) from unnest(r.counts[1:61 - at.shift]) with ordinality as c (n, slot) where c.n > 0) end,
+        array[1 + case when at.shift = 0 then r.counts[1] else 0 end] || array_fill(0, array[greatest(at.shift - 1, 0)])
+          || r.counts[case when at.shift = 0 then 2 else 1 end:61 - at.shift],
+        used.n + 1,
+        r.senders[1:coalesce(at.place, 0) - 1] || r.senders[coalesce(at.place + 1, cardinality(r.senders) - 62):] || p_sender,
+        r.last_batches[1:coalesce(at.place, 0) - 1] || r.last_batches[coalesce(at.place + 1, cardinality(r.last_batches) - 62):] || p_batch,
+        r.last_granted[1:coalesce(at.place, 0) - 1] || r.last_granted[coalesce(at.place + 1, cardinality(r.last_granted) - 62):] || 1
+      from (select greatest(this_second, r.second) as newest, least(greatest(this_second, r.second) - r.second, 61)::int as shift,
+                   array_position(r.senders, p_sender) as place) at
+      cross join lateral (
+        select r.total - case when at.shift = 0 then 0 else (select sum(n)::int from unnest(r.counts[62 - at.shift:61]) n) end as n) used)
+    from fit
+    where r.key_id = p_key_id and p_rpm > r.total - case when r.second >= this_second then 0 else (
+      select sum(n)::int from unnest(r.counts[62 - least(this_second - r.second, 61)::int:61]) n) end
+    returning r.total, r.oldest
+  ), passed as materialized (
+    select fit.*, rated.total, rated.oldest from fit left join rated on true where p_rpm is null or rated.total is not null
+  ), account as (
+    update credit_account a set balance = a.balance - p_credits, reserved = a.reserved + p_credits
+    from passed where a.project_id = p_project_id
+  ), key as (
+    update api_key key set reserved = key.reserved + p_credits, in_flight = key.in_flight + 1, used_on = passed.day,
+      day_spent = in_period(key.day_spent, key.used_on, passed.day),
+      day_reserved = in_period(key.day_reserved, key.used_on, passed.day) + p_credits,
+      month_spent = in_period(key.month_spent, key.used_on, passed.month_first),
+      month_reserved = in_period(key.month_reserved, key.used_on, passed.month_first) + p_credits,
+      last_used_at = case when key.last_used_at > clock_timestamp() - interval '1 minute' then key.last_used_at else clock_timestamp() end
+    from passed where key.id = p_key_id
+  ), held as (
+    insert into hold (id, project_id, key_id, kind, model_id, amount, expires_at, created_at, channel_id, channel_name, is_idempotent)
+    select p_request_id, p_project_id, p_key_id, 'chat', p_model_id, p_credits, clock_timestamp() + make_interval(secs => p_hold_seconds),
+           within_day(passed.day, decided_at), p_channel_id, p_channel_name, false
+    from passed
+  )
+  select 'admitted', p_rpm - passed.total, case when passed.total is not null then greatest(1, passed.oldest + 61 - this_second)::int end
+  into verdict, rate_remaining, rate_reset from passed;
+  if verdict is null then
+    select a.* into verdict, original_request_id, rate_remaining, rate_reset, retry_after from admit_chats(
+      array[p_project_id], array[p_credits], array[p_key_id], array[p_credits], array[1], array[p_rpm], array[case when p_rpm is not null then 1 end],
+      array[1], array[1], array[case when p_rpm is not null then 1 end],
+      array[p_request_id], array[p_model_id], array[p_credits], array[p_hold_seconds], array[p_channel_id], array[p_channel_name],
+      array[null]::text[], array[null]::text[], array[null]::text[], array[null]::float8[], p_sender, p_batch, false) a;
+  end if;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.adopt_result(p_task_id text, p_file jsonb, p_retention_seconds double precision, p_charge boolean, p_reason text)
  RETURNS TABLE(verdict text, project_id text, output jsonb, charged bigint, charged_in_all bigint, balance bigint)
  LANGUAGE plpgsql
@@ -2602,6 +2680,51 @@ begin
     select x.charged is not null, coalesce(x.charged, (
       select -e.credits from ledger_entry e where e.request_id = x.request_id and e.kind in ('settle', 'refund')), 0)
     from unnest(p_request_ids, charges) with ordinality as x (request_id, charged, n) order by x.n;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.finish_chats_alone(p_request_id text, p_settled bigint, p_channel_id text, p_input_tokens bigint, p_output_tokens bigint, p_usage_estimated boolean, p_delivered_tokens integer, p_cost_micro_usd bigint, p_reason text, p_cached_input_tokens bigint, p_cache_write_tokens bigint, p_cache_write_1h_tokens bigint, p_reasoning_tokens bigint, OUT ended boolean, OUT charged bigint)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+begin
+  -- The lock is that of lock_accounts.
+  perform pg_advisory_xact_lock(7106, hashtext(h.project_id)) from hold h where h.id = p_request_id;
+  with released as (
+    delete from hold h where h.id = p_request_id and not h.is_idempotent and (h.grant_interval is null or h.amount <= p_settled)
+    returning h.*
+  ), released_with_key as materialized (
+    select r.*, least(p_settled, r.amount) as charge, k.used_on as latest_day, date_trunc('month', k.used_on::timestamp)::date as month_first,
+      (r.created_at at time zone 'UTC')::date as began_on
+    from released r left join api_key k on k.id = r.key_id
+  ), account as (
+    update credit_account a set balance = a.balance + o.amount - o.charge, reserved = a.reserved - o.amount
+    from released_with_key o where a.project_id = o.project_id
+    returning a.balance + a.reserved as total
+  ), key as (
+    update api_key k set reserved = k.reserved - o.amount, spent = k.spent + o.charge, in_flight = k.in_flight - 1,
+      day_spent = k.day_spent + case when o.began_on >= o.latest_day then o.charge else 0 end,
+      day_reserved = k.day_reserved - case when o.began_on >= o.latest_day then o.amount else 0 end,
+      month_spent = k.month_spent + case when o.began_on >= o.month_first then o.charge else 0 end,
+      month_reserved = k.month_reserved - case when o.began_on >= o.month_first then o.amount else 0 end
+    from released_with_key o where k.id = o.key_id
+  )
+  insert into ledger_entry (project_id, kind, credits, balance_after, key_id, request_id, model_id, channel_id, held, input_tokens, output_tokens,
+                            usage_estimated, delivered_tokens, cost_micro_usd, reason, began_at,
+                            cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
+  select o.project_id, 'settle', -o.charge, a.total, o.key_id, o.id, o.model_id, p_channel_id, o.amount, p_input_tokens, p_output_tokens,
+    p_usage_estimated, p_delivered_tokens, p_cost_micro_usd, p_reason, o.created_at,
+    p_cached_input_tokens, p_cache_write_tokens, p_cache_write_1h_tokens, p_reasoning_tokens
+  from released_with_key o cross join account a
+  returning true, -credits into ended, charged;
+  if ended is null then
+    select f.* into ended, charged from finish_chats(
+      array[p_request_id], array[p_settled], array[p_channel_id], array[p_input_tokens], array[p_output_tokens], array[p_usage_estimated],
+      array[p_delivered_tokens], array[p_cost_micro_usd], array[first_attempt_id(p_request_id)], array['ok'], array[null]::text[],
+      array[null]::int[], array[null]::text[], array[null]::int[], array[null]::text[], array[p_reason],
+      array[p_cached_input_tokens], array[p_cache_write_tokens], array[p_cache_write_1h_tokens], array[p_reasoning_tokens]) f;
+  end if;
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.finish_tasks(members jsonb)

@@ -10,7 +10,7 @@ import { createKeyCache } from '../../../src/caches/key-cache.ts';
 import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { coolDownChannel } from '../../../src/db/channels/channels.ts';
-import { cli } from '../../../src/main/cli.ts';
+import { cli, createProgram } from '../../../src/main/cli.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { createOperator } from '../../support/operator.ts';
@@ -359,6 +359,45 @@ describe('tollgate --version', () => {
       .object({ version: z.string() })
       .parse(JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')));
     expect(await spawned(['--version'], {})).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+});
+
+describe('what a command loads', () => {
+  /** Written to stderr at the end of a process: the packages that it loaded, and the layers of its own modules. */
+  const reporter = `data:text/javascript,${encodeURIComponent(`
+    import { registerHooks } from 'node:module';
+    const loaded = new Set();
+    registerHooks({ load(url, context, next) { loaded.add(url); return next(url, context); } });
+    const namesOf = (pattern) => [...new Set([...loaded].flatMap((url) => pattern.exec(url)?.[1] ?? []))].sort();
+    process.on('exit', () => console.error(JSON.stringify({
+      packages: namesOf(/\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)/), layers: namesOf(/\\/src\\/([^/]+)\\//) })));
+  `)}`;
+  const loadedBy = async (...args: string[]): Promise<unknown> => {
+    const { stderr } = await spawned(args, { NODE_OPTIONS: `--import=${reporter}` });
+    return JSON.parse(stderr.slice(stderr.lastIndexOf('{')));
+  };
+
+  it('is the parser of its arguments and the names of all groups for --version, and for the help', async () => {
+    const least = { packages: ['commander'], layers: ['admin', 'http', 'main'] };
+    expect(await Promise.all([loadedBy('--version'), loadedBy('--help')])).toEqual([least, least]);
+  });
+
+  it('is neither MikroORM nor the client of PostgreSQL nor an adapter for the help of a group', async () => {
+    const groups = ['projects', 'keys', 'credits', 'channels'];
+    const loaded = await Promise.all(groups.map((name) => loadedBy(name, '--help')));
+    expect(loaded).toEqual(groups.map(() => expect.objectContaining({ packages: ['commander', 'ipaddr.js', 'zod'] })));
+  });
+
+  it('says of each group before it is loaded what the group says of itself', async () => {
+    const invocation = { env: {}, write: () => undefined, exitCode: 0 };
+    const [listed, loaded] = [
+      await createProgram(invocation, false, ['--help']),
+      await createProgram(invocation, false),
+    ];
+    expect(listed.helpInformation()).toBe(loaded.helpInformation());
+    expect(listed.commands.map((command) => command.description())).toEqual(
+      loaded.commands.map((command) => command.description()),
+    );
   });
 });
 

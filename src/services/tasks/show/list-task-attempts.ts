@@ -1,5 +1,5 @@
 import { listAttemptFacts } from '../../../db/tasks/attempt-details.ts';
-import { toColumns } from '../../../db/database.ts';
+import { toColumns } from '../../../db/column-names.ts';
 import type { Deps } from '../../../deps.ts';
 import type { JsonObject } from '../../../domain/json.ts';
 

@@ -1,0 +1,53 @@
+import type { Statements } from '../database.ts';
+import type { ChatEnd } from './chat-ledger.ts';
+
+/** What a call of `finish_chats.sql` says of one chat. */
+export interface WrittenChatEnd {
+  ended: boolean;
+  charged: number;
+}
+
+/** Charges a chat that its first call answered, and whose answer is not kept for a replay. The result and the rows are those of `endTogether`. */
+export const endAlone = (database: Pick<Statements, 'call'>, chat: ChatEnd): Promise<WrittenChatEnd[]> =>
+  database.call('finish_chats_alone', [
+    chat.requestId,
+    chat.settle,
+    chat.channelId,
+    chat.inputTokens,
+    chat.outputTokens,
+    chat.usageEstimated,
+    chat.deliveredTokens,
+    chat.costMicroUsd,
+    chat.reason,
+    chat.tokenClasses && (chat.tokenClasses.cached ?? 0),
+    chat.tokenClasses && (chat.tokenClasses.cacheWrite ?? 0),
+    chat.tokenClasses && (chat.tokenClasses.cacheWrite1h ?? 0),
+    chat.tokenClasses && (chat.tokenClasses.reasoning ?? 0),
+  ]);
+
+/** Ends a batch of chats in one call. */
+export function endTogether(database: Pick<Statements, 'call'>, members: ChatEnd[]): Promise<WrittenChatEnd[]> {
+  const column = <T>(value: (member: ChatEnd) => T): T[] => members.map(value);
+  return database.call('finish_chats', [
+    column(({ requestId }) => requestId),
+    column(({ settle }) => settle),
+    column(({ channelId }) => channelId),
+    column(({ inputTokens }) => inputTokens),
+    column(({ outputTokens }) => outputTokens),
+    column(({ usageEstimated }) => usageEstimated),
+    column(({ deliveredTokens }) => deliveredTokens),
+    column(({ costMicroUsd }) => costMicroUsd),
+    column(({ attempt }) => attempt?.attemptId),
+    column(({ attempt }) => attempt?.outcome),
+    column(({ attempt }) => attempt?.errorClass),
+    column(({ attempt }) => attempt?.status),
+    column(({ attempt }) => attempt?.detail),
+    column(({ answer }) => answer?.status),
+    column(({ answer }) => answer?.body),
+    column(({ reason }) => reason),
+    column(({ tokenClasses }) => tokenClasses && (tokenClasses.cached ?? 0)),
+    column(({ tokenClasses }) => tokenClasses && (tokenClasses.cacheWrite ?? 0)),
+    column(({ tokenClasses }) => tokenClasses && (tokenClasses.cacheWrite1h ?? 0)),
+    column(({ tokenClasses }) => tokenClasses && (tokenClasses.reasoning ?? 0)),
+  ]);
+}

@@ -1,0 +1,31 @@
+import type { JsonObject } from '../domain/json.ts';
+
+/** The members of an object by the names of their columns: the rule of `propertyOf` in the other direction. */
+export const toColumns = (object: object): JsonObject =>
+  Object.fromEntries(Object.entries(object).map(([property, value]) => [columnOf(property), value]));
+
+/** Objects as an SQL function takes them (`jsonb_to_recordset`): with the names of columns, and `ord` for their order. */
+export const toMembers = (objects: readonly object[]): string =>
+  JSON.stringify(
+    objects.map((object, ord) => {
+      const member: JsonObject = { ord };
+      for (const [property, value] of Object.entries(object as JsonObject)) member[columnOf(property)] = value;
+      return member;
+    }),
+  );
+
+/** The one rule for names: the column `task_id` becomes the property `taskId`. */
+export const propertyOf = remembered((column) =>
+  column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
+);
+const columnOf = remembered((property) => property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+
+/** Computes each name once per process, because there are only a few hundred of them. */
+function remembered(rename: (name: string) => string): (name: string) => string {
+  const cached = new Map<string, string>();
+  return (name) => {
+    const renamed = cached.get(name) ?? rename(name);
+    cached.set(name, renamed);
+    return renamed;
+  };
+}
