@@ -67,17 +67,25 @@ function withFurther({ further }: VendorRules, request: UpstreamChat): UpstreamC
 }
 
 /** A mapping's own parameters stand. */
-function withNames({ takes, names = {} }: VendorRules, request: UpstreamChat): UpstreamChat {
-  const lacked = unsent.filter((field) => !takes.includes(field));
-  return {
-    ...request,
-    parameters: {
-      ...Object.fromEntries(Object.entries(names).map(([field, name]) => [field, { name }])),
-      ...Object.fromEntries(lacked.map((field) => [field, null])),
-      ...request.parameters,
-    },
-  };
+function withNames(rules: VendorRules, request: UpstreamChat): UpstreamChat {
+  return { ...request, parameters: { ...namesOf(rules), ...request.parameters } };
 }
+
+/** How the vendor calls the parameters; null for those that it lacks. Made once for each vendor. */
+function namesOf(rules: VendorRules): UpstreamChat['parameters'] {
+  const made = namesOfRules.get(rules);
+  if (made) return made;
+  const { takes, names = {} } = rules;
+  const lacked = unsent.filter((field) => !takes.includes(field));
+  const fresh = {
+    ...Object.fromEntries(Object.entries(names).map(([field, name]) => [field, { name }])),
+    ...Object.fromEntries(lacked.map((field) => [field, null])),
+  };
+  namesOfRules.set(rules, fresh);
+  return fresh;
+}
+
+const namesOfRules = new WeakMap<VendorRules, UpstreamChat['parameters']>();
 
 function withinLimits({ most, least }: VendorRules, request: UpstreamChat): UpstreamChat {
   const within = (value: number | undefined, key: 'temperature' | 'top_p'): number | undefined =>

@@ -1,6 +1,7 @@
+import { toArrays } from '../array-literal.ts';
 import type { Statements } from '../database.ts';
 import type { RateBatch } from '../projects/rate-batches.ts';
-import type { ChatAdmissionRequest } from './chat-ledger.ts';
+import type { ChatAdmissionRequest } from './chat-facts.ts';
 
 /** A verdict as `admit_chats.sql` returns it. */
 export interface AdmissionRow {
@@ -49,31 +50,34 @@ export function admitTogether(
   }
   const keyDemands = [...keys.values()];
   const column = <T>(value: (member: ChatAdmissionRequest) => T): T[] => members.map(value);
-  return database.call<AdmissionRow>('admit_chats', [
-    [...accounts.keys()],
-    [...accounts.values()].map(({ credits }) => credits),
-    [...keys.keys()],
-    keyDemands.map(({ credits }) => credits),
-    keyDemands.map(({ chats }) => chats),
-    keyDemands.map(({ rpm }) => rpm),
-    keyDemands.map(({ rpm, rated }) => (rpm === null ? null : rated)),
-    accountOf,
-    keyOf,
-    positions,
-    column(({ requestId }) => requestId),
-    column(({ modelId }) => modelId),
-    column(({ credits }) => credits),
-    column(({ holdSeconds }) => holdSeconds),
-    column(({ channelId }) => channelId),
-    column(({ channelName }) => channelName),
-    column(({ idempotency }) => idempotency?.route),
-    column(({ idempotency }) => idempotency?.key),
-    column(({ idempotency }) => idempotency?.fingerprint),
-    column(({ idempotency }) => idempotency?.keptSeconds),
-    sender,
-    batch,
-    again,
-  ]);
+  return database.call<AdmissionRow>(
+    'admit_chats',
+    toArrays([
+      [...accounts.keys()],
+      [...accounts.values()].map(({ credits }) => credits),
+      [...keys.keys()],
+      keyDemands.map(({ credits }) => credits),
+      keyDemands.map(({ chats }) => chats),
+      keyDemands.map(({ rpm }) => rpm),
+      keyDemands.map(({ rpm, rated }) => (rpm === null ? null : rated)),
+      accountOf,
+      keyOf,
+      positions,
+      column(({ requestId }) => requestId),
+      column(({ modelId }) => modelId),
+      column(({ credits }) => credits),
+      column(({ holdSeconds }) => holdSeconds),
+      column(({ channelId }) => channelId),
+      column(({ channelName }) => channelName),
+      column(({ idempotency }) => idempotency?.route),
+      column(({ idempotency }) => idempotency?.key),
+      column(({ idempotency }) => idempotency?.fingerprint),
+      column(({ idempotency }) => idempotency?.keptSeconds),
+      sender,
+      batch,
+      again,
+    ]),
+  );
 }
 
 /** What a batch asks of one account or key. */

@@ -1,30 +1,15 @@
-import type { ChargeReason, RefundReason } from '../../domain/chat/chat-end-reason.ts';
+import type { RefundReason } from '../../domain/chat/chat-end-reason.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
-import type { TokenUsage } from '../../domain/catalog/token-classes.ts';
 import { toMembers } from '../column-names.ts';
 import type { Database } from '../database.ts';
-import type { IdempotencyBinding } from '../idempotency.ts';
+import type { AttemptEnding, ChatAdmissionRequest, ChatEnd, ChatFacts, ChatSettlement } from './chat-facts.ts';
 import { GroupCommit, type GroupLimits } from '../group-commit.ts';
 import { admitAlone, admitTogether } from './admit-chats.ts';
 import { endAlone, endTogether, type WrittenChatEnd } from './end-chats.ts';
 import { RateBatches, type RateBatch } from '../projects/rate-batches.ts';
 import type { RateState } from '../projects/rate-limiter.ts';
 
-export interface ChatAdmissionRequest {
-  requestId: string;
-  projectId: string;
-  keyId: string;
-  /** Requests per minute; null if there is no limit or this request was already counted. */
-  rpm: number | null;
-  modelId: string;
-  /** Credits to hold, for the worst case. */
-  credits: number;
-  holdSeconds: number;
-  /** The channel of the first call, whose id is `firstAttemptId`. */
-  channelId: string;
-  channelName: string;
-  idempotency: IdempotencyBinding | null;
-}
+export type { AttemptEnding, ChatAdmissionRequest, ChatEnd, ChatSettlement } from './chat-facts.ts';
 
 /** The id of the first call of a chat (`sql/functions/first_attempt_id.sql`), so that its hold need not have it. */
 export const firstAttemptId = (requestId: string): string => `att_${requestId.slice('req_'.length)}`;
@@ -33,14 +18,6 @@ export interface ChatAdmission {
   verdict: { kind: 'admitted' } | { kind: 'replay' } | { kind: 'refused'; code: ErrorCode };
   rate: RateState | null;
   retryAfterSeconds: number | null;
-}
-
-export interface AttemptEnding {
-  attemptId: string;
-  outcome: 'ok' | 'refused' | 'transient' | 'unknown';
-  errorClass: string | null;
-  status: number | null;
-  detail: string | null;
 }
 
 export interface NextChatAttempt {
@@ -53,42 +30,6 @@ export interface NextChatAttempt {
   /** The next call goes to the same channel, with another credential. */
   isSame?: boolean;
 }
-
-/** What the end of a chat says of it, charged or refunded. */
-interface ChatFacts {
-  requestId: string;
-  channelId: string | null;
-  inputTokens: number | null;
-  outputTokens: number | null;
-  /** The tokens that are billed by their class, as parts of the two. */
-  tokenClasses?: Pick<TokenUsage, 'cached' | 'cacheWrite' | 'cacheWrite1h' | 'reasoning'>;
-  usageEstimated: boolean;
-  /**
-   * The fewest tokens that may be charged for what the client received, counted where it was handed over. The ledger keeps it for invariant
-   * C10. Null if nothing was handed over.
-   */
-  deliveredTokens: number | null;
-  costMicroUsd: number;
-  attempt: AttemptEnding | null;
-  /** The sealed answer, which is kept for replays if the request has an Idempotency-Key. */
-  answer: { status: number; body: string | null } | null;
-}
-
-/** The end of a chat that is charged for its answer. */
-export interface ChatSettlement extends ChatFacts {
-  /** Credits to charge, which may be 0. */
-  settle: number;
-  /** Why the answer is not whole or cost nothing; null for a whole one. */
-  reason: ChargeReason | null;
-}
-
-/** The end of a chat that is refunded. A refund without a reason cannot be written. */
-interface ChatRefund extends ChatFacts {
-  settle: null;
-  reason: RefundReason;
-}
-
-export type ChatEnd = ChatSettlement | ChatRefund;
 
 /** What is known of a chat that is refunded. */
 export type RefundFacts = Pick<ChatFacts, 'requestId' | 'attempt'> &

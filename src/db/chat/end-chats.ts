@@ -1,5 +1,6 @@
+import { toArrays } from '../array-literal.ts';
 import type { Statements } from '../database.ts';
-import type { ChatEnd } from './chat-ledger.ts';
+import type { ChatEnd } from './chat-facts.ts';
 
 /** What a call of `finish_chats.sql` says of one chat. */
 export interface WrittenChatEnd {
@@ -28,26 +29,29 @@ export const endAlone = (database: Pick<Statements, 'call'>, chat: ChatEnd): Pro
 /** Ends a batch of chats in one call. */
 export function endTogether(database: Pick<Statements, 'call'>, members: ChatEnd[]): Promise<WrittenChatEnd[]> {
   const column = <T>(value: (member: ChatEnd) => T): T[] => members.map(value);
-  return database.call('finish_chats', [
-    column(({ requestId }) => requestId),
-    column(({ settle }) => settle),
-    column(({ channelId }) => channelId),
-    column(({ inputTokens }) => inputTokens),
-    column(({ outputTokens }) => outputTokens),
-    column(({ usageEstimated }) => usageEstimated),
-    column(({ deliveredTokens }) => deliveredTokens),
-    column(({ costMicroUsd }) => costMicroUsd),
-    column(({ attempt }) => attempt?.attemptId),
-    column(({ attempt }) => attempt?.outcome),
-    column(({ attempt }) => attempt?.errorClass),
-    column(({ attempt }) => attempt?.status),
-    column(({ attempt }) => attempt?.detail),
-    column(({ answer }) => answer?.status),
-    column(({ answer }) => answer?.body),
-    column(({ reason }) => reason),
-    column(({ tokenClasses }) => tokenClasses && (tokenClasses.cached ?? 0)),
-    column(({ tokenClasses }) => tokenClasses && (tokenClasses.cacheWrite ?? 0)),
-    column(({ tokenClasses }) => tokenClasses && (tokenClasses.cacheWrite1h ?? 0)),
-    column(({ tokenClasses }) => tokenClasses && (tokenClasses.reasoning ?? 0)),
-  ]);
+  return database.call(
+    'finish_chats',
+    toArrays([
+      column(({ requestId }) => requestId),
+      column(({ settle }) => settle),
+      column(({ channelId }) => channelId),
+      column(({ inputTokens }) => inputTokens),
+      column(({ outputTokens }) => outputTokens),
+      column(({ usageEstimated }) => usageEstimated),
+      column(({ deliveredTokens }) => deliveredTokens),
+      column(({ costMicroUsd }) => costMicroUsd),
+      column(({ attempt }) => attempt?.attemptId),
+      column(({ attempt }) => attempt?.outcome),
+      column(({ attempt }) => attempt?.errorClass),
+      column(({ attempt }) => attempt?.status),
+      column(({ attempt }) => attempt?.detail),
+      column(({ answer }) => answer?.status),
+      column(({ answer }) => answer?.body),
+      column(({ reason }) => reason),
+      column(({ tokenClasses }) => tokenClasses && (tokenClasses.cached ?? 0)),
+      column(({ tokenClasses }) => tokenClasses && (tokenClasses.cacheWrite ?? 0)),
+      column(({ tokenClasses }) => tokenClasses && (tokenClasses.cacheWrite1h ?? 0)),
+      column(({ tokenClasses }) => tokenClasses && (tokenClasses.reasoning ?? 0)),
+    ]),
+  );
 }

@@ -41,6 +41,8 @@ export interface VendorRules {
 /** `name` is that of a message, `strict` that of a tool. */
 export type VendorParameter = OptionalParameter | 'user' | 'name' | 'strict' | 'stream_options' | 'n';
 
+const optionalMembers = Object.entries(optionalParameters);
+
 /**
  * The request without what the vendor lacks, and the names of the parameters and of the fields that are `usual` for other vendors that it loses
  * for that. `usual` are the further fields that the request may have whatever its vendor takes.
@@ -50,7 +52,7 @@ export function asTakenBy(
   request: ChatRequest,
   usual: readonly string[],
 ): { request: ChatRequest; lost: string[] } {
-  const lacked = Object.entries(optionalParameters).filter(([field]) => !takes.includes(field as OptionalParameter));
+  const lacked = optionalMembers.filter(([field]) => !takes.includes(field as OptionalParameter));
   const used = usedParameters(request);
   const isLost = (field: string): boolean => usual.includes(field) && !further.includes(field);
   const fields = Object.entries(request.extra);

@@ -77,7 +77,8 @@ const isRedacted = (field: string): boolean => REDACTED_FIELDS.has(field.toLower
 
 /** Whether a line has nothing to redact, as most have, and can be written without a copy. */
 function isPlain(fields: object): fields is Record<string, unknown> {
-  for (const [name, value] of Object.entries(fields)) {
+  for (const name in fields) {
+    const value: unknown = Reflect.get(fields, name);
     if ((typeof value === 'object' && value !== null) || isRedacted(name)) return false;
   }
   return true;

@@ -383,7 +383,7 @@ describe('what a command loads', () => {
   });
 
   it('is neither MikroORM nor the client of PostgreSQL nor an adapter for the help of a group', async () => {
-    const groups = ['projects', 'keys', 'credits', 'channels'];
+    const groups = ['keys', 'credits', 'channels'];
     const loaded = await Promise.all(groups.map((name) => loadedBy(name, '--help')));
     expect(loaded).toEqual(groups.map(() => expect.objectContaining({ packages: ['commander', 'ipaddr.js', 'zod'] })));
   });
