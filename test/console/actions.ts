@@ -17,7 +17,6 @@ export const actions: readonly Action[] = [
       await visit.open('/projects');
       await visit.press('New project');
       await visit.fill('Name', 'Northern lights');
-      await visit.picture('project-create');
       await visit.confirm('Create');
       await visit.dialog.getByText(/^whsec_/).waitFor();
       await visit.awaitMessage('Created Northern lights.');
@@ -40,7 +39,6 @@ export const actions: readonly Action[] = [
       await visit.press('New plan');
       await visit.fill('Name', 'partners');
       await visit.fill('Rules', '[{"models": "type:image", "multiplier": 1.5}]');
-      await visit.picture('plan-create');
       await visit.confirm('Create');
       await visit.awaitMessage('Created partners.');
       await visit.open('/plans/partners');
@@ -73,7 +71,7 @@ export const actions: readonly Action[] = [
       await visit.press('Delete');
       await visit.confirm('Delete');
       await visit.awaitMessage('Deleted partners.');
-      expect(await rowsOf(admin, '/plans')).toEqual([]);
+      expect((await rowsOf(admin, '/plans')).map(({ name }) => name)).not.toContain('partners');
     },
   },
   {
@@ -86,7 +84,6 @@ export const actions: readonly Action[] = [
         ['Enable', 'active'],
       ] as const) {
         await visit.press(act);
-        await visit.picture(`project-${act.toLowerCase()}`);
         await visit.confirm(act);
         await visit.awaitMessage(`Paper Boat Shop is ${act.toLowerCase()}d.`);
         expect(await rowOf(admin, '/projects', { project_id: shop.projectId })).toMatchObject({ status });
@@ -103,7 +100,6 @@ export const actions: readonly Action[] = [
       await visit.fill('Requests per minute', '120');
       await visit.fill('Credits per day (UTC)', '2000');
       await chooseModels(visit);
-      await visit.picture('key-create');
       await visit.confirm('Create');
       const secret = await secretIn(visit);
       await visit.picture('key-secret');
@@ -130,7 +126,6 @@ export const actions: readonly Action[] = [
       await visit.choose('Actions for Mobile app', 'Change its limits');
       await visit.fill('Requests per minute', '');
       await visit.fill('Credits in all', '90000');
-      await visit.picture('key-set');
       await visit.confirm('Save');
       await visit.awaitMessage('The key is changed.');
       expect(await rowOf(admin, `/keys?project=${shop.projectId}`, { name: 'Mobile app' })).toMatchObject({
@@ -147,7 +142,6 @@ export const actions: readonly Action[] = [
     async walk({ visit, gateway, stage: { studio } }) {
       await visit.open(`/projects/${studio.projectId}`);
       await visit.choose('Actions for Website', 'New secret');
-      await visit.picture('key-rotate');
       await visit.confirm('Make a new secret');
       const secret = await secretIn(visit);
       await visit.confirm('I have copied it');
@@ -161,7 +155,6 @@ export const actions: readonly Action[] = [
       const spare = await gateway.key(shop.projectId);
       await visit.open(`/projects/${shop.projectId}`);
       await visit.choose('Actions for test', 'Revoke');
-      await visit.picture('key-revoke');
       await visit.confirm('Revoke');
       await visit.awaitMessage('The key is revoked.');
       expect(await rowOf(admin, `/keys?project=${shop.projectId}`, { key_id: spare.keyId })).toMatchObject({
@@ -181,7 +174,6 @@ export const actions: readonly Action[] = [
       });
       await visit.open(`/tasks/${taskId}`);
       await visit.choose('Actions', 'Cancel and refund');
-      await visit.picture('task-cancel');
       await visit.confirm('Cancel and refund');
       await visit.awaitMessage('Canceled. 4 credits · $0.04 refunded.');
       await visit.page.getByText('Canceled', { exact: true }).first().waitFor();
@@ -199,7 +191,6 @@ export const actions: readonly Action[] = [
       await visit.choose('Actions', 'Record the outcome');
       await visit.dialog.getByLabel('Yes, it was bought').check();
       await visit.fill('Evidence', 'ticket 4711');
-      await visit.picture('task-resolve');
       await visit.confirm('Record');
       await visit.awaitMessage('The outcome is recorded.');
       await visit.page.getByText('Was bought (ticket 4711)').waitFor();
@@ -214,7 +205,6 @@ export const actions: readonly Action[] = [
     async walk({ visit, admin, stage: { tasks } }) {
       await visit.open(`/tasks/${tasks.delivered}`);
       await visit.choose('Actions', 'Send the callback again');
-      await visit.picture('task-redeliver');
       await visit.confirm('Send');
       await visit.awaitMessage('The callback is on its way.');
       await visit.open(`/deliveries?task=${tasks.delivered}&state=delivered`);
@@ -237,7 +227,6 @@ export const actions: readonly Action[] = [
         await visit.choose('Actions', 'Give credits back');
         await visit.fill('Credits', '3');
         await visit.fill('Reason', 'the mug is grey');
-        if (message.startsWith('3')) await visit.picture('task-adjust');
         await visit.confirm('Give back');
         await visit.awaitMessage(message);
       }
@@ -263,7 +252,6 @@ export const actions: readonly Action[] = [
       await visit.open('/channels');
       await visit.choose('Actions for sandbox-a-openai', 'Verify its models');
       await visit.dialog.getByRole('cell', { name: 'gpt-5-mini' }).first().waitFor();
-      await visit.picture('channel-verify');
       await visit.confirm('Close');
     },
   },
@@ -274,7 +262,6 @@ export const actions: readonly Action[] = [
       await visit.open('/channels');
       await visit.choose('Actions for sandbox-c-xai', 'Priority and weight');
       await visit.fill('Weight', '7');
-      await visit.picture('channel-weight');
       await visit.confirm('Save');
       await visit.awaitMessage('sandbox-c-xai is changed.');
       expect(await rowOf(admin, '/channels', { name: 'sandbox-c-xai' })).toMatchObject({ weight: 7, priority: 2 });
@@ -290,7 +277,6 @@ export const actions: readonly Action[] = [
         ['Enable', 'Enable', true],
       ] as const) {
         await visit.choose('Actions for sandbox-c-runway', item);
-        await visit.picture(`channel-${act.toLowerCase()}`);
         await visit.confirm(act);
         await visit.awaitMessage(`sandbox-c-runway is ${act.toLowerCase()}d.`);
         expect(await rowOf(admin, '/channels', { name: 'sandbox-c-runway' })).toMatchObject({ enabled });
@@ -305,7 +291,6 @@ export const actions: readonly Action[] = [
     async walk({ visit, admin }) {
       await visit.open('/jobs');
       await visit.press('Run now: scheduled-maintenance');
-      await visit.picture('job-run');
       await visit.confirm('Run now');
       await visit.awaitMessage('The run has succeeded.');
       await visit.page.getByRole('cell', { name: 'scheduled-maintenance' }).waitFor();

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { oidcClient, startOidcIssuer, type OidcIssuer } from '../support/oidc-issuer.ts';
+import { expectReachable } from './by-keyboard.ts';
 import { walkOidcSignIn } from './oidc-walk.ts';
 import { expectFlawless, openConsole, type OpenConsole } from './open-console.ts';
+import { pageViews, stageViews } from './views.ts';
 import type { Visit } from './visit.ts';
 
 let issuer: OidcIssuer;
@@ -16,6 +19,7 @@ beforeAll(async () => {
     OIDC_CLIENT_ID: oidcClient.id,
     OIDC_CLIENT_SECRET: oidcClient.secret,
   });
+  await stageViews(opened);
   visit = opened.visit;
 });
 afterAll(async () => {
@@ -23,28 +27,10 @@ afterAll(async () => {
   await issuer.close();
 });
 
-/** The pages, by the names of their pictures. */
-const pages = (): Record<string, string> => ({
-  overview: '/overview',
-  tasks: '/tasks',
-  task: `/tasks/${opened.stage.tasks.delivered}`,
-  'task-failed': `/tasks/${opened.stage.tasks.unknown}`,
-  requests: '/requests',
-  request: `/requests/${opened.stage.chats.refunded}`,
-  'request-charged': `/requests/${opened.stage.chats.charged}`,
-  models: '/models',
-  plans: '/plans',
-  model: '/models/aurora-image-1',
-  channels: '/channels',
-  channel: `/channels/${opened.stage.channelId}`,
-  projects: '/projects',
-  project: `/projects/${opened.stage.studio.projectId}`,
-  deliveries: '/deliveries',
-  audit: '/audit',
-  jobs: '/jobs',
-  summaries: '/summaries',
-  access: '/access',
-});
+const router = new URL('../../console/src/router.tsx', import.meta.url);
+/** Without the one that leads to another. */
+const routesOf = (source: string): string[] =>
+  [...source.matchAll(/\bpath: '(\/[^']+)'/g)].map(([, path = '']) => path);
 
 describe('the console', () => {
   it('lets a newcomer open the address of the banner, press Generate and see a picture', async () => {
@@ -60,11 +46,19 @@ describe('the console', () => {
     await visit.picture('playground');
   });
 
-  it('shows every page, at desktop and phone width, light and dark', async () => {
-    for (const [name, path] of Object.entries(pages())) {
-      await visit.open(path);
-      await visit.picture(name);
-    }
+  it('has a view of every route', () => {
+    const paths = pageViews.map(({ path }) => path(opened.stage).replace(/\?.*/, ''));
+    for (const route of routesOf(readFileSync(router, 'utf8')))
+      expect(paths).toContainEqual(expect.stringMatching(new RegExp(`^${route.replace(/\$\w+/g, '[^/]+')}$`)));
+  });
+
+  it.each(pageViews)('shows the page $name in every size and theme, and all of it to a keyboard', async (view) => {
+    await visit.open(view.path(opened.stage));
+    await visit.picture(view.name);
+    await expectReachable(visit, 'main');
+  });
+
+  it('shows what is unfolded on a page', async () => {
     for (const change of ['disable', 'enable'])
       await opened.admin.change('POST', `/channels/sandbox-c-runway/${change}`);
     await visit.open('/audit?action=channels.disable');
@@ -79,16 +73,6 @@ describe('the console', () => {
     await visit.press('Show them');
     await visit.page.locator('img.media').waitFor();
     await visit.picture('task-content');
-    await visit.open(`/projects/${opened.stage.studio.projectId}`);
-    for (const tab of ['Usage', 'Ledger']) {
-      await visit.page.getByRole('tab', { name: tab }).click();
-      await visit.page
-        .getByRole('table')
-        .or(visit.page.getByRole('list', { name: tab }))
-        .first()
-        .waitFor();
-      await visit.picture(`project-${tab.toLowerCase()}`);
-    }
   });
 
   it('signs a person in by an identity provider, once an owner has entered it', () => walkOidcSignIn(opened, issuer));

@@ -6,12 +6,14 @@ import { recordWalks } from './record-walks.ts';
 import { searchWalks } from './search-walks.ts';
 import { truthWalks } from './truth-walks.ts';
 import { usageWalks } from './usage-walks.ts';
+import { stageViews } from './views.ts';
 import { expectFlawless, openConsole, signIn, type OpenConsole } from './open-console.ts';
 
 let opened: OpenConsole;
 
 beforeAll(async () => {
   opened = await openConsole();
+  await stageViews(opened);
   await signIn(opened);
 });
 afterAll(() => opened.close());

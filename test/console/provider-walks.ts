@@ -30,7 +30,6 @@ export const providerActions: readonly Action[] = [
 
       await visit.choose('Actions for third-openai', 'Edit');
       await dialog.getByRole('textbox', { name: 'Priority' }).fill('9');
-      await visit.picture('channel-edit');
       await visit.confirm('Save');
       await visit.awaitMessage('third-openai is changed.');
       await visit.open(`/channels/${String(added['channel_id'])}`);

@@ -1,27 +1,17 @@
 import { expect } from '@jest/globals';
-import type { Role } from '../../src/domain/operators/role.ts';
+import { includesRole, type Role } from '../../src/domain/operators/role.ts';
 import type { Scene, Walk } from './scene.ts';
 import { startVisit, type Visit } from './visit.ts';
+import { dialogViews, pageViews, type DialogView } from './views.ts';
 
-/** The pages and their buttons that change something or show content of clients, by the lowest role that sees them. */
-const buttons: { path: (scene: Scene) => string; operator: readonly (string | RegExp)[]; owner?: readonly string[] }[] =
-  [
-    { path: () => '/playground', operator: ['Generate'] },
-    { path: ({ stage }) => `/tasks/${stage.tasks.delivered}`, operator: ['Actions', 'Show them'] },
-    { path: () => '/models/aurora-image-1', operator: ['Edit'] },
-    { path: () => '/models', operator: ['Apply a catalog'] },
-    { path: () => '/channels', operator: ['Test sandbox-a', 'Actions for sandbox-a'], owner: ['Add provider'] },
-    { path: ({ stage }) => `/channels/${stage.channelId}`, operator: ['Edit'], owner: ['Add a key'] },
-    { path: () => '/projects', operator: [], owner: ['New project'] },
-    {
-      path: ({ stage }) => `/projects/${stage.studio.projectId}`,
-      operator: ['Add credits', 'Name and note', 'Disable', 'Actions for Website'],
-      owner: ['New key'],
-    },
-    { path: () => '/deliveries', operator: [/^Send again/] },
-    { path: () => '/jobs', operator: ['Run now: check-api-channels', 'Verify the ledger'] },
-    { path: () => '/access', operator: [], owner: ['Add a person', 'New admin token'] },
-  ];
+/** The buttons that open no dialog and change something or show content of clients, by the lowest role that sees them. */
+const buttons: readonly Pick<DialogView, 'path' | 'opener' | 'item' | 'role'>[] = [
+  { path: () => '/playground', opener: 'Generate', role: 'operator' },
+  { path: ({ tasks }) => `/tasks/${tasks.delivered}`, opener: 'Show them', role: 'operator' },
+  { path: () => '/channels', opener: 'Test sandbox-a', role: 'operator' },
+  { path: ({ studio }) => `/projects/${studio.projectId}?tab=callbacks`, opener: 'Show the secret', role: 'owner' },
+  { path: ({ studio }) => `/projects/${studio.projectId}?tab=callbacks`, opener: 'Send', role: 'operator' },
+];
 
 /** What the console offers to the other roles. */
 export const roleWalks: readonly Walk[] = (['viewer', 'operator'] as const).map((role) => ({
@@ -33,16 +23,14 @@ async function visitAs(scene: Scene, role: Exclude<Role, 'owner'>): Promise<void
   const visit = await startVisit(scene.browser, scene.gateway.baseUrl);
   await visit.open(`/overview#token=${await scene.tokenOf(role, 'Grace')}`);
   await visit.page.getByRole('heading', { name: 'Overview' }).waitFor();
-  for (const { path, operator, owner = [] } of buttons) {
-    await visit.open(path(scene));
-    const offered = role === 'operator' ? operator : [];
-    const hidden = role === 'operator' ? owner : [...operator, ...owner];
-    for (const name of offered) await visit.button(name).waitFor();
-    if (offered.length === 0) await visit.page.locator('[data-loading]').first().waitFor({ state: 'detached' });
-    for (const name of hidden) expect([name, await visit.button(name).count()]).toEqual([name, 0]);
+  for (const [path, offers] of Map.groupBy([...buttons, ...dialogViews], ({ path }) => path(scene.stage))) {
+    await visit.open(path);
+    for (const offer of offers.toSorted((one) => (includesRole(role, one.role) ? -1 : 1)))
+      await expectOffer(visit, offer, role);
   }
+  // No page reads what the role may not.
+  for (const { path } of pageViews) await visit.open(path(scene.stage));
   if (role === 'viewer') await expectReason(visit, scene);
-  else await expectNoSecret(visit, scene);
   expect(visit.complaints).toEqual([]);
   await visit.page.context().close();
 }
@@ -55,9 +43,26 @@ async function expectReason(visit: Visit, { visit: owner }: Scene): Promise<void
   owner.problems.push(...visit.problems);
 }
 
-async function expectNoSecret(visit: Visit, { stage }: Scene): Promise<void> {
-  await visit.open(`/projects/${stage.studio.projectId}`);
-  await visit.press('Actions for Website');
-  await visit.page.getByRole('menuitem', { name: 'Revoke' }).waitFor();
-  expect(await visit.page.getByRole('menuitem', { name: 'New secret' }).count()).toBe(0);
+/** Those that the role may use come first, so that the page is whole when the others are missed. */
+async function expectOffer(
+  visit: Visit,
+  { opener, item, role: needed }: Pick<DialogView, 'opener' | 'item' | 'role'>,
+  role: Role,
+): Promise<void> {
+  const button = visit.button(opener);
+  const offered = includesRole(role, needed);
+  if (offered) await button.waitFor();
+  else await visit.page.locator('[data-loading]').first().waitFor({ state: 'detached' });
+  if (item === undefined || (await button.count()) === 0) {
+    expect([opener, (await button.count()) > 0]).toEqual([opener, offered]);
+    return;
+  }
+  await button.click();
+  await visit.page.getByRole('menuitem').first().waitFor();
+  expect([item, await visit.page.getByRole('menuitem', { name: item, exact: true }).count()]).toEqual([
+    item,
+    offered ? 1 : 0,
+  ]);
+  await visit.page.keyboard.press('Escape');
+  await visit.page.getByRole('menuitem').first().waitFor({ state: 'detached' });
 }

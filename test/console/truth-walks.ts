@@ -1,24 +1,66 @@
 import { expect } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { rowOf } from './rows.ts';
 import type { Walk } from './scene.ts';
+import { pageViews } from './views.ts';
 
 /** The console says what it does not know, and never shows something else in its place. */
 export const truthWalks: readonly Walk[] = [
   {
     promise:
-      'says that the gateway does not answer and since when a page was not updated, and is right again by itself',
-    async walk({ visit }) {
-      const { page } = visit;
-      for (const path of ['/overview', '/channels', '/tasks']) {
-        await visit.open(path);
-        await page.getByText(/^Read at \d\d:\d\d:\d\d \S+/).waitFor();
-        await page.route('**/api/**', (route) => route.abort());
-        await page.getByText(/^Not updated since \d\d:\d\d/).waitFor();
-        await page.getByRole('alert').filter({ hasText: 'The gateway does not answer' }).waitFor();
-        if (path === '/overview') await visit.picture('overview-away');
-        await page.unroute('**/api/**');
-        await page.getByText(/^Read at \d\d:\d\d:\d\d \S+/).waitFor();
-        await page.getByText('The gateway does not answer').waitFor({ state: 'detached' });
+      'says on every page that the gateway does not answer and since when the page was not updated, and is right again by itself',
+    async walk({ visit, stage }) {
+      const context = visit.page.context();
+      const tabs: { name: string; tab: Page }[] = [];
+      for (const { name, path } of pageViews) {
+        const tab = await context.newPage();
+        await tab.goto(new URL(`/console${path(stage)}`, visit.page.url()).href);
+        await tab.getByText(/^Read at \d\d:\d\d:\d\d \S+/).waitFor();
+        tabs.push({ name, tab });
       }
+      const whichDoNot = async (wait: (tab: Page) => Promise<void>): Promise<string[]> => {
+        const ends = await Promise.all(
+          tabs.map(({ name, tab }) =>
+            wait(tab).then(
+              () => '',
+              () => name,
+            ),
+          ),
+        );
+        return ends.filter((name) => name !== '');
+      };
+      await context.route('**/api/**', (route) => route.abort());
+      const whichDoNotSay = await whichDoNot(async (tab) => {
+        await tab.getByText(/^Not updated since \d\d:\d\d/).waitFor();
+        await tab.getByRole('alert').filter({ hasText: 'The gateway does not answer' }).waitFor();
+      });
+      await context.unroute('**/api/**');
+      const whichStay = await whichDoNot(async (tab) => {
+        await tab.getByText(/^Read at \d\d:\d\d:\d\d \S+/).waitFor();
+        await tab.getByText('The gateway does not answer').waitFor({ state: 'detached' });
+      });
+      for (const { tab } of tabs) await tab.close();
+      expect({ whichDoNotSay, whichStay }).toEqual({ whichDoNotSay: [], whichStay: [] });
+    },
+  },
+  {
+    promise: 'says in a dialog that the gateway does not answer, keeps what was typed, and sends it once it answers',
+    async walk({ visit, admin, stage: { pilot } }) {
+      const { page, dialog } = visit;
+      await visit.open(`/projects/${pilot.projectId}`);
+      await visit.press('Name and note');
+      await visit.fill('Note', 'Written in an outage');
+      await page.route('**/api/**', (route) => route.abort());
+      await visit.confirm('Save');
+      await dialog.getByRole('alert').filter({ hasText: 'That did not work' }).waitFor();
+      await visit.picture('dialog-away');
+      await page.unroute('**/api/**');
+      await visit.confirm('Save');
+      await visit.awaitMessage('The project is changed.');
+      expect(await rowOf(admin, '/projects', { project_id: pilot.projectId })).toMatchObject({
+        note: 'Written in an outage',
+      });
+      await admin.change('PATCH', `/projects/${pilot.projectId}`, { note: null });
     },
   },
   {

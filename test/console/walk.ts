@@ -10,11 +10,16 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/
 /** Where the pictures of every page are kept for people. */
 const screenshots = join(projectFolder, 'console', 'screenshots');
 
-export const sizes = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } };
+export const sizes = {
+  desktop: { width: 1280, height: 860 },
+  phone: { width: 390, height: 844 },
+  /** The desktop at 200 %: half of its pixels in each direction. */
+  zoomed: { width: 640, height: 430 },
+};
 
 /**
- * Shows the open page, or its open dialog, at desktop and phone width, light and dark: keeps a picture of each, and returns what is wrong with any
- * of them: violations that axe finds, and content that is wider than its place.
+ * Shows the open page, or its open dialog, at desktop and phone width and at 200 %, light and dark: keeps a picture of each, and returns what is
+ * wrong with any of them: violations that axe finds, and content that is wider than its place.
  */
 export async function inspect(page: Page, name: string): Promise<string[]> {
   mkdirSync(screenshots, { recursive: true });
@@ -23,7 +28,8 @@ export async function inspect(page: Page, name: string): Promise<string[]> {
   const isDialog = await page.getByRole('dialog').isVisible();
   for (const [size, viewport] of Object.entries(sizes)) {
     await page.setViewportSize(viewport);
-    for (const colorScheme of ['light', 'dark'] as const) {
+    // A zoom changes no colors.
+    for (const colorScheme of size === 'zoomed' ? (['light'] as const) : (['light', 'dark'] as const)) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       // Pages that are not of the console take the scheme of the browser by themselves.
       await page
@@ -32,7 +38,7 @@ export async function inspect(page: Page, name: string): Promise<string[]> {
       await page.evaluate(transitionsOver);
       await page.screenshot({ path: join(screenshots, `${name}-${size}-${colorScheme}.png`), fullPage: !isDialog });
       // Only the contrast depends on the colors.
-      const rules = colorScheme === 'light' ? allRules : { runOnly: ['color-contrast'] };
+      const rules = rulesOf(size, colorScheme);
       const scope = isDialog ? '[role=dialog]' : 'html';
       const problems = [...(await violationsOn(page, scope, rules)), ...(await overflowOn(page, scope))];
       found.push(...problems.map((problem) => `${name}, ${size}, ${colorScheme}: ${problem}`));
@@ -58,8 +64,11 @@ const transitionsOver = `(async () => {
   while (document.getAnimations().some(isFinite)) await new Promise(requestAnimationFrame);
 })()`;
 
-/** Small targets are a rule of WCAG 2.2 that axe leaves out unless it is asked for. */
-const allRules = { rules: { 'target-size': { enabled: true } } };
+/** Small targets are a rule of WCAG 2.2 that axe leaves out unless it is asked for. A popover of a low window may cover a part of one. */
+const rulesOf = (size: string, colorScheme: 'light' | 'dark'): object =>
+  colorScheme === 'dark'
+    ? { runOnly: ['color-contrast'] }
+    : { rules: { 'target-size': { enabled: size !== 'zoomed' } } };
 
 /** The policy of the page allows no script of ours, so the debugger adds it. */
 async function violationsOn(page: Page, scope: string, rules: object): Promise<string[]> {

@@ -20,7 +20,7 @@ export function ChoiceFilter({
       label={label}
       placeholder="All"
       size="sm"
-      w={{ base: '100%', xs: 180 }}
+      w={{ base: 'calc(50% - 0.375rem)', xs: 180 }}
       data={options.map((option) => (typeof option === 'string' ? { value: option, label: words(option) } : option))}
       value={value ?? null}
       onChange={(next) => onChange(next ?? undefined)}
@@ -40,7 +40,7 @@ export function TextFilter({ label, value, onChange, placeholder }: FilterProps 
     <TextInput
       label={label}
       size="sm"
-      w={{ base: '100%', xs: 200 }}
+      w={{ base: 'calc(50% - 0.375rem)', xs: 200 }}
       placeholder={placeholder}
       value={text}
       onChange={(event) => setText(event.currentTarget.value)}

@@ -26,6 +26,9 @@ function isFailing({ state }: Query): boolean {
   return reason !== null && (!(reason instanceof ApiError) || reason.status === 0 || reason.status >= 500);
 }
 
+const readTimes = (queries: readonly Query[]): number[] =>
+  queries.map(({ state }) => state.dataUpdatedAt).filter((at) => at > 0);
+
 interface Freshness {
   /** When the oldest of what the page shows was read, in milliseconds; 0 for never. */
   readAt: number;
@@ -36,8 +39,11 @@ function freshnessOf(client: QueryClient): Freshness {
   const queries = client.getQueryCache().getAll();
   const ofPage = queries.filter(isOfPage);
   const watched = queries.filter((query) => isSession(query) || isOfPage(query));
-  const read = (ofPage.length > 0 ? ofPage : watched).map(({ state }) => state.dataUpdatedAt).filter((at) => at > 0);
-  return { readAt: read.length === 0 ? 0 : Math.min(...read), isFailing: watched.some(isFailing) };
+  const fails = watched.some(isFailing);
+  // A page that was opened in an outage has read nothing of its own yet, and says since when.
+  const isUnread = fails && readTimes(ofPage).length === 0;
+  const read = readTimes(ofPage.length === 0 || isUnread ? watched : ofPage);
+  return { readAt: read.length === 0 ? 0 : Math.min(...read), isFailing: fails };
 }
 
 function useFreshness(): Freshness & { isStale: boolean } {

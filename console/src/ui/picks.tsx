@@ -49,7 +49,7 @@ function PickFilter({
         <TextInput
           label={label}
           size="sm"
-          w={{ base: '100%', xs: 200 }}
+          w={{ base: 'calc(50% - 0.375rem)', xs: 200 }}
           placeholder={placeholder}
           value={text}
           onChange={(event) => {

@@ -20,13 +20,8 @@ export function CodeButton({
   const [opened, { open, close }] = useDisclosure(false);
   return (
     <>
-      <Button
-        variant="default"
-        onClick={open}
-        {...(size && { size })}
-        {...(of !== undefined && { 'aria-label': `Copy as code: ${of}` })}
-      >
-        Copy as code
+      <Button variant="default" onClick={open} {...(size && { size })}>
+        {of === undefined ? 'Copy as code' : `Copy as code: ${of}`}
       </Button>
       <Dialog opened={opened} onClose={close} title="The same request from your program" size="lg">
         <Text size="sm" c="dimmed" mb="sm">

@@ -46,7 +46,7 @@ export function History({ api, wallet, reuse }: { api: ClientApi; wallet: Wallet
               </div>
             </Group>
             {task.input !== null && (
-              <Button variant="default" size="compact-sm" onClick={() => reuse(task)}>
+              <Button variant="default" size="compact-sm" flex="none" onClick={() => reuse(task)}>
                 Use again
               </Button>
             )}

@@ -84,7 +84,7 @@ function Bench({ projects }: { projects: Project[] }) {
   return (
     <Stack>
       <Card withBorder>
-        <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }}>
+        <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }} className="fields">
           <Select
             label="Model"
             data={grouped(models.data ?? [])}

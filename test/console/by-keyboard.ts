@@ -1,0 +1,71 @@
+import { expect } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import type { DialogView } from './views.ts';
+import type { Visit } from './visit.ts';
+
+/**
+ * Expects that the tabulator leads to everything that the page, or its open dialog, lets a person press or fill in, and that nothing is only
+ * for the mouse.
+ */
+export async function expectReachable({ page }: Visit, scope: 'main' | '[role=dialog]'): Promise<void> {
+  const count = await page.evaluate<number>(`(${startWatching})('${scope}')`);
+  let missed: string[] = ['not begun'];
+  // More than once around, because the header and the menu come first.
+  for (let press = 0; press < 2 * count + 60 && missed.length > 0; press += 1) {
+    await page.keyboard.press('Tab');
+    if (press >= count) missed = await page.evaluate<string[]>('window.missed()');
+  }
+  expect(missed).toEqual([]);
+  expect(await page.evaluate<string[]>(`(${onlyForTheMouse})('${scope}')`)).toEqual([]);
+}
+
+/** Opens a dialog without the mouse, and expects the focus in it. */
+export async function openByKeyboard(visit: Visit, { opener, item }: DialogView): Promise<void> {
+  const { page } = visit;
+  const button = visit.button(opener);
+  await button.focus();
+  await page.keyboard.press('Enter');
+  if (item !== undefined) {
+    // A key pressed before the menu has the focus is lost.
+    await page.waitForFunction(`document.activeElement.closest('[role=menu]') !== null`);
+    const wanted = page.getByRole('menuitem', { name: item, exact: true });
+    for (let press = 0; press < 12 && !(await isFocused(wanted)); press += 1) await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+  }
+  await visit.dialog.waitFor();
+  await page.waitForFunction(`document.activeElement.closest('[role=dialog]') !== null`);
+}
+
+/** Closes the open dialog by Escape, and expects the focus where it was before. */
+export async function closeByKeyboard(visit: Visit, { opener }: DialogView): Promise<void> {
+  await visit.page.keyboard.press('Escape');
+  await visit.dialog.waitFor({ state: 'detached' });
+  const handle = await visit.button(opener).elementHandle();
+  await visit.page.waitForFunction('(opener) => document.activeElement === opener', handle);
+}
+
+const isFocused = (item: ReturnType<Page['locator']>): Promise<boolean> =>
+  item.evaluate(
+    (element: { ownerDocument: { activeElement: unknown } }) => element.ownerDocument.activeElement === element,
+  );
+
+/** Notes what gets the focus, and returns how many elements should. Of a group of choices one does, and the arrows lead to the others. */
+const startWatching = `(scope) => {
+  const seen = new Set();
+  addEventListener('focusin', ({ target }) => seen.add(target), true);
+  const selector = 'a[href], button, input, select, textarea, summary, [tabindex="0"]';
+  const wanted = () => [...document.querySelectorAll(scope + ' :is(' + selector + ')')].filter((element) =>
+    element.checkVisibility({ visibilityProperty: true }) && !element.disabled && element.tabIndex >= 0 &&
+    element.type !== 'file' && !(element.type === 'radio' && !element.checked));
+  const nameOf = (element) => element.outerHTML.slice(0, 120);
+  window.missed = () => wanted().filter((element) => !seen.has(element)).map(nameOf);
+  return wanted().length;
+}`;
+
+/** What a pointer shows that it can be pressed, and no key can press. */
+const onlyForTheMouse = `(scope) => {
+  const keys = 'a[href], button, input, select, textarea, summary, label, [tabindex], [role=option], [role=menuitem]';
+  return [...document.querySelectorAll(scope + ' *')]
+    .filter((element) => getComputedStyle(element).cursor === 'pointer' && element.closest(keys) === null && element.checkVisibility())
+    .map((element) => element.outerHTML.slice(0, 120));
+}`;
