@@ -8,11 +8,15 @@ import { count, pastMoment, unixSecondsOf } from './input.ts';
 
 /**
  * The inputs that every list takes beside its filters. `columns` are those that it can be sorted by, `usual` rows are shown if no limit is
- * given, and `position` matches its positions in the order of time.
+ * given, `position` matches its positions in the order of time, and `time` is the column of that time, by which an index sorts.
  */
-export const listInput = (list: string, columns: SortColumns, { usual = 50, position = timePosition } = {}) => ({
+export const listInput = (
+  list: string,
+  columns: SortColumns,
+  { usual = 50, position = timePosition, time = '' } = {},
+) => ({
   ...rangeInput,
-  sort: sortInput(Object.keys(columns), 'newest').default('newest'),
+  sort: sortInput(Object.keys(columns), 'newest', time).default('newest'),
   limit: option('<rows>', count(1, 10_000).default(usual)).describe(`show at most this many rows (default: ${usual})`),
   after: option('<cursor>', cursorOf(list, position)).describe('continue after the last row of an earlier list'),
 });
@@ -30,12 +34,19 @@ const rangeInput = {
   createdBefore: option('<time>', pastMoment.optional()).describe('show only what was created before this time'),
 };
 
-function sortInput(columns: readonly string[], usual: string) {
+function sortInput(columns: readonly string[], usual: string, time = '') {
   const rule = `newest, oldest, or one of ${columns.join(', ')}, with - before it for the largest first`;
+  const byTime = new Map([
+    [time, 'oldest'],
+    [`-${time}`, 'newest'],
+  ]);
   const orders = new Set(['newest', 'oldest', ...columns, ...columns.map((column) => `-${column}`)]);
   return option(
     '<order>',
-    z.string().refine((sort) => orders.has(sort), `must be ${rule}`),
+    z
+      .string()
+      .refine((sort) => orders.has(sort), `must be ${rule}`)
+      .overwrite((sort) => byTime.get(sort) ?? sort),
   ).describe(`the order: ${rule} (default: ${usual})`);
 }
 

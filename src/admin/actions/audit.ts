@@ -20,7 +20,7 @@ const list = action({
       'show only changes by operators with this in their name or identity, in any case',
     ),
     action: option('<action>', shortText.optional()).describe('show only this kind of change, such as keys.revoke'),
-    ...listInput('audit', auditColumns, { position: entryPosition }),
+    ...listInput('audit', auditColumns, { position: entryPosition, time: 'at' }),
   },
   route: { method: 'GET', path: '/audit', role: 'viewer' },
   answer: listOf(AuditEntry),

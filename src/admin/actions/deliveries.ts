@@ -22,7 +22,7 @@ const list = action({
       'show only callbacks to this host, such as hooks.example.com',
     ),
     state: option('<state>', z.enum(deliveryStates).optional()).describe('show only callbacks in this state'),
-    ...listInput('all-deliveries', deliverySortColumns),
+    ...listInput('all-deliveries', deliverySortColumns, { time: 'created_at' }),
   },
   route: { method: 'GET', path: '/deliveries', role: 'viewer' },
   answer: listOf(ListedDeliverySchema),

@@ -21,7 +21,7 @@ const list = action({
     project: option('<id>', shortText).describe('project that owns the account'),
     key: option('<id>', shortText.optional()).describe('show only the entries of this key'),
     task: option('<id>', shortText.optional()).describe('show only this task (task_…) or chat (req_…)'),
-    ...listInput('ledger', ledgerColumns, { position: entryPosition }),
+    ...listInput('ledger', ledgerColumns, { position: entryPosition, time: 'at' }),
   },
   route: { method: 'GET', path: '/ledger', role: 'viewer' },
   answer: listOf(LedgerEntrySchema),

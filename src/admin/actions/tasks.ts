@@ -42,7 +42,7 @@ const list = action({
     type: option('<type>', z.enum(taskTypes).optional()).describe('show only images or videos'),
     model: option('<id>', shortText.optional()).describe('show only this model'),
     key: option('<id>', shortText.optional()).describe('show only the tasks of this key'),
-    ...listInput('tasks', taskColumns),
+    ...listInput('tasks', taskColumns, { time: 'created_at' }),
   },
   route: { method: 'GET', path: '/tasks', role: 'viewer' },
   answer: listOf(TaskRow),

@@ -278,6 +278,20 @@ describe('a list of the admin API', () => {
     expect([wrong.status, codeOf(wrong)]).toEqual([400, 'invalid_value']);
   });
 
+  it('is sorted by its time as it is newest or oldest first, with the same cursors', async () => {
+    const read = async (path: string) => (await home.ask(tokenOf('viewer'), 'GET', path)).body;
+    for (const [byTime, byColumn] of [
+      ['newest', '-at'],
+      ['oldest', 'at'],
+    ]) {
+      const first = await read(`/audit?sort=${byTime}&limit=2`);
+      expect(first['data']).toHaveLength(2);
+      expect(await read(`/audit?sort=${byColumn}&limit=2`)).toEqual(first);
+      const after = `limit=2&after=${String(first['next_cursor'])}`;
+      expect(await read(`/audit?sort=${byColumn}&${after}`)).toEqual(await read(`/audit?sort=${byTime}&${after}`));
+    }
+  });
+
   it('of every kind answers a viewer', async () => {
     const project = String(
       (await home.ask(tokenOf('owner'), 'POST', '/projects', { body: { name: 'p' } })).body['project_id'],
