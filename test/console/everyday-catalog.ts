@@ -1,9 +1,9 @@
 import { expect } from '@jest/globals';
 import { rowOf, rowsOf, type Row } from './rows.ts';
-import type { Job, Scene } from './scene.ts';
+import type { EverydayWalk, Scene } from './scene.ts';
 
 /** What is sold, and who serves it. */
-export const catalogJobs: readonly Job[] = [
+export const catalogWalks: readonly EverydayWalk[] = [
   {
     promise: 'adds a provider after its free test, which shows what it would serve at which margin, and takes it out',
     actions: ['channels probe', 'channels add', 'channels disable'],

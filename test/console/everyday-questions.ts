@@ -1,11 +1,11 @@
 import { expect } from '@jest/globals';
 import { channelStateWords } from '../../src/domain/channels/channel-state.ts';
 import { rowsOf } from './rows.ts';
-import type { Job, Scene } from './scene.ts';
-import { spendJob } from './usage-walks.ts';
+import type { EverydayWalk, Scene } from './scene.ts';
+import { spendWalk } from './usage-walks.ts';
 
 /** Everyday questions, each answered by what the pages show. */
-export const lookUpJobs: readonly Job[] = [
+export const questionWalks: readonly EverydayWalk[] = [
   {
     promise: 'signs in and says what is healthy and what is not',
     actions: [],
@@ -62,7 +62,7 @@ export const lookUpJobs: readonly Job[] = [
       await page.getByRole('heading', { name: 'What happened' }).waitFor();
     },
   },
-  spendJob,
+  spendWalk,
   {
     promise: 'says who changed what yesterday, with the values before and after',
     actions: [],

@@ -2,10 +2,10 @@ import { expect } from '@jest/globals';
 import { mediaRoutes } from '../support/api-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { rowOf, rowsOf } from './rows.ts';
-import type { Job } from './scene.ts';
+import type { EverydayWalk } from './scene.ts';
 
 /** What an operator does about things that happen. */
-export const operationJobs: readonly Job[] = [
+export const repairWalks: readonly EverydayWalk[] = [
   {
     promise: 'sends all failed callbacks again at once',
     actions: ['tasks redeliver'],

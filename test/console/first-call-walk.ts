@@ -2,13 +2,13 @@ import { expect } from '@jest/globals';
 import { whyNoPython } from '../sdk/python-client.ts';
 import { expectLinesToWork } from './key-lines.ts';
 import { rowOf, rowsOf } from './rows.ts';
-import type { Job } from './scene.ts';
+import type { EverydayWalk } from './scene.ts';
 
 const noPython = whyNoPython();
 const programs = ['OpenAI JavaScript', ...(noPython === null ? ['OpenAI Python'] : [])];
 
 /** From nothing to an answer of a model. */
-export const firstCallJob: Job = {
+export const firstCallWalk: EverydayWalk = {
   promise: `leads from a new project over its credits and its key to the first call of ${programs.join(' and ')}${noPython === null ? '' : ` (the one of Python is skipped: ${noPython})`}`,
   actions: ['projects create', 'credits add', 'keys create'],
   clicksMax: 11,

@@ -1,8 +1,8 @@
-import { catalogJobs } from './catalog-jobs.ts';
-import { firstCallJob } from './first-call-job.ts';
-import { lookUpJobs } from './look-up-jobs.ts';
-import { operationJobs } from './operation-jobs.ts';
-import type { Job } from './scene.ts';
+import { catalogWalks } from './everyday-catalog.ts';
+import { firstCallWalk } from './first-call-walk.ts';
+import { questionWalks } from './everyday-questions.ts';
+import { repairWalks } from './everyday-repairs.ts';
+import type { EverydayWalk } from './scene.ts';
 
 /** The everyday jobs of an operator, whole, in a browser alone. */
-export const jobs: readonly Job[] = [...lookUpJobs, firstCallJob, ...catalogJobs, ...operationJobs];
+export const jobs: readonly EverydayWalk[] = [...questionWalks, firstCallWalk, ...catalogWalks, ...repairWalks];

@@ -30,7 +30,7 @@ export interface Action extends Walk {
 }
 
 /** Something that a person does every day, from the overview to its end, without a typed address. */
-export interface Job extends Action {
+export interface EverydayWalk extends Action {
   /** The most presses of the mouse. Typing in a field is none. */
   clicksMax: number;
   /** Makes what the job is about. What it returns compares what the gateway says when the job is done. */

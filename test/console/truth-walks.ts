@@ -14,6 +14,7 @@ export const truthWalks: readonly Walk[] = [
       const tabs: { name: string; tab: Page }[] = [];
       for (const { name, path } of pageViews) {
         const tab = await context.newPage();
+        tab.setDefaultTimeout(120_000);
         await tab.goto(new URL(`/console${path(stage)}`, visit.page.url()).href);
         await tab.getByText(/^Read at \d\d:\d\d:\d\d \S+/).waitFor();
         tabs.push({ name, tab });

@@ -1,10 +1,10 @@
 import { expect } from '@jest/globals';
-import type { Job, Walk } from './scene.ts';
+import type { EverydayWalk, Walk } from './scene.ts';
 import { rowsOf, type Row } from './rows.ts';
 import type { Visit } from './visit.ts';
 
 /** What requests came to. */
-export const spendJob: Job = {
+export const spendWalk: EverydayWalk = {
   promise: 'tells the spend by project, model and day, and saves it as a table',
   actions: [],
   clicksMax: 5,

@@ -22,12 +22,18 @@ const isOfPage = (query: Query): boolean =>
 function isFailing({ state }: Query): boolean {
   if (state.fetchStatus === 'paused') return true;
   const reason: unknown = state.fetchFailureReason ?? state.error;
-  // A refusal is an answer.
-  return reason !== null && (!(reason instanceof ApiError) || reason.status === 0 || reason.status >= 500);
+  return reason !== null && !isRefusal(reason);
 }
 
+/** A refusal is an answer. */
+const isRefusal = (reason: unknown): boolean =>
+  reason instanceof ApiError && reason.status !== 0 && reason.status < 500;
+
+/** When each was answered. What was refused, such as a summary that does not exist yet, was answered too. */
 const readTimes = (queries: readonly Query[]): number[] =>
-  queries.map(({ state }) => state.dataUpdatedAt).filter((at) => at > 0);
+  queries
+    .map(({ state }) => (isRefusal(state.error) ? state.errorUpdatedAt : state.dataUpdatedAt))
+    .filter((at) => at > 0);
 
 interface Freshness {
   /** When the oldest of what the page shows was read, in milliseconds; 0 for never. */
@@ -41,7 +47,9 @@ function freshnessOf(client: QueryClient): Freshness {
   const watched = queries.filter((query) => isSession(query) || isOfPage(query));
   const fails = watched.some(isFailing);
   // A page that was opened in an outage has read nothing of its own yet, and says since when.
-  const isUnread = fails && readTimes(ofPage).length === 0;
+  // The error of a query without data is gone while it is tried again.
+  const hasFailed = fails || ofPage.some(({ state }) => state.errorUpdatedAt > 0);
+  const isUnread = hasFailed && readTimes(ofPage).length === 0;
   const read = readTimes(ofPage.length === 0 || isUnread ? watched : ofPage);
   return { readAt: read.length === 0 ? 0 : Math.min(...read), isFailing: fails };
 }
