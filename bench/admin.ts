@@ -2,13 +2,12 @@ import type { Page } from 'playwright-core';
 import { buildConsole } from '../scripts/build-console.mjs';
 import { createAdminToken } from '../src/services/admin/create-admin-token.ts';
 import { testConfig } from '../test/support/test-config.ts';
-import type { Database } from '../src/db/database.ts';
-import { snakeCase } from '../src/admin/input.ts';
 import { startBrowser } from '../test/console/browser.ts';
-import { adminReads, type AdminRead } from '../test/support/admin-reads.ts';
+import { adminReads } from '../test/support/admin-reads.ts';
 import { startGateway, type Gateway } from '../test/support/gateway.ts';
 import { operatorHistory as history, writeOperatorHistory } from '../test/support/operator-history.ts';
 import { consolePages } from './console-pages.ts';
+import { calls, lineOf, measureRead, pathOf, readColumns, withQuery, getPage, type Measured } from './measure-reads.ts';
 import { median, say, sayTable } from './report.ts';
 import { startBenchServers } from './servers.ts';
 import { countingStatements } from './statements.ts';
@@ -25,21 +24,10 @@ const size = {
   scheduledJobRuns: isQuick ? 2_000 : 20_000,
 };
 const tasks = size.entries / size.entriesPerTask;
-const calls = 5;
 const limitMs = 1_000;
 /** Pages of so many rows lead to the deep cursor. */
 const stepRows = 10_000;
 const stepsMax = 3;
-
-/** One request, measured several times. The first time is cold: no connection has prepared its statements. */
-interface Measured {
-  name: string;
-  status: number;
-  ms: number[];
-  /** In PostgreSQL, of one call. */
-  databaseMs: number;
-  blocks: number;
-}
 
 /**
  * Measures every read of the admin API, the lists of the client API and the pages of the console on a large history, and fails if one takes
@@ -76,7 +64,7 @@ export async function benchAdmin(): Promise<void> {
       `\n${calls} calls each, the first one cold, on ${size.entries} entries, ${tasks} tasks and ${size.projects * size.keys} keys:\n`,
     );
     sayTable(
-      ['Read', 'asked', 'median ms', 'worst ms', 'database ms', 'blocks', 'the slowest'],
+      readColumns,
       [...Map.groupBy(results, ({ name }) => name.split(', ')[0] ?? name)].map(([action, all]) => lineOf(action, all)),
     );
     const pages = await measurePages(gateway, token);
@@ -101,21 +89,6 @@ export async function benchAdmin(): Promise<void> {
   }
 }
 
-/** Of all reads of an action: the median of their medians, and the most of everything else. */
-function lineOf(action: string, all: readonly Measured[]): string[] {
-  const most = (of: (one: Measured) => number): number => Math.max(...all.map(of));
-  const slowest = all.find(({ ms }) => Math.max(...ms) === most((one) => Math.max(...one.ms)));
-  return [
-    action,
-    String(all.length),
-    median(all.map(({ ms }) => median(ms))).toFixed(0),
-    most(({ ms }) => Math.max(...ms)).toFixed(0),
-    most(({ databaseMs }) => databaseMs).toFixed(1),
-    most(({ blocks }) => blocks).toFixed(0),
-    slowest?.name.split(', ').slice(1).join(', ') ?? '',
-  ];
-}
-
 /** Every action that reads, and each list also behind a deep cursor and with the longest page. */
 async function measureActions(gateway: Gateway, token: string, sealedProject: string): Promise<Measured[]> {
   const results: Measured[] = [];
@@ -134,23 +107,11 @@ async function measureActions(gateway: Gateway, token: string, sealedProject: st
   return results;
 }
 
-/** The inputs in the path, and the others in the query. */
-function pathOf({ route, values }: AdminRead): string {
-  const inPath = route.path.replace(/:(\w+)/g, (_, input: string) => encodeURIComponent(values[input] ?? ''));
-  const query = Object.entries(values).filter(([input]) => !route.path.includes(`:${input}`));
-  return withQuery(inPath, Object.fromEntries(query.map(([input, value]) => [snakeCase(input), value])));
-}
-
-function withQuery(path: string, fields: Readonly<Record<string, string>>): string {
-  const query = new URLSearchParams(fields).toString();
-  return query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`;
-}
-
 /** The cursor of a page far from the first one; null for a list of one page. */
 async function deepCursor(gateway: Gateway, { path, token }: { path: string; token: string }): Promise<string | null> {
   let after: string | null = null;
   for (let step = 0; step < stepsMax; step++) {
-    const { body } = await get(
+    const { body } = await getPage(
       gateway,
       withQuery(path, { limit: String(stepRows), ...(after !== null && { after }) }),
       token,
@@ -184,43 +145,6 @@ const measureClientLists = async (gateway: Gateway, apiKey: string): Promise<Mea
     );
   return results;
 };
-
-async function measureRead(
-  gateway: Gateway,
-  { name, path, token }: { name: string; path: string; token: string },
-): Promise<Measured> {
-  await gateway.database.query('', 'select pg_stat_statements_reset()');
-  const ms: number[] = [];
-  let status = 0;
-  for (let call = 0; call < calls; call++) {
-    const began = performance.now();
-    ({ status } = await get(gateway, path, token));
-    ms.push(performance.now() - began);
-  }
-  const { ms: inDatabase, blocks } = await countedSince(gateway.database);
-  say(
-    `${name}: ${status}, ${ms.map((one) => one.toFixed(0)).join(', ')} ms, ${(inDatabase / calls).toFixed(1)} ms in the database, ${(blocks / calls).toFixed(0)} blocks`,
-  );
-  return { name, status, ms, databaseMs: inDatabase / calls, blocks: blocks / calls };
-}
-
-async function get(gateway: Gateway, path: string, token: string): Promise<{ status: number; body: string }> {
-  const answer = await fetch(`${gateway.baseUrl}${path}`, {
-    headers: { authorization: `Bearer ${token}` },
-    signal: AbortSignal.timeout(110_000),
-  });
-  return { status: answer.status, body: await answer.text() };
-}
-
-/** What the statements of the database took since the counters began again. */
-async function countedSince(database: Database): Promise<{ ms: number; blocks: number }> {
-  const [row] = await database.query<{ ms: number; blocks: number }>(
-    '',
-    `select coalesce(sum(total_exec_time), 0) as ms, coalesce(sum(shared_blks_hit + shared_blks_read), 0)::float8 as blocks from pg_stat_statements
-     where dbid = (select oid from pg_database where datname = current_database()) and query not like '%pg_stat_statements%'`,
-  );
-  return { ms: row?.ms ?? 0, blocks: row?.blocks ?? 0 };
-}
 
 /** Opens every page of the console in a new tab: the first time without anything in the cache of the browser. */
 async function measurePages(gateway: Gateway, token: string): Promise<{ name: string; ms: number[] }[]> {

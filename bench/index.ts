@@ -1,4 +1,4 @@
-/** `npm run bench -- admin`, `-- chat`, `-- chat --stream`, `-- chat --count`, `-- growth`, `-- media`, `-- poll` and `-- soak`: measure against real servers, which the benchmarks start. docs/BENCHMARKS.md has the results. */
+/** `npm run bench -- admin`, `-- chat`, `-- chat --stream`, `-- chat --count`, `-- console`, `-- growth`, `-- media`, `-- poll` and `-- soak`: measure against real servers, which the benchmarks start. docs/BENCHMARKS.md has the results. */
 const benches: Record<string, () => Promise<void>> = {
   admin: async () => (await import('./admin.ts')).benchAdmin(),
   chat: async () => {
@@ -6,6 +6,7 @@ const benches: Record<string, () => Promise<void>> = {
     if (process.argv.includes('--count')) return (await import('./chat-count.ts')).benchChatCount();
     return (await import('./chat.ts')).benchChat();
   },
+  console: async () => (await import('./console.ts')).benchConsole(),
   growth: async () => (await import('./growth.ts')).benchGrowth(),
   media: async () => (await import('./media.ts')).benchMedia(),
   poll: async () => (await import('./poll.ts')).benchPoll(),

@@ -33,12 +33,12 @@ export const truthWalks: readonly Walk[] = [
       await context.route('**/api/**', (route) => route.abort());
       const whichDoNotSay = await whichDoNot(async (tab) => {
         await tab.getByText(/^Not updated since \d\d:\d\d/).waitFor();
-        await tab.getByRole('alert').filter({ hasText: 'The gateway does not answer' }).waitFor();
+        await tab.getByRole('alert').filter({ hasText: 'The gateway does not answer' }).first().waitFor();
       });
       await context.unroute('**/api/**');
       const whichStay = await whichDoNot(async (tab) => {
         await tab.getByText(/^Read at \d\d:\d\d:\d\d \S+/).waitFor();
-        await tab.getByText('The gateway does not answer').waitFor({ state: 'detached' });
+        await tab.getByText('The gateway does not answer').first().waitFor({ state: 'detached' });
       });
       for (const { tab } of tabs) await tab.close();
       expect({ whichDoNotSay, whichStay }).toEqual({ whichDoNotSay: [], whichStay: [] });

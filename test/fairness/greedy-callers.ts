@@ -26,6 +26,8 @@ const GreedyRequest = z.object({
     .optional(),
   /** How long a caller waits after an answer that is not 200. */
   refusedPauseMs: z.number().optional(),
+  /** How long it waits after 200, as a person reads what a page shows. 0 by default. */
+  readPauseMs: z.number().optional(),
 });
 export type GreedyRequest = z.infer<typeof GreedyRequest>;
 
@@ -42,7 +44,7 @@ function callAll({ requests, callers }: z.infer<typeof Plan>): void {
 }
 
 function call(
-  { url, method, headers, body, refusedPauseMs = 20 }: GreedyRequest,
+  { url, method, headers, body, refusedPauseMs = 20, readPauseMs = 0 }: GreedyRequest,
   callers: number,
   seen: Record<number, number>,
 ): void {
@@ -51,8 +53,8 @@ function call(
   const again = (status: number): void => {
     seen[status] = (seen[status] ?? 0) + 1;
     // A client that is refused at once comes back after some milliseconds: without a pause it would be this program that takes the cores.
-    if (status === 200) next();
-    else setTimeout(next, refusedPauseMs);
+    if (status === 200 && readPauseMs === 0) next();
+    else setTimeout(next, status === 200 ? readPauseMs : refusedPauseMs);
   };
   const next = (): void => {
     const length = text && {
@@ -72,7 +74,8 @@ function call(
     sent.on('error', () => end(0));
     sent.end(text);
   };
-  for (let caller = 0; caller < callers; caller += 1) next();
+  // Readers do not begin together.
+  for (let caller = 0; caller < callers; caller += 1) setTimeout(next, Math.random() * readPauseMs);
 }
 
 function bytesOf({
