@@ -16,7 +16,7 @@ export const truthWalks: readonly Walk[] = [
         const tab = await context.newPage();
         tab.setDefaultTimeout(120_000);
         await tab.goto(new URL(`/console${path(stage)}`, visit.page.url()).href);
-        await tab.getByText(/^Read at \d\d:\d\d:\d\d \S+/).waitFor();
+        await tab.getByRole('heading', { level: 1 }).waitFor();
         tabs.push({ name, tab });
       }
       const whichDoNot = async (wait: (tab: Page) => Promise<void>): Promise<string[]> => {
@@ -37,7 +37,7 @@ export const truthWalks: readonly Walk[] = [
       });
       await context.unroute('**/api/**');
       const whichStay = await whichDoNot(async (tab) => {
-        await tab.getByText(/^Read at \d\d:\d\d:\d\d \S+/).waitFor();
+        await tab.getByText(/^Not updated since /).waitFor({ state: 'detached' });
         await tab.getByText('The gateway does not answer').first().waitFor({ state: 'detached' });
       });
       for (const { tab } of tabs) await tab.close();
