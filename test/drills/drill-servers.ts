@@ -46,6 +46,9 @@ export async function startDrillServers(): Promise<DrillServers> {
   const launchTemporal = (ports: { port: number; uiPort: number; keepPort: boolean }): Promise<TemporalServer> =>
     startTemporal({ binary, dbFile: join(folder, 'temporal.db'), ...ports, ...lightTemporal, guardian });
   let temporal = await launchTemporal({ port: 0, uiPort: 0, keepPort: false });
+  // The templates of a run of Jest are in its own server.
+  for (const name of ['TEST_DATABASE_TEMPLATE', 'TEST_GATEWAY_TEMPLATE', 'TEST_RUNTIME_PASSWORD', 'TEST_POOLER_HOST'])
+    delete process.env[name];
   process.env['TEST_DATABASE_URL'] = postgres.url;
   process.env['TEST_TEMPORAL_ADDRESS'] = temporal.address;
   process.env['TEST_TEMPORAL_BINARY'] = binary;
