@@ -51,7 +51,7 @@ export function alertDrill(scene: () => Drilled): void {
     } finally {
       await drill.close();
     }
-  }, 240_000);
+  });
 }
 
 type Drill = Awaited<ReturnType<typeof openDrill>>;
@@ -99,7 +99,12 @@ async function openDrill({ gateway, project, token, urls }: Drilled) {
         { baseUrl: broken.baseUrl },
       ),
     /** Scrapes until a fault is seen, and notes it for its alerts. */
-    async seen(before: Scrape, ask: () => Promise<Scrape>, isThere: (page: string) => boolean, ...alerts: string[]) {
+    seen: async (
+      before: Scrape,
+      ask: () => Promise<Scrape>,
+      isThere: (page: string) => boolean,
+      ...alerts: string[]
+    ): Promise<void> => {
       const what = `the fault of ${alerts.join(', ')}`;
       const during = await eventually(
         async () => {

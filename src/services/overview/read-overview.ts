@@ -57,7 +57,7 @@ export async function readRange(
     now: earnedBy(traffic.now, creditValue),
     before: earnedBy(traffic.before, creditValue),
     bars: bars.map((at) => ({
-      ...{ requests: 0, failed: 0, ...recorded.get(at) },
+      ...(recorded.get(at) ?? { requests: 0, failed: 0 }),
       at,
       until: Math.min(at + span.stepSeconds, to),
     })),
