@@ -10,6 +10,8 @@ export const truthWalks: readonly Walk[] = [
     promise:
       'says on every page that the gateway does not answer and since when the page was not updated, and is right again by itself',
     async walk({ visit, stage }) {
+      await visit.open('/overview');
+      await visit.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
       const context = visit.page.context();
       const tabs: { name: string; tab: Page }[] = [];
       for (const { name, path } of pageViews) {

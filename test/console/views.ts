@@ -38,6 +38,7 @@ export const pageViews: readonly PageView[] = [
   page('project-usage', ({ studio }) => `/projects/${studio.projectId}?tab=usage`),
   page('project-ledger', ({ studio }) => `/projects/${studio.projectId}?tab=ledger`),
   page('project-callbacks', ({ studio }) => `/projects/${studio.projectId}?tab=callbacks`),
+  page('key', ({ studio }) => `/keys/${studio.keyId}`),
   page('deliveries', '/deliveries'),
   page('audit', '/audit'),
   page('jobs', '/jobs'),

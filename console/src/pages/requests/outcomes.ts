@@ -20,7 +20,7 @@ export const outcomes: readonly { value: string; label: string }[] = [
   { value: 'running', label: 'Running' },
   { value: 'succeeded', label: 'Charged' },
   { value: 'incomplete', label: 'Incomplete' },
-  { value: 'left', label: 'Left, charged' },
+  { value: 'left_charged', label: 'Left, charged' },
   { value: 'refunded', label: 'Refunded' },
   { value: 'failed', label: 'Refunded: failed' },
   { value: 'refused', label: 'Refunded: refused' },
@@ -29,9 +29,9 @@ export const outcomes: readonly { value: string; label: string }[] = [
 
 /** What the filter shows for an outcome and a reason of the address, and what the address has for its choice. */
 export const chosenOutcome = ({ outcome, reason }: OutcomeSearch): string | undefined =>
-  outcome === 'incomplete' && reason === 'client_left' ? 'left' : outcome;
+  outcome === 'incomplete' && reason === 'client_left' ? 'left_charged' : outcome;
 export const outcomeSearch = (chosen: string | undefined): OutcomeSearch =>
-  chosen === 'left' ? { outcome: 'incomplete', reason: 'client_left' } : { outcome: chosen, reason: undefined };
+  chosen === 'left_charged' ? { outcome: 'incomplete', reason: 'client_left' } : { outcome: chosen, reason: undefined };
 
 interface OutcomeSearch {
   outcome?: string | undefined;
