@@ -43,7 +43,11 @@ export async function openConsole(env: Record<string, string> = {}): Promise<Ope
 }
 
 /** Signs the owner in, as the address of the start-up banner does. */
-export const signIn = ({ visit, token }: OpenConsole): Promise<void> => visit.open(`/overview#token=${token}`);
+export async function signIn({ visit, token }: OpenConsole): Promise<void> {
+  await visit.open(`/overview#token=${token}`);
+  // The page of somebody who is not signed in yet has a heading too.
+  await visit.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+}
 
 /**
  * Expects that no picture of a visit has a violation of accessibility or content wider than its place, that no script failed and the policy of the
