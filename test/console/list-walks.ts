@@ -237,7 +237,7 @@ async function addRows(database: Scene['gateway']['database'], { shop }: Scene['
     `insert into ledger_entry (project_id, kind, credits, balance_after, reference)
      select '${shop.projectId}', 'topup', 0, 0, 'more ' || n from generate_series(1, ${count}) n`,
     `insert into ledger_entry (project_id, key_id, request_id, kind, credits, balance_after, model_id, held, began_at, reason)
-     select ${ofShop}, 'req_more_' || n, 'refund', 0, 0, 'gpt-5-mini', 1, now(), 'upstream_timeout' from generate_series(1, ${count}) n`,
+     select ${ofShop}, 'req_' || lpad(n::text, 26, '0'), 'refund', 0, 0, 'gpt-5-mini', 1, now(), 'upstream_timeout' from generate_series(1, ${count}) n`,
   ];
   await database.transaction('begin', async (query) => {
     for (const statement of statements) await query('', statement);

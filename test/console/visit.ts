@@ -123,8 +123,8 @@ export async function startVisit(browser: Browser, baseUrl: string): Promise<Vis
 }
 
 async function undocumentedIn(response: Response): Promise<string | null> {
-  // `allHeaders` also has the cookies, but nothing once the page was left.
-  const sent = Object.entries({ ...response.headers(), ...(await response.allHeaders()) });
+  // `allHeaders` also has the cookies, but nothing once the page was left or closed.
+  const sent = Object.entries({ ...response.headers(), ...(await response.allHeaders().catch(() => ({}))) });
   // Several cookies come as lines of one header.
   const headers = new Headers(sent.map(([name, value]): [string, string] => [name, value.replaceAll('\n', ', ')]));
   // A page that is left no longer has the bodies of its answers.

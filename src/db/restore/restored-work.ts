@@ -26,6 +26,16 @@ export const listRestoredTasks = (database: Statements, mark: RestoreMark): Prom
     [mark.markedAt],
   );
 
+/** The channels of a task's attempts. */
+export async function listAttemptChannels(database: Statements, taskId: string): Promise<string[]> {
+  const rows = await database.query<{ channelId: string }>(
+    'attempt-channels',
+    'select distinct channel_id from attempt where request_id = $1',
+    [taskId],
+  );
+  return rows.map(({ channelId }) => channelId);
+}
+
 /** The newest tasks whose workflows have started, for the question whether Temporal knows any of them. */
 export async function listStartedTaskIds(database: Statements, limit: number): Promise<string[]> {
   const rows = await database.query<{ id: string }>(

@@ -14,7 +14,7 @@ import type { Deps } from '../../../src/deps.ts';
 import type { Built } from '../../../src/main/build-deps.ts';
 import { createLogger } from '../../../src/platform/observe/logger.ts';
 import type { StartResult, WorkflowClient } from '../../../src/platform/temporal/workflow-client.ts';
-import { admitted, newId, newTask, openBook, openLedger, rowsOf, run, type Book } from '../../db/books.ts';
+import { accountOf, admitted, newId, newTask, openBook, openLedger, rowsOf, run, type Book } from '../../db/books.ts';
 import { buildQuietDeps } from '../../support/built-deps.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -121,6 +121,33 @@ describe('tasks whose workflow cannot be started', () => {
     expect(await startedOf(unstarted)).toBe(3);
     await silent([...bad, ...others]);
     expect(await resumeSilentTasks(deps)).toMatchObject({ claimed: badCount + 5, started: 5 });
+  });
+});
+
+describe('a task whose workflow has closed although the task is open, as after a failover to a standby that lost rows', () => {
+  const closed = { start: () => Promise.resolve('already_completed'), startAgain: () => Promise.resolve('started') };
+  const record = (...channelIds: string[]) => ({
+    readRecord: () => Promise.resolve({ hasWorkflow: true, channelIds }),
+  });
+
+  it('is started again if the database has every attempt of the workflow', async () => {
+    const [taskId] = await waiting(1);
+    expect(await startUnstartedTasks(depsWith({ ...closed, ...record() } as never))).toMatchObject({ started: 1 });
+    expect(await rowsOf(db, 'select status from task where id = $1', [taskId])).toMatchObject([{ status: 'queued' }]);
+  });
+
+  it('ends with a refund if the workflow called a channel of which the database has no attempt', async () => {
+    const [taskId = ''] = await waiting(1);
+    const before = await accountOf(db, book.projectId);
+    const starts: string[] = [];
+    const startAgain = ({ taskId: id }: { taskId: string }) => Promise.resolve(void starts.push(id));
+    await startUnstartedTasks(depsWith({ ...closed, ...record('chn_lost'), startAgain } as never));
+    expect(starts).toEqual([]);
+    expect(await rowsOf(db, 'select status, error_code from task where id = $1', [taskId])).toMatchObject([
+      { status: 'failed', errorCode: 'upstream_outcome_unknown' },
+    ]);
+    expect((await accountOf(db, book.projectId)).reserved).toBe(before.reserved - 1);
+    expect(alarms()).toMatchObject([{ task_id: taskId }]);
   });
 });
 

@@ -21,18 +21,16 @@ const waitingMax = 5_000;
  * Signals workflows without making a poll wait for Temporal. It keeps no record: a job whose signal was lost is polled again when
  * its lease ends, and signaled again.
  */
-export function createCollector({
-  db,
-  workflows,
-  logger,
-  tracer,
-}: Pick<Deps, 'db' | 'logger' | 'tracer'> & { workflows: StartingWorkflows }): Collector {
+export function createCollector(
+  deps: Pick<Deps, 'config' | 'db' | 'ledger' | 'logger' | 'tracer'> & { workflows: StartingWorkflows },
+): Collector {
+  const { db, logger, tracer } = deps;
   let isAway = false;
   const signal = async (taskId: string): Promise<void> => {
     try {
       const task = await findRunningTask(db, taskId);
       if (!task) return;
-      const collect = () => startOrResume({ db, workflows, logger }, task, 'collect');
+      const collect = () => startOrResume(deps, task, 'collect');
       const away = (await tracer.resume(task.traceParent, 'collect the result', collect)) === 'unreachable';
       if (away && !isAway) logger.warn('Temporal is unavailable: results of parked jobs wait for it');
       isAway = away;

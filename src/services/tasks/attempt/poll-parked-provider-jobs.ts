@@ -16,9 +16,10 @@ import { sealResults } from './kept-results.ts';
 import { parkedPollBounds } from './parked-poll-bounds.ts';
 import { stopUpstream } from '../end/stop-upstream.ts';
 
-type PollerDeps = Pick<Deps, 'config' | 'db' | 'channels' | 'adapters' | 'sealer' | 'logger' | 'metrics' | 'tracer'> & {
-  workflows: StartingWorkflows;
-};
+type PollerDeps = Pick<
+  Deps,
+  'config' | 'db' | 'channels' | 'adapters' | 'ledger' | 'sealer' | 'logger' | 'metrics' | 'tracer'
+> & { workflows: StartingWorkflows };
 
 export interface ProviderJobPoller {
   /** Claims the due polls and starts them, without waiting for their answers. Returns the pause until the next claim. */

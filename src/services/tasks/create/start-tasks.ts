@@ -11,7 +11,7 @@ import { inLanes } from '../../../platform/in-lanes.ts';
 import { alarmOf } from '../../../domain/operators/alarm.ts';
 import { startOrResume } from './start-or-resume.ts';
 
-type StartDeps = Pick<Deps, 'config' | 'db' | 'workflows' | 'logger' | 'tracer'>;
+type StartDeps = Pick<Deps, 'config' | 'db' | 'ledger' | 'workflows' | 'logger' | 'tracer'>;
 
 /** Tasks of one call. */
 const STARTER_BATCH_MAX = 64;
@@ -106,16 +106,17 @@ export async function resumeSilentTasks(deps: StartDeps): Promise<Started> {
 
 /** Never rejects: a task that cannot be started does not prevent the start of others. */
 async function startAll(
-  { db, workflows, logger, tracer }: StartDeps,
+  deps: StartDeps,
   tasks: TaskStart[],
   begin: 'start' | 'collect',
 ): Promise<{ started: string[]; failed: string[]; isAway: boolean }> {
+  const { logger, tracer } = deps;
   const started: string[] = [];
   const failed: string[] = [];
   let unreachable = 0;
   await inLanes(tasks, STARTER_CONCURRENCY, async (task): Promise<void | 'end_lane'> => {
     try {
-      const start = () => startOrResume({ db, workflows, logger }, task, begin);
+      const start = () => startOrResume(deps, task, begin);
       if ((await tracer.resume(task.traceParent, 'start the workflow', start)) === 'unreachable') {
         unreachable += 1;
         // The other lanes continue, because the failure may concern this task only.

@@ -121,6 +121,7 @@ function openScene(own: Record<string, string> = {}): Scene {
       },
       start: () => Promise.reject(new Error('the poller starts no workflow')),
       startAgain: () => Promise.reject(new Error('the poller starts no workflow')),
+      readRecord: () => Promise.reject(new Error('the poller reads no history')),
       cancel: () => Promise.resolve(true),
     },
   };
