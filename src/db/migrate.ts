@@ -128,12 +128,15 @@ async function refuseUnknownMigrations(run: Run): Promise<string[]> {
 
 /** The migrations that a database with rows has. Empty for a new one, and for one that this release does not migrate. */
 async function formerMigrations(database: Database): Promise<string[]> {
-  const [table] = await database.query<{ name: string | null }>(
+  const [found] = await database.query<{ isApplied: boolean; isFormer: boolean }>(
     'migrations-of-former-release',
-    `select case when exists (select from applied_migration) then 'applied_migration' else to_regclass('schema_migration')::text end as name`,
+    `select exists (select from applied_migration) as is_applied, to_regclass('schema_migration') is not null as is_former`,
   );
-  if (!table?.name) return [];
-  const rows = await database.query<{ name: string }>('', `select name from ${table.name}`);
+  if (!found?.isApplied && !found?.isFormer) return [];
+  const rows = await database.query<{ name: string }>(
+    '',
+    found.isApplied ? 'select name from applied_migration' : 'select name from schema_migration',
+  );
   const isOurs = rows.every(({ name }) => migrations.some((migration) => migration.name === name));
   return isOurs ? rows.map(({ name }) => name) : [];
 }
