@@ -40,6 +40,8 @@ beforeAll(async () => {
   adminToken = (await createAdminToken(deps, owner)).token;
   await close();
   runningTask = await gateway.accept(project.apiKey, mediaRoutes.image, picture);
+  // A list without rows would ask no policy.
+  await gateway.accept(project.apiKey, mediaRoutes.video, { model: 'kling-3', prompt: 'a red fox' });
   unusedKey = (await gateway.key(project.projectId)).apiKey;
   image = await png();
   file = await upload({ baseUrl: gateway.baseUrl, apiKey: project.apiKey }, image);
@@ -178,7 +180,7 @@ describe('an SQLSTATE that means "not now"', () => {
     expect(accepted.status).toBe(202);
     expect((await create()).taskId).toBe(accepted.taskId);
     expect(await rowsOf(gateway.database, `select kind, count(*)::int as n from hold group by kind`)).toEqual([
-      { kind: 'media', n: 2 },
+      { kind: 'media', n: 3 },
     ]);
     expect(await gateway.verifyLedger()).toMatchObject({ ok: true });
   });

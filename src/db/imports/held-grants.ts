@@ -41,7 +41,7 @@ export const replaceHeldGrants = (
          and (h.source, h.external_id) <> ($1, x.external_id))
        on conflict (source, external_id) do update set credits = excluded.credits, ends_at = excluded.ends_at, name = excluded.name
          where held_grant.project_id is null
-       returning old.source is null as is_new`,
+       returning xmax = 0 as is_new`,
       [source, JSON.stringify(rows)],
     );
     return added.filter(({ isNew }) => isNew).length;
@@ -77,7 +77,11 @@ export const giveHeldGrant = (
     const reference = `import:${grant.source}:redemption:${grant.externalId}`;
     const redeemedBy = grant.projectId === projectId ? null : grant.projectId;
     if (redeemedBy !== null) return { credits, reference, redeemedBy, added: null };
-    const added = await addCreditsInside(inside, { projectId, amount: credits, reference, expiresAt, actor });
+    const added = await addCreditsInside(
+      inside,
+      { projectId, amount: credits, reference, expiresAt, actor },
+      'credits.redeem',
+    );
     if (added.verdict === 'added')
       await inside.query(
         'give-held-grant',

@@ -75,9 +75,10 @@ async function moveBudget(
 ): Promise<void> {
   const [key] = await inside.query<{ before: number | null; after: number | null }>(
     'move-budget',
-    `update api_key set budget = case when $2::bigint is null then null when $3::bigint is null then spent + $2
-       else greatest(0, budget + $3) end
-     where id = $1 returning old.budget as before, new.budget as after`,
+    `update api_key k set budget = case when $2::bigint is null then null when $3::bigint is null then k.spent + $2
+       else greatest(0, k.budget + $3) end
+     from (select id, budget from api_key where id = $1 for update) former
+     where k.id = former.id returning former.budget as before, k.budget as after`,
     [keyId, credits, difference],
   );
   if (key)
@@ -98,7 +99,8 @@ export const renameProject = (
   database.transaction('begin', async (_query, inside) => {
     const [renamed] = await inside.query<{ before: string }>(
       'rename-project',
-      'update project set name = $2, metadata = $3::jsonb where id = $1 returning old.name as before',
+      `update project p set name = $2, metadata = $3::jsonb from (select id, name from project where id = $1 for update) former
+       where p.id = former.id returning former.name as before`,
       [projectId, name, JSON.stringify(metadata)],
     );
     if (!renamed) return;

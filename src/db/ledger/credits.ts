@@ -41,6 +41,7 @@ export const insertCredits = (database: Database, input: NewCredits): Promise<Ad
 export async function addCreditsInside(
   inside: Statements,
   { projectId, amount, reference, expiresAt = null, actor }: NewCredits,
+  action: 'credits.add' | 'credits.redeem' = 'credits.add',
 ): Promise<AddedCredits> {
   const [added] = await inside.call<AddedCredits>('add_credits_until', [projectId, amount, reference, expiresAt]);
   if (!added) throw new Error('add_credits_until has no verdict');
@@ -48,7 +49,7 @@ export async function addCreditsInside(
     const after = { balance: added.balance ?? 0 };
     await recordAudit(inside, {
       actor,
-      action: 'credits.add',
+      action,
       subject: projectId,
       before: { balance: after.balance - amount },
       after,

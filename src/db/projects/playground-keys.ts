@@ -48,9 +48,10 @@ async function takePlaygroundKey(
   await inside.query('lock-playground-account', 'select lock_accounts(array[$1::text])', [projectId]);
   const renewed = await inside.first<{ keyId: string; budgetDaily: number | null; expiresAt: Date | null }>(
     'renew-playground-key',
-    `update api_key k set budget_daily = $3, expires_at = $4, scopes = $5 from playground_key p
-     where p.project_id = $1 and p.principal_id = $2 and k.id = p.key_id and k.revoked_at is null
-     returning k.id as key_id, old.budget_daily, old.expires_at`,
+    `update api_key k set budget_daily = $3, expires_at = $4, scopes = $5
+     from (select f.id, f.budget_daily, f.expires_at from playground_key p join api_key f on f.id = p.key_id
+           where p.project_id = $1 and p.principal_id = $2 and f.revoked_at is null for update of f) former
+     where k.id = former.id returning k.id as key_id, former.budget_daily, former.expires_at`,
     [projectId, principalId, budgetDaily, expiresAt, playgroundScopes],
   );
   if (renewed) {

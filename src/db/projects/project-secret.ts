@@ -37,12 +37,13 @@ export const replaceProjectSecret = (
     const { projectId, sealed, overlapSeconds, force, actor } = input;
     const replaced = await inside.first<{ previousUntilBefore: number | null; previousUntil: number }>(
       'operator-replace-secret',
-      `update project set callback_secret_previous = callback_secret, callback_secret = $2,
+      `update project p set callback_secret_previous = p.callback_secret, callback_secret = $2,
          callback_secret_previous_until = clock_timestamp() + make_interval(secs => $3)
-       where id = $1 and ($4 or callback_secret_previous is null
-         or coalesce(callback_secret_previous_until <= clock_timestamp(), true))
-       returning ${unixSeconds('old.callback_secret_previous_until')} as previous_until_before,
-         ${unixSeconds('new.callback_secret_previous_until')} as previous_until`,
+       from (select id, callback_secret_previous_until as until from project where id = $1 and ($4 or callback_secret_previous is null
+               or coalesce(callback_secret_previous_until <= clock_timestamp(), true)) for update) former
+       where p.id = former.id
+       returning ${unixSeconds('former.until')} as previous_until_before,
+         ${unixSeconds('p.callback_secret_previous_until')} as previous_until`,
       [projectId, sealed, overlapSeconds, force],
     );
     if (!replaced) return false;

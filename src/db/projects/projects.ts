@@ -63,6 +63,7 @@ export const projectColumns = {
   reserved: 'a.reserved',
   overdraft: 'a.overdraft',
   alert_url: 'p.alert_url',
+  trace_content: 'p.trace_content',
   created_at: unixSeconds('p.created_at'),
 } as const;
 

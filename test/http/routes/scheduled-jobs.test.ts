@@ -173,6 +173,7 @@ describe('two schedulers that call every job at the same moment', () => {
 describe('check-api-channels', () => {
   it('makes a tripped channel that answers available again, and no channel that is cooling down, dead or disabled', async () => {
     spec('4.8 check-api-channels');
+    const earlier = (await runsOf(gateway, 'check-api-channels')).length;
     const channels = await gateway.database.query<{ id: string; name: string }>(
       '',
       'select id, name from channel order by name limit 4',
@@ -203,10 +204,13 @@ describe('check-api-channels', () => {
     // Each process caches the channels for up to two seconds. Until then the job finds nothing to probe.
     const body = await eventually(async () => {
       const ran = await runByCall(gateway, 'check-api-channels');
-      const { summary } = z.object({ summary: z.object({ probed: z.number() }) }).parse(ran.body);
-      return summary.probed > 0 && ran.body;
+      // The job's own Schedule may have reopened the one first. The dead one is probed again by each run.
+      const runs = (await runsOf(gateway, 'check-api-channels')).slice(earlier);
+      const isReopened = runs.some(({ summary }) => Number(summary?.['reopened']) === 1);
+      const { summary } = z.object({ summary: z.object({ failed: z.number() }) }).parse(ran.body);
+      return isReopened && summary.failed === 1 && ran.body;
     });
-    expect(body).toMatchObject({ state: 'succeeded', summary: { probed: 2, reopened: 1, failed: 1 } });
+    expect(body).toMatchObject({ state: 'succeeded' });
     const { summary } = z.object({ summary: z.object({ checked: z.number() }) }).parse(body);
     expect(summary.checked).toBeGreaterThan(0);
     const unavailable = await gateway.database.query<{ channelId: string }>(

@@ -58,6 +58,10 @@ beforeAll(async () => {
   await ledger.finishTask({ ...taskEnd(ids.unknown, 'failed'), outcomeUnknown: true });
   ids.failed = (await admitted(ledger, newTask(book, 10))).taskId;
   await ledger.finishTask(taskEnd(ids.failed, 'failed'));
+  await run(
+    db,
+    `insert into held_grant (source, external_id, code_digest, name, credits) values ('one-api', '1', sha256('a-code'), 'code', 5)`,
+  );
   ids.rules = join(tmpdir(), `tollgate-audit-rules-${process.pid}.json`);
   writeFileSync(ids.rules, JSON.stringify([{ models: '*', multiplier: 2 }]));
   await done(...newPlan('first'));
@@ -123,6 +127,7 @@ const changes: Record<string, () => string[]> = {
   'keys.rotate': () => ['keys', 'rotate', ids.key],
   'keys.revoke': () => ['keys', 'revoke', ids.spare],
   'credits.add': () => ['credits', 'add', '--project', ids.project, '--amount', '5', '--reference', 'second'],
+  'credits.redeem': () => ['credits', 'redeem', '--project', ids.project, '--code', 'a-code'],
   'credits.deduct': () => [
     ...['credits', 'deduct', '--project', ids.project, '--amount', '5', '--reference', 'chargeback 1'],
     ...['--reason', 'the bank took it back'],

@@ -88,7 +88,8 @@ describe('tollgate catalog', () => {
     ]);
     expect(data.map(({ id }) => id)).toEqual((await loadCatalog(shipped)).entries.map(({ model }) => model.id));
     const one = await json(z.looseObject({ id: z.string() }), ['catalog', 'show', 'aurora-image-1']);
-    expect(one).toEqual({ ...data.find(({ id }) => id === 'aurora-image-1'), version: expect.any(String) });
+    const listed = data.find(({ id }) => id === 'aurora-image-1');
+    expect(one).toEqual({ ...listed, state: 'active', version: expect.any(String) });
     await json(Refusal, ['catalog', 'show', 'not-sold'], { code: 1 });
   });
 

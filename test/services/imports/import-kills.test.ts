@@ -108,8 +108,10 @@ async function killAt(which: number, where: number, killsLeft: number): Promise<
     const child = spawn(nodeBinary, ['src/main/cli.ts', 'import', 'one-api', '--from', source, '--json'], {
       cwd: projectFolder,
       env: { ...compileCache(), ...killed.settings },
-      stdio: 'ignore',
+      stdio: ['ignore', 'ignore', 'pipe'],
     });
+    let errors = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
     const ended = new Promise<string>((resolve) =>
       child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`)),
     );
@@ -124,9 +126,20 @@ async function killAt(which: number, where: number, killsLeft: number): Promise<
     await Promise.race([waits, ended]);
     child.kill('SIGKILL');
     await waits.catch(() => undefined);
-    expect(await ended).toBe('SIGKILL');
+    expect([await ended, errors]).toEqual(['SIGKILL', expect.any(String)]);
   } finally {
     await holder.close();
+    // The backend of the killed process goes on until it notices, and its transaction has locks.
+    await eventually(
+      async () =>
+        (
+          await rowsOf(
+            owner,
+            `select 1 from pg_stat_activity where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`,
+          )
+        ).length === 0,
+      { what: 'the end of the killed import in the database' },
+    );
     await owner.query('', `drop trigger stop_here on ${table}`);
   }
 }
