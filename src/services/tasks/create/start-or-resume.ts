@@ -27,8 +27,8 @@ export async function startOrResume(
   if (result !== 'already_completed' || !(await findRunningTask(db, taskId))) return result;
   const record = await workflows.readRecord(taskId, timeoutMs.record);
   if (record === 'unreachable') return record;
-  const known = await listAttemptChannels(db, taskId);
-  if (record.channelIds.some((channelId) => !known.includes(channelId))) {
+  const recorded = await listAttemptChannels(db, taskId);
+  if (record.channelIds.some((channelId) => !recorded.includes(channelId))) {
     logger.warn({ task_id: taskId }, 'a workflow has closed whose attempts the database lacks: its task ends');
     await finishTask(deps, { taskId, outcome: { kind: 'failed', code: 'upstream_outcome_unknown', unknown: true } });
     return result;
