@@ -22,6 +22,9 @@ const gatewayMs = 20_000;
 const startsGateway = (path) => readFileSync(path, 'utf8').includes('startGateway(');
 
 const expected = [
+  // Browsers: not all of them at the same time.
+  [/\/test\/console\/(actions|lists)\./, 100_000],
+  [/\/test\/console\/(jobs|playground)\./, 45_000],
   [
     /\/test\/(console|services\/(chat\/slow-readers|scheduled-jobs|tasks\/end\/cancel-task)|faults\/failing|dialects\/matrix)/,
     90_000,
