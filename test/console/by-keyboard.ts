@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { eventually } from '../support/eventually.ts';
 import type { DialogView } from './views.ts';
 import type { Visit } from './visit.ts';
 
@@ -27,22 +28,27 @@ export async function openByKeyboard(visit: Visit, { opener, item }: DialogView)
   await page.keyboard.press('Enter');
   if (item !== undefined) {
     // A key pressed before the menu has the focus is lost.
-    await page.waitForFunction(`document.activeElement.closest('[role=menu]') !== null`);
+    await focusIsIn(page, 'menu');
     const wanted = page.getByRole('menuitem', { name: item, exact: true });
     for (let press = 0; press < 12 && !(await isFocused(wanted)); press += 1) await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
   }
   await visit.dialog.waitFor();
-  await page.waitForFunction(`document.activeElement.closest('[role=dialog]') !== null`);
+  await focusIsIn(page, 'dialog');
 }
 
 /** Closes the open dialog by Escape, and expects the focus where it was before. */
 export async function closeByKeyboard(visit: Visit, { opener }: DialogView): Promise<void> {
   await visit.page.keyboard.press('Escape');
   await visit.dialog.waitFor({ state: 'detached' });
-  const handle = await visit.button(opener).elementHandle();
-  await visit.page.waitForFunction('(opener) => document.activeElement === opener', handle);
+  await eventually(() => isFocused(visit.button(opener)), { what: 'the focus on what opened the dialog' });
 }
+
+/** Asked from outside: `waitForFunction` evaluates text in the page, which the policy of the console refuses. */
+export const focusIsIn = (page: Page, role: 'menu' | 'dialog'): Promise<unknown> =>
+  eventually(() => page.evaluate<boolean>(`document.activeElement.closest('[role=${role}]') !== null`), {
+    what: `the focus in the ${role}`,
+  });
 
 const isFocused = (item: ReturnType<Page['locator']>): Promise<boolean> =>
   item.evaluate(

@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { focusIsIn } from './by-keyboard.ts';
 import type { Walk } from './scene.ts';
 import type { Visit } from './visit.ts';
 
@@ -69,7 +70,7 @@ export const keyboardWalks: readonly Walk[] = [
       await keyboard.press('Enter');
       await visit.page.getByRole('menuitem').first().waitFor();
       // A key pressed before the menu has the focus is lost.
-      await visit.page.waitForFunction(`document.activeElement.closest('[role=menu]') !== null`);
+      await focusIsIn(visit.page, 'menu');
       await keyboard.press('ArrowDown');
       await focusIs(visit, 'Edit');
       await keyboard.press('ArrowDown');

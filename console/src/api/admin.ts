@@ -37,12 +37,18 @@ type Body<M extends Method, Path extends PathOf<M>> =
       : undefined
     : undefined;
 
-/** Reads a resource of the admin API. */
+/** A gateway that takes the request and never answers does not answer either, and its pages must say so. */
+const readMsMax = 30_000;
+
+/** Reads a resource of the admin API. Fails as `unreachable` if there is no answer within half a minute. */
 export const read = <Path extends PathOf<'get'>>(
   path: Path,
   inputs: Inputs<'get', Path>,
   signal?: AbortSignal,
-): Promise<Answer<'get', Path>> => sendJson(addressOf(path, { ...inputs }), { signal });
+): Promise<Answer<'get', Path>> => {
+  const limit = AbortSignal.timeout(readMsMax);
+  return sendJson(addressOf(path, { ...inputs }), { signal: signal ? AbortSignal.any([signal, limit]) : limit });
+};
 
 /** Changes something by the admin API. Each call has an idempotency key of its own, so one press of a button acts once. */
 export async function change<M extends Exclude<Method, 'get'>, Path extends PathOf<M>>(
