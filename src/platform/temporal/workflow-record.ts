@@ -5,6 +5,12 @@ import { isTemporalAway, isWorkflowGone } from './temporal-errors.ts';
 /** What Temporal has of a task: whether there is a workflow, and the channels on which that workflow began an attempt. */
 export type WorkflowRecord = { hasWorkflow: boolean; channelIds: string[] } | 'unreachable';
 
+/** Whether the workflow began an attempt on a channel other than these, which are the channels of the attempts in the database. */
+export const hasUnrecordedAttempt = (
+  { channelIds }: Exclude<WorkflowRecord, 'unreachable'>,
+  recorded: readonly string[],
+): boolean => channelIds.some((channelId) => !recorded.includes(channelId));
+
 /** Reads the history of the latest workflow of a task, within `timeoutMs`. */
 export async function readWorkflowRecord(client: Client, taskId: string, timeoutMs: number): Promise<WorkflowRecord> {
   try {

@@ -2,7 +2,7 @@ import { listRestoredTasks, listStartedTaskIds, type RestoredTask } from '../../
 import type { RestoreMark } from '../../db/restore/restore-marks.ts';
 import type { Deps } from '../../deps.ts';
 import { inLanes } from '../../platform/in-lanes.ts';
-import type { WorkflowRecord } from '../../platform/temporal/workflow-record.ts';
+import { hasUnrecordedAttempt, type WorkflowRecord } from '../../platform/temporal/workflow-record.ts';
 import { OperatorError } from '../operator-error.ts';
 
 /** What the release makes of each open task. */
@@ -37,9 +37,8 @@ export async function planRelease(deps: PlanDeps, mark: RestoreMark, resubmit: b
   const plan: ReleasePlan = { temporal: isComplete ? 'known' : 'empty', poll: [], submit: [], unknown: [] };
   for (const task of tasks) {
     const record = records.get(task.taskId) ?? { hasWorkflow: false, channelIds: [] };
-    const isElsewhere = record.channelIds.some((channelId) => !task.channelIds.includes(channelId));
     const isProven = isComplete && (record.hasWorkflow || task.ageSeconds < forgottenSeconds);
-    if (isElsewhere) plan.unknown.push(task);
+    if (hasUnrecordedAttempt(record, task.channelIds)) plan.unknown.push(task);
     else if (task.isPolled) plan.poll.push(task);
     else if (isProven || resubmit) plan.submit.push(task);
     else plan.unknown.push(task);

@@ -3,6 +3,7 @@ import { listAttemptChannels } from '../../../db/restore/restored-work.ts';
 import type { TaskStart } from '../../../db/tasks/tasks.ts';
 import type { Deps } from '../../../deps.ts';
 import type { StartResult } from '../../../platform/temporal/workflow-client.ts';
+import { hasUnrecordedAttempt } from '../../../platform/temporal/workflow-record.ts';
 import { finishTask } from '../end/finish-task.ts';
 
 export type StartingWorkflows = Pick<Deps['workflows'], 'start' | 'startAgain' | 'collect' | 'readRecord'>;
@@ -27,8 +28,7 @@ export async function startOrResume(
   if (result !== 'already_completed' || !(await findRunningTask(db, taskId))) return result;
   const record = await workflows.readRecord(taskId, timeoutMs.record);
   if (record === 'unreachable') return record;
-  const recorded = await listAttemptChannels(db, taskId);
-  if (record.channelIds.some((channelId) => !recorded.includes(channelId))) {
+  if (hasUnrecordedAttempt(record, await listAttemptChannels(db, taskId))) {
     logger.warn({ task_id: taskId }, 'a workflow has closed whose attempts the database lacks: its task ends');
     await finishTask(deps, { taskId, outcome: { kind: 'failed', code: 'upstream_outcome_unknown', unknown: true } });
     return result;
