@@ -82,7 +82,7 @@ const channelId = async (name: string): Promise<string> => {
   return row.id;
 };
 const trip = async (name: string, trippedSeconds: number, modelId = chatModel): Promise<void> => {
-  const call = { channelId: await channelId(name), modelId, ageSeconds: 0, reason: 'connect', trip: true };
+  const call = { channelId: await channelId(name), modelId, ageSeconds: 0, reason: 'timeout', trip: true };
   await noteChannelFailure(gateway.database, call, { failuresMax: 5, trippedSeconds, trippedMaxSeconds: 300 });
 };
 /** Trips the channel and lets the trip expire, so that the next call is the probe. */

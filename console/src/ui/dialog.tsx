@@ -33,6 +33,16 @@ const presentation = { closeButtonProps: { 'aria-label': 'Close' }, attributes: 
 /** A control that the action removed leaves the focus to the page. A dialog that followed keeps it. */
 function giveFocusBack(opener: HTMLElement | null): void {
   if (openDialogs > 0) return;
-  const target = opener?.isConnected ? opener : document.getElementById('main');
+  const target = opener?.isConnected ? opener : (drawnAnew(opener) ?? document.getElementById('main'));
   target?.focus({ preventScroll: true });
 }
+
+/** The only control that is called the same: a window that gets narrow or wide draws the rows of a list anew. */
+function drawnAnew(gone: HTMLElement | null): HTMLElement | undefined {
+  const namesakes = gone
+    ? [...document.querySelectorAll<HTMLElement>(gone.localName)].filter((other) => nameOf(other) === nameOf(gone))
+    : [];
+  return namesakes.length === 1 ? namesakes[0] : undefined;
+}
+
+const nameOf = (control: HTMLElement): string => control.ariaLabel ?? control.textContent;
