@@ -210,17 +210,17 @@ describe('a table for people', () => {
     const { projectId } = await operator.project({ credits: 5_000 });
     const key = await done('keys', 'create', '--project', projectId, '--budget', '40000', '--budget-daily', '300');
     await done('plans', 'create', '--name', 'worth', '--rules', file([{ models: '*', multiplier: 2 }]));
-    const told = async (...args: string[]): Promise<string> => {
+    const printed = async (...args: string[]): Promise<string> => {
       const written: string[] = [];
       expect(await cli(args, home.settings, (text) => written.push(text))).toBe(0);
       return written.join('');
     };
-    expect(await told('projects', 'set', projectId, '--overdraft', '700')).toContain('700 · $7.00');
-    expect(await told('projects', 'show', projectId)).toContain('5,000 · $50.00');
-    for (const keys of [await told('keys', 'list'), await told('keys', 'show', String(key['key_id']))]) {
+    expect(await printed('projects', 'set', projectId, '--overdraft', '700')).toContain('700 · $7.00');
+    expect(await printed('projects', 'show', projectId)).toContain('5,000 · $50.00');
+    for (const keys of [await printed('keys', 'list'), await printed('keys', 'show', String(key['key_id']))]) {
       expect(keys).toContain('40,000 · $400.00');
       expect(keys).toContain('0 · $0.00, of 300');
     }
-    expect(await told('plans', 'show', 'worth')).toMatch(/aurora-image-1 .* [\d,]+ · \$[\d.]+ to [\d,]+ · \$[\d.]+/);
+    expect(await printed('plans', 'show', 'worth')).toMatch(/aurora-image-1 .* [\d,]+ · \$[\d.]+ to [\d,]+ · \$[\d.]+/);
   });
 });
