@@ -9,7 +9,7 @@ export interface Priced {
   range: { lowest: number; highest: number } | null;
 }
 
-export const pricedOf = ({ pricing, parameters }: Pick<CatalogEntry, 'pricing' | 'parameters'>): Priced => ({
+const pricedOf = ({ pricing, parameters }: Pick<CatalogEntry, 'pricing' | 'parameters'>): Priced => ({
   pricing,
   range: creditRange({ pricing, parameters } as Parameters<typeof creditRange>[0]),
 });
@@ -41,9 +41,10 @@ export const ShortPrice = ({ of }: { of: Priced }) => <span title={priceLines(of
 function shortPrice({ pricing, range }: Priced): string {
   if (pricing.unit === 'tokens') {
     const { credits_per_1k_cached_input_tokens: cached } = pricing;
-    const ofCached = cached === undefined ? '' : `, ${cached} cached`;
-    return `${pricing.credits_per_1k_input_tokens} in${ofCached}, ${pricing.credits_per_1k_output_tokens} out per 1,000 tokens`;
+    const ofCached = cached === undefined ? '' : `, ${creditsCell(cached)} cached`;
+    return `${creditsCell(pricing.credits_per_1k_input_tokens)} in${ofCached}, ${creditsCell(pricing.credits_per_1k_output_tokens)} out per 1,000 tokens`;
   }
   if (range === null) return '';
-  return range.lowest === range.highest ? String(range.lowest) : `${range.lowest} to ${range.highest}`;
+  const { lowest, highest } = range;
+  return lowest === highest ? creditsCell(lowest) : `${creditsCell(lowest)} to ${creditsCell(highest)}`;
 }

@@ -11,7 +11,7 @@ import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { number } from '../../ui/format.ts';
 import { PageLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
-import { pricedOf, ShortPrice } from '../models/prices.tsx';
+import { Prices } from '../models/prices.tsx';
 import { PlanDialog } from './plan-dialog.tsx';
 
 /** One plan: its rules, and the price of every model under it. */
@@ -111,7 +111,7 @@ const pricesText = (prices: object): string =>
     .join(', ');
 
 function PlanPrice({ of: { pricing, pricingRules } }: { of: PlannedModel['plan'] }) {
-  return <ShortPrice of={pricedOf({ pricing, parameters: pricingRules ? { pricingRules } : {} })} />;
+  return <Prices of={{ pricing, parameters: pricingRules ? { pricingRules } : {} }} />;
 }
 
 const priceColumns: Columns<PlannedModel> = [
