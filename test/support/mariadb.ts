@@ -13,6 +13,8 @@ export interface Mariadb {
   url(database: string, user?: string): string;
   /** Creates a database with the statements of a dump. */
   load(database: string, dump: string): Promise<void>;
+  /** Runs statements in a database, as its administrator would. */
+  run(database: string, statements: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -82,6 +84,7 @@ export async function startMariadb({ server, installer }: Programs): Promise<Mar
       `mysql://${user}@127.0.0.1:${port}/${database}?tls=skip-verify`,
     load: (database, dump) =>
       asRoot(`create database \`${database}\` character set utf8mb4; use \`${database}\`; ${dump}`),
+    run: (database, statements) => asRoot(`use \`${database}\`; ${statements}`),
     close: () => guardian.close(),
   };
 }

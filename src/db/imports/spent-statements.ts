@@ -23,7 +23,11 @@ function ofOneApi({ kind, externalId, spent, added, redeemed }: ImportSpent, uni
     ];
   return [
     `update users set quota = quota - ${used} + ${paid}, used_quota = used_quota + ${used} where id = ${id};`,
-    ...redeemed.map((code) => `update redemptions set status = 3, used_user_id = ${id} where id = ${BigInt(code)};`),
+    // one-api does not note who has redeemed a code.
+    ...redeemed.map((code) => {
+      const user = units.program === 'new-api' ? `, used_user_id = ${id}` : '';
+      return `update redemptions set status = 3${user} where id = ${BigInt(code)};`;
+    }),
   ];
 }
 

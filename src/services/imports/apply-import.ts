@@ -15,7 +15,7 @@ import { callbackSecretContext, newWebhookSecret } from '../projects/callback-se
 import { newSecretRow } from '../projects/new-secret-row.ts';
 import { addImportedChannels, changeImportedChannels } from './import-channels.ts';
 import { changeImportedKeys, changeImportedOwners } from './import-changes.ts';
-import { expiryOf, type ImportDeps, type ImportRun } from './import-scene.ts';
+import { expiryOf, toDate, type ImportDeps, type ImportRun } from './import-scene.ts';
 import { keySettings, ownerSettings, type ImportPlan } from './import-plan.ts';
 
 /** Owners that are written in one transaction with their keys. A killed run loses no more than one such transaction. */
@@ -74,7 +74,7 @@ const holdRedemptions = (
     grants: redemptions.map(({ code, expiresAt, ...grant }) => ({
       ...grant,
       digest: sha256Hex(code),
-      expiresAt: expiresAt === null ? null : new Date(expiresAt * 1_000),
+      expiresAt: expiresAt === null ? null : toDate(expiresAt),
     })),
   });
 

@@ -111,10 +111,24 @@ function draftModel(
       groups: [...groups],
       context_tokens: contextTokens,
       ...(alias !== id && { aliases: [alias] }),
-      upstream: Object.fromEntries([...upstream].map(([family, model]) => [family, { model, cost }])),
+      upstream: Object.fromEntries(
+        [...upstream].map(([family, model]) => [family, { model, cost, ...parametersOf(family, model) }]),
+      ),
     },
   };
 }
+
+/** OpenAI's reasoning models refuse the temperature that a request has by default, and the old name of its length. */
+const parametersOf = (family: string, model: string) =>
+  family === 'openai' && /^(o\d|gpt-[5-9])(?!.*chat)/.test(model)
+    ? {
+        parameters: {
+          max_tokens: { name: 'max_completion_tokens' },
+          ...Object.fromEntries(samplingParameters.map((name) => [name, null])),
+        },
+      }
+    : {};
+const samplingParameters = ['temperature', 'top_p', 'top_k', 'stop'];
 
 const fileName = (group: string): string => group.replace(/[^\w.-]+/g, '-') || 'group';
 

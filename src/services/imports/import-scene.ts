@@ -15,5 +15,11 @@ export interface ImportRun {
 /** A key that is disabled there has expired here. */
 export const expiryOf = ({ enabled, expiresAt }: Pick<ImportedKey, 'enabled' | 'expiresAt'>): Date | null => {
   if (!enabled) return new Date(Math.min(Date.now(), (expiresAt ?? Infinity) * 1_000));
-  return expiresAt === null ? null : new Date(expiresAt * 1_000);
+  return expiresAt === null ? null : toDate(expiresAt);
 };
+
+/** The end of the year 9999: PostgreSQL reads no later date in ISO 8601. */
+const lastSecond = 253_402_300_799;
+
+/** A time in unix seconds, or the nearest one that can be stored. */
+export const toDate = (seconds: number): Date => new Date(Math.min(Math.max(0, seconds), lastSecond) * 1_000);

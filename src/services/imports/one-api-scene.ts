@@ -8,8 +8,8 @@ export interface OneApiScene {
   program: OneApiProgram;
   source: SourceDatabase;
   installation: ImportedInstallation;
-  /** Credits of a quota; null beyond the range of exact integers. */
-  credits: (quota: bigint) => number | null;
+  /** Credits of the quota in a column; null beyond the range of exact integers. */
+  credits: (row: SourceRow, column: string) => number | null;
   /** Names of users by their id, for messages. */
   userNames: Map<string, string>;
   creditValue: number;

@@ -20,7 +20,8 @@ export async function readLitellmConfig(
   creditValue: number,
 ): Promise<ImportedInstallation> {
   const name = basename(path);
-  const document = parseDocument(await readFile(path, 'utf8'));
+  const text = await readFile(path, 'utf8');
+  const document = parseDocument(text);
   const [error] = document.errors;
   if (error) throw new SourceError(`${name} is no YAML, it may be cut off: ${error.message.split('\n')[0] ?? ''}`);
   const config = objectOf(document.toJS());
@@ -28,6 +29,9 @@ export async function readLitellmConfig(
   if (!Array.isArray(list))
     throw new SourceError(`${name} has no model_list. It is no config.yaml of the LiteLLM proxy.`);
   const installation = emptyInstallation();
+  // Half a list is valid YAML.
+  if (!text.endsWith('\n'))
+    installation.notices.push({ kind: 'check', subject: name, sentence: 'ends inside a line: it may be cut off.' });
   const channels = new Map<string, ImportedChannel>();
   const credentials = namedCredentials(config['credential_list']);
   for (const entry of list) addDeployment(installation, channels, objectOf(entry), { env, credentials, creditValue });
@@ -69,6 +73,12 @@ function addDeployment(
     countOne(installation.leftOut, 'models of config.yaml');
     installation.notices.push({ kind: 'left_out', subject, sentence });
   };
+  const check = (sentence: string) => void installation.notices.push({ kind: 'check', subject, sentence });
+  const missing = alias === '' ? 'model_name' : textIn(params['model']) === '' ? 'litellm_params.model' : null;
+  if (missing !== null) {
+    const sentence = `has no ${missing}. The file may be cut off.`;
+    return void installation.notices.push({ kind: 'refused', subject, sentence });
+  }
   const { provider, model } = splitModel(textIn(params['model']), textIn(params['custom_llm_provider']));
   const target = providerTarget(provider);
   if (!target) return leaveOut(`is of the provider ${provider}, which no adapter here speaks.`);
@@ -77,27 +87,23 @@ function addDeployment(
   // Without a key LiteLLM takes the variable of its provider.
   const credential = fromEnvironment(key === '' ? `os.environ/${provider.toUpperCase()}_API_KEY` : key, env);
   if (credential === null || address === null) {
-    const missing = credential === null ? key || `${provider.toUpperCase()}_API_KEY` : textIn(params['api_base']);
-    return leaveOut(`needs ${missing.replace('os.environ/', '')} in the environment of this command.`);
+    const variable = credential === null ? key || `${provider.toUpperCase()}_API_KEY` : textIn(params['api_base']);
+    return leaveOut(`needs ${variable.replace('os.environ/', '')} in the environment of this command.`);
   }
   const baseUrl = targetUrl(target, address);
   if (baseUrl === null || !URL.canParse(baseUrl)) return leaveOut('has no api_base.');
-  if (alias.includes('*') || model.includes('*'))
-    installation.notices.push({ kind: 'check', subject, sentence: 'is a pattern: name the models in the catalog.' });
+  if (alias.includes('*') || model.includes('*')) check('is a pattern: name the models in the catalog.');
   const id = `${provider} ${baseUrl} ${sha256Hex(credential).slice(0, 12)}`;
   const existing = channels.get(id);
   // A deployment has limits of its own, and a channel those of all its deployments together.
   const limit = (name: 'rpm' | 'tpm'): number | null => {
     const own = Math.floor(numberIn(params[name]) ?? 0);
+    if (own < 1 && params[name] != null) check(`has ${own} as ${name}: its channel has no such limit.`);
     return own < 1 || existing?.[name] === null ? null : Math.min(2_147_483_647, own + (existing?.[name] ?? 0));
   };
   const [rpm, tpm] = [limit('rpm'), limit('tpm')];
   if (existing && (existing.rpm !== rpm || existing.tpm !== tpm) && (rpm === null || tpm === null))
-    installation.notices.push({
-      kind: 'check',
-      subject,
-      sentence: 'shares its channel with models of which some have no limit: the channel has none.',
-    });
+    check('shares its channel with models of which some have no limit: the channel has none.');
   const channel = existing ?? {
     id,
     name: `litellm-${provider}`,
@@ -105,7 +111,7 @@ function addDeployment(
     baseUrl,
     credentials: [credential],
     groups: ['litellm'],
-    priority: Math.min(10_000, Math.max(0, numberIn(params['order']) ?? 1)),
+    priority: Math.min(10_000, Math.max(0, Math.round(numberIn(params['order']) ?? 1))),
     weight: Math.min(10_000, Math.max(1, Math.round(numberIn(params['weight']) ?? 1))),
     enabled: true,
     rpm,
@@ -115,7 +121,9 @@ function addDeployment(
   Object.assign(channel, { rpm, tpm });
   if (!alias.includes('*')) channel.models[alias] = model;
   channels.set(id, channel);
-  addPrice(installation, alias, { ...params, ...objectOf(entry['model_info']) }, creditValue);
+  const facts = { ...params, ...objectOf(entry['model_info']) };
+  if (!addPrice(installation, alias, facts, creditValue))
+    check('has a price beyond the range of prices, which is not drafted.');
 }
 
 /** `provider/model`. A model without a provider is OpenAI's, or Anthropic's or Google's by its name. */
@@ -136,23 +144,26 @@ function fromEnvironment(value: string, env: Environment): string | null {
   return env[value.slice('os.environ/'.length)] ?? null;
 }
 
+/** False for a price that is negative or beyond the range of exact integers. */
 function addPrice(
   installation: ImportedInstallation,
   alias: string,
   facts: Record<string, unknown>,
   creditValue: number,
-): void {
+): boolean {
   const [input, output, cached] = ['input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost'].map(
     (name) => numberIn(facts[name]),
   );
-  if (input == null) return;
+  if (input == null) return true;
   const per1k = (usd: number): number => Math.max(1, Math.ceil(Number(((usd * 1e9) / creditValue).toFixed(6))));
+  if (![input, output ?? 0, cached ?? 0].every((usd) => usd >= 0 && Number.isSafeInteger(per1k(usd)))) return false;
   installation.prices.set(alias, {
     input: per1k(input),
     output: output == null ? null : per1k(output),
     cachedInput: cached == null ? null : per1k(cached),
     request: null,
   });
+  return true;
 }
 
 const textIn = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');

@@ -5,7 +5,7 @@ import { isPlausibleApiKey } from '../../platform/crypto/api-key.ts';
 import { metadataOf } from './metadata-of.ts';
 import { teamOwner, userOwner, type LitellmScene } from './litellm-scene.ts';
 import { countOne } from './count-one.ts';
-import { columnNumber, secondsOf, columnText, textsOf, truthOf } from './source-values.ts';
+import { amountOf, clipped, columnNumber, secondsOf, columnText, textsOf, truthOf } from './source-values.ts';
 
 const columns = [
   ...['token', 'key_name', 'key_alias', 'spend', 'expires', 'models', 'user_id', 'team_id', 'organization_id'],
@@ -44,7 +44,8 @@ export async function readLitellmKeys(
     // An owner that was refused is named already.
     if (!installation.owners.some(({ id }) => id === ownerId)) continue;
     const owner = isOfTeam ? teams.get(teamId) : users.get(userId);
-    installation.keys.push(toKey(scene, row, { ownerId, name, secret, owner }));
+    const key = toKey(scene, row, { ownerId, name, secret, owner });
+    if (key) installation.keys.push(key);
   }
 }
 
@@ -64,34 +65,45 @@ interface KeyFacts {
   owner: SourceRow | undefined;
 }
 
-function toKey(scene: LitellmScene, row: SourceRow, { ownerId, name, secret, owner }: KeyFacts): ImportedKey {
+function toKey(scene: LitellmScene, row: SourceRow, { ownerId, name, secret, owner }: KeyFacts): ImportedKey | null {
   const shared = scene.budgets.get(columnText(row, 'budget_id'));
-  const own = (column: string): number | null =>
-    columnNumber(row, column) ?? (shared ? columnNumber(shared, column) : null);
+  const note = (kind: 'check' | 'refused', sentence: string) =>
+    scene.installation.notices.push({ kind, subject: `key ${name}`, sentence });
+  const check = (sentence: string) => note('check', sentence);
+  const own = (column: string, read = columnNumber): number | null =>
+    read(row, column) ?? (shared ? read(shared, column) : null);
   const smallest = (column: string): number | null => {
-    const values = [own(column), owner ? columnNumber(owner, column) : null].filter(
-      (value) => value !== null && value > 0,
-    );
-    return values.length === 0 ? null : Math.min(2_147_483_647, ...(values as number[]));
+    const values = [own(column), owner ? columnNumber(owner, column) : null].filter((value) => value !== null);
+    return values.length === 0 ? null : Math.trunc(Math.min(2_147_483_647, ...values));
   };
-  const check = (sentence: string) =>
-    scene.installation.notices.push({ kind: 'check', subject: `key ${name}`, sentence });
+  const limit = (column: string): number | null => {
+    const least = smallest(column);
+    if (least === null || least > 0) return least;
+    check(`has ${least} as ${column}, which allows nothing there: here it is 1.`);
+    return 1;
+  };
   if (smallest('tpm_limit') !== null) check('has a limit of tokens per minute, which a key here cannot have.');
   if (columnText(row, 'project_id') !== '')
     check('belongs to a project inside its team, whose budget is not imported.');
   const period = columnText(row, 'budget_duration') || (shared ? columnText(shared, 'budget_duration') : '');
+  const [usd, spend] = [own('max_budget', amountOf), amountOf(row, 'spend') ?? 0];
+  const budgets = budgetsOf({ usd, spend, period }, scene.creditValue, check);
+  if (!budgets) {
+    note('refused', `has a budget or a spend beyond the exact range: ${String(usd)} and ${spend} USD.`);
+    return null;
+  }
   return {
     id: columnText(row, 'token').slice(0, 64),
     ownerId,
-    name: name.slice(0, 200),
+    name: clipped(name, 200),
     secret,
     enabled: !truthOf(row, 'blocked'),
     expiresAt: secondsOf(row['expires']),
-    ...budgetsOf(own('max_budget'), columnNumber(row, 'spend') ?? 0, period, scene.creditValue, check),
+    ...budgets,
     models: modelsOf(row, owner, check),
     ipRanges: null,
-    rpm: smallest('rpm_limit'),
-    inFlightMax: smallest('max_parallel_requests'),
+    rpm: limit('rpm_limit'),
+    inFlightMax: limit('max_parallel_requests'),
     metadata: metadataOf({
       litellm_user: columnText(row, 'user_id'),
       organization: columnText(row, 'organization_id'),
@@ -101,21 +113,17 @@ function toKey(scene: LitellmScene, row: SourceRow, { ownerId, name, secret, own
 
 type KeyBudgets = Pick<ImportedKey, 'budget' | 'budgetDaily' | 'budgetMonthly'>;
 
-/** A budget that renews by the day or the month does so here. One with another period takes the next longer one. */
+/** A budget that renews by the day or the month does so here. One with another period takes the next longer one. Null beyond the exact range. */
 function budgetsOf(
-  usd: number | null,
-  spend: number,
-  period: string,
+  { usd, spend, period }: { usd: number | null; spend: number; period: string },
   creditValue: number,
   check: (sentence: string) => void,
-): KeyBudgets {
+): KeyBudgets | null {
   const none: KeyBudgets = { budget: null, budgetDaily: null, budgetMonthly: null };
   if (usd === null) return none;
   const credits = creditsOfUsd(period === '' ? usd - spend : usd, creditValue);
-  if (credits === null) {
-    check(`has a budget beyond the exact range (${usd} USD), which is not imported.`);
-    return none;
-  }
+  if (credits === null) return null;
+  if (usd < 0) check(`has a negative budget (${usd} USD): its budget is 0.`);
   const budget = Math.max(0, credits);
   if (period === '') return { ...none, budget };
   const seconds = periodSeconds(period);

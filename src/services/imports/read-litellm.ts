@@ -6,7 +6,7 @@ import { metadataOf } from './metadata-of.ts';
 import { readLitellmKeys } from './read-litellm-keys.ts';
 import { countOne } from './count-one.ts';
 import { teamOwner, userOwner, type LitellmScene } from './litellm-scene.ts';
-import { columnNumber, columnText, textsOf, truthOf } from './source-values.ts';
+import { amountOf, clipped, columnText, textsOf, truthOf } from './source-values.ts';
 
 const needed = {
   LiteLLM_VerificationToken: ['token', 'spend', 'expires', 'models', 'user_id', 'team_id', 'max_budget'],
@@ -22,13 +22,16 @@ const limits = ['max_budget', 'spend', 'budget_duration', 'rpm_limit', 'tpm_limi
 /** Reads the PostgreSQL database of the LiteLLM proxy. Throws `SourceError`. */
 export async function readLitellm(source: SourceDatabase, creditValue: number): Promise<ImportedInstallation> {
   const tables = await demandTables(source, 'litellm', needed);
-  const byId = async (table: string, id: string, columns: readonly string[]) =>
-    new Map(
-      tables.has(table)
-        ? (await source.rows(table, [id, ...columns])).map((row) => [columnText(row, id), row] as const)
-        : [],
-    );
   const installation = emptyInstallation();
+  const byId = async (table: string, column: string, columns: readonly string[]) => {
+    const rows = new Map<string, SourceRow>();
+    for (const row of tables.has(table) ? await source.rows(table, [column, ...columns]) : []) {
+      const id = columnText(row, column);
+      if (!rows.has(id)) rows.set(id, row);
+      else installation.notices.push({ kind: 'refused', subject: `${table} ${id}`, sentence: 'is there twice.' });
+    }
+    return rows;
+  };
   const scene: LitellmScene = {
     source,
     installation,
@@ -44,8 +47,7 @@ export async function readLitellm(source: SourceDatabase, creditValue: number): 
   });
   for (const [id, row] of scene.users) {
     if (installation.owners.some((owner) => owner.id === userOwner(id))) continue;
-    if (columnNumber(row, 'max_budget') === null)
-      countOne(installation.leftOut, 'users without keys and without a budget');
+    if (amountOf(row, 'max_budget') === null) countOne(installation.leftOut, 'users without keys and without a budget');
     else addOwner(scene, userOwner(id), userName(row), row);
   }
   for (const [table, words] of Object.entries(uncarriedTables)) {
@@ -65,12 +67,12 @@ function addOwner(
   name: string,
   row: SourceRow | undefined,
 ): void {
-  const budget = row ? columnNumber(row, 'max_budget') : null;
-  const spend = (row && columnNumber(row, 'spend')) ?? 0;
+  const budget = row ? amountOf(row, 'max_budget') : null;
+  const spend = (row && amountOf(row, 'spend')) ?? 0;
   const subject = `${id.split(':')[0] ?? ''} ${name}`;
   const credits = budget === null ? 0 : creditsOfUsd(budget - spend, creditValue);
   if (credits === null) {
-    const sentence = `has a budget beyond the exact range: ${String(budget)}.`;
+    const sentence = `has a budget or a spend beyond the exact range: ${String(budget)} and ${spend} USD.`;
     return void installation.notices.push({ kind: 'refused', subject, sentence });
   }
   if (credits < 0) {
@@ -89,7 +91,7 @@ function addOwner(
   }
   const owner: ImportedOwner = {
     id,
-    name: name.slice(0, 200),
+    name: clipped(name, 200),
     enabled: !(row && truthOf(row, 'blocked')),
     credits,
     overdraft,

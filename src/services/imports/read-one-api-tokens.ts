@@ -5,7 +5,7 @@ import { toCidr } from '../../platform/egress/public-address.ts';
 import { metadataOf } from './metadata-of.ts';
 import { countOne } from './count-one.ts';
 import { isDeleted, type OneApiScene } from './one-api-scene.ts';
-import { integerOf, columnNumber, columnText, truthOf, wordsOf } from './source-values.ts';
+import { clipped, columnNumber, columnText, truthOf, wordsOf } from './source-values.ts';
 
 const enabledToken = 1;
 const disabledToken = 2;
@@ -21,7 +21,6 @@ const columns = [
 export async function readOneApiTokens(scene: OneApiScene): Promise<void> {
   const { source, installation, userNames } = scene;
   const existing = new Set(installation.owners.map(({ id }) => id));
-  const seen = new Map<string, string>();
   for (const row of await source.rows('tokens', columns)) {
     const ownerId = columnText(row, 'user_id');
     const subject = `token ${columnText(row, 'id')} (${columnText(row, 'name')}) of user ${userNames.get(ownerId) ?? ownerId}`;
@@ -35,18 +34,11 @@ export async function readOneApiTokens(scene: OneApiScene): Promise<void> {
       continue;
     }
     const plain = columnText(row, 'key').replace(/^sk-/, '');
-    const secret = `sk-${plain}`;
-    if (plain === '' || !isPlausibleApiKey(secret)) {
+    if (plain === '' || !isPlausibleApiKey(`sk-${plain}`)) {
       const sentence = 'has a secret that cannot be sent in a header: give its user a new key.';
       installation.notices.push({ kind: 'left_out', subject, sentence });
       continue;
     }
-    const other = seen.get(secret);
-    if (other !== undefined) {
-      installation.notices.push({ kind: 'refused', subject, sentence: `has the same secret as ${other}.` });
-      continue;
-    }
-    seen.set(secret, subject);
     const key = toKey(scene, row, { ownerId, subject, plain });
     if (key) installation.keys.push(key);
   }
@@ -62,11 +54,12 @@ function toKey(
     return null;
   };
   // Of a token without a limit the programs write any number.
-  const quota = truthOf(row, 'unlimited_quota') ? null : (integerOf(row, 'remain_quota') ?? 0n);
-  const budget = quota === null ? null : credits(quota);
-  if (quota !== null && budget === null) return refuse(`has a quota beyond the exact range: ${quota}.`);
+  const isUnlimited = truthOf(row, 'unlimited_quota');
+  const quota = columnText(row, 'remain_quota');
+  const budget = isUnlimited ? null : credits(row, 'remain_quota');
+  if (budget === null && !isUnlimited) return refuse(`has a quota beyond the exact range: ${quota}.`);
   if (budget !== null && budget < 0) {
-    const sentence = `has a negative quota (${String(quota)}): its budget is 0.`;
+    const sentence = `has a negative quota (${quota}): its budget is 0.`;
     installation.notices.push({ kind: 'check', subject, sentence });
   }
   const status = columnNumber(row, 'status') ?? enabledToken;
@@ -74,7 +67,7 @@ function toKey(
   return {
     id: columnText(row, 'id'),
     ownerId,
-    name: columnText(row, 'name').slice(0, 200),
+    name: clipped(columnText(row, 'name'), 200),
     // The programs take a secret with and without the prefix.
     secret: { plain: plain.length >= 20 ? [`sk-${plain}`, plain] : [`sk-${plain}`] },
     enabled: status !== disabledToken && !(status === expiredToken && expiry === never),

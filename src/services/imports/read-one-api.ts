@@ -1,4 +1,4 @@
-import { SourceError, type SourceDatabase } from '../../db/imports/source-database.ts';
+import { SourceError, type SourceDatabase, type SourceRow } from '../../db/imports/source-database.ts';
 import { emptyInstallation, type ImportedInstallation } from '../../domain/imports/imported.ts';
 import { creditsOfQuota } from '../../domain/imports/source-money.ts';
 import { countOne } from './count-one.ts';
@@ -8,7 +8,7 @@ import { isDeleted, type OneApiProgram, type OneApiScene } from './one-api-scene
 import { readOneApiChannels } from './read-one-api-channels.ts';
 import { readOneApiPrices } from './read-one-api-prices.ts';
 import { readOneApiTokens } from './read-one-api-tokens.ts';
-import { integerOf, columnNumber, columnText } from './source-values.ts';
+import { clipped, columnNumber, columnText, quotaOf } from './source-values.ts';
 
 const needed = {
   users: ['id', 'username', 'status', 'quota'],
@@ -38,7 +38,10 @@ export async function readOneApi(
     throw new SourceError(`The option QuotaPerUnit of the ${source.name} must be a number above 0.`);
   }
   installation.quotaPerUsd = perUsd;
-  const credits = (quota: bigint) => creditsOfQuota(quota, perUsd, creditValue);
+  const credits = (row: SourceRow, column: string): number | null => {
+    const quota = quotaOf(row, column);
+    return quota === null ? null : creditsOfQuota(quota, perUsd, creditValue);
+  };
   const scene: OneApiScene = { program, source, installation, credits, userNames: new Map(), creditValue };
   await readUsers(scene);
   await readOneApiTokens(scene);
@@ -81,8 +84,8 @@ async function readUsers({ source, installation, credits, userNames }: OneApiSce
       continue;
     }
     userNames.set(id, name);
-    const quota = integerOf(row, 'quota') ?? 0n;
-    const balance = credits(quota);
+    const quota = columnText(row, 'quota');
+    const balance = credits(row, 'quota');
     if (balance === null) {
       installation.notices.push({
         kind: 'refused',
@@ -99,7 +102,7 @@ async function readUsers({ source, installation, credits, userNames }: OneApiSce
     installation.groupOf.set(id, group);
     installation.owners.push({
       id,
-      name: name.slice(0, 200),
+      name: clipped(name, 200),
       enabled: status !== disabledUser,
       credits: balance,
       overdraft: 0,
@@ -121,7 +124,7 @@ async function readRedemptions({ source, installation, credits }: OneApiScene): 
   const codes = new Set<string>();
   for (const row of await source.rows('redemptions', columns)) {
     if (columnNumber(row, 'status') !== unusedCode || isDeleted(row)) continue;
-    const worth = credits(integerOf(row, 'quota') ?? 0n);
+    const worth = credits(row, 'quota');
     const subject = `redemption code ${columnText(row, 'id')}`;
     if (worth === null) {
       installation.notices.push({ kind: 'refused', subject, sentence: 'has a quota beyond the exact range.' });

@@ -10,6 +10,7 @@ import { planImport, type ImportPlan } from './import-plan.ts';
 import { readLitellm } from './read-litellm.ts';
 import { readLitellmConfig } from './read-litellm-config.ts';
 import { readOneApi } from './read-one-api.ts';
+import { refuseRepeats } from './refuse-repeats.ts';
 
 export interface ImportInput extends ImportRun {
   program: ImportProgram;
@@ -78,27 +79,35 @@ function countsOf(plan: ImportPlan, refused: boolean): Pick<ImportOutcome, 'chan
   };
 }
 
-async function readInstallation(
-  { program, from, env }: Pick<ImportInput, 'program' | 'from' | 'env'>,
+/** What a source has, with notices of what an operator should read. Throws `OperatorError` for a source that cannot be read. */
+export async function readInstallation(
+  input: Pick<ImportInput, 'program' | 'from' | 'env'>,
   creditValue: number,
 ): Promise<ImportedInstallation> {
   if (creditValue === 0)
     throw new OperatorError('CREDIT_VALUE_MICRO_USD is 0, so that money there cannot become credits here.');
   try {
-    if (program === 'litellm' && /\.ya?ml$/i.test(from)) return await readLitellmConfig(from, env, creditValue);
-    const source = await openSource(from);
-    try {
-      return await (program === 'litellm'
-        ? readLitellm(source, creditValue)
-        : readOneApi(program, source, creditValue));
-    } finally {
-      await source.close();
-    }
+    const installation = await readRecords(input, creditValue);
+    refuseRepeats(installation);
+    return installation;
   } catch (error) {
     if (error instanceof SourceError)
       throw new OperatorError(`${error.message} Nothing was imported.`, { cause: error });
     // Of a file, a server or SQLite.
     if (!(error instanceof Error && 'code' in error)) throw error;
     throw new OperatorError(`The source cannot be read: ${error.message}. Nothing was imported.`, { cause: error });
+  }
+}
+
+async function readRecords(
+  { program, from, env }: Pick<ImportInput, 'program' | 'from' | 'env'>,
+  creditValue: number,
+): Promise<ImportedInstallation> {
+  if (program === 'litellm' && /\.ya?ml$/i.test(from)) return readLitellmConfig(from, env, creditValue);
+  const source = await openSource(from);
+  try {
+    return await (program === 'litellm' ? readLitellm(source, creditValue) : readOneApi(program, source, creditValue));
+  } finally {
+    await source.close();
   }
 }

@@ -4,9 +4,13 @@ import type { SourceRow, SourceValue } from '../../db/imports/source-database.ts
 
 export const columnText = (row: SourceRow, column: string): string => {
   const value = row[column];
-  // char(48) is padded in PostgreSQL.
-  return value === null || value === undefined || typeof value === 'object' ? '' : String(value).trimEnd();
+  if (value === null || value === undefined || typeof value === 'object') return '';
+  // char(48) is padded in PostgreSQL, which stores no NUL.
+  return String(value).trimEnd().replaceAll('\0', '');
 };
+
+/** The beginning of a text, which does not end inside a character. */
+export const clipped = (text: string, charactersMax: number): string => text.slice(0, charactersMax).toWellFormed();
 
 /** An integer with all its digits; null if there is none. */
 export function integerOf(row: SourceRow, column: string): bigint | null {
@@ -17,6 +21,14 @@ export function integerOf(row: SourceRow, column: string): bigint | null {
   if (typeof text === 'number') return Number.isFinite(text) ? BigInt(Math.trunc(text)) : null;
   return /^-?\d+$/.test(text) ? BigInt(text) : /^-?\d+\.\d*$/.test(text) ? BigInt(text.replace(/\..*/, '')) : null;
 }
+
+/** A quota: 0 where there is none, null for what is no number. */
+export const quotaOf = (row: SourceRow, column: string): bigint | null =>
+  integerOf(row, column) ?? ((row[column] ?? '') === '' ? 0n : null);
+
+/** An amount as it is written, so that one that is no number (`NaN`, `Infinity`) is not taken for none. */
+export const amountOf = (row: SourceRow, column: string): number | null =>
+  (row[column] ?? '') === '' ? null : Number(row[column]);
 
 export const columnNumber = (row: SourceRow, column: string): number | null => {
   const value = row[column];

@@ -1,17 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import { z } from 'zod';
 import { createKeyCache } from '../../../src/caches/key-cache.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { breachesIn, rowsOf } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import type { TestDatabase } from '../../support/database.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
 import { projectFolder } from '../../support/program.ts';
 import { testConfig } from '../../support/test-config.ts';
+import { loadPostgres } from './load-postgres.ts';
 
 const folder = join(projectFolder, 'test/services/imports/fixtures/litellm');
 const dump = join(folder, 'litellm.sql.gz');
@@ -33,12 +32,7 @@ const created = { projects: 5, keys: 7, channels: 0 };
 describe('the import of a database of the LiteLLM proxy', () => {
   let theirs: TestDatabase;
   beforeAll(async () => {
-    theirs = await createTestDatabase({ migrated: false });
-    const client = new pg.Client(theirs.url);
-    await client.connect();
-    for (const statement of statementsOf(gunzipSync(readFileSync(dump)).toString('utf8')))
-      await client.query(statement);
-    await client.end();
+    theirs = await loadPostgres(dump);
   });
   afterAll(() => theirs?.drop());
 
@@ -171,24 +165,3 @@ describe('the import of config.yaml', () => {
     ]);
   });
 });
-
-/** The statements of a plain dump. What `copy` reads becomes `insert`. */
-function statementsOf(text: string): string[] {
-  const statements: string[] = [];
-  const rest = text
-    .replace(/^\\\S+.*$/gm, '')
-    .replace(
-      /^COPY (\S+) \((.*)\) FROM stdin;\n((?:.*\n)*?)(?:\\\.)?\n/gm,
-      (_whole, table: string, columns: string, lines: string) => {
-        for (const line of lines.split('\n').filter(Boolean)) {
-          const values = line
-            .split('\t')
-            .map((value) => (value === '\\N' ? 'null' : `'${value.replaceAll("'", "''")}'`));
-          statements.push(`insert into ${table} (${columns}) values (${values.join(', ')})`);
-        }
-        return '';
-      },
-    );
-  const schema = rest.replace(/^(SET|SELECT|ALTER TABLE .* OWNER).*$/gm, '');
-  return [schema.replace(/ALTER TABLE ONLY [^;]*FOREIGN KEY[^;]*;/g, ''), ...statements];
-}

@@ -15,9 +15,11 @@ import { breachesIn } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
 import { findMariadb, startMariadb, type Mariadb } from '../../support/mariadb.ts';
-import { projectFolder } from '../../support/program.ts';
+import type { TestDatabase } from '../../support/database.ts';
+import { fixtures } from './bad-sources.ts';
+import { loadPostgres, runSql } from './load-postgres.ts';
+import { goBack, sourceRows, spend, type Target } from './way-back.ts';
 
-const fixtures = join(projectFolder, 'test/services/imports/fixtures');
 const dumps = {
   oneapi: 'one-api/one-api.mysql.sql',
   newapi: 'new-api/new-api.mysql.sql',
@@ -27,6 +29,7 @@ const dumps = {
 const found = findMariadb();
 let home: TestHome;
 let server: Mariadb | null = null;
+const loaded: TestDatabase[] = [];
 beforeAll(async () => {
   home = await createTestHome();
   if (!found) return;
@@ -35,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server?.close();
-  await home?.drop();
+  await Promise.all([home, ...loaded].map((each) => each?.drop()));
 });
 const { done, refused } = commandLine(() => home.settings);
 
@@ -83,6 +86,64 @@ describe('a MySQL database', () => {
         times: [1_735_787_045, null, 1_735_787_045],
       },
     ]);
+  });
+});
+
+describe('what was spent and paid here', () => {
+  const onPostgres = async (file: string): Promise<Target> => {
+    const database = await loadPostgres(join(fixtures, file));
+    loaded.push(database);
+    return { from: database.url, run: (statements) => runSql(database.url, [statements]) };
+  };
+  const onMariadb = (name: keyof typeof dumps): Target[] =>
+    server ? [{ from: server.url(name), run: async (statements) => server?.run(name, statements) }] : [];
+  const pay = (project: string) =>
+    done('credits', 'add', '--project', project, '--amount', '301', '--reference', `paid-${project}`);
+  const spentInto = (program: string, target: Target) =>
+    goBack(target, (folder) => done('import', program, '--from', target.from, '--spent', folder));
+
+  it.each([
+    ['one-api', async () => [...onMariadb('oneapi'), await onPostgres('one-api/one-api.postgres.sql')]],
+    ['new-api', async () => [...onMariadb('newapi'), await onPostgres('new-api/new-api.postgres.sql')]],
+  ] as const)('is in the tables of %s once its files of SQL ran on each server', async (program, targets) => {
+    const project = await spend(home.db, { source: program, project: 'alice', key: 'app', credits: 1_001 });
+    await pay(project);
+    const [code] = await sourceRows(sourceOf(program === 'one-api' ? 'oneapi' : 'newapi'), 'redemptions', [
+      'id',
+      'key',
+    ]);
+    await done('credits', 'redeem', '--project', project, '--code', columnText(code ?? {}, 'key'));
+    for (const target of await targets()) {
+      const users = async () =>
+        (await sourceRows(target.from, 'users', ['id', 'username', 'quota', 'used_quota'])).sort(
+          (a, b) => Number(a['id']) - Number(b['id']),
+        );
+      const before = await users();
+      await spentInto(program, target);
+      // A credit is half a quota: 501 were spent, 150 paid, and 100,000 are the code.
+      const moved = ({ quota, used_quota: used, ...row }: SourceRow) =>
+        row['username'] === 'alice'
+          ? { ...row, quota: Number(quota) + 150 + 100_000 - 501, used_quota: Number(used) + 501 }
+          : { ...row, quota, used_quota: used };
+      expect(await users()).toEqual(before.map(moved));
+      const codes = await sourceRows(target.from, 'redemptions', ['id', 'status']);
+      expect(codes.filter(({ status }) => status === 3)).toEqual([{ id: code?.['id'], status: 3 }]);
+    }
+  });
+
+  it('is in the tables of LiteLLM, in US dollars', async () => {
+    const target = await onPostgres('litellm/litellm.sql.gz');
+    await done('import', 'litellm', '--from', target.from);
+    await pay(await spend(home.db, { source: 'litellm', project: 'Search', key: 'team', credits: 1_001 }));
+    await spentInto('litellm', target);
+    const teams = await sourceRows(target.from, 'LiteLLM_TeamTable', ['team_alias', 'spend', 'max_budget']);
+    expect(teams).toContainEqual({
+      team_alias: 'Search',
+      spend: expect.closeTo(12.346679, 9),
+      max_budget: expect.closeTo(100.000301, 9),
+    });
+    const keys = await sourceRows(target.from, 'LiteLLM_VerificationToken', ['key_alias', 'spend']);
+    expect(keys).toContainEqual({ key_alias: 'team', spend: expect.closeTo(4.001001, 9) });
   });
 });
 

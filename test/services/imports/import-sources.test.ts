@@ -7,9 +7,11 @@ import type { Database } from '../../../src/db/database.ts';
 import { breachesIn, rowsOf } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
-import { projectFolder } from '../../support/program.ts';
+import { importPrograms } from '../../../src/domain/imports/imported.ts';
+import { readInstallation } from '../../../src/services/imports/run-import.ts';
+import { OperatorError } from '../../../src/services/operator-error.ts';
+import { faultsOf, fixtures, servers, sources, type Source } from './bad-sources.ts';
 
-const fixtures = join(projectFolder, 'test/services/imports/fixtures');
 const oneApi = join(fixtures, 'one-api/one-api.db');
 
 let home: TestHome;
@@ -21,7 +23,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-import-'));
 });
 afterAll(async () => {
-  await home?.drop();
+  await Promise.all([home?.drop(), ...servers.map(({ drop }) => drop())]);
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -50,69 +52,109 @@ describe('the import of a dump', () => {
       credits: { owed: 0 },
     });
   });
+});
 
-  it.each(['one-api.mysql.sql', 'one-api.postgres.sql'])('refuses half of %s and writes nothing', async (name) => {
-    const path = join(folder, name);
-    const text = readFileSync(join(fixtures, 'one-api', name), 'utf8');
-    writeFileSync(path, text.slice(0, text.length * 0.7));
-    expect(await refused('import', 'one-api', '--from', path)).toContain('is cut off');
-    expect(await projects()).toEqual([]);
+const written = (): Promise<unknown[]> =>
+  rowsOf(
+    db,
+    `select 1 from project union all select 1 from api_key union all select 1 from channel union all select 1 from import_item
+     union all select 1 from held_grant`,
+  );
+
+const env = { TEAM_ANTHROPIC_KEY: 'sk-ant-team' };
+/** What an import would say of a source, and whether it would be refused. */
+async function reading(program: Source['program'], from: string): Promise<{ isRefused: boolean; message: string }> {
+  try {
+    const { notices, leftOut } = await readInstallation({ program, from, env }, 1);
+    const isRefused = notices.some(({ kind }) => kind === 'refused');
+    return { isRefused, message: JSON.stringify([...notices, ...leftOut]) };
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return { isRefused: true, message: error.message };
+  }
+}
+
+describe.each(sources)('$name', (source) => {
+  it.each(faultsOf(source))('with $name is named', async ({ change, says, refused: isRefused }) => {
+    const from = await source.changed(folder, change);
+    expect(await reading(source.program, from)).toEqual({ isRefused, message: expect.stringContaining(says) });
+  });
+
+  it('is not taken for that of another program', async () => {
+    const from = await source.changed(folder, { add: '' });
+    for (const program of importPrograms.filter((other) => other !== source.program))
+      expect((await reading(program, from)).message).toMatch(/is of (one|new)-api|lacks the table/);
+  });
+
+  it('that cannot be read, or has a record that is refused, is not imported in part', async () => {
+    const faults = faultsOf(source).filter((fault) => fault.refused);
+    for (const { change, says } of [faults[0], faults.at(-1)].filter((fault) => fault !== undefined)) {
+      const { code, printed } = await tollgate(
+        'import',
+        source.program,
+        '--from',
+        await source.changed(folder, change),
+      );
+      expect({ code, message: JSON.stringify(printed) }).toEqual({ code: 1, message: expect.stringContaining(says) });
+      expect(await written()).toEqual([]);
+    }
+  });
+});
+
+describe('config.yaml of LiteLLM', () => {
+  const text = readFileSync(join(fixtures, 'litellm/config.yaml'), 'utf8');
+  it.each([
+    ['without its list, as of another program', text.replace('model_list:', 'models:'), 'has no model_list', true],
+    ['that ends inside a line', text.slice(0, text.indexOf('/claude-sonnet-4')), 'it may be cut off', false],
+    ['that ends inside a word in quotes', `${text}  x: "sk-`, 'it may be cut off', true],
+    ['that ends before a model', `${text.split('      model: azure')[0]}      x: 1\n`, 'litellm_params.model', true],
+    ['with a negative limit', text.replace('rpm: 500', 'rpm: -500'), 'has -500 as rpm', false],
+    ['with a negative price', text.replace('0.000003', '-1'), 'has a price beyond', false],
+    ['with a price beyond the exact range', text.replace('0.000003', '1e300'), 'has a price beyond', false],
+    ['with an unknown provider', text.replaceAll('hosted_vllm/', 'unheard/'), 'is of the provider unheard', false],
+  ])('%s is named', async (_name, changedText, says, isRefused) => {
+    const from = join(folder, 'config.yaml');
+    writeFileSync(from, changedText);
+    expect(await reading('litellm', from)).toEqual({ isRefused, message: expect.stringContaining(says) });
   });
 });
 
 describe('a bad source', () => {
   it.each([
-    ['of the other program', 'new-api', () => oneApi, 'is of one-api, not of new-api'],
-    ['without a table', 'one-api', () => changed('table', 'drop table tokens'), 'lacks the table tokens'],
-    ['of another version', 'one-api', () => changed('column', 'alter table users drop column quota'), 'users.quota'],
     ['that is missing', 'one-api', () => join(folder, 'nothing.db'), 'cannot be read'],
     ['that is no database', 'litellm', () => join(fixtures, 'fill-one-api.mjs'), 'import'],
   ])('%s is named, and nothing is written', async (_name, program, path, reason) => {
-    const { code, printed } = await tollgate('import', program, '--from', path());
-    expect({ code, message: JSON.stringify(printed) }).toEqual({ code: 1, message: expect.stringContaining(reason) });
-    expect(await projects()).toEqual([]);
+    expect(await refused('import', program, '--from', path())).toContain(reason);
+    expect(await written()).toEqual([]);
   });
 
-  it('that is half a SQLite file is named, and nothing is written', async () => {
-    const path = join(folder, 'half.db');
-    const bytes = readFileSync(oneApi);
-    writeFileSync(path, bytes.subarray(0, bytes.length / 2));
-    expect(await refused('import', 'one-api', '--from', path)).toContain('damaged or cut off');
-    expect(await projects()).toEqual([]);
-  });
-
-  it.each([
-    [
-      'a quota beyond the exact range',
-      `update users set quota = 9000000000000000000 where username = 'bob'`,
-      'user 3 (bob)',
-    ],
-    [
-      'two tokens with one secret',
-      `drop index idx_tokens_key; update tokens set key = (select key from tokens where id = 2) where id = 5`,
-      'has the same secret as',
-    ],
-  ])('with %s is refused whole, unless the record is skipped', async (name, statement, reason) => {
-    const path = changed(name.slice(0, 5).trim(), statement);
-    const { code, printed } = await tollgate('import', 'one-api', '--from', path);
-    expect({ code, printed: JSON.stringify(printed) }).toEqual({ code: 1, printed: expect.stringContaining(reason) });
-    expect(await projects()).toEqual([]);
+  it('is imported without the records that are refused, if they are skipped', async () => {
+    const path = changed('skipped', `update users set quota = 9000000000000000000 where username = 'bob'`);
     expect(await done('import', 'one-api', '--from', path, '--dry-run', '--skip-refused')).toMatchObject({
-      created: { channels: 6 },
+      created: { projects: 4, channels: 6 },
     });
   });
 
-  it('with a negative quota makes a project that owes, and a channel of an unknown type is named', async () => {
-    const path = changed('negative', `update users set quota = -500 where username = 'bob'`);
-    const made = await done('import', 'one-api', '--from', path, '--as', 'negative');
-    expect(JSON.stringify(made['notices'])).toContain('user 3 (bob)');
-    expect(JSON.stringify(made['notices'])).toContain('is of type 15');
+  it('with a negative quota makes a project that owes, and texts and times that PostgreSQL lacks become the nearest ones', async () => {
+    const path = changed(
+      'negative',
+      `update users set quota = -500, display_name = '${'x'.repeat(499)}🚀' where username = 'bob';
+       update users set username = 'ca' || char(0) || '${'r'.repeat(197)}🚀' where username = 'carol';
+       update tokens set expired_time = 99999999999999 where name = 'little';`,
+    );
+    await done('import', 'one-api', '--from', path, '--as', 'negative');
     expect(
       await rowsOf(
         db,
-        `select a.balance from credit_account a join project p on p.id = a.project_id where p.name = 'bob'`,
+        `select a.balance, p.metadata ->> 'display_name' as shown from credit_account a join project p on p.id = a.project_id
+         where p.name = 'bob'`,
       ),
-    ).toEqual([{ balance: -1_000 }]);
+    ).toEqual([{ balance: -1_000, shown: `${'x'.repeat(499)}\ufffd` }]);
+    const [little] = await rowsOf(
+      db,
+      `select p.name, k.expires_at from api_key k join project p on p.id = k.project_id where k.name = 'little'`,
+    );
+    expect(little).toEqual({ name: `ca${'r'.repeat(197)}\ufffd`, expiresAt: new Date('9999-12-31T23:59:59Z') });
     expect(await breachesIn(db)).toEqual([]);
   });
 });
@@ -186,10 +228,13 @@ describe('another import', () => {
 
   it('writes drafts that the check of a catalog accepts', async () => {
     const report = join(folder, 'report.md');
-    await done('import', 'one-api', '--from', oneApi, '--as', 'moved', '--report', report);
+    const source = changed('drafts', `update channels set models = models || ',gpt-5-mini' where name = 'spend'`);
+    await done('import', 'one-api', '--from', source, '--as', 'moved', '--report', report);
     const drafts = join(folder, 'report-drafts');
     expect(readFileSync(report, 'utf8')).toContain('log entries');
     expect(await done('catalog', 'check', join(drafts, 'catalog.yaml'))).toBeDefined();
+    // A reasoning model of OpenAI refuses the temperature that a request has by default.
+    expect(readFileSync(join(drafts, 'catalog.yaml'), 'utf8')).toMatch(/model: gpt-5-mini\n[^]*temperature: null/);
     expect(readFileSync(join(drafts, 'plans/vip.yaml'), 'utf8')).toContain('multiplier: 0.8');
   });
 });
