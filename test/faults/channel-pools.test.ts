@@ -370,6 +370,8 @@ describe('the limits of channels', () => {
     await gateway.kill(killed.name, 'SIGKILL');
     leaving.abort();
     for (const response of open) response.destroy();
+    // Most of the lease of the killed process is over. A process that lives would renew it.
+    await gateway.database.query('', `update channel_call set expires_at = expires_at - interval '13 seconds'`);
     await eventually(async () => (await stateOf(pool)).limits.used.parallel === 0);
     pooled.serve(goodAnswer(0));
     pooled.chats.length = 0;
@@ -390,7 +392,12 @@ describe('the limits of channels', () => {
     });
     const body = (prompt: string) => ({ model: 'aurora-image-1', prompt });
     const running = await gateway.accept(project.apiKey, mediaRoutes.image, body('first [[latency=2500]]'));
-    await eventually(async () => (await stateOf(mediaPool)).limits.used.parallel === 1);
+    // The slot is taken before the submit arrives.
+    await eventually(
+      async () =>
+        media.submits.some(({ body: sent }) => sent.includes('first')) &&
+        (await stateOf(mediaPool)).limits.used.parallel === 1,
+    );
     media.submits.length = 0;
     const waiting = await gateway.accept(project.apiKey, mediaRoutes.image, body('second'));
     expect(await gateway.poll(project.apiKey, running)).toMatchObject({ status: 'succeeded' });
