@@ -9,6 +9,7 @@ export interface Measured {
 }
 
 const file = new URL('../../docs/ISOLATION.md', import.meta.url);
+const benchmarks = new URL('../../docs/BENCHMARKS.md', import.meta.url);
 
 /** Replaces the rows of an attack in the table of measurements, which ends `docs/ISOLATION.md`. */
 export async function recordMeasurements(attack: string, measured: readonly Measured[]): Promise<void> {
@@ -53,9 +54,29 @@ export const recordBodyPeaks = (peaks: readonly BodyPeak[]): Promise<void> =>
     ...peaks.map(({ attack, peakBytes }) => `| ${attack} | ${Math.round(peakBytes / 1_000_000)} |`),
   ]);
 
+export interface ImportedWhileServing {
+  what: string;
+  p50Ms: number;
+  p95Ms: number;
+  chats: number;
+}
+
+/** Replaces the table of the section about imports in `docs/BENCHMARKS.md`. */
+export const recordImport = (rows: readonly ImportedWhileServing[]): Promise<void> =>
+  replaceTable(
+    'Imports',
+    [
+      ...['| Chats | p50 ms | p95 ms | chats |', '| --- | ---: | ---: | ---: |'],
+      ...rows.map(
+        ({ what, p50Ms, p95Ms, chats }) => `| ${what} | ${p50Ms.toFixed(1)} | ${p95Ms.toFixed(1)} | ${chats} |`,
+      ),
+    ],
+    benchmarks,
+  );
+
 /** Replaces the table that ends a section. */
-async function replaceTable(heading: string, table: readonly string[]): Promise<void> {
-  const [before = '', rest = ''] = (await readFile(file, 'utf8')).split(new RegExp(`(?=^## ${heading}$)`, 'm'));
+async function replaceTable(heading: string, table: readonly string[], document = file): Promise<void> {
+  const [before = '', rest = ''] = (await readFile(document, 'utf8')).split(new RegExp(`(?=^## ${heading}$)`, 'm'));
   const [title = '', ...sections] = rest.split(/(?=^## )/m);
   const prose = title
     .split('\n')
@@ -63,5 +84,5 @@ async function replaceTable(heading: string, table: readonly string[]): Promise<
     .join('\n')
     .trimEnd();
   const text = `${before}${prose}\n\n${table.join('\n')}\n\n${sections.join('')}`;
-  await writeFile(file, await format(text, { parser: 'markdown', printWidth: 120 }));
+  await writeFile(document, await format(text, { parser: 'markdown', printWidth: 120 }));
 }
