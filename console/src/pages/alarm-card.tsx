@@ -11,7 +11,7 @@ import { When } from '../ui/values.tsx';
 
 /** One alarm: what to do, where, and how to be left alone by it for a while. */
 export function AlarmCard({ alarm }: { alarm: Alarm }) {
-  const { kind, message, remedy, since, silence } = alarm;
+  const { kind, message, remedy, since, silence, subjects } = alarm;
   const mayAct = useMay('operator');
   return (
     <Alert color={silence ? 'gray' : 'orange'} variant="light" icon={<AlertIcon />} title={message}>
@@ -19,7 +19,10 @@ export function AlarmCard({ alarm }: { alarm: Alarm }) {
         {silence ? `Silenced until ${time(silence.until)} by ${silence.created_by}: ${silence.reason}` : remedy}
       </Text>
       <Group gap="md" mt={6}>
-        <AlarmLink kind={kind} subject={alarm.subject} />
+        {subjects.slice(0, linksMax).map((subject) => (
+          <AlarmLink key={subject} kind={kind} subject={subject} />
+        ))}
+        {subjects.length > linksMax && <AlarmLink kind={kind} subject="" />}
         {mayAct && (silence ? <EndSilence silence={silence} message={message} /> : <Silencer alarm={alarm} />)}
         {since !== null && (
           <Text size="xs" c="dimmed">
@@ -38,7 +41,10 @@ const spans = [
   { value: '7d', label: '7 days' },
 ];
 
-function Silencer({ alarm: { name, subject, message } }: { alarm: Alarm }) {
+/** The things that an alarm of several opens one by one. */
+const linksMax = 4;
+
+function Silencer({ alarm: { name, subjects, message } }: { alarm: Alarm }) {
   const [opened, setOpened] = useState(false);
   const [span, setSpan] = useState('4h');
   const [reason, setReason] = useState('');
@@ -64,8 +70,14 @@ function Silencer({ alarm: { name, subject, message } }: { alarm: Alarm }) {
         }
         act="Silence"
         disabled={reason.trim() === ''}
-        run={() => change('post', '/alarms/silences', {}, { name, subject, for: span, reason: reason.trim() })}
-        done={({ until }) => `Silenced until ${time(until)}.`}
+        run={() =>
+          Promise.all(
+            subjects.map((subject) =>
+              change('post', '/alarms/silences', {}, { name, subject, for: span, reason: reason.trim() }),
+            ),
+          )
+        }
+        done={([begun]) => (begun ? `Silenced until ${time(begun.until)}.` : '')}
       >
         <Select
           label="For"

@@ -39,11 +39,13 @@ export const ListedAlarmSchema = z
   })
   .meta({ id: 'ListedAlarm' });
 
-/** An alarm of the overview. */
+/** An alarm of the overview, which stands for all of its cause. */
 export const AlarmSchema = z
   .object({
     kind: z.enum(['channel', 'temporal', 'installation', 'unknown_outcome', 'callbacks', 'job']),
     ...kind,
+    count: z.int().describe('How many alarms have this cause, such as those of the channels at one host.'),
+    subjects: z.array(z.string()).describe('What these alarms are about, `subject` first.'),
     message: z.string(),
     remedy: z.string().describe('What to do.'),
     since: timestampOrNull,

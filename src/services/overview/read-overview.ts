@@ -4,12 +4,12 @@ import { listChannelStates } from '../../db/channels/channel-settings.ts';
 import { readBacklog } from '../../db/operators/backlog.ts';
 import { readTraffic, readTrafficParts, type Traffic, type TrafficParts } from '../../db/operators/overview.ts';
 import type { Deps } from '../../deps.ts';
-import { silenceOf, type Silence } from '../../domain/operators/alarm.ts';
+import { silenceOf } from '../../domain/operators/alarm.ts';
 import { scheduledJobNames } from '../../domain/tasks/scheduled-job.ts';
 import { overviewRange, type OverviewRange } from '../../domain/operators/overview-range.ts';
 import { readRangeTraffic } from '../../db/operators/traffic-range.ts';
 import { alarmsOf } from './alarms.ts';
-import type { OverviewAlarm } from './overview-alarm.ts';
+import { alarmsByCause, type CauseAlarm } from './alarms-by-cause.ts';
 import { creditValueOf } from './credit-value.ts';
 
 export interface Earned extends Traffic {
@@ -23,7 +23,7 @@ export interface Overview {
   yesterday: Earned & TrafficParts;
   /** Every hour from the beginning of yesterday to now. */
   hours: (Earned & { at: number })[];
-  alarms: (OverviewAlarm & { silence: Silence | null })[];
+  alarms: CauseAlarm[];
 }
 
 export interface RangeOverview {
@@ -91,7 +91,10 @@ export async function readOverview({
     today: { ...earned(traffic.today), ...parts.today },
     yesterday: { ...earned(traffic.yesterday), ...parts.yesterday },
     hours: hoursUntil(traffic.at).map((at) => earned({ ...nothing, ...recorded.get(at), at })),
-    alarms: alarmsOf(channels, backlog).map((alarm) => ({ ...alarm, silence: silenceOf(silences, alarm) })),
+    alarms: alarmsByCause(
+      alarmsOf(channels, backlog).map((alarm) => ({ ...alarm, silence: silenceOf(silences, alarm) })),
+      channels,
+    ),
   };
 }
 

@@ -5,6 +5,7 @@ import { alarmOf, lastingAlarms } from '../../../src/domain/operators/alarm.ts';
 import { buildDeps, type Built } from '../../../src/main/build-deps.ts';
 import { createProcessWatch } from '../../../src/main/watch-process.ts';
 import { createFilesWatch } from '../../../src/main/watch-files.ts';
+import { silenceAlarm } from '../../../src/services/alarms/silence-alarm.ts';
 import { installationConditions } from '../../../src/services/overview/installation-conditions.ts';
 import { readOverview } from '../../../src/services/overview/read-overview.ts';
 import { createTaskAdmission } from '../../../src/services/tasks/create/task-admission.ts';
@@ -150,7 +151,44 @@ describe('the conditions of the installation in the overview', () => {
       message: 'loses costs more at dear than it earns',
     });
     expect(others).toEqual([]);
+    await insertSlot('loses-too', '0 hours', 0);
+    expect((await readOverview(built.deps)).alarms.filter(({ name }) => name !== 'no_channel')).toMatchObject([
+      { message: 'loses costs more at dear than it earns, and 1 more', count: 2, subjects: ['dear'] },
+    ]);
     await run(db, 'delete from usage_slot');
+  });
+
+  it('a provider that is away is one alarm, however many of its channels and models it trips, and hides no other provider', async () => {
+    for (const [name, url] of [
+      ['away-1', 'https://away.example/v1'],
+      ['away-2', 'https://away.example/v2'],
+      ['apart', 'https://apart.example'],
+    ]) {
+      await run(
+        db,
+        `insert into channel (id, name, adapter, base_url, credential, groups) values ('chn_' || $1, $1, 'openai', $2, 'sealed', '{}')`,
+        [name, url],
+      );
+      for (const model of ['one', 'two'])
+        await run(db, `select note_channel_failure('chn_' || $1, $2, 'timeout', 1, true, 5, 5400, 5400)`, [
+          name,
+          model,
+        ]);
+    }
+    const tripped = async () => (await readOverview(built.deps)).alarms.filter(({ name }) => name === 'tripped');
+    expect((await tripped()).map(({ message, count, subjects }) => [message, count, subjects])).toEqual([
+      ['apart is tripped for 2 models (timeout)', 1, ['apart']],
+      ['away-1 is tripped for 2 models (timeout), and 1 more at away.example', 2, ['away-1', 'away-2']],
+    ]);
+    // A silenced alarm stands alone, so that it hides none that is not.
+    const silence = { name: 'tripped', subject: 'away-1', seconds: 600, reason: 'they know', actor: 'test' };
+    await silenceAlarm(built.deps, silence);
+    expect((await tripped()).map(({ subjects, silence: own }) => [subjects, own?.subject])).toEqual([
+      [['apart'], undefined],
+      [['away-1'], 'away-1'],
+      [['away-2'], undefined],
+    ]);
+    await run(db, `delete from channel where name in ('away-1', 'away-2', 'apart')`);
   });
 
   it('an event that was logged is shown for a quarter of an hour', async () => {
