@@ -80,6 +80,7 @@ export class Database extends Statements {
   readonly #openOrm: () => Promise<OpenOrm>;
   readonly #traced: (send: Send) => Send;
   #orm: Promise<OpenOrm> | undefined;
+  #beforeWork: ((inside: Transaction) => Promise<void>) | undefined;
 
   constructor(pool: pg.Pool, openOrm: () => Promise<OpenOrm>, traced: (send: Send) => Send = (send) => send) {
     super(traced((statement) => pool.query<unknown[]>(statement)));
@@ -106,6 +107,7 @@ export class Database extends Statements {
       const patience = timeoutMs && { query_timeout: timeoutMs };
       const send: Send = (statement) => client.query<unknown[]>({ ...statement, ...patience });
       const inside = new Transaction(this.#traced(send), async () => (await this.orm()).entitiesOn(client));
+      await this.#beforeWork?.(inside);
       const value = await work((...statement) => inside.query(...statement), inside);
       await inside.flush();
       await control({ name: 'commit', text: 'commit', rowMode: 'array' });
@@ -117,6 +119,13 @@ export class Database extends Statements {
     } finally {
       client.release(broken);
     }
+  }
+
+  /** The same database, whose transactions begin with `check`. What it throws ends them. */
+  beginningWith(check: (inside: Transaction) => Promise<void>): Database {
+    const checked = new Database(this.#pool, () => this.orm(), this.#traced);
+    checked.#beforeWork = check;
+    return checked;
   }
 
   /** The connections of the pool, and the statements that wait for one. */

@@ -1,4 +1,5 @@
 import { accessBySession, accessByToken } from '../services/admin/admin-access.ts';
+import { basedOn } from '../services/admin/based-on.ts';
 import { openDatabase } from '../db/database.ts';
 import type { StatementTraces } from '../db/database-options.ts';
 import type { Config } from '../config/load-config.ts';
@@ -47,7 +48,8 @@ export function createAdminApi(deps: Deps, traces?: StatementTraces) {
         return createAdminRoutes({
           ...own,
           oidc: oidcClient(deps.config),
-          open: openOwn,
+          write: (work, thing) =>
+            work(thing === undefined ? openOwn : openerOf({ ...own, db: basedOn(primary, thing) })),
           read: (work) => (read ? read((db) => work(openerOf({ ...own, db }))) : work(openOwn)),
         });
       },

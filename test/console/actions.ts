@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import { accessActions } from './access-walks.ts';
 import { creditActions } from './credit-actions.ts';
 import { priceActions } from './price-walks.ts';
+import { meetingActions } from './two-operators.ts';
 import { providerActions } from './provider-walks.ts';
 import { rowOf, rowsOf } from './rows.ts';
 import type { Action } from './scene.ts';
@@ -235,6 +236,7 @@ export const actions: readonly Action[] = [
       expect(entries.filter(({ kind }) => kind === 'adjust')).toMatchObject([{ credits: 3 }]);
     },
   },
+  ...meetingActions,
   ...priceActions,
   {
     actions: ['channels test'],

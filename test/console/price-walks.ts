@@ -19,7 +19,7 @@ async function checkAndApply(visit: Visit, title = 'The entry is valid'): Promis
 }
 
 /** Another operator, with a browser of their own. */
-async function otherOperator({ browser, gateway, tokenOf }: Scene): Promise<Visit> {
+export async function otherOperator({ browser, gateway, tokenOf }: Scene): Promise<Visit> {
   const other = await startVisit(browser, gateway.baseUrl);
   await other.open(`/overview#token=${await tokenOf('operator', 'Grace')}`);
   await other.page.getByRole('heading', { name: 'Overview' }).waitFor();

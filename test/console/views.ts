@@ -38,7 +38,7 @@ export const pageViews: readonly PageView[] = [
   page('project-usage', ({ studio }) => `/projects/${studio.projectId}?tab=usage`),
   page('project-ledger', ({ studio }) => `/projects/${studio.projectId}?tab=ledger`),
   page('project-callbacks', ({ studio }) => `/projects/${studio.projectId}?tab=callbacks`),
-  page('key', ({ studio }) => `/keys/${studio.keyId}`),
+  page('key', key),
   page('deliveries', '/deliveries'),
   page('audit', '/audit'),
   page('jobs', '/jobs'),
@@ -74,6 +74,7 @@ export const dialogViews: readonly DialogView[] = [
   { name: 'channel-disable', ...sandbox, item: 'Drain and disable', role: 'operator' },
   { name: 'channel-set', path: channel, opener: 'Edit', role: 'operator' },
   { name: 'channel-key-add', path: channel, opener: 'Add a key', role: 'owner' },
+  { name: 'channel-key-limits', path: channel, opener: /^Limits of the key/, role: 'operator' },
   { name: 'channel-key-remove', path: channel, opener: /^Remove the key/, role: 'owner' },
   { name: 'project-create', path: at('/projects'), opener: 'New project', role: 'owner' },
   { name: 'credits-add', path: studio, opener: 'Add credits', role: 'operator' },
@@ -86,6 +87,9 @@ export const dialogViews: readonly DialogView[] = [
   { name: 'key-set', ...website, item: 'Change its limits', role: 'operator' },
   { name: 'key-rotate', ...website, item: 'New secret', role: 'owner' },
   { name: 'key-revoke', ...website, item: 'Revoke', role: 'operator' },
+  { name: 'key-page-set', path: key, opener: 'Change its limits', role: 'operator' },
+  { name: 'key-page-rotate', path: key, opener: 'New secret', role: 'owner' },
+  { name: 'key-page-revoke', path: key, opener: 'Revoke', role: 'operator' },
   { name: 'callback-secret-new', path: callbacks, opener: 'New callback secret', role: 'owner' },
   { name: 'delivery-redeliver', path: at('/deliveries'), opener: /^Send (again|now):/, role: 'operator' },
   { name: 'job-run', path: at('/jobs'), opener: 'Run now: check-api-channels', role: 'operator' },
@@ -120,6 +124,9 @@ function unknownTask({ tasks }: Stage): string {
 }
 function channel({ channelId }: Stage): string {
   return `/channels/${channelId}`;
+}
+function key({ studio: { keyId } }: Stage): string {
+  return `/keys/${keyId}`;
 }
 function callbacks({ studio: { projectId } }: Stage): string {
   return `/projects/${projectId}?tab=callbacks`;

@@ -366,6 +366,34 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/admin/v1/channels/{channel}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * show a channel with its state, the reason for it, its credentials and its limits
+     * @description `tollgate channels show`.
+     *
+     *     Needs the role `viewer`.
+     */
+    get: operations['get_channels_show'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    /**
+     * change a channel; a new credential or URL also resets its health
+     * @description `tollgate channels set`. The inputs credential, credential_add, credential_remove, base_url, adapter need `owner`.
+     *
+     *     Needs the role `operator`.
+     */
+    patch: operations['patch_channels_set'];
+    trace?: never;
+  };
   '/api/admin/v1/channels/probe': {
     parameters: {
       query?: never;
@@ -386,28 +414,6 @@ export interface paths {
     options?: never;
     head?: never;
     patch?: never;
-    trace?: never;
-  };
-  '/api/admin/v1/channels/{channel}': {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    /**
-     * change a channel; a new credential or URL also resets its health
-     * @description `tollgate channels set`. The inputs credential, credential_add, credential_remove, base_url, adapter need `owner`.
-     *
-     *     Needs the role `operator`.
-     */
-    patch: operations['patch_channels_set'];
     trace?: never;
   };
   '/api/admin/v1/channels/{channel}/test': {
@@ -1593,6 +1599,10 @@ export interface components {
       name: string;
       /** @description The channel or the job that it is about, or empty. */
       subject: string;
+      /** @description How many alarms have this cause, such as those of the channels at one host. */
+      count: number;
+      /** @description What these alarms are about, `subject` first. */
+      subjects: string[];
       message: string;
       /** @description What to do. */
       remedy: string;
@@ -4303,6 +4313,8 @@ export interface operations {
       /** @description The document of the command. */
       200: {
         headers: {
+          /** @description The version, for `If-Match` of a change. */
+          ETag?: string;
           [name: string]: unknown;
         };
         content: {
@@ -4324,6 +4336,8 @@ export interface operations {
       header?: {
         /** @description A request with the same key and body is made once in 24 hours. */
         'Idempotency-Key'?: string;
+        /** @description The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1). */
+        'If-Match'?: string;
       };
       path: {
         /** @description project id, such as prj_… */
@@ -4380,6 +4394,8 @@ export interface operations {
       header?: {
         /** @description A request with the same key and body is made once in 24 hours. */
         'Idempotency-Key'?: string;
+        /** @description The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1). */
+        'If-Match'?: string;
       };
       path: {
         /** @description project id, such as prj_… */
@@ -4415,6 +4431,8 @@ export interface operations {
       header?: {
         /** @description A request with the same key and body is made once in 24 hours. */
         'Idempotency-Key'?: string;
+        /** @description The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1). */
+        'If-Match'?: string;
       };
       path: {
         /** @description project id, such as prj_… */
@@ -4651,6 +4669,8 @@ export interface operations {
       /** @description The document of the command. */
       200: {
         headers: {
+          /** @description The version, for `If-Match` of a change. */
+          ETag?: string;
           [name: string]: unknown;
         };
         content: {
@@ -4672,6 +4692,8 @@ export interface operations {
       header?: {
         /** @description A request with the same key and body is made once in 24 hours. */
         'Idempotency-Key'?: string;
+        /** @description The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1). */
+        'If-Match'?: string;
       };
       path: {
         /** @description key id, such as key_… */
@@ -4783,6 +4805,8 @@ export interface operations {
       header?: {
         /** @description A request with the same key and body is made once in 24 hours. */
         'Idempotency-Key'?: string;
+        /** @description The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1). */
+        'If-Match'?: string;
       };
       path: {
         /** @description key id, such as key_… */
@@ -5111,42 +5135,29 @@ export interface operations {
       };
     };
   };
-  post_channels_probe: {
+  get_channels_show: {
     parameters: {
       query?: never;
-      header?: {
-        /** @description A request with the same key and body is made once in 24 hours. */
-        'Idempotency-Key'?: string;
+      header?: never;
+      path: {
+        /** @description name or id of the channel */
+        channel: string;
       };
-      path?: never;
       cookie?: never;
     };
-    requestBody: {
-      content: {
-        'application/json': {
-          /** @description provider family: fal, openai, gemini, anthropic, replicate, seedance, kling, xai, dashscope, minimax, runway, tollgate */
-          adapter: string;
-          /** @description URL that the paths of the adapter are appended to */
-          base_url: string;
-          /** @description API key of the provider; - reads it from stdin and so keeps it out of the shell history */
-          credential: string;
-          /** @description the groups of the catalog that it would serve, as a,b */
-          groups: string | string[];
-        };
-      };
-    };
+    requestBody?: never;
     responses: {
       /** @description The document of the command. */
       200: {
         headers: {
-          /** @description `true` for a repetition of an earlier request. */
-          'Idempotent-Replayed'?: string;
+          /** @description The version, for `If-Match` of a change. */
+          ETag?: string;
           [name: string]: unknown;
         };
         content: {
-          'application/json': components['schemas']['ProbedProvider'];
+          'application/json': components['schemas']['Channel'];
           'application/vnd.tollgate.report+json': {
-            document: components['schemas']['ProbedProvider'];
+            document: components['schemas']['Channel'];
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */
@@ -5162,6 +5173,8 @@ export interface operations {
       header?: {
         /** @description A request with the same key and body is made once in 24 hours. */
         'Idempotency-Key'?: string;
+        /** @description The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1). */
+        'If-Match'?: string;
       };
       path: {
         /** @description name or id of the channel */
@@ -5215,6 +5228,51 @@ export interface operations {
           'application/json': components['schemas']['ChannelSettings'];
           'application/vnd.tollgate.report+json': {
             document: components['schemas']['ChannelSettings'];
+            /** @description The report for people. */
+            text: string;
+            /** @description Whether the command exits with 1. */
+            refused: boolean;
+          };
+        };
+      };
+    };
+  };
+  post_channels_probe: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request with the same key and body is made once in 24 hours. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description provider family: fal, openai, gemini, anthropic, replicate, seedance, kling, xai, dashscope, minimax, runway, tollgate */
+          adapter: string;
+          /** @description URL that the paths of the adapter are appended to */
+          base_url: string;
+          /** @description API key of the provider; - reads it from stdin and so keeps it out of the shell history */
+          credential: string;
+          /** @description the groups of the catalog that it would serve, as a,b */
+          groups: string | string[];
+        };
+      };
+    };
+    responses: {
+      /** @description The document of the command. */
+      200: {
+        headers: {
+          /** @description `true` for a repetition of an earlier request. */
+          'Idempotent-Replayed'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ProbedProvider'];
+          'application/vnd.tollgate.report+json': {
+            document: components['schemas']['ProbedProvider'];
             /** @description The report for people. */
             text: string;
             /** @description Whether the command exits with 1. */
@@ -5342,6 +5400,8 @@ export interface operations {
       header?: {
         /** @description A request with the same key and body is made once in 24 hours. */
         'Idempotency-Key'?: string;
+        /** @description The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1). */
+        'If-Match'?: string;
       };
       path: {
         /** @description name or id of the channel */
@@ -5377,6 +5437,8 @@ export interface operations {
       header?: {
         /** @description A request with the same key and body is made once in 24 hours. */
         'Idempotency-Key'?: string;
+        /** @description The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1). */
+        'If-Match'?: string;
       };
       path: {
         /** @description name or id of the channel */
@@ -5470,6 +5532,8 @@ export interface operations {
       /** @description The document of the command. */
       200: {
         headers: {
+          /** @description The version, for `If-Match` of a change. */
+          ETag?: string;
           [name: string]: unknown;
         };
         content: {
@@ -5504,6 +5568,8 @@ export interface operations {
       header?: {
         /** @description A request with the same key and body is made once in 24 hours. */
         'Idempotency-Key'?: string;
+        /** @description The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1). */
+        'If-Match'?: string;
       };
       path?: never;
       cookie?: never;
@@ -5561,6 +5627,8 @@ export interface operations {
       /** @description The document of the command. */
       200: {
         headers: {
+          /** @description The version, for `If-Match` of a change. */
+          ETag?: string;
           [name: string]: unknown;
         };
         content: {
@@ -5582,6 +5650,8 @@ export interface operations {
       header?: {
         /** @description A request with the same key and body is made once in 24 hours. */
         'Idempotency-Key'?: string;
+        /** @description The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1). */
+        'If-Match'?: string;
       };
       path: {
         /** @description id of the model */
@@ -5782,6 +5852,8 @@ export interface operations {
       /** @description The document of the command. */
       200: {
         headers: {
+          /** @description The version, for `If-Match` of a change. */
+          ETag?: string;
           [name: string]: unknown;
         };
         content: {
@@ -5803,6 +5875,8 @@ export interface operations {
       header?: {
         /** @description A request with the same key and body is made once in 24 hours. */
         'Idempotency-Key'?: string;
+        /** @description The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1). */
+        'If-Match'?: string;
       };
       path: {
         /** @description name of the plan */
@@ -5845,6 +5919,8 @@ export interface operations {
       header?: {
         /** @description A request with the same key and body is made once in 24 hours. */
         'Idempotency-Key'?: string;
+        /** @description The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1). */
+        'If-Match'?: string;
       };
       path: {
         /** @description name of the plan */

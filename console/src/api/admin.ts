@@ -1,5 +1,5 @@
 import type { paths } from './admin-types.ts';
-import { newIdempotencyKey, query, sendJson, type Call } from './request.ts';
+import { newIdempotencyKey, query, send, sendJson, type Call } from './request.ts';
 
 const base = '/api/admin/v1';
 
@@ -24,7 +24,7 @@ export type Answer<M extends Method, Path extends PathOf<M>> =
 type JsonOf<Response> = Response extends { content: { 'application/json': infer Json } } ? Json : never;
 
 /** The inputs of a request in its path and its query. */
-type Inputs<M extends Method, Path extends PathOf<M>> =
+export type Inputs<M extends Method, Path extends PathOf<M>> =
   Operation<M, Path> extends { parameters: { path?: infer InPath; query?: infer InQuery } }
     ? Declared<InPath> & Declared<InQuery>
     : never;
@@ -50,18 +50,33 @@ export const read = <Path extends PathOf<'get'>>(
   return sendJson(addressOf(path, { ...inputs }), { signal: signal ? AbortSignal.any([signal, limit]) : limit });
 };
 
-/** Changes something by the admin API. Each call has an idempotency key of its own, so one press of a button acts once. */
+/** The same with the version, on which a change can be based, and with the time of the server, in unix seconds. */
+export async function readVersioned<Path extends PathOf<'get'>>(path: Path, inputs: Inputs<'get', Path>) {
+  const response = await send(addressOf(path, { ...inputs }), { signal: AbortSignal.timeout(readMsMax) });
+  const thing = (await response.json()) as Answer<'get', Path>;
+  const at = Math.floor(Date.parse(response.headers.get('date') ?? '') / 1_000) || 0;
+  return { thing, version: response.headers.get('etag') ?? '', at };
+}
+
+/**
+ * Changes something by the admin API. Each call has an idempotency key of its own, so one press of a button acts once. With `version` it fails as
+ * `version_conflict` if the thing has another one by then.
+ */
 export async function change<M extends Exclude<Method, 'get'>, Path extends PathOf<M>>(
   method: M,
   path: Path,
   inputs: Inputs<M, Path>,
   body?: Body<M, Path>,
+  version?: string,
 ): Promise<Answer<M, Path>> {
   const isDelete = method === 'delete';
   return sendJson(addressOf(path, { ...inputs }), {
     method: toUpperCase(method),
     ...(!isDelete && { body: body ?? {} }),
-    headers: isDelete ? {} : { 'idempotency-key': newIdempotencyKey() },
+    headers: {
+      ...(!isDelete && { 'idempotency-key': newIdempotencyKey() }),
+      ...(version !== undefined && { 'if-match': version }),
+    },
   });
 }
 

@@ -13,6 +13,9 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether another operator changed the thing after it was read. */
+export const isConflict = (error: unknown): boolean => error instanceof ApiError && error.code === 'version_conflict';
+
 export interface Call {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   body?: unknown;

@@ -14,11 +14,12 @@ import { MoreIcon, PlusIcon } from '../ui/icons.tsx';
 import { PageLink } from '../ui/links.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { SwitchDialog } from '../ui/switch-dialog.tsx';
+import { useEdits } from '../ui/use-edits.tsx';
 import { useListView } from '../ui/use-list-view.ts';
 import { Status } from '../ui/values.tsx';
 import { AddProvider } from './add-provider.tsx';
 import { Reason } from './channel-reason.tsx';
-import { EditChannel } from './edit-channel.tsx';
+import { channelThing, EditChannel } from './edit-channel.tsx';
 import { stateWords } from './state-words.ts';
 import { VerifyDialog } from './verify-dialog.tsx';
 
@@ -256,8 +257,8 @@ function ChannelDialog({ request: { action, channel }, onClose }: { request: Dia
 }
 
 function WeightDialog({ channel, onClose }: { channel: Channel; onClose: () => void }) {
-  const [priority, setPriority] = useState<number | string>(channel.priority);
-  const [weight, setWeight] = useState<number | string>(channel.weight);
+  const form = useEdits(channelThing(channel), channel, weightsOf);
+  const { priority, weight } = form.fields;
   return (
     <ActionDialog
       opened
@@ -265,16 +266,28 @@ function WeightDialog({ channel, onClose }: { channel: Channel; onClose: () => v
       title={`Priority and weight of ${channel.name}`}
       about="Channels with the lowest priority number are tried first. Among equals, the weights decide how the requests are shared."
       act="Save"
-      disabled={typeof priority !== 'number' || typeof weight !== 'number'}
-      run={() => change('patch', '/channels/{channel}', { channel: channel.channel_id }, { priority, weight })}
+      disabled={form.isUnchanged || typeof priority !== 'number' || typeof weight !== 'number'}
+      notice={form.notice}
+      run={() =>
+        form.save((version) =>
+          change('patch', '/channels/{channel}', { channel: channel.channel_id }, form.changes, version),
+        )
+      }
       done={() => `${channel.name} is changed.`}
     >
-      <NumberInput label="Priority" value={priority} onChange={setPriority} min={0} max={10_000} allowDecimal={false} />
+      <NumberInput
+        label="Priority"
+        value={priority}
+        onChange={(value) => form.edit({ priority: value })}
+        min={0}
+        max={10_000}
+        allowDecimal={false}
+      />
       <NumberInput
         label="Weight"
         description="0 means that it is never drawn"
         value={weight}
-        onChange={setWeight}
+        onChange={(value) => form.edit({ weight: value })}
         min={0}
         max={10_000}
         allowDecimal={false}
@@ -282,3 +295,8 @@ function WeightDialog({ channel, onClose }: { channel: Channel; onClose: () => v
     </ActionDialog>
   );
 }
+
+const weightsOf = ({ priority, weight }: Channel): Record<'priority' | 'weight', number | string> => ({
+  priority,
+  weight,
+});

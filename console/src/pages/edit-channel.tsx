@@ -7,28 +7,22 @@ import { useMay } from '../api/session.ts';
 import type { Channel, ChannelCredential } from '../api/admin-types.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
 import { number, time } from '../ui/format.ts';
+import { useEdits } from '../ui/use-edits.tsx';
 import { Status } from '../ui/values.tsx';
 import { limitsText } from './channel-limits.ts';
 import { ProviderFields, type ProviderSettings } from './provider-fields.tsx';
 import { stateWords } from './state-words.ts';
 
-/** Changes the settings of a channel. Only what differs is sent, so that what another operator changed meanwhile stays. */
+/** A channel as `useEdits` reads it. */
+export const channelThing = ({ channel_id: id }: Channel) =>
+  ({ path: '/channels/{channel}', inputs: { channel: id }, subject: id }) as const;
+
+/** Changes the settings of a channel. */
 export function EditChannel({ channel, onClose }: { channel: Channel; onClose: () => void }) {
   const catalog = useQuery(catalogQuery);
   const isOwner = useMay('owner');
-  const [before] = useState(() => settingsOf(channel));
-  const [settings, setSettings] = useState(before);
-  const [limitsBefore] = useState(() => limitsOf(channel));
-  const [limits, setLimits] = useState(limitsBefore);
+  const form = useEdits(channelThing(channel), channel, (of) => ({ ...settingsOf(of), ...limitsOf(of) }));
   const groups = [...new Set((catalog.data?.data ?? []).flatMap((entry) => entry.private.groups))].sort();
-  const changes = {
-    ...Object.fromEntries(
-      Object.entries(settings).filter(
-        ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof ProviderSettings]),
-      ),
-    ),
-    ...changedLimits(limitsBefore, limits),
-  };
   return (
     <ActionDialog
       opened
@@ -37,23 +31,28 @@ export function EditChannel({ channel, onClose }: { channel: Channel; onClose: (
       title={`Edit ${channel.name}`}
       about="A new key, family or base URL also ends its cool-downs, trips and alarms."
       act="Save"
-      disabled={Object.keys(changes).length === 0 || settings.groups.length === 0}
-      run={() => change('patch', '/channels/{channel}', { channel: channel.channel_id }, changes)}
+      disabled={form.isUnchanged || form.fields.groups.length === 0}
+      notice={form.notice}
+      run={() =>
+        form.save((version) =>
+          change('patch', '/channels/{channel}', { channel: channel.channel_id }, emptyToNull(form.changes), version),
+        )
+      }
       done={({ name, warnings = [] }) => [`${name} is changed.`, ...warnings].join(' ')}
     >
       <ProviderFields
-        value={settings}
-        onChange={(changed) => setSettings((others) => ({ ...others, ...changed }))}
+        value={form.fields}
+        onChange={form.edit}
         groups={groups}
         mayMove={isOwner}
         keptKey="Empty: the key stays. A new one replaces the first key"
       />
-      <LimitFields value={limits} onChange={setLimits} />
+      <LimitFields value={form.fields} onChange={form.edit} />
     </ActionDialog>
   );
 }
 
-function LimitFields({ value, onChange }: { value: Limits; onChange: (limits: Limits) => void }) {
+function LimitFields({ value, onChange }: { value: Limits; onChange: (limits: Partial<Limits>) => void }) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 3 }} className="fields">
       {channelLimits.map(({ name, label }) => (
@@ -62,7 +61,7 @@ function LimitFields({ value, onChange }: { value: Limits; onChange: (limits: Li
           label={label}
           placeholder="No limit"
           value={value[name]}
-          onChange={(limit) => onChange({ ...value, [name]: limit })}
+          onChange={(limit) => onChange({ [name]: limit })}
           min={1}
           allowDecimal={false}
           thousandSeparator=","
@@ -86,12 +85,10 @@ const limitsOf = ({ limits }: Pick<Channel, 'limits'>): Limits => ({
   parallel: limits.parallel ?? '',
 });
 
-/** The limits that differ, as the admin API takes them. */
-const changedLimits = (before: Limits, after: Limits): Record<string, number | string | null> =>
+/** Settings as the admin API takes them: an empty limit is none. */
+const emptyToNull = <Settings extends object>(settings: Settings) =>
   Object.fromEntries(
-    channelLimits
-      .filter(({ name }) => after[name] !== before[name])
-      .map(({ name }) => [name, after[name] === '' ? null : after[name]]),
+    Object.entries(settings).map(([name, value]: [string, unknown]) => [name, value === '' ? null : value]),
   );
 
 /** Each limit of a channel with its use, such as `12 of 60`. */
@@ -203,9 +200,9 @@ function LimitKeyDialog({
   credential: ChannelCredential;
   onClose: () => void;
 }) {
-  const [before] = useState(() => limitsOf(credential));
-  const [limits, setLimits] = useState(before);
-  const changes = changedLimits(before, limits);
+  const form = useEdits(channelThing(channel), channel, ({ credentials }) =>
+    limitsOf(credentials.find(({ id }) => id === credential.id) ?? credential),
+  );
   return (
     <ActionDialog
       opened
@@ -213,18 +210,22 @@ function LimitKeyDialog({
       title={`Limits of the key ${shownName(credential)}`}
       about="A request that would exceed one of them takes another key or another channel. They count beside those of the channel."
       act="Save"
-      disabled={Object.keys(changes).length === 0}
+      disabled={form.isUnchanged}
+      notice={form.notice}
       run={() =>
-        change(
-          'patch',
-          '/channels/{channel}',
-          { channel: channel.channel_id },
-          { limit_credential: credential.id, ...changes },
+        form.save((version) =>
+          change(
+            'patch',
+            '/channels/{channel}',
+            { channel: channel.channel_id },
+            { limit_credential: credential.id, ...emptyToNull(form.changes) },
+            version,
+          ),
         )
       }
       done={() => 'The limits of the key are changed.'}
     >
-      <LimitFields value={limits} onChange={setLimits} />
+      <LimitFields value={form.fields} onChange={form.edit} />
     </ActionDialog>
   );
 }

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Dialog } from './dialog.tsx';
 import { ErrorAlert } from './page.tsx';
+import { isConflict } from '../api/request.ts';
 
 interface ActionDialogProps<T> {
   opened: boolean;
@@ -16,6 +17,8 @@ interface ActionDialogProps<T> {
   danger?: boolean;
   disabled?: boolean;
   size?: 'md' | 'lg';
+  /** What the person has to know before it is tried again; it says why the last try changed nothing. */
+  notice?: ReactNode;
   children?: ReactNode;
   run: () => Promise<T>;
   /** What to say when it is done; null keeps the dialog open, because `onDone` shows something in it. */
@@ -34,6 +37,7 @@ export function ActionDialog<T>(props: ActionDialogProps<T>) {
     danger = false,
     disabled = false,
     size = 'md',
+    notice = null,
     children,
     run,
     done,
@@ -69,8 +73,9 @@ export function ActionDialog<T>(props: ActionDialogProps<T>) {
           <Text component="div" size="sm">
             {about}
           </Text>
+          {notice}
           {children}
-          {action.isError && <ErrorAlert error={action.error} />}
+          {action.isError && !isConflict(action.error) && <ErrorAlert error={action.error} />}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={close} disabled={action.isPending}>
               Cancel

@@ -31,10 +31,11 @@ const list = action({
       ...jsonRow(alarm),
       silence: covering && jsonRow(covering),
     });
-    const toLine = ({ silence: covering, lastAt, ...alarm }: ListedAlarm) => ({
+    const toLine = ({ silence: covering, ...alarm }: ListedAlarm) => ({
       ...alarm,
       since: time(alarm.since),
-      last_at: time(lastAt),
+      lastAt: undefined,
+      last_at: time(alarm.lastAt),
       silenced_until: covering && time(covering.until),
     });
     return listReport(

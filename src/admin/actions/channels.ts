@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
 import { addChannel } from '../../services/channels/add-channel.ts';
-import { OperatorError } from '../../services/operator-error.ts';
+import { OperatorError, UnknownToOperator } from '../../services/operator-error.ts';
 import { setChannelEnabled } from '../../services/channels/set-channel-enabled.ts';
 import { setChannel } from '../../services/channels/set-channel.ts';
 import { testChannel, type ChannelTest } from '../../services/channels/test-channel.ts';
@@ -20,7 +20,7 @@ import { group, option, readFrom, action } from '../define-action.ts';
 import { baseUrl, channelName, credential, credentialHelp, families, family, sendable } from '../channel-input.ts';
 import { count, names, onOff, shortText } from '../input.ts';
 import { wholeListInput } from '../list-input.ts';
-import { clean, time } from '../plain-text.ts';
+import { clean, facts, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport, type Report } from '../report.ts';
 import { sortColumnsOf, wholeList } from '../whole-list.ts';
 import { history } from './channel-history.ts';
@@ -30,6 +30,7 @@ import { freeCall, verify } from './verify-channel.ts';
 /** `tollgate channels …`: the configured upstream providers. */
 export const channels = group('the configured upstream providers', () => ({
   list,
+  show,
   probe,
   add,
   set,
@@ -47,26 +48,47 @@ const list = action({
   answer: listOf(ChannelSchema),
   needs: 'database',
   async run({ db }, order) {
-    const rows = (await listChannelStates(db)).map((row) => ({
-      ...row,
-      state: stateOf(row),
-      credentials: row.credentials.map(credentialOf),
-      limits: limitsOf(row.limits),
-    }));
+    const rows = (await listChannelStates(db)).map(shownChannel);
     return listReport(
       wholeList(rows, { ...order, timeOf: ({ createdAt }) => createdAt, toDocument: jsonRow }),
-      ({ name, reasons, credentials, limits, ...row }) => ({
-        name,
-        ...jsonRow(row),
-        groups: row.groups.join(','),
-        enabled: row.enabled ? 'yes' : 'no',
-        list_check: row.listCheck ? 'on' : 'off',
-        credentials: credentials.length === 1 ? '1' : credentials.map(credentialText).join('; '),
-        limits: limitsText(limits),
-        state: [channelStateWords[row.state], ...reasons.map(reasonText)].join('; '),
-      }),
+      channelLine,
       { list: 'channels', nothing: 'There are no channels.', toDocument: jsonRow },
     );
+  },
+});
+
+const shownChannel = (row: ChannelState) => ({
+  ...row,
+  state: stateOf(row),
+  credentials: row.credentials.map(credentialOf),
+  limits: limitsOf(row.limits),
+});
+
+const channelLine = ({ name, reasons, credentials, limits, ...row }: ReturnType<typeof shownChannel>) => ({
+  name,
+  ...jsonRow(row),
+  groups: row.groups.join(','),
+  enabled: row.enabled ? 'yes' : 'no',
+  list_check: row.listCheck ? 'on' : 'off',
+  credentials: credentials.length === 1 ? '1' : credentials.map(credentialText).join('; '),
+  limits: limitsText(limits),
+  state: [channelStateWords[row.state], ...reasons.map(reasonText)].join('; '),
+});
+
+const channel = shortText.describe('name or id of the channel');
+
+const show = action({
+  summary: 'show a channel with its state, the reason for it, its credentials and its limits',
+  input: { channel },
+  route: { method: 'GET', path: '/channels/:channel', role: 'viewer', thing: 'channel' },
+  answer: ChannelSchema,
+  refusals: ['not_found'],
+  needs: 'database',
+  async run({ db }, { channel: named }) {
+    const [row] = await listChannelStates(db, named);
+    if (!row) throw new UnknownToOperator(`There is no channel ${named}.`);
+    const shown = shownChannel(row);
+    return { document: jsonRow(shown), text: facts({ ...channelLine(shown), created_at: time(row.createdAt) }) };
   },
 });
 
@@ -156,8 +178,6 @@ const add = action({
   },
 });
 
-const channel = shortText.describe('name or id of the channel');
-
 /** A limit; `none` and 0 clear it. */
 const limit = (what: string) =>
   option(
@@ -202,10 +222,11 @@ const set = action({
     method: 'PATCH',
     path: '/channels/:channel',
     role: 'operator',
+    thing: 'channel',
     ownerInput: ['credential', 'credentialAdd', 'credentialRemove', 'baseUrl', 'adapter'],
   },
   answer: ChannelSettings,
-  refusals: ['not_found', 'action_refused'],
+  refusals: ['not_found', 'action_refused', 'version_conflict'],
   needs: 'secrets',
   async run(
     deps,
@@ -293,9 +314,14 @@ const setEnabled = (enabled: boolean, summary: string) =>
   action({
     summary,
     input: { channel },
-    route: { method: 'POST', path: `/channels/:channel/${enabled ? 'enable' : 'disable'}`, role: 'operator' },
+    route: {
+      method: 'POST',
+      path: `/channels/:channel/${enabled ? 'enable' : 'disable'}`,
+      role: 'operator',
+      thing: 'channel',
+    },
     answer: SwitchedChannel,
-    refusals: ['not_found'],
+    refusals: ['not_found', 'version_conflict'],
     needs: 'database',
     async run(deps, { channel: named }, actor) {
       const switched = await setChannelEnabled(deps, { channel: named, enabled, actor });

@@ -29,7 +29,6 @@ import {
 import { listInput, listRequest } from '../list-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
-import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate keys …`: API keys and their limits. */
 export const keys = group('API keys and their limits', () => ({ create, list, show, set, rotate, revoke }));
@@ -123,18 +122,13 @@ const list = action({
   route: { method: 'GET', path: '/keys', role: 'viewer' },
   answer: listOf(Key),
   needs: 'database',
-  async run(deps, { project: projectId, state, ...page }) {
-    const rows = await listKeys(deps.db, { projectId, state }, listRequest(page));
-    const shown = await shownCredits(deps);
-    return listReport(rows, (row) => keyLine(row, shown), {
-      list: 'keys',
-      nothing: 'There are no keys.',
-      toDocument: jsonRow,
-    });
+  async run({ db }, { project: projectId, state, ...page }) {
+    const rows = await listKeys(db, { projectId, state }, listRequest(page));
+    return listReport(rows, keyLine, { list: 'keys', nothing: 'There are no keys.', toDocument: jsonRow });
   },
 });
 
-const keyLine = (row: KeyRow, shown: (credits: number) => string) => ({
+const keyLine = (row: KeyRow) => ({
   key_id: row.keyId,
   project_id: row.projectId,
   name: row.name,
@@ -145,38 +139,32 @@ const keyLine = (row: KeyRow, shown: (credits: number) => string) => ({
   models: row.models?.join(',') ?? 'all',
   rpm: row.rpm,
   in_flight: row.inFlightMax === null ? row.inFlight : `${row.inFlight} of ${row.inFlightMax}`,
-  budget: row.budget && shown(row.budget),
-  spent: shown(row.spent),
-  reserved: shown(row.reserved),
-  today: ofBudget(shown(row.usedToday), row.budgetDaily),
-  month: ofBudget(shown(row.usedThisMonth), row.budgetMonthly),
+  budget: row.budget,
+  spent: row.spent,
+  reserved: row.reserved,
+  today: ofBudget(row.usedToday, row.budgetDaily),
+  month: ofBudget(row.usedThisMonth, row.budgetMonthly),
   expires_at: time(row.expiresAt),
   last_used_at: time(row.lastUsedAt),
 });
 
-const ofBudget = (used: string, budget: number | null): string =>
-  budget === null ? used : `${used}, of ${budget.toLocaleString('en')}`;
+const ofBudget = (used: number, budget: number | null): number | string =>
+  budget === null ? used : `${used} of ${budget}`;
 
 const id = shortText.describe('key id, such as key_…');
 
 const show = action({
   summary: 'show a key with its limits, their use and who created it, without its secret',
   input: { id },
-  route: { method: 'GET', path: '/keys/:id', role: 'viewer' },
+  route: { method: 'GET', path: '/keys/:id', role: 'viewer', thing: 'key' },
   answer: ShownKey,
   refusals: ['not_found'],
   needs: 'database',
-  async run(deps, { id: keyId }) {
-    const key = await findKey(deps.db, keyId);
+  async run({ db }, { id: keyId }) {
+    const key = await findKey(db, keyId);
     if (key === null) throw new UnknownToOperator(`There is no key ${keyId}.`);
     const { createdBy: created_by, createdAt, requests, metadata } = key;
-    const about = {
-      ...keyLine(key, await shownCredits(deps)),
-      requests,
-      metadata,
-      created_at: time(createdAt),
-      created_by,
-    };
+    const about = { ...keyLine(key), requests, metadata, created_at: time(createdAt), created_by };
     return { document: jsonRow(key), text: facts(about) };
   },
 });
@@ -208,9 +196,9 @@ const set = action({
     ),
   },
   example: { rpm: null, budget_daily: 2_000, expires: '2030-01-31' },
-  route: { method: 'PATCH', path: '/keys/:id', role: 'operator' },
+  route: { method: 'PATCH', path: '/keys/:id', role: 'operator', thing: 'key' },
   answer: KeyLimitsSchema,
-  refusals: ['not_found', 'action_refused'],
+  refusals: ['not_found', 'action_refused', 'version_conflict'],
   needs: 'database',
   async run(deps, { id: keyId, inFlight, expires, ip, metadata, ...same }, actor) {
     await demandExistingModels(deps, same.models);
@@ -290,9 +278,9 @@ const rotate = action({
 const revoke = action({
   summary: 'revoke a key immediately and permanently',
   input: { id },
-  route: { method: 'POST', path: '/keys/:id/revoke', role: 'operator' },
+  route: { method: 'POST', path: '/keys/:id/revoke', role: 'operator', thing: 'key' },
   answer: RevokedKey,
-  refusals: ['not_found'],
+  refusals: ['not_found', 'version_conflict'],
   needs: 'database',
   async run(deps, { id: requestedId }, actor) {
     const revoked = await revokeKey(deps, { keyId: requestedId, actor });

@@ -13,7 +13,6 @@ import { clean, facts, table, time } from '../plain-text.ts';
 import { planName } from '../plan-name.ts';
 import { priceText } from '../price-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
-import { shownCredits } from '../shown-credits.ts';
 import { sortColumnsOf, wholeList } from '../whole-list.ts';
 import { ChangedPlan, DeletedPlan, PlanSchema, PlanPreview, SavedPlan } from '../schemas/plans.ts';
 
@@ -69,9 +68,9 @@ const set = action({
   summary: 'replace the rules of a plan; what is already held keeps its price',
   input: { name, rules },
   example: { rules: exampleRules },
-  route: { method: 'PATCH', path: '/plans/:name', role: 'operator' },
+  route: { method: 'PATCH', path: '/plans/:name', role: 'operator', thing: 'plan' },
   answer: ChangedPlan,
-  refusals: ['not_found', 'action_refused'],
+  refusals: ['not_found', 'action_refused', 'version_conflict'],
   needs: 'database',
   async run(deps, plan, actor) {
     const { changed, warnings } = await setPlan(deps, { ...plan, actor });
@@ -121,13 +120,12 @@ const toDocument = ({ revision: _revision, rules: own, ...row }: PlanRow) => ({ 
 const show = action({
   summary: 'show a plan, the price of every model under it, and the rules that can never match',
   input: { name },
-  route: { method: 'GET', path: '/plans/:name', role: 'viewer' },
+  route: { method: 'GET', path: '/plans/:name', role: 'viewer', thing: 'plan' },
   answer: PlanPreview,
   refusals: ['not_found'],
   needs: 'database',
   async run(deps, { name: requested }) {
     const { plan, models, unused } = await showPlan(deps, requested);
-    const shown = await shownCredits(deps);
     const { rules: own, ...about } = toDocument(plan);
     const ruleLines = own.map((rule, index) => ({ rule: index + 1, models: rule.models, price: ruleText(rule) }));
     return {
@@ -135,10 +133,7 @@ const show = action({
       text: [
         facts({ ...about, created_at: time(about.created_at), updated_at: time(about.updated_at) }),
         table(ruleLines),
-        table(
-          models.map((model) => previewLine(model, shown)),
-          'The catalog is empty.',
-        ),
+        table(models.map(previewLine), 'The catalog is empty.'),
         ...unused.map(({ message }) => `Warning: ${clean(message)}`),
       ].join('\n\n'),
     };
@@ -162,21 +157,21 @@ const pricesOf = ({ model: { pricing, parameters } }: PlannedModel['base']) => (
   ...(parameters.pricingRules && { pricingRules: parameters.pricingRules }),
 });
 
-const previewLine = ({ base, planned, rule }: PlannedModel, shown: (credits: number) => string) => ({
+const previewLine = ({ base, planned, rule }: PlannedModel) => ({
   model: base.model.id,
   type: base.model.type,
   status: base.model.status,
   rule,
-  catalog: priceText(base.model, shown),
-  plan: priceText(planned.model, shown),
+  catalog: priceText(base.model),
+  plan: priceText(planned.model),
 });
 
 const remove = action({
   summary: 'delete a plan that no project has',
   input: { name },
-  route: { method: 'POST', path: '/plans/:name/delete', role: 'operator' },
+  route: { method: 'POST', path: '/plans/:name/delete', role: 'operator', thing: 'plan' },
   answer: DeletedPlan,
-  refusals: ['not_found', 'action_refused'],
+  refusals: ['not_found', 'action_refused', 'version_conflict'],
   needs: 'database',
   async run(deps, { name: requested }, actor) {
     await deletePlan(deps, { name: requested, actor });

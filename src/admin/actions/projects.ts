@@ -98,7 +98,7 @@ const note = text().trim().min(1, 'must not be empty').max(NOTE_MAX, `must have 
 const show = action({
   summary: 'show a project with its credits and its settings',
   input: { id },
-  route: { method: 'GET', path: '/projects/:id', role: 'viewer' },
+  route: { method: 'GET', path: '/projects/:id', role: 'viewer', thing: 'project' },
   answer: ProjectSchema,
   refusals: ['not_found'],
   needs: 'database',
@@ -113,7 +113,6 @@ const show = action({
       balance: shown(project.balance),
       reserved: shown(project.reserved),
       overdraft: shown(project.overdraft),
-      alert_at: project.alertAt?.join(',') ?? null,
       created_at: time(project.createdAt),
     };
     return { document: jsonRow(project), text: facts({ ...jsonRow(project), ...about }) };
@@ -146,9 +145,9 @@ const set = action({
     ),
   },
   example: { plan: 'partners', overdraft: 5_000_000, alert_at: ['20%', '5000000'] },
-  route: { method: 'PATCH', path: '/projects/:id', role: 'operator' },
+  route: { method: 'PATCH', path: '/projects/:id', role: 'operator', thing: 'project' },
   answer: ProjectSettingsSchema,
-  refusals: ['not_found', 'action_refused'],
+  refusals: ['not_found', 'action_refused', 'version_conflict'],
   needs: 'database',
   async run(deps, { id: projectId, overdraft, ...changes }, actor) {
     const settings = await setProject(deps, {
@@ -157,7 +156,6 @@ const set = action({
       actor,
     });
     const shown = {
-      overdraft: (await shownCredits(deps))(settings.overdraft),
       alert_at: settings.alertAt?.join(',') ?? 'never',
       alert_mail: settings.alertMail?.join(',') ?? null,
     };
@@ -182,9 +180,14 @@ const setEnabled = (enabled: boolean, summary: string) =>
   action({
     summary,
     input: { id },
-    route: { method: 'POST', path: `/projects/:id/${enabled ? 'enable' : 'disable'}`, role: 'operator' },
+    route: {
+      method: 'POST',
+      path: `/projects/:id/${enabled ? 'enable' : 'disable'}`,
+      role: 'operator',
+      thing: 'project',
+    },
     answer: SwitchedProject,
-    refusals: ['not_found'],
+    refusals: ['not_found', 'version_conflict'],
     needs: 'database',
     async run(deps, { id: requestedId }, actor) {
       const { projectId, changed } = await setProjectEnabled(deps, { projectId: requestedId, enabled, actor });

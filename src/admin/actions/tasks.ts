@@ -103,8 +103,7 @@ const show = action({
     const resolution = await findResolution(deps.db, taskId);
     const keptResults = await readKeptResults(deps, taskId);
     const traceId = await traceIdOf(deps.db, taskId);
-    const presented = presentTask(deps, task);
-    const shown = await shownCredits(deps);
+    const shown = presentTask(deps, task);
     const about = facts({
       task_id: task.id,
       project_id: task.projectId,
@@ -118,19 +117,19 @@ const show = action({
       resolution: resolution && `${resolution.outcome} (${resolution.reference})`,
       cost_micro_usd: attempts.reduce((sum, attempt) => sum + attempt.costMicroUsd, 0),
       credits: Object.entries(task.credits)
-        .map(([name, credits]) => `${name} ${shown(credits)}`)
+        .map(([name, credits]) => `${name} ${credits}`)
         .join(', '),
       created_at: time(task.createdAt),
       started_at: time(task.startedAt),
       completed_at: time(task.completedAt),
       callback: task.callback === null ? null : `${task.callback.state} after ${task.callback.attempts} tries`,
-      input: presented['input'],
-      output: presented['output'],
+      input: shown['input'],
+      output: shown['output'],
       kept_results: keptResults.length === 0 ? null : keptResults,
     });
     return {
       document: {
-        ...presented,
+        ...shown,
         kept_results: keptResults,
         attempts_detail: attempts.map(jsonRow),
         resolution,

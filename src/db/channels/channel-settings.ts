@@ -52,9 +52,10 @@ export interface LimitState extends ChannelLimitValues {
   wait: number;
 }
 
-export interface ChannelState extends Omit<ChannelRecord, 'credential'> {
+export interface ChannelState extends Omit<ChannelRecord, 'credential' | 'listCheck' | keyof ChannelLimitValues> {
   channelId: string;
   enabled: boolean;
+  listCheck: boolean;
   reasons: ChannelReason[];
   /** The oldest first. */
   credentials: CredentialState[];
@@ -78,8 +79,8 @@ const limitState = (subject: 'c' | 'k', column: string): string => {
 const noLimits = `jsonb_build_object('rpm', null, 'tpm', null, 'parallel', null, 'wait', 0,
   'used', jsonb_build_object('rpm', 0, 'tpm', 0, 'parallel', 0))`;
 
-/** All channels in the order of the draw. The credential is not among the columns. */
-export async function listChannelStates(database: Database): Promise<ChannelState[]> {
+/** All channels in the order of the draw, or the one of this id or name. The credential is not among the columns. */
+export async function listChannelStates(database: Database, channel?: string): Promise<ChannelState[]> {
   return database.query<ChannelState>(
     'operator-channels',
     `select c.id as channel_id, c.name, c.adapter, c.base_url, c.groups, c.priority, c.weight, c.enabled, c.list_check,
@@ -112,7 +113,8 @@ export async function listChannelStates(database: Database): Promise<ChannelStat
          jsonb_build_array(jsonb_build_object('id', c.credential_id, 'last4', null, 'alarm', null, 'reason', null, 'since', null,
                                               'until', null, 'limits', ${noLimits}))) as credentials,
        ${limitState('c', 'channel_id')} as limits, ${unixSeconds('c.created_at')} as created_at
-     from channel c order by c.priority, c.name`,
+     from channel c where $1::text is null or c.id = $1 or c.name = $1 order by c.priority, c.name`,
+    [channel ?? null],
   );
 }
 

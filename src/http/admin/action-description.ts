@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../../domain/errors.ts';
-import type { AnswerSchema, Action, ActionRoute } from '../../admin/define-action.ts';
+import { isVersioned, type AnswerSchema, type Action, type ActionRoute } from '../../admin/define-action.ts';
 import { snakeCase } from '../../admin/input.ts';
 import { reportType } from '../../admin/report.ts';
 import type { JsonObject } from '../../domain/json.ts';
@@ -15,20 +15,21 @@ export function actionDescription(
   fields: Readonly<Record<string, z.ZodType>>,
 ): Description {
   const isRead = route.method === 'GET';
+  const versioned = isVersioned(action, route);
   return {
     id: `${route.method.toLowerCase()}_${name.replace(/\W+/g, '_')}`,
     summary: action.summary,
     description: `\`tollgate ${name}\`.${ownerWords(route)}`,
     tag: name.split(' ')[0] ?? name,
     params: pathInputs(action, route),
-    ...(!isRead && { headers: { 'Idempotency-Key': idempotencyKey } }),
+    ...(!isRead && { headers: { 'Idempotency-Key': idempotencyKey, ...(versioned && { 'If-Match': ifMatch }) } }),
     ...(!isRead &&
       Object.keys(fields).length > 0 && {
         bodyRequired: Object.values(fields).some(isRequired),
         accepts: { 'application/json': z.strictObject(fields) },
         ...(action.example && { examples: exampleOf(action.summary, action.example) }),
       }),
-    answers: answersOf(action, isRead),
+    answers: answersOf(action, isRead, versioned),
     errors: [...(isRead ? [] : keyRefusals), ...(action.refusals ?? [])],
   };
 }
@@ -47,11 +48,24 @@ const idempotencyKey = z
   .max(255)
   .describe('A request with the same key and body is made once in 24 hours.');
 
+const ifMatch = z
+  .string()
+  .describe(
+    'The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1).',
+  );
+
 /** Of an Idempotency-Key. */
 const keyRefusals: ErrorCode[] = ['idempotency_key_reused', 'idempotency_in_progress', 'idempotency_result_gone'];
 
-function answersOf({ answer, pendingAnswer }: Action, isRead: boolean): Record<number, DescribedAnswer> {
-  const answers: Record<number, DescribedAnswer> = { 200: answered('The document of the command.', answer, isRead) };
+function answersOf(
+  { answer, pendingAnswer }: Action,
+  isRead: boolean,
+  versioned: boolean,
+): Record<number, DescribedAnswer> {
+  const document = answered('The document of the command.', answer, isRead);
+  // An answer that the command line has printed has no headers.
+  const sometimes = { ETag: 'The version, for `If-Match` of a change.' };
+  const answers: Record<number, DescribedAnswer> = { 200: { ...document, ...(isRead && versioned && { sometimes }) } };
   if (pendingAnswer) answers[202] = answered('The work continues.', pendingAnswer, isRead);
   return answers;
 }

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { answerOnce } from '../../services/admin/answer-once.ts';
+import { versionOfThing, type ReadThing } from '../../services/admin/based-on.ts';
 import { actorOf } from '../../domain/operators/admin-access.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import { GatewayError, quoted } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { didYouMean } from '../../domain/nearest.ts';
 import { includesRole } from '../../domain/operators/role.ts';
-import { sourceOf, type Action, type ActionRoute } from '../../admin/define-action.ts';
+import { isVersioned, sourceOf, type Action, type ActionRoute } from '../../admin/define-action.ts';
 import { snakeCase } from '../../admin/input.ts';
 import { reportType, type Report } from '../../admin/report.ts';
 import type { OpenDeps } from '../../admin/action-deps.ts';
@@ -20,7 +21,8 @@ import { adminPrefix } from './admin-prefix.ts';
 import { refusalOf } from './refusal-of.ts';
 
 export type ActionRouteDeps = Parameters<typeof answerOnce>[0] & {
-  open: OpenDeps;
+  /** Runs something on the primary. With `thing` it changes that only if that still has its version, else it fails as `version_conflict`. */
+  write: <T>(work: (open: OpenDeps) => Promise<T>, thing?: ReadThing) => Promise<T>;
   /** Runs what only reads, with dependencies that may read a replica. */
   read: <T>(work: (open: OpenDeps) => Promise<T>) => Promise<T>;
 };
@@ -46,18 +48,49 @@ export function actionRoute(name: string, action: Action, route: ActionRoute, de
     async handler(ctx) {
       const input = readInput(ctx, fields, isRead);
       demandOwnerInput(ctx, route, input);
-      const inputs = { ...input, ...ctx.params };
+      const version = isRead ? undefined : readIfMatch(ctx, isVersioned(action, route));
+      const inputs = {
+        ...input,
+        ...(version !== undefined && 'version' in action.input && { version }),
+        ...ctx.params,
+      };
       const prepared = action.prepare(inputs);
       if (!prepared.ok) throw invalidInput(prepared.issues, inputs);
+      const thing = route.thing && { kind: route.thing, id: Object.values(ctx.params).join() };
       const run = (open: OpenDeps) => prepared.run(open, actorOf(adminOf(ctx)));
+      const show = async (open: OpenDeps) => {
+        // Before the document: the version of a change in between would be newer than what is shown.
+        const shown = thing && (await versionOfThing(await open('database'), thing));
+        if (shown != null) setEtag(ctx, shown);
+        return run(open);
+      };
       const work = () =>
-        (isRead && !route.primaryOnly ? deps.read(run) : run(deps.open)).catch((error: unknown) => {
+        (isRead
+          ? (route.primaryOnly ? deps.write : deps.read)(show)
+          : deps.write(run, version !== undefined && thing ? { ...thing, version } : undefined)
+        ).catch((error: unknown) => {
           throw refusalOf(error);
         });
       answer(ctx, isRead ? await work() : await onceByKey(deps, ctx, work));
     },
   };
 }
+
+/** The version of `If-Match` (RFC 9110 §13.1.1); undefined without the header, and for `*`, which any version matches. */
+function readIfMatch(ctx: AppContext, isSupported: boolean): string | undefined {
+  const header = ctx.get('if-match').trim();
+  if (header === '') return undefined;
+  const param = 'If-Match';
+  if (!isSupported)
+    throw new GatewayError('unsupported_parameter', { param, message: 'What this route changes has no version.' });
+  if (header === '*') return undefined;
+  // A proxy that compresses an answer makes its strong tag a weak one.
+  const version = /^(?:W\/)?"([\x21\x23-\x7e]+)"$/.exec(header)?.[1];
+  if (version !== undefined) return version;
+  throw new GatewayError('invalid_value', { param, message: 'If-Match must be the ETag of one GET, or *.' });
+}
+
+const setEtag = (ctx: AppContext, version: string): void => ctx.set('ETag', `"${version}"`);
 
 /** With an Idempotency-Key, the report of the first request with that key. */
 async function onceByKey(deps: ActionRouteDeps, ctx: AppContext, work: () => Promise<Report>): Promise<Report> {
@@ -113,6 +146,7 @@ function invalidInput([issue]: readonly z.core.$ZodIssue[], input: Record<string
 
 function answer(ctx: AppContext, { document, text, refused = false, pending = false, nextCursor }: Report): void {
   ctx.status = pending ? 202 : 200;
+  if ('version' in document && typeof document.version === 'string') setEtag(ctx, document.version);
   if (preferredType(ctx, ['application/json', reportType]) === reportType) {
     ctx.set('Content-Type', reportType);
     ctx.body = { document, text, refused };

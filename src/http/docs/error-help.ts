@@ -163,7 +163,7 @@ export const errorHelp = {
     remedy: 'The first request was charged. Send a new key if you want to buy another answer.',
   },
   version_conflict: {
-    when: 'The admin API: the model or the catalog has another version than the change names',
+    when: 'The admin API: what is changed has another version than the one that the change names',
     remedy: 'Read it again and repeat the change on that, so that the change made meanwhile stays.',
   },
   action_refused: {

@@ -10,11 +10,14 @@ export const versionOfEntry = ({ model, private: hidden }: CatalogEntry): string
 /** The version of a whole catalog, in its order. */
 export const versionOfCatalog = (entries: readonly CatalogEntry[]): string => digestOf(entries.map(versionOfEntry));
 
-/** Throws `version_conflict` if a change names the version that it is based on, and that is not the present one. */
-export function demandVersion(what: string, { based, present }: { based: string | undefined; present: string }): void {
+/** Throws `version_conflict` if a change names the version that it is based on, by `param`, and that is not the present one. */
+export function demandVersion(
+  what: string,
+  { based, present, param = 'version' }: { based: string | undefined; present: string; param?: string },
+): void {
   if (based === undefined || based === present) return;
   throw new GatewayError('version_conflict', {
-    param: 'version',
+    param,
     message: `${what} was changed after it was read: its version is ${present} now. Read it again, and repeat the change on that.`,
   });
 }

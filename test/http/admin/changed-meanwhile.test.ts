@@ -3,7 +3,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandLine } from '../../support/command-line.ts';
 import { chat, image } from '../../services/catalog/catalog-entries.ts';
-import { codeOf, startAdminHome, type AdminHome } from './admin-home.ts';
+import { codeOf, messageOf, startAdminHome, type AdminHome } from './admin-home.ts';
+import {
+  inputsOf,
+  makeThing,
+  samples,
+  setOf,
+  suffixOf,
+  versionedChanges,
+  type VersionedChange,
+} from './versioned-things.ts';
 
 let home: AdminHome;
 let ada: string;
@@ -175,6 +184,107 @@ describe('the list of models', () => {
     expect(JSON.stringify(first)).not.toContain('upstream');
   });
 });
+
+const withEtag = (etag: string) => ({ headers: { 'if-match': etag } });
+
+describe('whatever operators change by several forms', () => {
+  let owner: string;
+  beforeAll(async () => {
+    owner = (await home.token('owner')).token;
+  });
+  const readThing = async (path: string) => {
+    const { status, headers, body } = await home.ask(ada, 'GET', path);
+    return { status, etag: headers.get('etag') ?? '', body };
+  };
+  /** Another operator changes the thing, without looking at versions. */
+  const setBy = async (token: string, path: string, number: number) => {
+    const [method, body] = setOf(path, (await readThing(path)).body, number);
+    expect((await home.ask(token, method, path, { body })).status).toBe(200);
+  };
+  const bodyOf = async (change: VersionedChange, path: string, number: number): Promise<object> =>
+    suffixOf(change) === '' ? setOf(path, (await readThing(path)).body, number)[1] : {};
+
+  it.each(versionedChanges)(
+    '$name with If-Match is refused with 409 once the thing was changed, and changes nothing',
+    async (change) => {
+      expect(change.action.refusals).toContain('version_conflict');
+      const path = await makeThing(home, owner, change);
+      const before = await readThing(path);
+      expect(before.etag).toMatch(/^"[\w.]+"$/);
+      const run = async (etag: string) =>
+        home.ask(owner, change.route.method, `${path}${suffixOf(change)}`, {
+          body: await bodyOf(change, path, 1),
+          ...withEtag(etag),
+        });
+      await setBy(grace, path, 2);
+      const changed = await readThing(path);
+      expect(changed.etag).not.toBe(before.etag);
+      const late = await run(before.etag);
+      expect([late.status, codeOf(late), messageOf(late)]).toEqual([
+        409,
+        'version_conflict',
+        expect.stringContaining('was changed after it was read'),
+      ]);
+      expect(await readThing(path)).toEqual(changed);
+      // A proxy that compresses answers makes their tags weak.
+      expect((await run(`W/${changed.etag}`)).status).toBe(200);
+    },
+  );
+
+  it.each(versionedChanges)('$name lets one of several win that are based on the same version', async (change) => {
+    const path = await makeThing(home, owner, change);
+    const { etag } = await readThing(path);
+    const bodies = await Promise.all([1, 2, 3].map((number) => bodyOf(change, path, number)));
+    const answers = await Promise.all(
+      bodies.map((body) =>
+        home.ask(owner, change.route.method, `${path}${suffixOf(change)}`, { body, ...withEtag(etag) }),
+      ),
+    );
+    const statuses = answers.map(({ status }) => status).sort();
+    // What is gone has no version any more.
+    expect(statuses).toEqual(change.name.endsWith(' delete') ? [200, 404, 404] : [200, 409, 409]);
+  });
+
+  it.each(versionedChanges.filter(({ route: { thing, path } }) => thing !== undefined && /:\w+$/.test(path)))(
+    '$name gives the thing another version with each of its inputs',
+    async (change) => {
+      const own = samples[change.name] ?? [];
+      expect([...new Set(own.flatMap((body) => Object.keys(body)))].sort()).toEqual(inputsOf(change).sort());
+      await home.ask(owner, 'POST', '/plans', { body: { name: 'versioned', rules: [{ models: '*', multiplier: 1 }] } });
+      const path = await makeThing(home, owner, change);
+      let { etag } = await readThing(path);
+      for (const body of own) {
+        const made = await home.ask(owner, 'PATCH', path, { body, ...withEtag(etag) });
+        expect([body, made.status]).toEqual([body, 200]);
+        const next = await readThing(path);
+        expect([body, next.etag === etag]).toEqual([body, false]);
+        ({ etag } = next);
+      }
+    },
+  );
+
+  it('has the same version whatever its balance is, and a change without If-Match, or with *, is made as it always was', async () => {
+    const [projects] = versionedChanges.filter(({ name }) => name === 'projects set');
+    const path = await makeThing(home, owner, projects as VersionedChange);
+    const { etag } = await readThing(path);
+    const project = path.split('/')[2];
+    await home.ask(owner, 'POST', '/credits', { body: { project, amount: 5, reference: 'r' } });
+    expect((await readThing(path)).etag).toBe(etag);
+    await setBy(grace, path, 1);
+    const any = await home.ask(ada, 'PATCH', path, { body: { note: 'any' }, ...withEtag('*') });
+    expect(any).toMatchObject({ status: 200, body: { note: 'any' } });
+  });
+
+  it('refuses an If-Match that is no ETag, and one where nothing has a version', async () => {
+    const list = `${etagOfNothing}, "b"`;
+    const wrong = await home.ask(owner, 'PUT', '/catalog', { body: { catalog: 'models: []' }, ...withEtag(list) });
+    expect(wrong).toMatchObject({ status: 400, body: { error: { code: 'invalid_value', param: 'If-Match' } } });
+    const none = await home.ask(owner, 'POST', '/projects', { body: { name: 'x' }, ...withEtag(etagOfNothing) });
+    expect(none).toMatchObject({ status: 400, body: { error: { code: 'unsupported_parameter', param: 'If-Match' } } });
+  });
+});
+
+const etagOfNothing = '"a"';
 
 describe('the models of a key', () => {
   const owner = async (method: string, path: string, body: object) =>

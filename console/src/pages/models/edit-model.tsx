@@ -2,6 +2,7 @@ import { Alert, Button, Collapse, Group, JsonInput, List, Stack, Text, Title } f
 import { useDisclosure } from '@mantine/hooks';
 import type { Difference } from '../../../../src/domain/operators/differences.ts';
 import type { CatalogCheck, VersionedCatalogEntry } from '../../api/admin-types.ts';
+import { ChangedMeanwhile } from '../../ui/changed-meanwhile.tsx';
 import { Differences } from '../../ui/differences.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { percent, usd, words } from '../../ui/format.ts';
@@ -10,7 +11,7 @@ import { ErrorAlert } from '../../ui/page.tsx';
 import { worstShare } from './margins.ts';
 import { NamesForm } from './names-form.tsx';
 import { PriceForm } from './price-form.tsx';
-import { changesOf, entryOf, useModelEdits, type Meanwhile } from './use-model-edits.ts';
+import { changesOf, entryOf, useModelEdits } from './use-model-edits.ts';
 
 /**
  * Changes the prices, the names and every other member of a model. What the change means is shown before anything happens. It is based on the
@@ -23,9 +24,11 @@ export function EditModel({ entry, onClose }: { entry: VersionedCatalogEntry; on
     <Dialog opened onClose={onClose} title={`Edit ${entry.display_name}`} size="xl">
       <Stack>
         {meanwhile && (
-          <IntoView>
-            <ChangedMeanwhile {...meanwhile} />
-          </IntoView>
+          <ChangedMeanwhile
+            actors={[meanwhile.actor]}
+            changes={meanwhile.changes}
+            next="Check again before you apply."
+          />
         )}
         <Section title="Prices">
           <PriceForm entry={draft} onChange={edit} />
@@ -92,18 +95,6 @@ function Section({ title, children }: { title: string; children: React.ReactNode
       </Title>
       {children}
     </section>
-  );
-}
-
-function ChangedMeanwhile({ actor, changes }: Meanwhile) {
-  return (
-    <Alert color="orange" title="Changed meanwhile" role="alert">
-      <Text size="sm" mb="xs" className="breakable">
-        {actor} changed this model after you opened it. Their changes are kept, and yours are made on top of them: where
-        both changed the same member, yours stands. Check again before you apply.
-      </Text>
-      <Differences of={changes} label="What was changed meanwhile" />
-    </Alert>
   );
 }
 

@@ -3,13 +3,13 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { differences, type Difference } from '../../../../src/domain/operators/differences.ts';
 import { change, read } from '../../api/admin.ts';
-import { ApiError } from '../../api/request.ts';
+import { isConflict } from '../../api/request.ts';
 import type { CatalogEntry, VersionedCatalogEntry } from '../../api/admin-types.ts';
 import { checkModels } from './margins.ts';
 import { mergeEntries } from './merge-entries.ts';
 
 /** What another operator changed between the reading and the writing of a model. */
-export interface Meanwhile {
+interface Meanwhile {
   actor: string;
   changes: Difference[];
 }
@@ -35,7 +35,7 @@ export function useModelEdits(entry: VersionedCatalogEntry, onDone: () => void) 
       return queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'playground-key' });
     },
     onError: async (error) => {
-      if (!(error instanceof ApiError) || error.code !== 'version_conflict') return;
+      if (!isConflict(error)) return;
       const [theirs, log] = await Promise.all([
         read('/catalog/{model}', { model: entry.id }),
         read('/audit', { subject: entry.id, limit: '1' }),

@@ -4,19 +4,25 @@ import { change } from '../../api/admin.ts';
 import type { PlanRule } from '../../api/admin-types.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { TextField } from '../../ui/fields.tsx';
+import { useEdits } from '../../ui/use-edits.tsx';
 
 const exampleRules = [{ models: '*', multiplier: 1.25 }];
 
 interface PlanDialogProps {
   /** The plan whose rules are changed; absent for a new one. */
-  plan?: { name: string; rules: readonly PlanRule[] };
+  plan?: { plan_id: string; name: string; rules: readonly PlanRule[] };
   onClose: () => void;
 }
 
 /** Creates a plan, or replaces the rules of one. */
 export function PlanDialog({ plan, onClose }: PlanDialogProps) {
   const [name, setName] = useState(plan?.name ?? '');
-  const [text, setText] = useState(() => JSON.stringify(plan?.rules ?? exampleRules, null, 2));
+  const form = useEdits(
+    { path: '/plans/{name}', inputs: { name }, subject: plan?.plan_id ?? null },
+    plan ?? { rules: exampleRules },
+    (of) => ({ rules: JSON.stringify(of.rules, null, 2) }),
+  );
+  const { rules } = form.fields;
   return (
     <ActionDialog
       opened
@@ -25,11 +31,12 @@ export function PlanDialog({ plan, onClose }: PlanDialogProps) {
       title={plan ? `Change ${plan.name}` : 'New plan'}
       about="The first rule that names a model decides about its price. What is already held keeps its price."
       act={plan ? 'Save' : 'Create'}
-      disabled={name.trim() === ''}
+      disabled={plan ? form.isUnchanged : name.trim() === ''}
+      notice={form.notice}
       run={() =>
         plan
-          ? change('patch', '/plans/{name}', { name: plan.name }, { rules: text })
-          : change('post', '/plans', {}, { name: name.trim(), rules: text })
+          ? form.save((version) => change('patch', '/plans/{name}', { name }, { rules }, version))
+          : change('post', '/plans', {}, { name: name.trim(), rules })
       }
       done={({ warnings = [] }) => [plan ? `Changed ${name}.` : `Created ${name}.`, ...warnings].join(' ')}
     >
@@ -37,8 +44,8 @@ export function PlanDialog({ plan, onClose }: PlanDialogProps) {
       <JsonInput
         label="Rules"
         description='A rule has "models" (a glob of ids, or one after group:, type: or vendor:) and "multiplier" or "prices"'
-        value={text}
-        onChange={setText}
+        value={rules}
+        onChange={(text) => form.edit({ rules: text })}
         formatOnBlur
         autosize
         minRows={8}

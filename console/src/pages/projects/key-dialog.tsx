@@ -1,12 +1,12 @@
 import { Checkbox, Group, NumberInput, SimpleGrid, TagsInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { isModelGlob, listedNamesOf } from '../../../../src/domain/catalog/model-names.ts';
 import { change } from '../../api/admin.ts';
 import { catalogQuery } from '../../api/queries.ts';
 import type { Key } from '../../api/admin-types.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { TextField } from '../../ui/fields.tsx';
+import { useEdits } from '../../ui/use-edits.tsx';
 import { entryOfRules } from '../models/entry-of-rules.ts';
 import type { ReadyKey } from './key-ready.tsx';
 
@@ -35,37 +35,36 @@ const scopes = [
 
 /** Makes a key, or changes the limits of one. */
 export function KeyDialog({ projectId, existing, onClose, onReady }: KeyDialogProps) {
-  const [name, setName] = useState(existing?.name ?? '');
-  const [chosen, setChosen] = useState(existing?.scopes ?? ['chat', 'media', 'read']);
-  const [models, setModels] = useState(existing?.models ?? []);
+  const form = useEdits(
+    { path: '/keys/{id}', inputs: { id: existing?.key_id ?? '' }, subject: existing?.key_id ?? null },
+    existing,
+    fieldsOf,
+  );
+  const { name, scopes: chosen, models, expires, ...values } = form.fields;
   const catalog = useQuery(catalogQuery);
   const names = (catalog.data?.data ?? []).flatMap((entry) => listedNamesOf(entryOfRules(entry)));
   const unknown = catalog.data ? models.filter((item) => !isModelGlob(item) && !names.includes(item)) : [];
-  const [values, setValues] = useState<Record<Limit, number | string>>(() => limitsOf(existing));
-  const [expires, setExpires] = useState('');
-  const body = {
-    ...(name.trim() !== '' && { name: name.trim() }),
-    scopes: chosen,
-    models: models.length === 0 ? null : models,
-    ...Object.fromEntries(limits.map(({ name: limit }) => [limit, values[limit] === '' ? null : values[limit]])),
-    ...(expires.trim() !== '' && { expires: expires.trim() }),
-  };
+  const body = bodyOf(existing ? form.changes : form.fields);
   return (
     <ActionDialog
       opened
       onClose={onClose}
       size="lg"
       {...(existing ? texts.change : texts.create)}
-      disabled={chosen.length === 0 || unknown.length > 0}
+      disabled={chosen.length === 0 || unknown.length > 0 || (existing !== null && form.isUnchanged)}
+      notice={form.notice}
       run={async () =>
         existing
-          ? await change('patch', '/keys/{id}', { id: existing.key_id }, body)
+          ? await form.save((version) => change('patch', '/keys/{id}', { id: existing.key_id }, body, version))
           : await change('post', '/keys', {}, { project: projectId, ...body })
       }
-      onDone={(made) => 'api_key' in made && onReady({ secret: made.api_key, scopes: chosen, models: body.models })}
+      onDone={(made) =>
+        'api_key' in made &&
+        onReady({ secret: made.api_key, scopes: chosen, models: models.length === 0 ? null : models })
+      }
     >
-      <TextField label="Name" value={name} onChange={setName} data-autofocus />
-      <Checkbox.Group label="What the key may use" value={chosen} onChange={setChosen}>
+      <TextField label="Name" value={name} onChange={(text) => form.edit({ name: text })} data-autofocus />
+      <Checkbox.Group label="What the key may use" value={chosen} onChange={(next) => form.edit({ scopes: next })}>
         <Group mt="xs">
           {scopes.map((scope) => (
             <Checkbox key={scope.value} {...scope} />
@@ -78,7 +77,7 @@ export function KeyDialog({ projectId, existing, onClose, onReady }: KeyDialogPr
         placeholder={models.length === 0 ? 'All models' : ''}
         data={names}
         value={models}
-        onChange={setModels}
+        onChange={(next) => form.edit({ models: next })}
         error={unknown.length > 0 && `The catalog has no model ${unknown.join(', ')}`}
         maxDropdownHeight={220}
         splitChars={[',', ' ']}
@@ -90,7 +89,7 @@ export function KeyDialog({ projectId, existing, onClose, onReady }: KeyDialogPr
             label={label}
             placeholder="No limit"
             value={values[limit]}
-            onChange={(value) => setValues((before) => ({ ...before, [limit]: value }))}
+            onChange={(value) => form.edit({ [limit]: value })}
             min={0}
             allowDecimal={false}
             thousandSeparator=","
@@ -101,7 +100,7 @@ export function KeyDialog({ projectId, existing, onClose, onReady }: KeyDialogPr
           placeholder={existing?.expires_at ? 'As before' : 'Never'}
           description="Such as 30d or 2030-01-31"
           value={expires}
-          onChange={setExpires}
+          onChange={(text) => form.edit({ expires: text })}
         />
       </SimpleGrid>
     </ActionDialog>
@@ -123,10 +122,30 @@ const texts = {
   },
 };
 
-const limitsOf = (key: Key | null): Record<Limit, number | string> => ({
+type Fields = Record<Limit, number | string> & {
+  name: string;
+  scopes: Key['scopes'];
+  models: string[];
+  /** Empty: as it is. */
+  expires: string;
+};
+
+const fieldsOf = (key: Key | null): Fields => ({
+  name: key?.name ?? '',
+  scopes: key?.scopes ?? ['chat', 'media', 'read'],
+  models: key?.models ?? [],
+  expires: '',
   rpm: key?.rpm ?? '',
   in_flight: key?.in_flight_max ?? '',
   budget_daily: key?.budget_daily ?? '',
   budget_monthly: key?.budget_monthly ?? '',
   budget: key?.budget ?? '',
+});
+
+/** Fields as the admin API takes them: an empty limit is none, and an empty list of models allows all. */
+const bodyOf = ({ name = '', expires = '', models, ...others }: Partial<Fields>) => ({
+  ...Object.fromEntries(Object.entries(others).map(([field, value]) => [field, value === '' ? null : value])),
+  ...(name.trim() !== '' && { name: name.trim() }),
+  ...(expires.trim() !== '' && { expires: expires.trim() }),
+  ...(models && { models: models.length === 0 ? null : models }),
 });

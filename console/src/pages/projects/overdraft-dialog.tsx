@@ -1,9 +1,9 @@
 import { NumberInput } from '@mantine/core';
-import { useState } from 'react';
 import { change } from '../../api/admin.ts';
 import type { Project } from '../../api/admin-types.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { TextField } from '../../ui/fields.tsx';
+import { useEdits } from '../../ui/use-edits.tsx';
 
 export type ProjectLimits = Pick<Project, 'overdraft' | 'alert_at' | 'alert_url' | 'alert_mail'>;
 
@@ -15,16 +15,11 @@ interface OverdraftDialogProps {
 
 /** Changes how far below zero a project may go, and when it is told that its credits run low. */
 export function OverdraftDialog({ projectId, limits, onClose }: OverdraftDialogProps) {
-  // As they were when the dialog opened: the page reads them again meanwhile.
-  const [before] = useState(() => fieldsOf(limits));
-  const [fields, setFields] = useState(before);
-  const set = (name: keyof typeof fields) => (text: string | number) =>
-    setFields((others) => ({ ...others, [name]: String(text) }));
-  // Only what differs is sent, so that what another operator changed meanwhile stays.
+  const form = useEdits({ path: '/projects/{id}', inputs: { id: projectId }, subject: projectId }, limits, fieldsOf);
+  const { fields } = form;
+  const set = (name: keyof typeof fields) => (text: string | number) => form.edit({ [name]: String(text) });
   const changes = Object.fromEntries(
-    fieldNames
-      .filter((name) => fields[name].trim() !== before[name])
-      .map((name) => [name, fields[name].trim() === '' ? null : fields[name].trim()]),
+    Object.entries(form.changes).map(([name, text]) => [name, text.trim() === '' ? null : text.trim()]),
   );
   return (
     <ActionDialog
@@ -33,8 +28,9 @@ export function OverdraftDialog({ projectId, limits, onClose }: OverdraftDialogP
       title="Overdraft and alerts"
       about="An overdraft lets requests take the balance below zero, for customers who pay later. Alerts tell the project that its credits run low, once per threshold."
       act="Save"
-      disabled={Object.keys(changes).length === 0}
-      run={() => change('patch', '/projects/{id}', { id: projectId }, changes)}
+      disabled={form.isUnchanged}
+      notice={form.notice}
+      run={() => form.save((version) => change('patch', '/projects/{id}', { id: projectId }, changes, version))}
       done={({ warnings = [] }) => ['Changed the overdraft and the alerts.', ...warnings].join(' ')}
     >
       <NumberInput
@@ -69,9 +65,7 @@ export function OverdraftDialog({ projectId, limits, onClose }: OverdraftDialogP
   );
 }
 
-const fieldNames = ['overdraft', 'alert_at', 'alert_url', 'alert_mail'] as const;
-
-const fieldsOf = (limits: ProjectLimits): Record<(typeof fieldNames)[number], string> => ({
+const fieldsOf = (limits: ProjectLimits): Record<keyof ProjectLimits, string> => ({
   overdraft: limits.overdraft === 0 ? '' : String(limits.overdraft),
   alert_at: limits.alert_at?.join(', ') ?? '',
   alert_url: limits.alert_url ?? '',

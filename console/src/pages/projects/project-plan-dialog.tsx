@@ -1,9 +1,9 @@
 import { Select } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { change } from '../../api/admin.ts';
 import { plansQuery } from '../../api/queries.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
+import { useEdits } from '../../ui/use-edits.tsx';
 
 interface ProjectPlanDialogProps {
   projectId: string;
@@ -15,7 +15,11 @@ interface ProjectPlanDialogProps {
 /** Gives a project another plan, or the prices of the catalog. */
 export function ProjectPlanDialog({ projectId, plan, onClose }: ProjectPlanDialogProps) {
   const plans = useQuery(plansQuery);
-  const [chosen, setChosen] = useState(plan ?? '');
+  const form = useEdits(
+    { path: '/projects/{id}', inputs: { id: projectId }, subject: projectId },
+    { plan },
+    (of): { plan: string } => ({ plan: of.plan ?? '' }),
+  );
   const names = plans.data?.data.map(({ name }) => name) ?? [];
   return (
     <ActionDialog
@@ -24,7 +28,13 @@ export function ProjectPlanDialog({ projectId, plan, onClose }: ProjectPlanDialo
       title="Change the plan"
       about="Its requests have the prices of the plan from now on. What is already held keeps its price."
       act="Save"
-      run={() => change('patch', '/projects/{id}', { id: projectId }, { plan: chosen === '' ? null : chosen })}
+      disabled={form.isUnchanged}
+      notice={form.notice}
+      run={() =>
+        form.save((version) =>
+          change('patch', '/projects/{id}', { id: projectId }, { plan: form.fields.plan || null }, version),
+        )
+      }
       done={({ plan: given }) =>
         given === null ? 'The project has the prices of the catalog.' : `The project has the plan ${given}.`
       }
@@ -32,8 +42,8 @@ export function ProjectPlanDialog({ projectId, plan, onClose }: ProjectPlanDialo
       <Select
         label="Plan"
         data={[{ value: '', label: 'Prices of the catalog' }, ...names.map((name) => ({ value: name, label: name }))]}
-        value={chosen}
-        onChange={(value) => setChosen(value ?? '')}
+        value={form.fields.plan}
+        onChange={(value) => form.edit({ plan: value ?? '' })}
         allowDeselect={false}
       />
     </ActionDialog>

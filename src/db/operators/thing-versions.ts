@@ -1,0 +1,51 @@
+import type { Statements } from '../database.ts';
+
+/** What operators change by forms and commands, so that two of them may change one at the same time. A model has the version of its entry. */
+export type ThingKind = 'channel' | 'project' | 'key' | 'plan';
+
+export interface Thing {
+  kind: ThingKind;
+  /** As the path of a route names it. */
+  id: string;
+}
+
+/** What an operator changes, as a digest: a request moves balances and counters and no version. */
+const digestOf = (members: string): string =>
+  `left(encode(sha256(convert_to(jsonb_build_array(${members})::text, 'UTF8')), 'hex'), 16) as version`;
+
+/** `lock` keeps every other change of the thing out until the transaction ends. It locks in the order of those changes: an account before what it pays for. */
+const statements: Readonly<Record<ThingKind, { lock: string; version: string }>> = {
+  channel: {
+    lock: 'select id from channel where id = $1 or name = $1 for update',
+    version: `select ${digestOf(`to_jsonb(c) - '{created_at,updated_at,pooled_at}'::text[], (
+        select jsonb_agg(jsonb_build_array(k.id, k.credential is null, k.rpm, k.tpm, k.parallel) order by k.id) from channel_credential k
+        where k.channel_id = c.id and (k.credential is not null or coalesce(k.rpm, k.tpm, k.parallel) is not null))`)}
+      from channel c where c.id = $1 or c.name = $1`,
+  },
+  project: {
+    lock: 'select lock_accounts(array[$1])',
+    version: `select ${digestOf('p.name, p.note, p.status, p.plan_id, p.alert_at, p.alert_url, p.alert_mail, p.trace_content, a.overdraft')}
+      from project p join credit_account a on a.project_id = p.id where p.id = $1`,
+  },
+  key: {
+    lock: 'select lock_accounts(array(select project_id from api_key where id = $1))',
+    version: `select ${digestOf(`k.name, k.metadata, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max, k.budget, k.budget_daily,
+        k.budget_monthly, extract(epoch from k.expires_at), extract(epoch from k.revoked_at)`)} from api_key k where k.id = $1`,
+  },
+  plan: {
+    lock: 'select id from plan where name = $1 for update',
+    version: `select p.id || '.' || p.revision as version from plan p where p.name = $1 or p.id = $1 order by p.name <> $1 limit 1`,
+  },
+};
+
+/** The version of a thing: another one whenever an operator has changed it. Null if there is no such thing. */
+export async function readThingVersion(database: Statements, { kind, id }: Thing): Promise<string | null> {
+  const row = await database.first<{ version: string }>(`version-of-${kind}`, statements[kind].version, [id]);
+  return row?.version ?? null;
+}
+
+/** The same in a transaction, until whose end nobody else changes the thing. */
+export async function lockThingVersion(inside: Statements, thing: Thing): Promise<string | null> {
+  await inside.query(`lock-version-of-${thing.kind}`, statements[thing.kind].lock, [thing.id]);
+  return readThingVersion(inside, thing);
+}
