@@ -73,7 +73,13 @@ export default tseslint.config(
   },
   {
     // A file that needs more has a second file inside it, and a function a second function.
-    files: ['src/**/*.ts', 'packages/{sandbox,dev-stack}/src/**/*.ts', 'console/**/*.{ts,tsx}', 'bench/**/*.ts'],
+    files: [
+      'src/**/*.ts',
+      'packages/{sandbox,dev-stack}/src/**/*.ts',
+      'console/**/*.{ts,tsx}',
+      'bench/**/*.ts',
+      'scripts/**/*.mjs',
+    ],
     // A migration is one list of statements and is never changed once released.
     ignores: ['src/db/migrations/*.ts'],
     rules: {
