@@ -151,6 +151,8 @@ function readValue(scan: Scan): SourceValue {
   if (/^null$/i.test(word)) return null;
   if (/^(true|false)$/i.test(word)) return word.toLowerCase() === 'true';
   if (/^-?\d+$/.test(word)) return Number.isSafeInteger(Number(word)) ? Number(word) : BigInt(word);
+  // A decimal keeps all its digits as a text.
+  if (/^-?[\d.]{16,}$/.test(word)) return word;
   if (/^-?[\d.]+(e[-+]?\d+)?$/i.test(word)) return Number(word);
   const hex = /^(?:0x|x)([0-9a-f]+)$/i.exec(word);
   return hex ? Buffer.from(hex[1] ?? '', 'hex').toString('utf8') : word;

@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import type { TestDatabase } from '../../support/database.ts';
 import { projectFolder } from '../../support/program.ts';
 import { loadPostgres, runSql } from './load-postgres.ts';
 
@@ -39,6 +39,19 @@ const statementsOf = (change: Change): string => {
     ? `alter table "${table}" rename to hidden`
     : `alter table "${table}" rename column "${column}" to hidden`;
 };
+
+/** Takes a change back. Rows that were added have ids of 90 and more, or the name `bad`. */
+function undoOf(program: Source['program'], change: Change): string {
+  if ('hide' in change) {
+    const { hide: table, column } = change;
+    return column === undefined
+      ? `alter table hidden rename to "${table}"`
+      : `alter table "${table}" rename column hidden to "${column}"`;
+  }
+  return program === 'litellm'
+    ? `delete from "LiteLLM_VerificationToken" where key_alias = 'bad'; delete from "LiteLLM_TeamTable" where team_alias = 'Bad'`
+    : ['users', 'tokens', 'channels', 'redemptions'].map((table) => `delete from ${table} where id >= 90`).join(';');
+}
 
 function sqlite(program: 'one-api' | 'new-api'): Source {
   const fixture = join(fixtures, program, `${program}.db`);
@@ -93,22 +106,23 @@ function changedText(text: string, change: Exclude<Change, { keep: number }>): s
 
 /** A PostgreSQL server. `drop` is for the end of the test file. */
 function server(program: Source['program'], file: string): Source & { drop: () => Promise<void> } {
-  const copies: TestDatabase[] = [];
-  let whole: Promise<TestDatabase> | undefined;
+  let database: TestDatabase | undefined;
+  let former: Change = { add: '' };
   return {
     name: `a PostgreSQL server of ${program}`,
     program,
     isServer: true,
     async changed(_folder, change) {
-      const template = await (whole ??= loadPostgres(join(fixtures, file)));
-      const copy = await createTestDatabase({ migrated: false, template });
-      copies.push(copy);
-      await runSql(copy.url, [program === 'litellm' ? withoutLitellmKeys : withoutKeys, statementsOf(change)]);
-      return copy.url;
+      if (!database) {
+        database = await loadPostgres(join(fixtures, file));
+        await runSql(database.url, [program === 'litellm' ? withoutLitellmKeys : withoutKeys]);
+      }
+      // A new database for each change would take longer than all the rest.
+      await runSql(database.url, [undoOf(program, former), statementsOf(change)]);
+      former = change;
+      return database.url;
     },
-    async drop() {
-      for (const database of [...copies, await whole]) await database?.drop();
-    },
+    drop: async () => database?.drop(),
   };
 }
 
