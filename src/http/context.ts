@@ -4,6 +4,7 @@ import type { ErrorCode } from '../domain/errors.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { AuthenticatedKey } from '../domain/projects/authenticated-key.ts';
 import type { Share } from '../platform/fair-budget.ts';
+import type { NoteModel } from '../services/catalog/find-model.ts';
 import type { RouteFacts } from './route-facts.ts';
 
 declare module 'koa' {
@@ -60,6 +61,13 @@ export function keyOf(ctx: AppContext): AuthenticatedKey {
   if (!ctx.state.key) throw new Error(`${ctx.state.route?.path ?? 'This address'} is not behind an API key`);
   return ctx.state.key;
 }
+
+/** Notes the model of a request for its detail row and its trace. */
+export const noteModelIn =
+  ({ state }: AppContext): NoteModel =>
+  (modelId) => {
+    state.modelId = modelId;
+  };
 
 /** The task that a request names in its path, of the project of its key. */
 export const requestedTask = (ctx: AppContext): { projectId: string; taskId: string } => ({

@@ -9,7 +9,7 @@ import { clampLength } from '../../domain/chat/chat-length.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { canonicalHash } from '../../platform/json-pieces.ts';
-import { keyOf, type AppContext } from '../context.ts';
+import { keyOf, noteModelIn, type AppContext } from '../context.ts';
 import type { ChatAnswer } from '../dialects/chat-answer.ts';
 import { inWords, type DialectWords } from '../dialects/dialect-words.ts';
 import type { Reading } from '../dialects/reading.ts';
@@ -167,8 +167,7 @@ async function prepare(
     ...(dialect.isOfSpec && { isOfSpec: dialect.isOfSpec }),
     ...(traceContent !== null && { traceContent }),
   };
-  const entry = await findModelFor(deps, clientRequest.model, keyOf(ctx));
-  ctx.state.modelId = entry.model.id;
+  const entry = await findModelFor(deps, clientRequest.model, keyOf(ctx), { noteModel: noteModelIn(ctx) });
   try {
     const { request, clamped } = withinLength(dialect, entry, clientRequest);
     const measured = await measuredDocuments(deps, { entry, request, key: keyOf(ctx) });

@@ -4,7 +4,7 @@ import { measuredDocuments } from '../../services/chat/measured-documents.ts';
 import { prepareChat } from '../../services/chat/prepare-chat.ts';
 import type { ChatRequest } from '../../domain/chat/chat.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import { keyOf, type AppContext } from '../context.ts';
+import { keyOf, noteModelIn, type AppContext } from '../context.ts';
 import { inWords, type DialectWords } from '../dialects/dialect-words.ts';
 import type { Reading } from '../dialects/reading.ts';
 import { ignoredFields, readingOf, tellIgnored } from '../request/ignored-fields.ts';
@@ -26,8 +26,7 @@ export const countTokensRoute =
   (deps: ChatRouteDeps, { read, words, write }: CountDialect) =>
   async (ctx: AppContext): Promise<void> => {
     const request = read(ctx, ctx.request.body ?? {}, readingOf(ctx));
-    const entry = await findModelFor(deps, request.model, keyOf(ctx));
-    ctx.state.modelId = entry.model.id;
+    const entry = await findModelFor(deps, request.model, keyOf(ctx), { noteModel: noteModelIn(ctx) });
     try {
       const measured = await measuredDocuments(deps, { entry, request, key: keyOf(ctx) });
       const prepared = prepareChat(deps, entry, measured);

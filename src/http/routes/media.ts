@@ -4,7 +4,7 @@ import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { quoteMediaTask } from '../../services/tasks/create/quote-media-task.ts';
 import { isTerminal, type TaskType } from '../../domain/tasks/task.ts';
 import { Quote, Task } from '../../schemas/task.ts';
-import { keyOf, type AppContext } from '../context.ts';
+import { keyOf, noteModelIn, type AppContext } from '../context.ts';
 import { json } from '../description.ts';
 import { createBody } from '../openapi/media-bodies.ts';
 import { modelExamples } from '../openapi/model-examples.ts';
@@ -62,7 +62,7 @@ const createRoute = (deps: MediaDeps, type: TaskType, path: string): Route =>
       const body = ctx.request.body ?? {};
       const input = { dialect: 'openai', type, route: path, idempotencyKey, body } as const;
       if (body.dry_run === true) {
-        ctx.body = await quoteMediaTask(deps, { requestId: ctx.state.requestId, key: keyOf(ctx), ...input });
+        ctx.body = await quoteMediaTask(deps, requestOf(ctx, input));
         return;
       }
       const accepted = await createTask(deps, ctx, input);
@@ -76,13 +76,19 @@ const createRoute = (deps: MediaDeps, type: TaskType, path: string): Route =>
 /** A create request as the route has read it. */
 export type CreateInput = Omit<Parameters<typeof createMediaTask>[1], 'requestId' | 'key'>;
 
+const requestOf = (ctx: AppContext, input: CreateInput) => ({
+  requestId: ctx.state.requestId,
+  key: keyOf(ctx),
+  noteModel: noteModelIn(ctx),
+  ...input,
+});
+
 /**
  * Creates the task of a request in any dialect. Marks a replay, and notes the model and the quoted credits for the detail row. Throws
  * `CreateFailed` for every error on our side.
  */
 export async function createTask(deps: CreateDeps, ctx: AppContext, input: CreateInput) {
-  const request = { requestId: ctx.state.requestId, key: keyOf(ctx), ...input };
-  const { task, replayed } = await createMediaTask(deps, request).catch((error: unknown) => {
+  const { task, replayed } = await createMediaTask(deps, requestOf(ctx, input)).catch((error: unknown) => {
     throw createFailed(error, { idempotencyKey: input.idempotencyKey });
   });
   ctx.state.acceptedTaskId = task.id;

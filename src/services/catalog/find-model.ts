@@ -10,6 +10,9 @@ import type { Deps } from '../../deps.ts';
 /** What a key says about the models that it may use and what they cost. */
 export type CallerOfModels = Pick<AuthenticatedKey, 'models' | 'plan'>;
 
+/** Is told the model of a request as soon as it is known, so that a refusal after that names it. */
+export type NoteModel = (modelId: string) => void;
+
 /**
  * The offered model that a request names by its id or, for a chat model, by an alias. Aliases of image and video models count with `allAliases`
  * only, because their presets and the routes of the specification do not go together. It has the prices of the key's plan. Throws `GatewayError` if there is none or the key may not use it.
@@ -18,7 +21,7 @@ export async function findModelFor(
   { catalog }: Pick<Deps, 'catalog'>,
   model: unknown,
   key: CallerOfModels,
-  { allAliases = false }: { allAliases?: boolean } = {},
+  { allAliases = false, noteModel }: { allAliases?: boolean; noteModel?: NoteModel | undefined } = {},
 ): Promise<CatalogEntry> {
   if (model === undefined || model === null) {
     throw new GatewayError('missing_parameter', { message: 'model is required.', param: 'model' });
@@ -31,6 +34,7 @@ export async function findModelFor(
   }
   const entry = await findNamed(catalog.under(key.plan), model, { allAliases });
   if (!entry) throw modelNotFound(model, await catalog.entries(), key);
+  noteModel?.(entry.model.id);
   if (!isAllowed(key.models, entry))
     throw new GatewayError('model_not_allowed', {
       message: `This key may not use the model ${model}. GET /api/v1/models lists those that it may use.`,

@@ -94,16 +94,16 @@ describe('API details', () => {
       expect(JSON.stringify(await details())).not.toContain(marker);
     });
 
-    const refusals: [code: string, key: object, change?: Record<string, unknown>][] = [
-      ['insufficient_credits', { credits: 1 }],
-      ['key_budget_exceeded', { budget: 1 }],
-      ['model_not_allowed', { models: ['claude-haiku-5.5'] }],
-      ['scope_not_allowed', { scopes: ['read'] }],
-      ['rate_limit_exceeded', { rpm: 1 }],
-      ['model_not_found', {}, { model: 'no-such-model' }],
-      ['invalid_value', {}, { temperature: 'hot' }],
+    const refusals: [code: string, key: object, modelId: string | null, change?: Record<string, unknown>][] = [
+      ['insufficient_credits', { credits: 1 }, 'gpt-5-mini'],
+      ['key_budget_exceeded', { budget: 1 }, 'gpt-5-mini'],
+      ['model_not_allowed', { models: ['claude-haiku-5.5'] }, 'gpt-5-mini'],
+      ['scope_not_allowed', { scopes: ['read'] }, null],
+      ['rate_limit_exceeded', { rpm: 1 }, 'gpt-5-mini'],
+      ['model_not_found', {}, null, { model: 'no-such-model' }],
+      ['invalid_value', {}, null, { temperature: 'hot' }],
     ];
-    it.each(refusals)('say of a chat refused as %s what it was, by its id', async (code, key, change = {}) => {
+    it.each(refusals)('say of a chat refused as %s what it was, by its id', async (code, key, modelId, change = {}) => {
       const { apiKey, keyId, projectId } = await gateway.project(key);
       const chat = { model: 'gpt-5-mini', messages: [{ role: 'user', content: marker }], ...change };
       const send = () => gateway.create(apiKey, '/api/v1/chat/completions', chat);
@@ -114,11 +114,33 @@ describe('API details', () => {
       await detailOf(id);
       const found = await findRequest({ db: gateway.database }, id);
       const { status } = refused;
-      expect(found).toMatchObject({ kind: 'answered', answered: { errorCode: code, status, keyId, projectId } });
+      expect(found).toMatchObject({
+        kind: 'answered',
+        answered: { errorCode: code, status, keyId, projectId, modelId },
+      });
       const url = `/console/requests/${id}`;
       expect(await findAnything({ db: gateway.database }, id)).toEqual([{ type: 'request', id, name: code, url }]);
       expect(JSON.stringify(found)).not.toContain(marker);
     });
+
+    const image = 'aurora-image-1';
+    const refusedPictures: [code: string, route: string, key: object, change?: Record<string, unknown>][] = [
+      ['model_not_allowed', mediaRoutes.image, { models: ['flux-2-pro'] }],
+      ['model_not_allowed', '/api/v1/api/generate', { models: ['flux-2-pro'] }],
+      ['model_not_allowed', '/v1/images/generations', { models: ['flux-2-pro'] }],
+      ['insufficient_credits', mediaRoutes.image, { credits: 1 }],
+      ['max_credits_exceeded', mediaRoutes.image, {}, { max_credits: 1 }],
+      ['invalid_value', mediaRoutes.image, {}, { img_size: '9k' }],
+    ];
+    it.each(refusedPictures)(
+      'name the model of a picture refused as %s on %s',
+      async (code, route, key, change = {}) => {
+        const { apiKey } = await gateway.project(key);
+        const refused = await gateway.create(apiKey, route, { model: image, prompt: marker, ...change });
+        expect(refused.body).toMatchObject({ error: { code } });
+        expect(await detailOf(refused.headers.get('x-request-id') ?? '')).toMatchObject({ modelId: image });
+      },
+    );
 
     it('say that no channel was there, and nothing of a chat with credits, which has rows of its own', async () => {
       const send = () =>

@@ -9,7 +9,7 @@ import { readTaskOptions, type CreateOptions } from '../../../domain/tasks/task-
 import type { ResolvedInput, TaskType } from '../../../domain/tasks/task.ts';
 import type { Deps } from '../../../deps.ts';
 import { EgressRefusal } from '../../../platform/egress/check-url.ts';
-import { findModelFor, type CallerOfModels } from '../../catalog/find-model.ts';
+import { findModelFor, type CallerOfModels, type NoteModel } from '../../catalog/find-model.ts';
 import { findLegacyModelFor } from '../../catalog/legacy-model.ts';
 import { checkInputUrl } from '../../files/check-input-url.ts';
 import { fileIdIn } from './store-inputs.ts';
@@ -28,6 +28,7 @@ export interface CreateMediaRequest {
   body: JsonObject;
   /** Whether `model` may be an alias of an image or video model. Legacy routes take them anyway. */
   allAliases?: boolean;
+  noteModel?: NoteModel;
   /** Translates the body of another dialect to the fields of the core routes. `preset`: the parameters of an alias, if any. */
   coreBody?: (entry: CatalogEntry, preset: JsonObject) => JsonObject;
 }
@@ -70,11 +71,11 @@ export async function resolveCreate(deps: ResolveDeps, request: CreateMediaReque
 /** Legacy routes, and those for SDKs of other vendors, accept the aliases of image and video models (rules "Legacy"). */
 const findEntry = async (
   deps: ResolveDeps,
-  { dialect, body, key, allAliases = dialect === 'legacy' }: CreateMediaRequest,
+  { dialect, body, key, noteModel, allAliases = dialect === 'legacy' }: CreateMediaRequest,
 ): Promise<{ entry: CatalogEntry; preset: JsonObject }> =>
   allAliases
-    ? findLegacyModelFor(deps, body.model, key)
-    : { entry: await findModelFor(deps, body.model, key), preset: {} };
+    ? findLegacyModelFor(deps, body.model, key, noteModel)
+    : { entry: await findModelFor(deps, body.model, key, { noteModel }), preset: {} };
 
 function readCallbackUrl({ egress }: Pick<Deps, 'egress'>, value: unknown): string | null {
   if (value === undefined || value === null) return null;
