@@ -15,7 +15,7 @@ import {
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, Outlet } from '@tanstack/react-router';
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { change } from './api/admin.ts';
 import { sessionQuery } from './api/session.ts';
 import type { Session } from './api/admin-types.ts';
@@ -71,6 +71,8 @@ export function Shell() {
 function Frame({ session }: { session: Session }) {
   const [opened, { toggle, close }] = useDisclosure(false);
   const zone = useZone();
+  // The page of a key belongs to the projects, whose address is another.
+  const isOfKey = useLocation({ select: ({ pathname }) => pathname.startsWith('/keys/') });
   useAutoRefresh();
   return (
     <AppShell
@@ -105,7 +107,13 @@ function Frame({ session }: { session: Session }) {
       </AppShell.Header>
       <AppShell.Navbar p="xs" className="nav" component="nav" aria-label="Pages">
         {pages.map(({ to, label, Icon }) => (
-          <Link key={to} to={to} onClick={close} className="nav-link">
+          <Link
+            key={to}
+            to={to}
+            onClick={close}
+            className="nav-link"
+            {...(to === '/projects' && isOfKey && { 'aria-current': 'page' })}
+          >
             <Icon />
             {label}
           </Link>

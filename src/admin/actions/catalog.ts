@@ -85,6 +85,7 @@ const check = action({
       model: entry.model.id,
       type: entry.model.type,
       status: entry.model.status,
+      state: modelState(entry.model, entry.private),
       loss_ok: lossReasons(entry),
       margins: margins.map(marginDocument),
       ratios: priceRatios(entry, creditValueMicroUsd).map(({ kind: _, ...ratios }) => ratios),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { listPlans, type PlanRow } from '../../db/plans/plans.ts';
+import { modelState } from '../../domain/catalog/model-state.ts';
 import type { PlanRule } from '../../domain/plans/plan.ts';
 import { deletePlan } from '../../services/plans/delete-plan.ts';
 import { readPlanRules } from '../../services/plans/read-plan-rules.ts';
@@ -147,6 +148,7 @@ const previewOf = ({ base, planned, rule }: PlannedModel) => ({
   model: base.model.id,
   type: base.model.type,
   status: base.model.status,
+  state: modelState(base.model, base.private),
   rule,
   catalog: pricesOf(base),
   plan: pricesOf(planned),
@@ -160,7 +162,7 @@ const pricesOf = ({ model: { pricing, parameters } }: PlannedModel['base']) => (
 const previewLine = ({ base, planned, rule }: PlannedModel) => ({
   model: base.model.id,
   type: base.model.type,
-  status: base.model.status,
+  state: modelState(base.model, base.private),
   rule,
   catalog: priceText(base.model),
   plan: priceText(planned.model),

@@ -3,7 +3,7 @@ import { listOf } from '../../schemas/list.ts';
 import { ReadEntry } from '../../domain/catalog/catalog.ts';
 import { changed } from './changed.ts';
 
-const state = z
+export const modelStateOf = z
   .string()
   .describe('retired, hidden, ending while its end is announced by a day or by its status, or else the status.');
 
@@ -14,7 +14,7 @@ export const ModelRow = z
     display_name: z.string(),
     owned_by: z.string(),
     type: z.enum(['image', 'video', 'chat']),
-    state,
+    state: modelStateOf,
     ends_on: z.string().nullable().describe('The first day (UTC) on which it is not sold any more.'),
     pricing: ReadEntry.shape.pricing,
     lowest_credits: z.int().nullable().describe('Of a request for media.'),
@@ -39,14 +39,16 @@ export const CatalogList = listOf(CatalogEntrySchema).extend({
 
 export const VersionedEntry = ReadEntry.extend({
   version: z.string().describe('The version of this model, which `catalog set` may name.'),
-  state,
+  state: modelStateOf,
 }).meta({ id: 'VersionedCatalogEntry' });
 
 const microUsd = z.int().describe('Micro-USD.');
 
 const Margin = z
   .object({
-    request: z.enum(['cheapest', 'dearest', 'minimum']).describe('Of the requests of one `unit`, by their cost.'),
+    request: z
+      .enum(['cheapest', 'dearest', 'minimum'])
+      .describe('Of the requests of one `unit`, by their cost, or by their price where all cost the same.'),
     unit: z.enum(['request', '1,000 input tokens', '1,000 output tokens']),
     family: z.string().nullable().describe('Null for the minimum of a chat, which no family decides.'),
     asked: z.record(z.string(), z.unknown()).describe('The parameters that decide about the price and the cost.'),
@@ -82,6 +84,7 @@ export const CatalogCheck = z
         model: z.string(),
         type: z.enum(['image', 'video', 'chat']),
         status: z.string(),
+        state: modelStateOf,
         loss_ok: z.record(z.string(), z.string()).describe('Why the model may lose, by family.'),
         margins: z.array(Margin),
         ratios: z.array(Ratios),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { timestamp } from '../../schemas/time.ts';
 import { ReadEntry, ReadParameters } from '../../domain/catalog/catalog.ts';
 import { Rule } from '../../services/plans/read-plan-rules.ts';
+import { modelStateOf } from './catalog.ts';
 import { changed, warnings } from './changed.ts';
 import { planId } from './ids.ts';
 
@@ -39,6 +40,7 @@ export const PlanPreview = z
           model: z.string(),
           type: z.enum(['image', 'video', 'chat']),
           status: z.string(),
+          state: modelStateOf,
           rule: z
             .int()
             .nullable()

@@ -11,7 +11,7 @@ import type { UpstreamCost } from './cost-schema.ts';
 
 /** What the operator earns with one request at one family, or with 1,000 tokens of a chat. Amounts are in micro-USD. */
 export interface Margin {
-  /** By cost, among all requests of the same `unit`. `minimum`: a chat so short that its client pays the minimum. */
+  /** By cost, or by price where all cost the same, among all requests of the same `unit`. `minimum`: a chat so short that its client pays the minimum. */
   request: 'cheapest' | 'dearest' | 'minimum';
   unit: 'request' | '1,000 input tokens' | '1,000 output tokens';
   /** Null for the minimum of a chat, which no family decides. */
@@ -41,16 +41,12 @@ export function modelMargins(entry: CatalogEntry, creditValue: number): ModelMar
     all: (isChat ? chatMargins : mediaMargins)(entry, family, mapping, creditValue),
   }));
   const all = families.flatMap((each) => each.all);
-  const [least, most] = [(each: Margin) => each.cost, (each: Margin) => -each.cost];
-  const margins = units.flatMap((unit): Margin[] => [
-    ...firstOf(all, unit, least).map((each) => ({ ...each, request: 'cheapest' as const })),
-    ...firstOf(all, unit, most).map((each) => ({ ...each, request: 'dearest' as const })),
-  ]);
+  const margins = units.flatMap((unit) => cheapestAndDearest(all.filter((each) => each.unit === unit)));
   if (isChat) margins.push(minimumOf(entry, creditValue));
   const mayLose = entry.private.loss_ok !== undefined || !isOffered(entry);
   const losses = families
     .filter(({ mapping }) => !mayLose && mapping.loss_ok === undefined)
-    .flatMap((each) => units.flatMap((unit) => firstOf(each.all, unit, ({ margin }) => margin)))
+    .flatMap((each) => units.flatMap((unit) => worstOf(each.all, unit)))
     .filter(({ margin }) => margin < 0);
   return { margins, losses };
 }
@@ -137,9 +133,24 @@ const marginOf = (about: Omit<Margin, 'request' | 'margin'>): Margin => ({
   margin: about.price - about.cost,
 });
 
-/** The request of this unit with the lowest rank, if there is one. */
-const firstOf = (all: readonly Margin[], unit: Margin['unit'], rank: (margin: Margin) => number): Margin[] =>
+/** By cost: of those that cost the same, the one that earns least. Where all cost the same, their prices tell them apart. */
+function cheapestAndDearest(all: readonly Margin[]): Margin[] {
+  const sorted = all.toSorted((a, b) => a.cost - b.cost || a.price - b.price);
+  const [first, last] = [sorted[0], sorted.at(-1)];
+  const dearest = sorted.find(
+    ({ cost, price }) => cost === last?.cost && (cost !== first?.cost || price === last.price),
+  );
+  return first && dearest
+    ? [
+        { ...first, request: 'cheapest' },
+        { ...dearest, request: 'dearest' },
+      ]
+    : [];
+}
+
+/** The request of this unit that earns least, if there is one. */
+const worstOf = (all: readonly Margin[], unit: Margin['unit']): Margin[] =>
   all
     .filter((each) => each.unit === unit)
-    .sort((a, b) => rank(a) - rank(b) || a.margin - b.margin)
+    .sort((a, b) => a.margin - b.margin)
     .slice(0, 1);

@@ -78,6 +78,20 @@ describe('the margins of a model', () => {
     ]);
   });
 
+  it('of requests that all cost the same are those of the lowest and of the highest price', () => {
+    const { margins } = modelMargins(aModel({ fal: { cost: [{ per_request: 20_000 }] } }), creditValue);
+    expect(margins).toMatchObject([
+      { request: 'cheapest', asked: { duration: 5 }, price: 50_000, margin: 30_000 },
+      { request: 'dearest', asked: { duration: 10 }, price: 100_000, margin: 80_000 },
+    ]);
+  });
+
+  it('are the smallest ones of the requests that cost the most', () => {
+    const cost = [{ when: { resolution: '1080p' }, per_request: 90_000 }, { per_request: 20_000 }];
+    const [, dearest] = modelMargins(aModel({ fal: { cost } }), creditValue).margins;
+    expect(dearest).toMatchObject({ request: 'dearest', asked: { duration: 5, resolution: '1080p' }, margin: -40_000 });
+  });
+
   it('have as losses the worst request of each family that the catalog does not explain', () => {
     const costs = { fal: { cost: byResolution }, kling: { cost: [{ per_second: 11_000 }] } };
     const worst = (entry: CatalogEntry) =>

@@ -79,7 +79,7 @@ function Margins({ entry }: { entry: CatalogEntry }) {
         {(byModel) => (
           <DataTable
             label="Margins"
-            rows={byModel.get(entry.id) ?? []}
+            rows={shownMargins(byModel.get(entry.id) ?? [])}
             columns={marginColumns}
             rowId={(row) => JSON.stringify(row)}
             empty={<Empty title="Nothing is known of its costs" />}
@@ -90,7 +90,16 @@ function Margins({ entry }: { entry: CatalogEntry }) {
   );
 }
 
-const marginColumns: Columns<Margin> = [
+/** Where every request costs and earns the same, the cheapest is the dearest, and stands for all. */
+const shownMargins = (margins: Margin[]): (Omit<Margin, 'request'> & { request: string })[] =>
+  margins.flatMap((margin) => {
+    if (!margins.some((other) => other !== margin && factsOf(other) === factsOf(margin))) return [margin];
+    return margin.request === 'cheapest' ? [{ ...margin, request: 'every', asked: {} }] : [];
+  });
+
+const factsOf = (margin: Margin): string => JSON.stringify({ ...margin, request: undefined });
+
+const marginColumns: Columns<ReturnType<typeof shownMargins>[number]> = [
   {
     id: 'request',
     header: 'Request',

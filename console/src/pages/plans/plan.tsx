@@ -11,6 +11,7 @@ import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
 import { number } from '../../ui/format.ts';
 import { PageLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
+import { Status } from '../../ui/values.tsx';
 import { Prices } from '../models/prices.tsx';
 import { PlanDialog } from './plan-dialog.tsx';
 
@@ -123,6 +124,12 @@ const priceColumns: Columns<PlannedModel> = [
         {original.model}
       </PageLink>
     ),
+  },
+  {
+    id: 'state',
+    header: 'Status',
+    accessorFn: ({ state }) => state,
+    cell: ({ row: { original } }) => <Status of={original.state} />,
   },
   { id: 'rule', header: 'Rule', accessorFn: ({ rule }) => rule ?? '', ...numeric },
   {
