@@ -68,6 +68,7 @@ export const runtimePrivileges: Readonly<Record<string, string>> = {
   task_resolution: 'select, insert',
   traffic: 'select, insert, update, delete',
   traffic_mark: 'select, update',
+  traffic_unknown_cost: 'select, insert, update, delete',
   usage_half_hour: 'select, insert, update, delete',
   usage_mark: 'select, update',
   usage_slot: 'select, insert, update, delete',

@@ -102,6 +102,9 @@ export const truthWalks: readonly Walk[] = [
       await page.getByRole('region', { name: 'Models' }).getByText('Hidden', { exact: true }).first().waitFor();
       await visit.open(`/models/${id}`);
       await page.locator('dd').getByText('Hidden', { exact: true }).waitFor();
+      await visit.open('/plans/resellers');
+      const planned = page.getByRole('region', { name: 'Prices' }).locator('tr').filter({ hasText: id });
+      await planned.getByText('Hidden', { exact: true }).waitFor();
       for (const wanted of [id, 'no-such-model']) {
         await visit.open(`/playground?model=${wanted}`);
         await page
@@ -111,6 +114,54 @@ export const truthWalks: readonly Walk[] = [
         expect(await page.getByRole('button', { name: 'Generate' }).count()).toBe(0);
       }
       await visit.picture('playground-unusable');
+    },
+  },
+  {
+    promise: 'says of a chat that broke off that nobody knows its cost, on its page, in the overview and in the usage',
+    async walk({ visit, gateway, stage }) {
+      const { page } = visit;
+      const messages = [{ role: 'user', content: 'What breaks off [[fail=reset]]' }];
+      const request = { model: 'gpt-5-mini', max_tokens: 50, messages };
+      const answer = await gateway.create(stage.studio.apiKey, '/api/v1/chat/completions', request);
+      await visit.open(`/requests/${answer.headers.get('x-request-id') ?? ''}`);
+      await page
+        .locator('dd')
+        .filter({ hasText: /^Unknown$/ })
+        .waitFor();
+      const calls = page.getByRole('region', { name: 'Calls to providers' });
+      await calls.getByRole('cell', { name: 'Unknown', exact: true }).first().waitFor();
+      await visit.picture('request-unknown-cost');
+      const atLeast = /^(?:cost )?at least \$[\d.]+ · \d+ unknown$/;
+      await visit.open('/overview');
+      await page.getByText(atLeast).waitFor();
+      await page.getByText(/^at most -?\$/).waitFor();
+      await visit.open('/usage?by=model');
+      await page.locator('.figure').filter({ hasText: atLeast }).waitFor();
+      await page.getByText(/^Failed · refused · left$/).waitFor();
+      await page.getByRole('region', { name: 'Usage by model' }).getByText(atLeast).first().waitFor();
+      await visit.picture('usage-unknown-costs');
+    },
+  },
+  {
+    promise: 'marks the projects in the menu on the page of a project and on that of a key',
+    async walk({ visit, stage: { studio } }) {
+      for (const path of [`/projects/${studio.projectId}`, `/keys/${studio.keyId}`]) {
+        await visit.open(path);
+        await visit.page.locator('nav a[aria-current=page]').filter({ hasText: 'Projects and keys' }).waitFor();
+        expect(await visit.page.locator('nav a[aria-current=page]').count()).toBe(1);
+      }
+    },
+  },
+  {
+    promise: 'shows one row where every request of a model costs and earns the same, and two where they do not',
+    async walk({ visit }) {
+      const rows = visit.page.getByRole('region', { name: 'Margins' }).locator('tbody tr');
+      await visit.open('/models/flux-2-pro');
+      await rows.filter({ hasText: /^Every/ }).waitFor();
+      expect(await rows.count()).toBe(1);
+      await visit.open('/models/aurora-image-1');
+      await rows.filter({ hasText: /^Dearest.*4k/ }).waitFor();
+      await rows.filter({ hasText: /^Cheapest.*1k/ }).waitFor();
     },
   },
   {

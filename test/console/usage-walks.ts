@@ -19,7 +19,7 @@ export const spendWalk: EverydayWalk = {
     expect(await rows.count()).toBe(expected.length);
     const lines = await download(visit);
     expect(lines[0]).toMatch(
-      /^model,project_id,project_name,day,requests,succeeded,failed,refused,credits,cost_usd,margin_usd,/,
+      /^model,project_id,project_name,day,requests,succeeded,failed,refused,left,credits,cost_usd,unknown_costs,margin_usd,/,
     );
     expect(lines.slice(1).sort()).toEqual(expected.map(csvLine).sort());
     await visit.picture('usage');
@@ -106,10 +106,13 @@ const sums = [
 ];
 const csvLine = (row: Row): string =>
   [
-    ...['model', 'project_id', 'project_name', 'day', 'requests', 'succeeded', 'failed', 'refused', 'credits'].map(
-      (name) => row[name] ?? '',
-    ),
+    ...['model', 'project_id', 'project_name', 'day', 'requests'].map((name) => row[name] ?? ''),
+    // Without the clients that left.
+    Number(row['succeeded']) - Number(row['left_charged']),
+    Number(row['failed']) - (Number(row['left']) - Number(row['left_charged'])),
+    ...['refused', 'left', 'credits'].map((name) => row[name]),
     Number(row['cost_micro_usd']) / 1e6,
+    row['unknown_costs'],
     Number(row['margin_micro_usd']) / 1e6,
     ...sums.map((name) => row[name]),
   ].join(',');

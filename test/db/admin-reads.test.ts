@@ -35,6 +35,7 @@ const blocksMax = 400;
 const sums = [
   'traffic',
   'traffic_mark',
+  'traffic_unknown_cost',
   'usage_half_hour',
   'usage_mark',
   'usage_slot',

@@ -215,11 +215,12 @@ describe('the traffic of a range', () => {
       const shape = overviewRange(range, now);
       const report = await readRangeTraffic(db, shape);
       const [from, before] = [shape.from, shape.before].map((at) => `to_timestamp(${at})`);
-      const { refused: _r, left: _l, chatP50Ms: _c, mediaP50Ms: _m, ...present } = report.now;
+      const { refused: _r, left: _l, unknownCosts: _u, chatP50Ms: _c, mediaP50Ms: _m, ...present } = report.now;
       expectLike(present, await counted(`created_at >= ${from}`));
-      const { refused, left, chatP50Ms, mediaP50Ms: _media, ...earlier } = report.before;
+      const { refused, left, unknownCosts, chatP50Ms, mediaP50Ms: _media, ...earlier } = report.before;
       expectLike(earlier, await counted(`created_at >= ${before} and created_at < ${from}`));
-      expect({ refused, left, chatP50Ms }).toEqual({ refused: 0, left: 0, chatP50Ms: earlier.p50Ms });
+      expect({ refused, left, unknownCosts }).toEqual({ refused: 0, left: 0, unknownCosts: 0 });
+      expect(chatP50Ms).toBe(earlier.p50Ms);
       for (const bar of report.bars) expect(shape.bars).toContain(bar.at);
       expect(report.bars.reduce((sum, { requests }) => sum + requests, 0)).toBe(report.now.requests);
       expect(report.countedFrom).toBeNull();

@@ -1724,6 +1724,8 @@ export interface components {
       } | null;
       /** @description By the catalog. 0 if the call bought nothing. */
       cost_micro_usd: number;
+      /** @description Nobody knows what the call cost: the provider may have billed it. `cost_micro_usd` is 0 then. */
+      cost_unknown: boolean;
       /**
        * @description Unix seconds.
        * @example 1795478400
@@ -1808,6 +1810,8 @@ export interface components {
         /** @enum {string} */
         type: 'image' | 'video' | 'chat';
         status: string;
+        /** @description retired, hidden, ending while its end is announced by a day or by its status, or else the status. */
+        state: string;
         /** @description Why the model may lose, by family. */
         loss_ok: {
           [key: string]: string;
@@ -2157,6 +2161,8 @@ export interface components {
       /** @description The code of the error. Never what the prompt or the answer says. */
       detail: string | null;
       cost_micro_usd: number;
+      /** @description Nobody knows what the call cost: the provider may have billed it. `cost_micro_usd` is 0 then. */
+      cost_unknown: boolean;
       /**
        * @description Unix seconds.
        * @example 1795478400
@@ -2201,6 +2207,8 @@ export interface components {
       };
       /** @description Of all its calls, by the catalog. */
       cost_micro_usd: number;
+      /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+      unknown_costs: number;
       /**
        * @description When its credits were reserved.
        * @example 1795478400
@@ -2245,6 +2253,8 @@ export interface components {
       };
       /** @description Of all its calls, by the catalog. */
       cost_micro_usd: number;
+      /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+      unknown_costs: number;
       /**
        * @description When its credits were reserved.
        * @example 1795478400
@@ -2651,7 +2661,7 @@ export interface components {
     };
     Margin: {
       /**
-       * @description Of the requests of one `unit`, by their cost.
+       * @description Of the requests of one `unit`, by their cost, or by their price where all cost the same.
        * @enum {string}
        */
       request: 'cheapest' | 'dearest' | 'minimum';
@@ -2838,6 +2848,8 @@ export interface components {
       /** @enum {string} */
       type: 'image' | 'video' | 'chat';
       status: string;
+      /** @description retired, hidden, ending while its end is announced by a day or by its status, or else the status. */
+      state: string;
       /** @description The number of the rule that decides, from 1 on. Null: the prices of the catalog. */
       rule: number | null;
       /** @description In the catalog. */
@@ -3154,6 +3166,8 @@ export interface components {
       };
       /** @description Of all its calls, by the catalog. */
       cost_micro_usd: number;
+      /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+      unknown_costs: number;
       /**
        * @description When its credits were reserved.
        * @example 1795478400
@@ -3403,15 +3417,22 @@ export interface components {
       data: components['schemas']['SpendRow'][];
       total: {
         requests: number;
+        /** @description Charged, also for what came until the client left. */
         succeeded: number;
         /** @description Refunded for another reason than a refusal, also canceled by the client. */
         failed: number;
         /** @description Refunded because the provider refused the request as invalid, too long or against its content policy. */
         refused: number;
+        /** @description The client left or canceled, whether it was charged for what came until then or not. */
+        left: number;
+        /** @description Of those: charged, and counted as succeeded. The others are counted as failed. */
+        left_charged: number;
         /** @description Charged, less what was given back. */
         credits: number;
         /** @description Of the calls to providers that began in the range. */
         cost_micro_usd: number;
+        /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+        unknown_costs: number;
         /** @description The worth of the credits less the cost. */
         margin_micro_usd: number;
         input_tokens: number;
@@ -3428,15 +3449,22 @@ export interface components {
     };
     SpendRow: {
       requests: number;
+      /** @description Charged, also for what came until the client left. */
       succeeded: number;
       /** @description Refunded for another reason than a refusal, also canceled by the client. */
       failed: number;
       /** @description Refunded because the provider refused the request as invalid, too long or against its content policy. */
       refused: number;
+      /** @description The client left or canceled, whether it was charged for what came until then or not. */
+      left: number;
+      /** @description Of those: charged, and counted as succeeded. The others are counted as failed. */
+      left_charged: number;
       /** @description Charged, less what was given back. */
       credits: number;
       /** @description Of the calls to providers that began in the range. */
       cost_micro_usd: number;
+      /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+      unknown_costs: number;
       /** @description The worth of the credits less the cost. */
       margin_micro_usd: number;
       input_tokens: number;
@@ -3485,8 +3513,14 @@ export interface components {
         requests: number;
         successes: number;
         failures: number;
+        /** @description The client left or canceled, whether it was charged for what came until then or not. */
+        left: number;
+        /** @description Of those: charged, and counted as succeeded. The others are counted as failed. */
+        left_charged: number;
         credits_charged: number;
         cost_micro_usd: number;
+        /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+        unknown_costs: number;
         margin_micro_usd: number;
         input_tokens: number;
         output_tokens: number;
@@ -3503,8 +3537,14 @@ export interface components {
         requests: number;
         successes: number;
         failures: number;
+        /** @description The client left or canceled, whether it was charged for what came until then or not. */
+        left: number;
+        /** @description Of those: charged, and counted as succeeded. The others are counted as failed. */
+        left_charged: number;
         credits_charged: number;
         cost_micro_usd: number;
+        /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+        unknown_costs: number;
         margin_micro_usd: number;
         input_tokens: number;
         output_tokens: number;
@@ -3530,8 +3570,14 @@ export interface components {
       requests: number;
       successes: number;
       failures: number;
+      /** @description The client left or canceled, whether it was charged for what came until then or not. */
+      left: number;
+      /** @description Of those: charged, and counted as succeeded. The others are counted as failed. */
+      left_charged: number;
       credits_charged: number;
       cost_micro_usd: number;
+      /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+      unknown_costs: number;
       margin_micro_usd: number;
       input_tokens: number;
       output_tokens: number;
@@ -3755,6 +3801,10 @@ export interface components {
       /** @description What may be sent to the customer: it names no channel and no provider. */
       for_customer: string;
       attempts_detail: components['schemas']['AttemptDetail'][];
+      /** @description Of all its calls. */
+      cost_micro_usd: number;
+      /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+      unknown_costs: number;
       /** @description What an operator found out about an unknown outcome. */
       resolution: {
         /** @enum {string} */
@@ -3810,6 +3860,8 @@ export interface components {
       p95_ms: number | null;
       /** @description Of the failed ones: the provider refused the request as invalid, too long or against its content policy. */
       refused: number;
+      /** @description Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`. */
+      unknown_costs: number;
       /** @description Of the failed ones: the client left, charged or not, or canceled. */
       left: number;
       /** @description Of the chats that succeeded. */
@@ -6345,7 +6397,7 @@ export interface operations {
         channel?: string;
         /** @description show only chats, images or videos */
         type?: 'chat' | 'image' | 'video';
-        /** @description show only this outcome; refused, left and failed are the parts of refunded */
+        /** @description show only this outcome; refused and failed are parts of refunded, left is what a client left, charged or not */
         outcome?: 'running' | 'succeeded' | 'incomplete' | 'refunded' | 'refused' | 'left' | 'failed';
         /** @description show only requests that ended for this reason */
         reason?:

@@ -8,7 +8,7 @@ import { ApiError } from '../api/request.ts';
 import type { Summary, SummaryRow } from '../api/admin-types.ts';
 import { DataTable, figure, numeric, type Columns } from '../ui/data-table.tsx';
 import { saveCsv } from '../ui/csv.ts';
-import { creditsCell, number, percent, time, usd } from '../ui/format.ts';
+import { cost, creditsCell, margin, number, percent, time, usd } from '../ui/format.ts';
 import { DownloadIcon } from '../ui/icons.tsx';
 import { ThingLink } from '../ui/links.tsx';
 import { Empty, ErrorAlert, Loading, Page } from '../ui/page.tsx';
@@ -89,8 +89,8 @@ function Month({ summary, by }: { summary: Summary; by: GroupName }) {
       <SimpleGrid cols={{ base: 2, md: 4 }}>
         <Sum label="Requests" value={number(total?.requests ?? 0)} />
         <Sum label="Credits charged" value={creditsCell(total?.credits_charged ?? 0)} />
-        <Sum label="Cost" value={usd(total?.cost_micro_usd ?? 0)} />
-        <Sum label="Margin" value={usd(total?.margin_micro_usd ?? 0)} />
+        <Sum label="Cost" value={cost(total?.cost_micro_usd ?? 0, total?.unknown_costs ?? 0)} />
+        <Sum label="Margin" value={margin(total?.margin_micro_usd ?? 0, total?.unknown_costs ?? 0)} />
       </SimpleGrid>
       <DataTable
         label={`Sums by ${by}`}
@@ -135,15 +135,25 @@ const columnsOf = (by: GroupName, shown: (name: string) => string): Columns<Line
   {
     id: 'success',
     header: 'Success',
-    accessorFn: ({ successes, requests }) => (requests === 0 ? 0 : successes / requests),
-    cell: ({ row: { original } }) =>
-      original.requests === 0 ? 'No request' : percent(original.successes / original.requests),
+    // A client that left says nothing about the gateway.
+    accessorFn: (line) => shareOf(line) ?? 0,
+    cell: ({ row: { original } }) => {
+      const share = shareOf(original);
+      return share === null ? 'No request' : percent(share);
+    },
     ...numeric,
   },
+  figure('left', 'Left by clients', { of: (line) => line.left, show: number }),
   figure('credits', 'Credits', { of: (line) => line.credits_charged, show: creditsCell }),
-  figure('cost', 'Cost', { of: (line) => line.cost_micro_usd, show: usd }),
-  figure('margin', 'Margin', { of: (line) => line.margin_micro_usd, show: usd }),
+  figure('cost', 'Cost', { of: (line) => line.cost_micro_usd, show: (micro, line) => cost(micro, line.unknown_costs) }),
+  figure('margin', 'Margin', {
+    of: (line) => line.margin_micro_usd,
+    show: (micro, line) => margin(micro, line.unknown_costs),
+  }),
 ];
+
+const shareOf = ({ requests, successes, left, left_charged: leftCharged }: Line): number | null =>
+  requests === left ? null : (successes - leftCharged) / (requests - left);
 
 const csvRows = ({ data }: Summary): (string | number)[][] => [
   [
@@ -153,8 +163,11 @@ const csvRows = ({ data }: Summary): (string | number)[][] => [
     'requests',
     'successes',
     'failures',
+    'left',
+    'left_charged',
     'credits',
     'cost_usd',
+    'unknown_costs',
     'margin_usd',
     'input_tokens',
     'output_tokens',
@@ -170,8 +183,11 @@ const csvRows = ({ data }: Summary): (string | number)[][] => [
     row.requests,
     row.successes,
     row.failures,
+    row.left,
+    row.left_charged,
     row.credits_charged,
     row.cost_micro_usd / 1e6,
+    row.unknown_costs,
     row.margin_micro_usd / 1e6,
     row.input_tokens,
     row.output_tokens,

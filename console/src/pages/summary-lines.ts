@@ -2,10 +2,19 @@ import type { SummaryRow } from '../api/admin-types.ts';
 
 export type Group = 'model' | 'channel' | 'project' | 'all';
 
-export type Line = Pick<
-  SummaryRow,
-  'requests' | 'successes' | 'failures' | 'credits_charged' | 'cost_micro_usd' | 'margin_micro_usd'
-> & {
+const sums = [
+  'requests',
+  'successes',
+  'failures',
+  'left',
+  'left_charged',
+  'credits_charged',
+  'cost_micro_usd',
+  'unknown_costs',
+  'margin_micro_usd',
+] as const;
+
+export type Line = Pick<SummaryRow, (typeof sums)[number]> & {
   name: string;
   /** Of the model, the channel or the project; empty for rows without one. */
   id: string;
@@ -16,23 +25,9 @@ export function totalBy(rows: readonly SummaryRow[], group: Group): Line[] {
   const lines = new Map<string, Line>();
   for (const row of rows) {
     const name = names[group](row);
-    const line = lines.get(name) ?? {
-      name,
-      id: ids[group](row),
-      requests: 0,
-      successes: 0,
-      failures: 0,
-      credits_charged: 0,
-      cost_micro_usd: 0,
-      margin_micro_usd: 0,
-    };
-    line.requests += row.requests;
-    line.successes += row.successes;
-    line.failures += row.failures;
-    line.credits_charged += row.credits_charged;
-    line.cost_micro_usd += row.cost_micro_usd;
-    line.margin_micro_usd += row.margin_micro_usd;
-    lines.set(name, line);
+    const line = lines.get(name);
+    if (line) for (const sum of sums) line[sum] += row[sum];
+    else lines.set(name, { ...row, name, id: ids[group](row) });
   }
   return [...lines.values()].toSorted((a, b) => b.margin_micro_usd - a.margin_micro_usd);
 }

@@ -283,11 +283,11 @@ export const numeric = { meta: { align: 'right' } };
 export const figure = <T extends RowData>(
   id: string,
   header: string,
-  { of, show }: { of: (row: T) => number; show: (amount: number) => string },
+  { of, show }: { of: (row: T) => number; show: (amount: number, row: T) => string },
 ): Columns<T>[number] => ({
   id,
   header,
   accessorFn: of,
-  cell: ({ row: { original } }) => show(of(original)),
+  cell: ({ row: { original } }) => show(of(original), original),
   ...numeric,
 });

@@ -48,6 +48,16 @@ export const showMoneyAs = (money: CreditMoney): void => {
 /** Millionths of a dollar. Small amounts keep their fractions of a cent. */
 export const usd = (micro: number): string => (Math.abs(micro) < 100_000 ? usdFine : usdShort).format(micro / 1e6);
 
+/** What calls cost, if nobody knows the cost of some of them. Every page says costs by this function. */
+export function cost(micro: number, unknownCosts: number): string {
+  if (unknownCosts === 0) return usd(micro);
+  return micro === 0 ? 'Unknown' : `at least ${usd(micro)} · ${number(unknownCosts)} unknown`;
+}
+
+/** What remains after such a cost. */
+export const margin = (micro: number, unknownCosts: number): string =>
+  unknownCosts === 0 ? usd(micro) : `at most ${usd(micro)}`;
+
 /** A share from 0 to 1. Never shows 100 % for less than all. */
 export const percent = (part: number): string => share.format(part < 1 ? Math.min(part, 0.999) : part);
 

@@ -60,6 +60,7 @@ const toLine = (
     left,
     credits,
     costMicroUsd,
+    unknownCosts,
     marginMicroUsd,
     ...times
   }: Earned & TrafficParts,
@@ -76,6 +77,7 @@ const toLine = (
   chat_p50_ms: rounded(times.chatP50Ms),
   media_p50_ms: rounded(times.mediaP50Ms),
   p95_ms: rounded(times.p95Ms),
+  unknown_costs: unknownCosts,
 });
 
 const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));

@@ -41,6 +41,7 @@ export const chatRow = (chat: ShownRequest): z.input<typeof ChatRow> => ({
     refunded: chat.outcome === 'refunded' ? chat.creditsHeld : chat.creditsGivenBack,
   },
   cost_micro_usd: chat.costMicroUsd,
+  unknown_costs: chat.unknownCosts,
   created_at: chat.startedAt,
   ended_at: chat.endedAt,
   took_ms: chat.tookMs,

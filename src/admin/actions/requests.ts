@@ -28,7 +28,7 @@ const list = action({
     channel: option('<name>', shortText.optional()).describe('show only requests for which this channel was called'),
     type: option('<type>', z.enum(requestTypes).optional()).describe('show only chats, images or videos'),
     outcome: option('<outcome>', z.enum(filteredOutcomes).optional()).describe(
-      'show only this outcome; refused, left and failed are the parts of refunded',
+      'show only this outcome; refused and failed are parts of refunded, left is what a client left, charged or not',
     ),
     reason: option('<reason>', z.enum(EndReason.options).optional()).describe(
       'show only requests that ended for this reason',

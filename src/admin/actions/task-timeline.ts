@@ -1,7 +1,7 @@
 import { listDeliveries } from '../../services/callbacks/list-deliveries.ts';
 import { UnknownToOperator } from '../../services/operator-error.ts';
 import { listLedgerEntries } from '../../services/projects/list-ledger-entries.ts';
-import { listAttemptDetails } from '../../db/tasks/attempt-details.ts';
+import { listAttemptDetails, type AttemptDetail } from '../../db/tasks/attempt-details.ts';
 import type { Database } from '../../db/database.ts';
 import { customerSentence } from '../../domain/requests/customer-sentence.ts';
 import type { Config } from '../../config/load-config.ts';
@@ -52,6 +52,7 @@ export const timeline = action({
         ...row,
         for_customer: forCustomer,
         attempts_detail: attempts.map(jsonRow),
+        ...callCosts(attempts),
         resolution,
         workflow_url: workflowUrl(deps.config, taskId),
         trace_id: traceId,
@@ -65,7 +66,7 @@ export const timeline = action({
           completed_at: time(task.completedAt),
           trace_id: traceId,
           credits: `quoted ${shown(quoted)}, charged ${shown(charged)}, refunded ${shown(refunded)}`,
-          cost_micro_usd: attempts.reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0),
+          ...callCosts(attempts),
           for_customer: forCustomer,
         }),
         callTable(attempts),
@@ -128,6 +129,12 @@ export const taskRow = (task: TaskView, owner: TaskOwner | undefined): z.input<t
   request_id: task.requestId,
 });
 
+/** What the calls of a task cost, and how many of them have a cost that nobody knows. */
+export const callCosts = (attempts: readonly Pick<AttemptDetail, 'costMicroUsd' | 'costUnknown'>[]) => ({
+  cost_micro_usd: attempts.reduce((sum, { costMicroUsd }) => sum + costMicroUsd, 0),
+  unknown_costs: attempts.filter(({ costUnknown }) => costUnknown).length,
+});
+
 /** Every provider call of a task, for people. */
 export const callTable = (attempts: Awaited<ReturnType<typeof listAttemptDetails>>): string =>
   table(
@@ -140,7 +147,7 @@ export const callTable = (attempts: Awaited<ReturnType<typeof listAttemptDetails
       detail: attempt.detail,
       code: attempt.code,
       operation: attempt.operation,
-      cost_micro_usd: attempt.costMicroUsd,
+      cost_micro_usd: attempt.costUnknown ? 'unknown' : attempt.costMicroUsd,
       started_at: time(attempt.startedAt),
       submitted_at: time(attempt.submittedAt),
       ended_at: time(attempt.endedAt),

@@ -20,7 +20,7 @@ import { listInput, listRequest } from '../list-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
-import { callTable, existingTask, taskRow, timeline, traceIdOf } from './task-timeline.ts';
+import { callTable, callCosts, existingTask, taskRow, timeline, traceIdOf } from './task-timeline.ts';
 
 /** `tollgate tasks …`: image and video tasks and their outcomes. */
 export const tasks = group('image and video tasks', () => ({
@@ -115,7 +115,7 @@ const show = action({
       error: task.errorCode,
       outcome_unknown: task.outcomeUnknown ? 'yes: a provider may have billed it' : null,
       resolution: resolution && `${resolution.outcome} (${resolution.reference})`,
-      cost_micro_usd: attempts.reduce((sum, attempt) => sum + attempt.costMicroUsd, 0),
+      ...callCosts(attempts),
       credits: Object.entries(task.credits)
         .map(([name, credits]) => `${name} ${credits}`)
         .join(', '),

@@ -52,6 +52,8 @@ export const usage = action({
       margin_usd: usd(row.marginMicroUsd),
       input_tokens: row.inputTokens,
       output_tokens: row.outputTokens,
+      left: row.left,
+      unknown_costs: row.unknownCosts,
     }));
     const document: z.input<typeof SpendAnswer> = {
       object: 'list',
@@ -88,13 +90,16 @@ const groupsOf = ({ day, hour, model, channel, type, ...row }: Earnings) => ({
   is_rest: row.isRest,
 });
 
-const sumsOf = ({ requests, succeeded, failed, refused, credits, ...row }: Earnings) => ({
+const sumsOf = ({ requests, succeeded, failed, refused, left, credits, ...row }: Earnings) => ({
   requests,
   succeeded,
   failed,
   refused,
+  left,
+  left_charged: row.leftCharged,
   credits,
   cost_micro_usd: row.costMicroUsd,
+  unknown_costs: row.unknownCosts,
   margin_micro_usd: row.marginMicroUsd,
   input_tokens: row.inputTokens,
   output_tokens: row.outputTokens,

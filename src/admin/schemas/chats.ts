@@ -3,6 +3,7 @@ import { EndReason, LedgerEntrySchema } from '../../schemas/ledger-entry.ts';
 import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { nullableTokenParts } from '../../schemas/token-parts.ts';
 import { chatOutcomes } from '../../db/chat/chats.ts';
+import { costUnknown, unknownCosts } from './costs.ts';
 import { keyId, projectId, requestId } from './ids.ts';
 
 const row = {
@@ -33,6 +34,7 @@ const row = {
       .describe('The whole reservation of a refunded chat; else what adjustments gave back after the charge.'),
   }),
   cost_micro_usd: z.number().describe('Of all its calls, by the catalog.'),
+  unknown_costs: unknownCosts,
   created_at: timestamp.describe('When its credits were reserved.'),
   ended_at: timestampOrNull,
   took_ms: z.number().nullable(),
@@ -53,6 +55,7 @@ const ChatCall = z
     status: z.int().nullable().describe("The provider's HTTP status, if it answered."),
     detail: z.string().nullable().describe('The code of the error. Never what the prompt or the answer says.'),
     cost_micro_usd: z.number(),
+    cost_unknown: costUnknown,
     started_at: timestamp,
     ended_at: timestampOrNull,
     took_ms: z.number().nullable(),

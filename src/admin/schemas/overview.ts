@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { timestamp } from '../../schemas/time.ts';
 import { overviewRanges } from '../../domain/operators/overview-range.ts';
 import { AlarmSchema } from './alarms.ts';
+import { unknownCosts } from './costs.ts';
 
 const traffic = {
   requests: z.int(),
@@ -22,6 +23,7 @@ const Traffic = z
       .describe(
         'Of the failed ones: the provider refused the request as invalid, too long or against its content policy.',
       ),
+    unknown_costs: unknownCosts,
     left: z.int().describe('Of the failed ones: the client left, charged or not, or canceled.'),
     chat_p50_ms: z.number().nullable().describe('Of the chats that succeeded.'),
     media_p50_ms: z.number().nullable().describe('Of the tasks that succeeded.'),

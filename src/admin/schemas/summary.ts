@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { tokenParts } from '../../schemas/token-parts.ts';
+import { departures, unknownCosts } from './costs.ts';
 
 const sums = {
   requests: z.int(),
   successes: z.int(),
   failures: z.int(),
+  ...departures,
   credits_charged: z.int(),
   cost_micro_usd: z.int(),
+  unknown_costs: unknownCosts,
   margin_micro_usd: z.int(),
   input_tokens: z.int(),
   output_tokens: z.int(),

@@ -5,6 +5,7 @@ import { Task, TaskCredits } from '../../schemas/task.ts';
 import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { taskErrorTable, taskStatuses, taskTypes, type TaskErrorCode } from '../../domain/tasks/task.ts';
 import { changed } from './changed.ts';
+import { costUnknown, unknownCosts } from './costs.ts';
 import { forCustomer } from './chats.ts';
 import { keyId, projectId, requestId, taskId } from './ids.ts';
 
@@ -46,6 +47,7 @@ const AttemptDetail = z
     code: z.string().nullable(),
     operation: z.record(z.string(), z.unknown()).nullable().describe("The provider's reference of the job."),
     cost_micro_usd: z.number().describe('By the catalog. 0 if the call bought nothing.'),
+    cost_unknown: costUnknown,
     started_at: timestamp,
     submitted_at: timestampOrNull,
     ended_at: timestampOrNull,
@@ -68,6 +70,8 @@ export const TaskTimeline = z
     ...row,
     for_customer: forCustomer,
     attempts_detail: z.array(AttemptDetail),
+    cost_micro_usd: z.number().describe('Of all its calls.'),
+    unknown_costs: unknownCosts,
     resolution,
     workflow_url: z.string().nullable().describe('In the Temporal UI, if its address is known.'),
     trace_id: traceId,

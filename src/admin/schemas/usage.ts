@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import { tokenParts } from '../../schemas/token-parts.ts';
+import { departures, unknownCosts } from './costs.ts';
 
 const Sums = z.object({
   requests: z.int(),
-  succeeded: z.int(),
+  succeeded: z.int().describe('Charged, also for what came until the client left.'),
   failed: z.int().describe('Refunded for another reason than a refusal, also canceled by the client.'),
   refused: z
     .int()
     .describe('Refunded because the provider refused the request as invalid, too long or against its content policy.'),
+  ...departures,
   credits: z.int().describe('Charged, less what was given back.'),
   cost_micro_usd: z.int().describe('Of the calls to providers that began in the range.'),
+  unknown_costs: unknownCosts,
   margin_micro_usd: z.int().describe('The worth of the credits less the cost.'),
   input_tokens: z.int(),
   output_tokens: z.int(),

@@ -1,5 +1,5 @@
 import type { ChatEndReason } from '../../domain/chat/chat-end-reason.ts';
-import { boughtCost } from '../tasks/attempt-details.ts';
+import { boughtCost, unknownCost } from '../tasks/attempt-details.ts';
 import type { Database } from '../database.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
@@ -35,6 +35,8 @@ export interface ChatView {
   /** By adjustments after the charge. */
   creditsGivenBack: number;
   costMicroUsd: number;
+  /** The ended calls whose cost nobody knows, which are not in `costMicroUsd`. */
+  unknownCosts: number;
   startedAt: number;
   /** Null while it runs. */
   endedAt: number | null;
@@ -68,10 +70,14 @@ export const chatColumns = `chat.request_id, chat.project_id, chat.key_id, chat.
   coalesce(chat.usage_estimated, false) as usage_estimated,
   chat.held as credits_held, (chat.charged + adjusted.taken)::float8 as credits_charged, adjusted.given_back::float8 as credits_given_back,
   coalesce(chat.cost_micro_usd, calls.cost, 0)::float8 as cost_micro_usd,
+  -- The rows of old calls are deleted. A task that has none made no call.
+  case when calls.channels is null and chat.cost_micro_usd is null then (not exists (select from task where task.id = chat.request_id))::int
+    else calls.unknown_costs end as unknown_costs,
   ${unixSeconds('chat.started')} as started_at, ${unixSeconds('chat.ended')} as ended_at, ${unixSeconds('chat.expires')} as expires_at,
   round(extract(epoch from chat.ended - chat.started) * 1000)::float8 as took_ms`;
 export const withCalls = `left join lateral (
-    select array_agg(a.channel_name order by a.n) as channels, sum(${boughtCost}) as cost from attempt a
+    select array_agg(a.channel_name order by a.n) as channels, sum(${boughtCost}) as cost,
+      (count(*) filter (where (chat.ended is not null or outcome is not null) and ${unknownCost}))::int as unknown_costs from attempt a
     where a.request_id = chat.request_id) calls on true
   -- An adopted result is charged by an adjustment.
   cross join lateral (

@@ -39,9 +39,14 @@ export interface Spend {
   /** Refunded for another reason than a refusal, also canceled by the client. */
   failed: number;
   refused: number;
+  /** The client left or canceled. Those that were charged are among the succeeded, the others among the failed. */
+  left: number;
+  leftCharged: number;
   /** Charged, less what was given back in the range. */
   credits: number;
   costMicroUsd: number;
+  /** Calls whose cost nobody knows. Those of days that an earlier release closed are not counted. */
+  unknownCosts: number;
   inputTokens: number;
   outputTokens: number;
   /** Parts of the input and of the output. */
@@ -52,7 +57,17 @@ export interface Spend {
 }
 
 const sumNames = [
-  ...['successes', 'failures', 'refusals', 'credits_charged', 'cost_micro_usd', 'input_tokens', 'output_tokens'],
+  ...[
+    'successes',
+    'failures',
+    'refusals',
+    'left_charged',
+    'left_refunded',
+    'credits_charged',
+    'cost_micro_usd',
+    'unknown_costs',
+  ],
+  ...['input_tokens', 'output_tokens'],
   ...['cached_input_tokens', 'cache_write_tokens', 'cache_write_1h_tokens', 'reasoning_tokens'],
 ];
 const sumList = sumNames.join(', ');
@@ -85,11 +100,11 @@ export function sumSpend(
       `sum-spend${top === undefined ? '' : '-top'}${projectId === undefined ? '' : '-of-project'}${keyId === undefined ? '' : '-of-key'}`,
       `with typed_values as (select $6::text, $7::text, $8::int, $9::text), ${periods},
        facts as (
-         select begun, ${factList} from mark cross join lateral usage_facts(mark.entry_id, ${maxBigint}) fresh
+         select begun, ${factList} from mark cross join lateral spend_facts(mark.entry_id, ${maxBigint}) fresh
            join asked on asked.slot = date_bin('30 minutes', fresh.at, 'epoch') and asked.is_summed
          where true ${ofOwner('fresh')}
          union all
-         select ${begun('cut.at')}, ${factList} from asked cross join lateral usage_facts(
+         select ${begun('cut.at')}, ${factList} from asked cross join lateral spend_facts(
            (select first_entry_since(asked.first_at - interval '1 minute') - 1), (select first_entry_since(asked.past_at + interval '1 hour') - 1)) cut
          where not asked.is_summed and cut.at >= asked.first_at and cut.at < asked.past_at ${ofOwner('cut')}
          union all
@@ -111,7 +126,7 @@ export function sumSpend(
          case when ${by('hour')} then to_char(begun, 'YYYY-MM-DD"T"HH24:MI') end as hour, nullif(model_id, '') as model,
          nullif(project_id, '') as project_id, project_name, nullif(key_id, '') as key_id, key_name, nullif(channel_id, '') as channel_id, channel,
          nullif(type, '') as type, is_rest, successes + failures as requests, successes as succeeded, failures - refusals as failed,
-         refusals as refused, credits_charged as credits, cost_micro_usd, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens,
+         refusals as refused, left_charged + left_refunded as "left", left_charged, credits_charged as credits, cost_micro_usd, unknown_costs, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens,
          cache_write_1h_tokens, reasoning_tokens
        from shown ${nameOf('project', 'project_name')} ${nameOf('api_key', 'key_name')} ${nameOf('channel', 'channel')}
        order by is_total desc, begun desc, is_rest, credits_charged desc, cost_micro_usd desc`,
@@ -164,7 +179,7 @@ const grouped = `typed as materialized (
     from facts left join typed on typed.model_id = facts.model_id group by 1, 2, 3, 4, 5, 6
   )`;
 
-const measured = `case $9::text when 'cost' then cost_micro_usd when 'requests' then successes + failures when 'failed' then failures - refusals
+const measured = `case $9::text when 'cost' then cost_micro_usd when 'requests' then successes + failures when 'failed' then failures - refusals - left_refunded
   when 'tokens' then input_tokens + output_tokens else credits_charged end`;
 
 /** The largest groups of the whole range apart, and all others as one. */

@@ -52,8 +52,13 @@ export interface SummaryRow {
   requests: number;
   successes: number;
   failures: number;
+  /** The client left or canceled: `leftCharged` of them are among the successes, the others among the failures. */
+  left: number;
+  leftCharged: number;
   creditsCharged: number;
   costMicroUsd: number;
+  /** Calls whose cost nobody knows. */
+  unknownCosts: number;
   marginMicroUsd: number;
   inputTokens: number;
   outputTokens: number;
@@ -87,7 +92,7 @@ export async function readSummary(database: Database, month: string): Promise<Mo
     const rows = await query<SummaryRow>(
       'summary-rows',
       `select s.project_id, n.name as plan, s.model_id as model, s.channel_id, c.name as channel, s.requests, s.successes, s.failures,
-         s.credits_charged, s.cost_micro_usd, s.margin_micro_usd, s.input_tokens, s.output_tokens,
+         s.left_charged + s.left_refunded as "left", s.left_charged, s.credits_charged, s.cost_micro_usd, s.unknown_costs, s.margin_micro_usd, s.input_tokens, s.output_tokens,
          s.cached_input_tokens, s.cache_write_tokens, s.cache_write_1h_tokens, s.reasoning_tokens
        from monthly_summary s left join channel c on c.id = s.channel_id
          left join project p on p.id = s.project_id left join plan n on n.id = p.plan_id

@@ -236,6 +236,7 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
         ), month_of_days as (
           select to_char(day, 'YYYY-MM') as month, project_id, model_id, channel_id, sum(successes) as successes,
             sum(failures) as failures, sum(credits_charged) as credits, sum(cost_micro_usd) as cost,
+            sum(unknown_costs) as unknown_costs, sum(left_charged) as left_charged, sum(left_refunded) as left_refunded,
             sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
             sum(cached_input_tokens) as cached_input_tokens,
             sum(cache_write_tokens) as cache_write_tokens,
@@ -260,8 +261,9 @@ const invariants: Record<string, { promise: string; offenders: (scope: Scope) =>
         select month, project_id, null, model_id, channel_id
         from monthly_summary m full join month_of_days d using (month, project_id, model_id, channel_id)
         where (m.successes, m.failures, m.credits_charged, m.cost_micro_usd, m.input_tokens, m.output_tokens,
-               m.cached_input_tokens, m.cache_write_tokens, m.cache_write_1h_tokens, m.reasoning_tokens)
-          is distinct from (d.successes, d.failures, d.credits, d.cost, d.input_tokens, d.output_tokens, d.cached_input_tokens, d.cache_write_tokens, d.cache_write_1h_tokens, d.reasoning_tokens)
+               m.cached_input_tokens, m.cache_write_tokens, m.cache_write_1h_tokens, m.reasoning_tokens, m.unknown_costs, m.left_charged, m.left_refunded)
+          is distinct from (d.successes, d.failures, d.credits, d.cost, d.input_tokens, d.output_tokens, d.cached_input_tokens, d.cache_write_tokens, d.cache_write_1h_tokens, d.reasoning_tokens,
+                d.unknown_costs, d.left_charged, d.left_refunded)
         union
         select month, project_id, null, model_id, channel_id from monthly_summary m join summary_month built using (month)
         where m.requests <> m.successes + m.failures or m.cost_micro_usd < 0

@@ -64,6 +64,8 @@ export interface TrafficParts {
   refused: number;
   /** Counted with the failures: the client left, charged for what came until then or not, or canceled. */
   left: number;
+  /** Calls of these requests whose cost nobody knows. */
+  unknownCosts: number;
   /** The median times of the chats and of the tasks that succeeded. Null if none did. */
   chatP50Ms: number | null;
   mediaP50Ms: number | null;
@@ -71,7 +73,7 @@ export interface TrafficParts {
 
 /** The parts of today, and of yesterday until the same time of the day. */
 export async function readTrafficParts(database: Database): Promise<{ today: TrafficParts; yesterday: TrafficParts }> {
-  const rows = await database.query<TrafficParts & { period: string }>(
+  const rows = await database.query<Omit<TrafficParts, 'unknownCosts'> & { period: string }>(
     'overview-traffic-parts',
     `with ${trafficOfTwoDays}, summed as (
        select period, is_media, latency_class, sum(succeeded) as succeeded,
@@ -86,11 +88,26 @@ export async function readTrafficParts(database: Database): Promise<{ today: Tra
        ${middleOf('0.5', ' and not is_media')} as chat_p50_ms, ${middleOf('0.5', ' and is_media')} as media_p50_ms
      from ranked group by period`,
   );
-  const of = (period: string): TrafficParts => {
+  const unknown = await database.first<{ today: number; yesterday: number }>(
+    'overview-unknown-costs',
+    `with ${trafficOfTwoDays}
+     select coalesce(sum(unknown_costs) filter (where slot >= today), 0)::bigint as today,
+       coalesce(sum(unknown_costs) filter (where slot < cut_slot or is_cut), 0)::bigint as yesterday
+     from clock cross join lateral (
+       select slot, unknown_costs, false as is_cut from traffic_unknown_cost where slot >= today - interval '1 day'
+       union all
+       select s.*, false from rest cross join lateral sum_unknown_costs(rest.after, ${maxBigint}, today - interval '1 day', 'infinity') s
+       union all
+       select s.*, true from cut cross join lateral sum_unknown_costs(cut.after, cut.through, cut_slot, day_ago) s
+     ) part`,
+    [],
+  );
+  const of = (period: 'today' | 'yesterday'): TrafficParts => {
     const row = rows.find((one) => one.period === period);
     return {
       refused: row?.refused ?? 0,
       left: row?.left ?? 0,
+      unknownCosts: unknown?.[period] ?? 0,
       chatP50Ms: row?.chatP50Ms ?? null,
       mediaP50Ms: row?.mediaP50Ms ?? null,
     };

@@ -46,6 +46,17 @@ export async function readRangeTraffic(database: Database, span: TrafficSpan): P
      from part where slot >= to_timestamp($2) group by 3`,
     [span.before, span.from, span.stepSeconds],
   );
+  const unknown = await database.first<{ now: number; before: number }>(
+    'overview-range-unknown-costs',
+    `select coalesce(sum(unknown_costs) filter (where slot >= to_timestamp($2)), 0)::bigint as now,
+       coalesce(sum(unknown_costs) filter (where slot < to_timestamp($2)), 0)::bigint as before
+     from (
+       select slot, unknown_costs from traffic_unknown_cost where slot >= to_timestamp($1)
+       union all
+       select s.* from traffic_mark cross join lateral sum_unknown_costs(through_entry_id, 9223372036854775807, to_timestamp($1), 'infinity') s
+     ) part`,
+    [span.before, span.from],
+  );
   const [begun] = await database.query<{ counted: number | null; entered: number | null }>(
     'overview-counted-from',
     `select (select ${unixSeconds('slot')} from traffic order by slot limit 1) as counted,
@@ -55,8 +66,14 @@ export async function readRangeTraffic(database: Database, span: TrafficSpan): P
   const isPartial = counted !== null && entered !== null && counted > span.before && entered < counted;
   const classes = rows.filter(({ storedClass }) => storedClass !== null);
   return {
-    now: sumOf(classes.filter(({ isNow }) => isNow)),
-    before: sumOf(classes.filter(({ isNow }) => !isNow)),
+    now: sumOf(
+      classes.filter(({ isNow }) => isNow),
+      unknown?.now,
+    ),
+    before: sumOf(
+      classes.filter(({ isNow }) => !isNow),
+      unknown?.before,
+    ),
     bars: rows.flatMap(({ bar, succeeded, failed }) =>
       bar === null ? [] : [{ at: bar, requests: succeeded + failed, failed }],
     ),
@@ -67,7 +84,7 @@ export async function readRangeTraffic(database: Database, span: TrafficSpan): P
 /** Below it are the classes of tasks, whose own class is this number less the stored one. */
 const mediaBelow = -1_000;
 
-function sumOf(parts: readonly Part[]): Traffic & TrafficParts {
+function sumOf(parts: readonly Part[], unknownCosts = 0): Traffic & TrafficParts {
   const total = (of: (part: Part) => number, those = parts): number => those.reduce((sum, part) => sum + of(part), 0);
   const failedAs = (stored: number): number =>
     total(
@@ -88,6 +105,7 @@ function sumOf(parts: readonly Part[]): Traffic & TrafficParts {
     p95Ms: middleClass(timed, 0.95),
     refused: failedAs(-2),
     left: failedAs(-3),
+    unknownCosts,
     chatP50Ms: middleClass(
       timed.filter(({ isMedia }) => !isMedia),
       0.5,

@@ -101,7 +101,7 @@ function ownedRange(
   ];
 }
 
-const isLeft = `coalesce(e.reason in ('client_left', 'canceled'), false)`;
+const isLeft = `has_left(e.reason)`;
 const isOutcome: Readonly<Record<NonNullable<RequestFilter['outcome']>, string>> = {
   // Not in the ledger yet.
   running: 'false',
@@ -109,7 +109,7 @@ const isOutcome: Readonly<Record<NonNullable<RequestFilter['outcome']>, string>>
   incomplete: `e.kind = 'settle' and e.reason is not null`,
   refunded: `e.kind = 'refund'`,
   refused: `e.kind = 'refund' and is_refusal(e.reason)`,
-  left: `e.kind = 'refund' and ${isLeft}`,
+  left: isLeft,
   failed: `e.kind = 'refund' and not is_refusal(e.reason) and not ${isLeft}`,
 };
 

@@ -14,8 +14,8 @@ export interface RequestView extends Omit<ChatView, 'reason'> {
 }
 
 /**
- * The outcomes of requests, and the parts of those that were refunded: the provider refused the request itself, its client left or canceled, or
- * something else failed.
+ * The outcomes of requests; the parts of those that were refunded: the provider refused the request itself, or something else failed; and those
+ * whose client left or canceled, charged or not.
  */
 export const filteredOutcomes = [...chatOutcomes, 'refused', 'left', 'failed'] as const;
 

@@ -14,6 +14,8 @@ export interface AttemptDetail {
   operation: JsonObject | null;
   /** Our cost of the call by the catalog, in millionths of a dollar; 0 if it bought nothing. */
   costMicroUsd: number;
+  /** Nobody knows what the call cost, which is not in `costMicroUsd`. */
+  costUnknown: boolean;
   startedAt: number;
   submittedAt: number | null;
   endedAt: number | null;
@@ -23,9 +25,9 @@ export interface AttemptDetail {
   nextPollAt: number | null;
 }
 
-/** SQL for the cost of a call. The same rule as in `sql/functions/rebuild_summary.sql`: the row has the price of the call from its start. */
-export const boughtCost = `case when outcome in ('ok', 'unknown') or (operation is not null and (outcome is null or outcome = 'canceled'))
-                      then cost_micro_usd else 0 end::float8`;
+/** SQL for the cost of a call, and whether nobody knows it once its request has ended (`sql/functions/has_unknown_cost.sql`). */
+export const boughtCost = `bought_cost(outcome, operation, cost_micro_usd)::float8`;
+export const unknownCost = `has_unknown_cost(request_id, outcome, error_class, operation, cost_micro_usd)`;
 
 /**
  * A task may end while a call runs, at its deadline or by an operator, and the attempt's row may never be ended. An accepted job then
@@ -42,7 +44,7 @@ export async function listAttemptDetails(database: Database, taskId: string): Pr
   return database.query<AttemptDetail>(
     'operator-attempts',
     `select n, channel_name as channel, told as outcome, error_class, status, detail, code, operation,
-       ${boughtCost} as cost_micro_usd, ${unixSeconds('started_at')} as started_at, ${unixSeconds('submitted_at')} as submitted_at,
+       ${boughtCost} as cost_micro_usd, told is not null and ${unknownCost} as cost_unknown, ${unixSeconds('started_at')} as started_at, ${unixSeconds('submitted_at')} as submitted_at,
        ${unixSeconds('over_at')} as ended_at, round(extract(epoch from over_at - started_at) * 1000)::float8 as took_ms, case when told is null then ${unixSeconds('next_poll_at')} end as next_poll_at
      ${fromAttempts}`,
     [taskId],

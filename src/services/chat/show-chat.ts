@@ -10,7 +10,16 @@ import { explainChat } from './explain-chat.ts';
 /** One call of a chat to a channel. Times are unix seconds. */
 export type ChatCall = Pick<
   AttemptDetail,
-  'n' | 'channel' | 'errorClass' | 'status' | 'detail' | 'costMicroUsd' | 'startedAt' | 'endedAt' | 'tookMs'
+  | 'n'
+  | 'channel'
+  | 'errorClass'
+  | 'status'
+  | 'detail'
+  | 'costMicroUsd'
+  | 'costUnknown'
+  | 'startedAt'
+  | 'endedAt'
+  | 'tookMs'
 > & { outcome: 'ok' | 'refused' | 'transient' | 'unknown' | null };
 
 export interface ShownChat {
@@ -59,14 +68,26 @@ const unknownChat = (id: string): string =>
     : `There is no chat ${id}. "tollgate requests show" says how a request was refused before its credits were held; for an older one, search the logs for its id.`;
 
 function toCall({ n, channel, outcome, ...call }: AttemptDetail): ChatCall {
-  const { errorClass, status, detail, costMicroUsd, startedAt, endedAt, tookMs } = call;
+  const { errorClass, status, detail, costMicroUsd, costUnknown, startedAt, endedAt, tookMs } = call;
   // Only jobs of tasks are canceled.
   const ended = outcome === 'canceled' ? 'unknown' : outcome;
-  return { n, channel, outcome: ended, errorClass, status, detail, costMicroUsd, startedAt, endedAt, tookMs };
+  return {
+    n,
+    channel,
+    outcome: ended,
+    errorClass,
+    status,
+    detail,
+    costMicroUsd,
+    costUnknown,
+    startedAt,
+    endedAt,
+    tookMs,
+  };
 }
 
 /** A first call has a row of its own only once it has failed. */
-function onlyCall({ outcome, channels, costMicroUsd, startedAt, endedAt, tookMs }: ChatView): ChatCall[] {
+function onlyCall({ outcome, channels, costMicroUsd, unknownCosts, startedAt, endedAt, tookMs }: ChatView): ChatCall[] {
   const [channel] = channels;
   if (channel === undefined || outcome === 'refunded') return [];
   const nothing = { errorClass: null, status: null, detail: null };
@@ -77,6 +98,7 @@ function onlyCall({ outcome, channels, costMicroUsd, startedAt, endedAt, tookMs 
       outcome: outcome === 'running' ? null : 'ok',
       ...nothing,
       costMicroUsd,
+      costUnknown: unknownCosts > 0,
       startedAt,
       endedAt,
       tookMs,

@@ -331,12 +331,15 @@ create table daily_summary (
   failures bigint not null,
   input_tokens bigint not null,
   key_id text not null,
+  left_charged bigint not null default 0,
+  left_refunded bigint not null default 0,
   model_id text not null,
   output_tokens bigint not null,
   project_id text not null,
   reasoning_tokens bigint not null default 0,
   refusals bigint not null default 0,
-  successes bigint not null
+  successes bigint not null,
+  unknown_costs bigint not null default 0
 );
 
 create table deduction (
@@ -535,6 +538,8 @@ create table monthly_summary (
   credits_charged bigint not null,
   failures bigint not null,
   input_tokens bigint not null,
+  left_charged bigint not null default 0,
+  left_refunded bigint not null default 0,
   margin_micro_usd bigint not null,
   model_id text not null,
   month text not null,
@@ -542,7 +547,8 @@ create table monthly_summary (
   project_id text not null,
   reasoning_tokens bigint not null default 0,
   requests bigint not null,
-  successes bigint not null
+  successes bigint not null,
+  unknown_costs bigint not null default 0
 );
 
 create table oidc_sign_in (
@@ -706,6 +712,11 @@ create table traffic_mark (
   through_entry_id bigint not null
 );
 
+create table traffic_unknown_cost (
+  slot timestamp with time zone not null,
+  unknown_costs bigint not null
+);
+
 create table usage_half_hour (
   cache_write_1h_tokens bigint not null default 0,
   cache_write_tokens bigint not null default 0,
@@ -737,13 +748,16 @@ create table usage_slot (
   failures bigint not null,
   input_tokens bigint not null,
   key_id text not null,
+  left_charged bigint not null default 0,
+  left_refunded bigint not null default 0,
   model_id text not null,
   output_tokens bigint not null,
   project_id text not null,
   reasoning_tokens bigint not null,
   refusals bigint not null,
   slot timestamp with time zone not null,
-  successes bigint not null
+  successes bigint not null,
+  unknown_costs bigint not null default 0
 );
 
 alter table admin_operator add constraint admin_operator_issuer_subject_key UNIQUE (issuer, subject);
@@ -1034,6 +1048,8 @@ alter table traffic add constraint traffic_pkey PRIMARY KEY (slot, latency_class
 alter table traffic_mark add constraint traffic_mark_id_check CHECK ((id = 1));
 
 alter table traffic_mark add constraint traffic_mark_pkey PRIMARY KEY (id);
+
+alter table traffic_unknown_cost add constraint traffic_unknown_cost_pkey PRIMARY KEY (slot);
 
 alter table usage_half_hour add constraint usage_half_hour_pkey PRIMARY KEY (slot, project_id, key_id, model_id);
 
@@ -2788,6 +2804,9 @@ begin
   on conflict (slot, latency_class) do update set succeeded = t.succeeded + excluded.succeeded, failed = t.failed + excluded.failed,
     credits = t.credits + excluded.credits, cost_micro_usd = t.cost_micro_usd + excluded.cost_micro_usd,
     first_entry_id = least(t.first_entry_id, excluded.first_entry_id), last_entry_id = greatest(t.last_entry_id, excluded.last_entry_id);
+  insert into traffic_unknown_cost as t
+  select * from sum_unknown_costs(mark, through, since, 'infinity')
+  on conflict (slot) do update set unknown_costs = t.unknown_costs + excluded.unknown_costs;
   insert into usage_half_hour as t (slot, project_id, key_id, model_id, successes, failures, credits_charged, input_tokens, output_tokens,
                                     cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
   select date_bin('30 minutes', e.created_at, 'epoch'), e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), count(*) filter (where e.kind = 'settle'),
@@ -2805,6 +2824,7 @@ begin
     cache_write_1h_tokens = t.cache_write_1h_tokens + excluded.cache_write_1h_tokens, reasoning_tokens = t.reasoning_tokens + excluded.reasoning_tokens;
   update traffic_mark set through_entry_id = through;
   delete from traffic where slot < since;
+  delete from traffic_unknown_cost where slot < since;
   with fine as (
     delete from traffic where slot < yesterday and slot <> date_trunc('hour', slot, 'UTC') returning *
   )
@@ -2837,17 +2857,20 @@ begin
   from (select id, created_at from ledger_entry where id > mark order by id limit p_limit) e
   where e.created_at <= clock_timestamp() - make_interval(secs => p_lag_seconds);
   if found_entries = 0 then return 0; end if;
-  insert into usage_slot as t (slot, project_id, key_id, model_id, channel_id, successes, failures, refusals, credits_charged, cost_micro_usd,
-                               input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
+  insert into usage_slot as t (slot, project_id, key_id, model_id, channel_id, successes, failures, refusals, left_charged, left_refunded,
+                               credits_charged, cost_micro_usd, unknown_costs, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens,
+                               cache_write_1h_tokens, reasoning_tokens)
   select date_bin('30 minutes', f.at, 'epoch'), f.project_id, f.key_id, f.model_id, f.channel_id, sum(f.successes), sum(f.failures),
-    sum(f.refusals), sum(f.credits_charged), sum(f.cost_micro_usd), sum(f.input_tokens), sum(f.output_tokens), sum(f.cached_input_tokens),
-    sum(f.cache_write_tokens), sum(f.cache_write_1h_tokens), sum(f.reasoning_tokens)
-  from usage_facts(mark, through) f where f.at >= since
+    sum(f.refusals), sum(f.left_charged), sum(f.left_refunded), sum(f.credits_charged), sum(f.cost_micro_usd),
+    sum(f.unknown_costs), sum(f.input_tokens), sum(f.output_tokens), sum(f.cached_input_tokens), sum(f.cache_write_tokens), sum(f.cache_write_1h_tokens), sum(f.reasoning_tokens)
+  from spend_facts(mark, through) f where f.at >= since
   group by 1, 2, 3, 4, 5
   -- Rows that are read together are written together.
   order by 1, 2, 3, 4, 5
   on conflict (slot, project_id, key_id, model_id, channel_id) do update set successes = t.successes + excluded.successes,
-    failures = t.failures + excluded.failures, refusals = t.refusals + excluded.refusals, credits_charged = t.credits_charged + excluded.credits_charged,
+    failures = t.failures + excluded.failures, refusals = t.refusals + excluded.refusals,
+    left_charged = t.left_charged + excluded.left_charged, left_refunded = t.left_refunded + excluded.left_refunded,
+    unknown_costs = t.unknown_costs + excluded.unknown_costs, credits_charged = t.credits_charged + excluded.credits_charged,
     cost_micro_usd = t.cost_micro_usd + excluded.cost_micro_usd, input_tokens = t.input_tokens + excluded.input_tokens,
     output_tokens = t.output_tokens + excluded.output_tokens, cached_input_tokens = t.cached_input_tokens + excluded.cached_input_tokens,
     cache_write_tokens = t.cache_write_tokens + excluded.cache_write_tokens,
@@ -3222,17 +3245,20 @@ begin
   on conflict (day) do update set through_entry_id = excluded.through_entry_id, built_at = excluded.built_at,
     frozen_at = excluded.frozen_at;
 
-  insert into daily_summary (day, project_id, key_id, model_id, channel_id, successes, failures, refusals, credits_charged, cost_micro_usd,
-                             input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
-  select p_day, project_id, key_id, model_id, channel_id, sum(successes), sum(failures), sum(refusals), sum(credits), sum(cost),
-         sum(input_tokens), sum(output_tokens), sum(cached_input_tokens), sum(cache_write_tokens), sum(cache_write_1h_tokens), sum(reasoning_tokens)
+  insert into daily_summary (day, project_id, key_id, model_id, channel_id, successes, failures, refusals, left_charged, left_refunded,
+                             credits_charged, cost_micro_usd, unknown_costs, input_tokens, output_tokens,
+                             cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
+  select p_day, project_id, key_id, model_id, channel_id, sum(successes), sum(failures), sum(refusals), sum(left_charged), sum(left_refunded),
+         sum(credits), sum(cost), sum(unknown_costs), sum(input_tokens), sum(output_tokens),
+         sum(cached_input_tokens), sum(cache_write_tokens), sum(cache_write_1h_tokens), sum(reasoning_tokens)
   from (
     select e.project_id, coalesce(e.key_id, '') as key_id, coalesce(e.model_id, '') as model_id,
       coalesce(e.channel_id,
                case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = e.request_id order by a.n desc limit 1) end,
                '') as channel_id,
       (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures, (e.kind = 'refund' and is_refusal(e.reason))::int as refusals,
-      -e.credits as credits, 0::bigint as cost,
+      (e.kind = 'settle' and has_left(e.reason))::int as left_charged, (e.kind = 'refund' and has_left(e.reason))::int as left_refunded,
+      -e.credits as credits, 0::bigint as cost, 0 as unknown_costs,
       case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end as input_tokens,
       case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens,
       coalesce(e.cached_input_tokens, 0) as cached_input_tokens, coalesce(e.cache_write_tokens, 0) as cache_write_tokens,
@@ -3241,16 +3267,18 @@ begin
     where e.created_at >= first and e.created_at < past and e.id <= through and e.kind in ('settle', 'refund', 'adjust')
     union all
     -- A chat ends within minutes, so an hour more holds every chat that began on this day.
-    select e.project_id, e.key_id, e.model_id, e.channel_id, 0, 0, 0, 0, e.cost_micro_usd, 0, 0, 0, 0, 0, 0
+    select e.project_id, e.key_id, e.model_id, e.channel_id, 0, 0, 0, 0, 0, 0, e.cost_micro_usd, 0, 0, 0, 0, 0, 0, 0
     from ledger_entry e
     where e.created_at >= first and e.created_at < past + interval '1 hour' and e.began_at >= first and e.began_at < past
       and e.cost_micro_usd <> 0 and (over or e.created_at <= until)
     union all
-    select r.project_id, r.key_id, r.model_id, a.channel_id, 0, 0, 0, 0, a.cost_micro_usd, 0, 0, 0, 0, 0, 0
-    from attempt a cross join lateral (select * from reservation where reservation.id = a.request_id offset 0) r
-    where a.started_at >= first and a.started_at < past and a.cost_micro_usd <> 0 and (over or r.ended_at <= until)
-      -- Nothing was bought by what was refused, and by what ended before the provider had taken it.
-      and (a.outcome in ('ok', 'unknown') or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))
+    select r.project_id, r.key_id, r.model_id, a.channel_id, 0, 0, 0, 0, 0, 0, a.bought, a.is_unknown::int, 0, 0, 0, 0, 0, 0
+    from (
+      select request_id, channel_id, bought_cost(outcome, operation, cost_micro_usd) as bought,
+        has_unknown_cost(request_id, outcome, error_class, operation, cost_micro_usd) as is_unknown
+      from attempt where started_at >= first and started_at < past) a
+    cross join lateral (select * from reservation where reservation.id = a.request_id offset 0) r
+    where (a.bought <> 0 or a.is_unknown) and (r.ended_at <= until or (over and (a.bought <> 0 or r.ended_at is not null)))
   ) facts
   group by 2, 3, 4, 5
   -- Rows that are read together are written together.
@@ -3263,11 +3291,12 @@ begin
   values (this_month, p_credit_value, clock_timestamp(), case when month_over then clock_timestamp() end)
   on conflict (month) do update set built_at = excluded.built_at, credit_value_micro_usd = excluded.credit_value_micro_usd,
     frozen_at = excluded.frozen_at;
-  insert into monthly_summary (month, project_id, model_id, channel_id, requests, successes, failures, credits_charged,
-                               cost_micro_usd, margin_micro_usd, input_tokens, output_tokens,
+  insert into monthly_summary (month, project_id, model_id, channel_id, requests, successes, failures, left_charged, left_refunded,
+                               credits_charged, cost_micro_usd, unknown_costs, margin_micro_usd, input_tokens, output_tokens,
                                cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
   select this_month, project_id, model_id, channel_id, sum(successes + failures), sum(successes), sum(failures),
-         sum(credits_charged), sum(cost_micro_usd), sum(credits_charged) * p_credit_value - sum(cost_micro_usd), sum(input_tokens),
+         sum(left_charged), sum(left_refunded), sum(credits_charged), sum(cost_micro_usd), sum(unknown_costs),
+         sum(credits_charged) * p_credit_value - sum(cost_micro_usd), sum(input_tokens),
          sum(output_tokens), sum(cached_input_tokens), sum(cache_write_tokens), sum(cache_write_1h_tokens), sum(reasoning_tokens)
   from daily_summary where day >= month_first and day < month_past
   group by 2, 3, 4;
@@ -3626,6 +3655,15 @@ AS $function$
   select 'api_detail_' || to_char(p_day, 'YYYYMMDD');
 $function$;
 
+CREATE OR REPLACE FUNCTION public.bought_cost(p_outcome text, p_operation jsonb, p_cost_micro_usd bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when p_outcome in ('ok', 'unknown') or (p_operation is not null and (p_outcome is null or p_outcome = 'canceled'))
+    then p_cost_micro_usd else 0 end;
+$function$;
+
 CREATE OR REPLACE FUNCTION public.channel_limit_wait(p_subject_id text, p_rpm integer, p_tpm integer, p_parallel integer, p_running bigint, p_tokens bigint, p_second bigint)
  RETURNS integer
  LANGUAGE sql
@@ -3652,6 +3690,24 @@ CREATE OR REPLACE FUNCTION public.first_attempt_id(request_id text)
  IMMUTABLE
 AS $function$
   select 'att_' || substr(request_id, 5);
+$function$;
+
+CREATE OR REPLACE FUNCTION public.has_left(p_reason text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(p_reason in ('client_left', 'canceled'), false);
+$function$;
+
+CREATE OR REPLACE FUNCTION public.has_unknown_cost(p_request_id text, p_outcome text, p_error_class text, p_operation jsonb, p_cost_micro_usd bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when p_request_id like 'task\_%' then p_outcome is null and p_operation is null and p_cost_micro_usd <> 0
+    else p_cost_micro_usd = 0 and (coalesce(p_outcome, 'unknown') = 'unknown'
+      or coalesce(p_outcome = 'transient' and p_error_class in ('interrupted', 'deadline', 'unreadable', 'job_lost', 'output'), false)) end;
 $function$;
 
 CREATE OR REPLACE FUNCTION public.hit_rates(p_keys text[], p_rpms integer[], p_rate_places integer[], p_sender bigint, p_batch bigint, p_again boolean)
@@ -3759,6 +3815,41 @@ AS $function$
         else k.expires_at > clock_timestamp() end;
 $function$;
 
+CREATE OR REPLACE FUNCTION public.spend_facts(p_after bigint, p_through bigint)
+ RETURNS TABLE(at timestamp with time zone, project_id text, key_id text, model_id text, channel_id text, successes integer, failures integer, refusals integer, left_charged integer, left_refunded integer, credits_charged bigint, cost_micro_usd bigint, unknown_costs integer, input_tokens bigint, output_tokens bigint, cached_input_tokens bigint, cache_write_tokens bigint, cache_write_1h_tokens bigint, reasoning_tokens bigint)
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+  with entry as materialized (
+    -- In this order, so that the planner reads them by the primary key however many it expects.
+    select * from (select * from ledger_entry where id > p_after and id <= p_through order by id offset 0) e
+    where e.kind in ('settle', 'refund', 'adjust')
+  )
+  select e.created_at, e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''),
+    coalesce(e.channel_id,
+             case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = e.request_id order by a.n desc limit 1) end,
+             ''),
+    (e.kind = 'settle')::int, (e.kind = 'refund')::int, (e.kind = 'refund' and is_refusal(e.reason))::int,
+    (e.kind = 'settle' and has_left(e.reason))::int, (e.kind = 'refund' and has_left(e.reason))::int, -e.credits, 0, 0,
+    case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end, case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end,
+    coalesce(e.cached_input_tokens, 0), coalesce(e.cache_write_tokens, 0), coalesce(e.cache_write_1h_tokens, 0), coalesce(e.reasoning_tokens, 0)
+  from entry e
+  union all
+  select e.began_at, e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), coalesce(e.channel_id, ''), 0, 0, 0, 0, 0, 0, e.cost_micro_usd,
+    0, 0, 0, 0, 0, 0, 0
+  from entry e where e.cost_micro_usd <> 0
+  union all
+  select a.started_at, e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), a.channel_id, 0, 0, 0, 0, 0, 0, a.bought, a.is_unknown::int,
+    0, 0, 0, 0, 0, 0
+  from entry e cross join lateral (
+    select started_at, channel_id, bought_cost(outcome, operation, cost_micro_usd) as bought,
+      has_unknown_cost(request_id, outcome, error_class, operation, cost_micro_usd) as is_unknown
+    from attempt where attempt.request_id = e.request_id offset 0) a
+  where e.kind <> 'adjust' and e.cost_micro_usd is null and (a.bought <> 0 or a.is_unknown)
+$function$;
+
 CREATE OR REPLACE FUNCTION public.sum_traffic(p_after bigint, p_through bigint, p_from timestamp with time zone, p_before timestamp with time zone)
  RETURNS TABLE(slot timestamp with time zone, latency_class integer, succeeded bigint, failed bigint, credits bigint, cost_micro_usd bigint, first_entry_id bigint, last_entry_id bigint)
  LANGUAGE sql
@@ -3776,10 +3867,7 @@ AS $function$
     count(*) filter (where e.kind = 'settle' and e.reason is distinct from 'client_left'),
     count(*) filter (where e.kind = 'refund' or (e.kind = 'settle' and e.reason = 'client_left')), -sum(e.credits)::bigint,
     sum(case when e.kind = 'adjust' then 0 else coalesce(e.cost_micro_usd, (
-      -- The rule of rebuild_summary.
-      select sum(a.cost_micro_usd) from attempt a
-      where a.request_id = e.request_id and (a.outcome in ('ok', 'unknown')
-        or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))), 0) end)::bigint,
+      select sum(bought_cost(a.outcome, a.operation, a.cost_micro_usd)) from attempt a where a.request_id = e.request_id), 0) end)::bigint,
     min(e.id), max(e.id)
   -- "offset 0" keeps the planner from reading all entries of the range of time.
   from (select * from ledger_entry where id > p_after and id <= p_through offset 0) e
@@ -3787,35 +3875,20 @@ AS $function$
   group by 1, 2
 $function$;
 
-CREATE OR REPLACE FUNCTION public.usage_facts(p_after bigint, p_through bigint)
- RETURNS TABLE(at timestamp with time zone, project_id text, key_id text, model_id text, channel_id text, successes integer, failures integer, refusals integer, credits_charged bigint, cost_micro_usd bigint, input_tokens bigint, output_tokens bigint, cached_input_tokens bigint, cache_write_tokens bigint, cache_write_1h_tokens bigint, reasoning_tokens bigint)
+CREATE OR REPLACE FUNCTION public.sum_unknown_costs(p_after bigint, p_through bigint, p_from timestamp with time zone, p_before timestamp with time zone)
+ RETURNS TABLE(slot timestamp with time zone, unknown_costs bigint)
  LANGUAGE sql
  STABLE
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
-  with entry as materialized (
-    -- In this order, so that the planner reads them by the primary key however many it expects.
-    select * from (select * from ledger_entry where id > p_after and id <= p_through order by id offset 0) e
-    where e.kind in ('settle', 'refund', 'adjust')
-  )
-  select e.created_at, e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''),
-    coalesce(e.channel_id,
-             case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = e.request_id order by a.n desc limit 1) end,
-             ''),
-    (e.kind = 'settle')::int, (e.kind = 'refund')::int, (e.kind = 'refund' and is_refusal(e.reason))::int, -e.credits, 0,
-    case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end, case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end,
-    coalesce(e.cached_input_tokens, 0), coalesce(e.cache_write_tokens, 0), coalesce(e.cache_write_1h_tokens, 0), coalesce(e.reasoning_tokens, 0)
-  from entry e
-  union all
-  select e.began_at, e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), coalesce(e.channel_id, ''), 0, 0, 0, 0, e.cost_micro_usd,
-    0, 0, 0, 0, 0, 0
-  from entry e where e.cost_micro_usd <> 0
-  union all
-  select a.started_at, e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), a.channel_id, 0, 0, 0, 0, a.cost_micro_usd, 0, 0, 0, 0, 0, 0
-  from entry e cross join lateral (select * from attempt where attempt.request_id = e.request_id offset 0) a
-  where e.kind <> 'adjust' and e.cost_micro_usd is null and a.cost_micro_usd <> 0
-    and (a.outcome in ('ok', 'unknown') or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))
+  select date_bin('5 minutes', e.created_at, 'epoch'::timestamptz), count(*)
+  -- "offset 0" as in sum_traffic.
+  from (select * from ledger_entry where id > p_after and id <= p_through offset 0) e
+  cross join lateral (select * from attempt where attempt.request_id = e.request_id offset 0) a
+  where e.created_at >= p_from and e.created_at < p_before and e.kind in ('settle', 'refund') and e.cost_micro_usd is null
+    and has_unknown_cost(a.request_id, a.outcome, a.error_class, a.operation, a.cost_micro_usd)
+  group by 1
 $function$;
 
 CREATE OR REPLACE FUNCTION public.within_day(p_day date, p_at timestamp with time zone)

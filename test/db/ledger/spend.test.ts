@@ -44,7 +44,7 @@ async function writeEntries(from: number, to: number): Promise<void> {
   const began = `${at} - n % 50 * interval '1 minute'`;
   const numbers = `from generate_series(${from}, ${to}) n where ${at} < now()`;
   const values = `case when n % 5 = 0 then 'refund' else 'settle' end, case when n % 5 = 0 then 0 else -n end, 0, n,
-     case when n % 5 = 0 then case when n % 10 = 0 then 'request_refused' else 'upstream_failed' end end,
+     case when n % 11 = 0 then 'client_left' when n % 10 = 0 then 'request_refused' when n % 5 = 0 then 'upstream_failed' end,
      case when n % 5 <> 0 then 'chn_' || n % 3 end, case when n % 4 = 1 and n % 5 <> 0 then 10 * n end, 7 * n, 3 * n`;
   await run(
     db,
@@ -60,12 +60,16 @@ async function writeEntries(from: number, to: number): Promise<void> {
     db,
     `insert into attempt (id, request_id, n, channel_id, channel_name, fence, submit_deadline, outcome, started_at, ended_at, cost_micro_usd)
      select 'att_' || n || '_' || call, 'req_' || n, call, 'chn_' || call, 'channel', 'fence', now(), case call when 1 then 'unknown' else 'transient' end,
-       ${began}, ${at}, n from generate_series(${from}, ${to}) n, generate_series(1, 2) call
+       ${began}, ${at}, case when n % 6 = 0 then 0 else n end from generate_series(${from}, ${to}) n, generate_series(1, 2) call
      where ${at} < now() and (n % 4 <> 1 or n % 5 = 0)`,
   );
 }
 
-type Sums = Pick<Spend, 'requests' | 'succeeded' | 'failed' | 'refused' | 'credits' | 'costMicroUsd' | 'inputTokens'>;
+const sumNames = [
+  ...(['requests', 'succeeded', 'failed', 'refused', 'left', 'leftCharged', 'credits', 'costMicroUsd'] as const),
+  ...(['unknownCosts', 'inputTokens'] as const),
+];
+type Sums = Pick<Spend, (typeof sumNames)[number]>;
 
 /** The same sums, by the entries and the attempts themselves. */
 async function counted(
@@ -76,19 +80,20 @@ async function counted(
     db,
     `with fact as (
        select created_at as at, project_id, key_id, model_id, coalesce(channel_id, case when kind = 'refund' then 'chn_2' end) as channel_id,
-         kind, reason, -credits as credits, 0::bigint as cost, case when kind = 'settle' then input_tokens else 0 end as input_tokens
+         kind, reason, -credits as credits, 0::bigint as cost, 0 as unknown, case when kind = 'settle' then input_tokens else 0 end as input_tokens
        from ledger_entry where kind in ('settle', 'refund', 'adjust')
        union all
-       select began_at, project_id, key_id, model_id, channel_id, 'cost', null, 0, cost_micro_usd, 0 from ledger_entry where cost_micro_usd > 0
+       select began_at, project_id, key_id, model_id, channel_id, 'cost', null, 0, cost_micro_usd, 0, 0 from ledger_entry where cost_micro_usd > 0
        union all
-       select a.started_at, e.project_id, e.key_id, e.model_id, a.channel_id, 'cost', null, 0, a.cost_micro_usd, 0
+       select a.started_at, e.project_id, e.key_id, e.model_id, a.channel_id, 'cost', null, 0, a.cost_micro_usd, (a.cost_micro_usd = 0)::int, 0
        from attempt a join ledger_entry e using (request_id) where a.outcome = 'unknown' and e.kind in ('settle', 'refund')
      )
      select to_char(at at time zone $3, 'YYYY-MM-DD') as day, to_char(at at time zone $3, 'YYYY-MM-DD"T"HH24:00') as hour, model_id as model,
        project_id as project, key_id as key, channel_id as channel, case model_id when 'model-b' then 'video' end as type,
        (kind in ('settle', 'refund'))::int as requests, (kind = 'settle')::int as succeeded,
-       (kind = 'refund' and reason = 'upstream_failed')::int as failed, (kind = 'refund' and reason = 'request_refused')::int as refused,
-       credits, cost as cost_micro_usd, input_tokens
+       (kind = 'refund' and reason <> 'request_refused')::int as failed, (kind = 'refund' and reason = 'request_refused')::int as refused,
+       (kind in ('settle', 'refund') and reason = 'client_left')::int as "left", (kind = 'settle' and reason = 'client_left')::int as left_charged,
+       credits, cost as cost_micro_usd, unknown as unknown_costs, input_tokens
      from fact where at >= to_timestamp($1) and at < to_timestamp($2)`,
     [from, to, timeZone],
   );
@@ -96,9 +101,8 @@ async function counted(
   return Object.fromEntries([...found].map(([name, those]) => [name, added(those)]));
 }
 
-const sumNames = ['requests', 'succeeded', 'failed', 'refused', 'credits', 'costMicroUsd', 'inputTokens'] as const;
 const added = (rows: readonly Sums[]): Sums => {
-  const total = { requests: 0, succeeded: 0, failed: 0, refused: 0, credits: 0, costMicroUsd: 0, inputTokens: 0 };
+  const total = Object.fromEntries(sumNames.map((name) => [name, 0])) as Sums;
   for (const row of rows) for (const name of sumNames) total[name] += row[name];
   return total;
 };

@@ -170,6 +170,7 @@ describe('tollgate tasks', () => {
         detail: 'the upstream does not know the job',
         code: null,
         cost_micro_usd: 0,
+        cost_unknown: false,
         operation: { app: 'fal-ai/aurora', request_id: 'job-1' },
         started_at: expect.any(Number),
         submitted_at: expect.any(Number),

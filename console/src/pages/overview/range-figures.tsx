@@ -1,7 +1,7 @@
 import { Card, SimpleGrid, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { RangeOverview } from '../../api/admin-types.ts';
-import { milliseconds, money, number, percent, usd } from '../../ui/format.ts';
+import { cost, margin, milliseconds, money, number, percent } from '../../ui/format.ts';
 import { PageLink } from '../../ui/links.tsx';
 
 type Traffic = RangeOverview['now'];
@@ -50,8 +50,8 @@ export function RangeFigures({ of }: { of: RangeOverview }) {
       />
       <Figure
         label={usage('Margin', 'margin')}
-        value={usd(now.margin_micro_usd)}
-        trend={<>{usage(`cost ${usd(now.cost_micro_usd)}`, 'cost')}, without unknown costs</>}
+        value={margin(now.margin_micro_usd, now.unknown_costs)}
+        trend={usage(`cost ${cost(now.cost_micro_usd, now.unknown_costs)}`, 'cost')}
         bad={now.margin_micro_usd < 0}
       />
       <Figure

@@ -6,6 +6,7 @@ import type { ListedDelivery, RangeOverview, Spend } from '../../api/admin-types
 import { number, percent } from '../../ui/format.ts';
 import { PageLink } from '../../ui/links.tsx';
 import { Loaded } from '../../ui/page.tsx';
+import { failedOf } from '../usage/usage-view.ts';
 import { requestsOf } from './range-figures.tsx';
 
 type SpendRow = Spend['data'][number];
@@ -81,7 +82,7 @@ async function readFailing(from: number) {
     read('/deliveries', { created_after: String(from), limit: callbacksMax }),
   ] as const);
   const failing = (spend: Spend | undefined): SpendRow[] =>
-    (spend?.data ?? []).filter(({ failed, is_rest: isRest }) => failed > 0 && !isRest);
+    (spend?.data ?? []).filter((row) => failedOf(row) > 0 && !row.is_rest);
   const listed = (callbacks as { data: ListedDelivery[] }).data;
   return {
     channel: failing(channel as Spend),
@@ -106,19 +107,19 @@ function receiversOf(callbacks: readonly ListedDelivery[]) {
 
 /** A row of failures that opens the requests that failed. */
 const failingRow = (
-  { failed, requests }: SpendRow,
+  row: SpendRow,
   id: string | null,
   name: string | null,
   search: Record<string, string>,
 ): FailingRow => ({
   id: id ?? '',
   name: (
-    <PageLink to="/requests" search={{ ...search, outcome: 'refunded' }}>
+    <PageLink to="/requests" search={{ ...search, outcome: 'failed' }}>
       {name}
     </PageLink>
   ),
-  failed,
-  share: requests === 0 ? 0 : failed / requests,
+  failed: failedOf(row),
+  share: row.requests === 0 ? 0 : failedOf(row) / row.requests,
 });
 
 interface FailingRow {

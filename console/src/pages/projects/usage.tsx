@@ -9,6 +9,7 @@ import { DataTable, figure, type Columns } from '../../ui/data-table.tsx';
 import { creditsCell, number } from '../../ui/format.ts';
 import { ThingLink } from '../../ui/links.tsx';
 import { Empty, Loaded } from '../../ui/page.tsx';
+import { failedOf } from '../usage/usage-view.ts';
 
 type UsageRow = Spend['data'][number];
 
@@ -93,7 +94,7 @@ const columns: Columns<UsageRow> = [
     ),
   },
   figure('requests', 'Requests', { of: (row) => row.requests, show: number }),
-  figure('failed', 'Failed', { of: (row) => row.failed, show: number }),
+  figure('failed', 'Failed', { of: (row) => failedOf(row), show: number }),
   figure('credits', 'Credits', { of: (row) => row.credits, show: creditsCell }),
   figure('input_tokens', 'Tokens in', { of: (row) => row.input_tokens, show: number }),
   figure('cached_input_tokens', 'Cached', { of: (row) => row.cached_input_tokens, show: number }),

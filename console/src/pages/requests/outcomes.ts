@@ -24,7 +24,7 @@ export const outcomes: readonly { value: string; label: string }[] = [
   { value: 'refunded', label: 'Refunded' },
   { value: 'failed', label: 'Refunded: failed' },
   { value: 'refused', label: 'Refunded: refused' },
-  { value: 'left', label: 'Refunded: client left' },
+  { value: 'left', label: 'Client left' },
 ];
 
 /** What the filter shows for an outcome and a reason of the address, and what the address has for its choice. */

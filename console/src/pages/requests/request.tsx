@@ -4,9 +4,9 @@ import { useParams } from '@tanstack/react-router';
 import { useProjectNames } from '../../api/project-names.ts';
 import { chatQuery, requestQuery } from '../../api/queries.ts';
 import type { AnsweredRequest, ChatCall, ChatTimeline, LedgerEntry } from '../../api/admin-types.ts';
-import { DataTable, numeric, type Columns } from '../../ui/data-table.tsx';
+import { DataTable, figure, numeric, type Columns } from '../../ui/data-table.tsx';
 import { entryKinds } from '../../ui/entry-kinds.ts';
-import { credits, creditsCell, milliseconds, number, time, usd, words } from '../../ui/format.ts';
+import { cost, credits, creditsCell, milliseconds, number, time, words } from '../../ui/format.ts';
 import { PageLink, ThingLink, ThingLinks } from '../../ui/links.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status, When } from '../../ui/values.tsx';
@@ -130,7 +130,7 @@ function Summary({ chat }: { chat: ChatTimeline }) {
           ['Credits', `${credits(charged)} charged of ${creditsCell(reserved)} held`],
           ['Given back', refunded > 0 ? credits(refunded) : null],
           ['Tokens', tokensOf(chat)],
-          ['Our cost', usd(chat.cost_micro_usd)],
+          ['Our cost', chat.outcome === 'running' ? null : cost(chat.cost_micro_usd, chat.unknown_costs)],
           ['Began', time(chat.created_at)],
           ['Ended', chat.ended_at && time(chat.ended_at)],
           ['Took', chat.took_ms === null ? null : milliseconds(chat.took_ms)],
@@ -198,7 +198,10 @@ const callColumns: Columns<ChatCall> = [
       </span>
     ),
   },
-  { id: 'cost', header: 'Our cost', accessorFn: ({ cost_micro_usd: cost }) => usd(cost), ...numeric },
+  figure('cost', 'Our cost', {
+    of: (call) => call.cost_micro_usd,
+    show: (micro, call) => (call.outcome === null ? 'Not ended' : cost(micro, Number(call.cost_unknown))),
+  }),
   {
     id: 'took',
     header: 'Took',

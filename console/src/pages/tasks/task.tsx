@@ -7,7 +7,7 @@ import { taskQuery } from '../../api/queries.ts';
 import { isFinal } from '../../api/playground.ts';
 import { useMay } from '../../api/session.ts';
 import type { TaskTimeline } from '../../api/admin-types.ts';
-import { credits, creditsCell, time, usd, words } from '../../ui/format.ts';
+import { cost, credits, creditsCell, time, words } from '../../ui/format.ts';
 import { ExternalLink, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status } from '../../ui/values.tsx';
 import { OutputView } from '../playground/results.tsx';
@@ -47,7 +47,6 @@ export function TaskDetails({ taskId, title }: { taskId: string; title: string }
 }
 
 function Summary({ task }: { task: TaskTimeline }) {
-  const cost = task.attempts_detail.reduce((sum, attempt) => sum + attempt.cost_micro_usd, 0);
   return (
     <Card withBorder>
       <ForCustomer text={task.for_customer} />
@@ -68,7 +67,7 @@ function Summary({ task }: { task: TaskTimeline }) {
           ['Key', <ThingLink key="key" of="key" id={task.key_id} name={task.key_name} />],
           ['Channels', <ThingLinks key="channels" of="channel" ids={channelsOf(task)} none="None was called" />],
           ['Credits', `${credits(task.credits.charged)} charged of ${creditsCell(task.credits.quoted)} quoted`],
-          ['Our cost', usd(cost)],
+          ['Our cost', cost(task.cost_micro_usd, task.unknown_costs)],
           ['Created', time(task.created_at)],
           ['Ended', task.completed_at && time(task.completed_at)],
           ['Task', <ThingLink key="task" of="task" id={task.task_id} />],

@@ -48,7 +48,16 @@ export function timelineOf(task: TaskTimeline): Step[] {
 /** A call of a task or of a chat, of which only a task's may wait for its job. */
 type Call = Pick<
   AttemptDetail,
-  'n' | 'channel' | 'outcome' | 'took_ms' | 'cost_micro_usd' | 'status' | 'error_class' | 'detail' | 'started_at'
+  | 'n'
+  | 'channel'
+  | 'outcome'
+  | 'took_ms'
+  | 'cost_micro_usd'
+  | 'cost_unknown'
+  | 'status'
+  | 'error_class'
+  | 'detail'
+  | 'started_at'
 > &
   Partial<Pick<AttemptDetail, 'operation' | 'next_poll_at'>>;
 
@@ -56,7 +65,7 @@ export function attemptStep(attempt: Call): Step {
   const outcome = attempt.outcome ?? (attempt.next_poll_at ? 'waiting for the provider' : 'running');
   const facts = [
     attempt.took_ms === null ? null : milliseconds(attempt.took_ms),
-    attempt.cost_micro_usd > 0 ? `cost ${usd(attempt.cost_micro_usd)}` : null,
+    attempt.cost_unknown ? 'cost unknown' : attempt.cost_micro_usd > 0 ? `cost ${usd(attempt.cost_micro_usd)}` : null,
     attempt.status === null ? null : `status ${attempt.status}`,
     attempt.error_class === null ? null : words(attempt.error_class),
     attempt.detail,

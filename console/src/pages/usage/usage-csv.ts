@@ -1,6 +1,6 @@
 import type { SpendRow } from '../../api/admin-types.ts';
 import { sortedRows } from './usage-rows.tsx';
-import type { Group, View } from './usage-view.ts';
+import { failedOf, succeededOf, type Group, type View } from './usage-view.ts';
 
 /** What each group is in the table for spreadsheets: ids and names. */
 const membersOf: Record<Group, readonly (keyof SpendRow)[]> = {
@@ -13,10 +13,13 @@ const membersOf: Record<Group, readonly (keyof SpendRow)[]> = {
   type: ['type'],
 };
 
+/** As the page counts them. */
+const countOf: Partial<Record<string, (row: SpendRow) => number>> = { succeeded: succeededOf, failed: failedOf };
+
 /** The rows that the page shows, in its order. */
 export function usageCsv(view: View, rows: readonly SpendRow[]): (string | number)[][] {
   const members = view.rows.flatMap((group) => membersOf[group]);
-  const counts = ['requests', 'succeeded', 'failed', 'refused', 'credits'] as const;
+  const counts = ['requests', 'succeeded', 'failed', 'refused', 'left', 'credits'] as const;
   const tokens = [
     'input_tokens',
     'output_tokens',
@@ -26,11 +29,12 @@ export function usageCsv(view: View, rows: readonly SpendRow[]): (string | numbe
     'reasoning_tokens',
   ] as const;
   return [
-    [...members, ...counts, 'cost_usd', 'margin_usd', ...tokens],
+    [...members, ...counts, 'cost_usd', 'unknown_costs', 'margin_usd', ...tokens],
     ...sortedRows(view, rows).map((row) => [
       ...members.map((name) => String(row[name] ?? '')),
-      ...counts.map((name) => row[name]),
+      ...counts.map((name) => countOf[name]?.(row) ?? row[name]),
       row.cost_micro_usd / 1e6,
+      row.unknown_costs,
       row.margin_micro_usd / 1e6,
       ...tokens.map((name) => row[name]),
     ]),

@@ -2,11 +2,11 @@ import { Text } from '@mantine/core';
 import { useState } from 'react';
 import type { SpendRow } from '../../api/admin-types.ts';
 import { DataTable, figure, type Columns } from '../../ui/data-table.tsx';
-import { creditsCell, number, usd } from '../../ui/format.ts';
+import { cost, creditsCell, margin, number } from '../../ui/format.ts';
 import { ThingLink } from '../../ui/links.tsx';
 import { Empty } from '../../ui/page.tsx';
 import { words } from '../../ui/format.ts';
-import { amountOf, nameIn, type Group, type View } from './usage-view.ts';
+import { amountOf, failedOf, nameIn, type Group, type View } from './usage-view.ts';
 
 /** Rows that are drawn. Further ones are drawn when they are asked for. */
 const shownAtFirst = 200;
@@ -52,11 +52,15 @@ const columnsOf = ({ rows, interval }: View): Columns<SpendRow> => [
     cell: ({ row: { original } }) => <Name group={group} row={original} />,
   })),
   figure('requests', 'Requests', { of: (row) => row.requests, show: number }),
-  figure('failed', 'Failed', { of: (row) => row.failed, show: number }),
+  figure('failed', 'Failed', { of: (row) => failedOf(row), show: number }),
   figure('refused', 'Refused', { of: (row) => row.refused, show: number }),
+  figure('left', 'Left', { of: (row) => row.left, show: number }),
   figure('credits', 'Credits', { of: (row) => row.credits, show: creditsCell }),
-  figure('cost', 'Cost', { of: (row) => row.cost_micro_usd, show: usd }),
-  figure('margin', 'Margin', { of: (row) => row.margin_micro_usd, show: usd }),
+  figure('cost', 'Cost', { of: (row) => row.cost_micro_usd, show: (micro, row) => cost(micro, row.unknown_costs) }),
+  figure('margin', 'Margin', {
+    of: (row) => row.margin_micro_usd,
+    show: (micro, row) => margin(micro, row.unknown_costs),
+  }),
   figure('input_tokens', 'Tokens in', { of: (row) => row.input_tokens, show: number }),
   figure('output_tokens', 'Tokens out', { of: (row) => row.output_tokens, show: number }),
 ];

@@ -92,6 +92,16 @@ export function periodsOf({ from, to, interval }: View, nowMs = Date.now()): str
   );
 }
 
+/** Requests that failed, without those that a client left. */
+export const failedOf = ({ failed, left, left_charged: leftCharged }: Departed): number =>
+  failed - (left - leftCharged);
+
+/** Requests that succeeded, without those that a client left and was charged for. */
+export const succeededOf = ({ succeeded, left_charged: leftCharged }: Departed & Pick<SpendRow, 'succeeded'>): number =>
+  succeeded - leftCharged;
+
+type Departed = Pick<SpendRow, 'failed' | 'left' | 'left_charged'>;
+
 /** How much of a measure a row has, in credits, millionths of a dollar, tokens or requests. */
 export const amountOf: Record<Measure, (row: Amounts) => number> = {
   credits: ({ credits }) => credits,
@@ -99,12 +109,13 @@ export const amountOf: Record<Measure, (row: Amounts) => number> = {
   margin: (row) => row.margin_micro_usd,
   tokens: (row) => row.input_tokens + row.output_tokens,
   requests: ({ requests }) => requests,
-  failed: ({ failed }) => failed,
+  failed: failedOf,
 };
 export type Amounts = Pick<
   SpendRow,
   'credits' | 'cost_micro_usd' | 'margin_micro_usd' | 'input_tokens' | 'output_tokens' | 'requests' | 'failed'
->;
+> &
+  Departed;
 
 /** What a row is called in one of its groups. */
 export function nameIn(group: Group, row: SpendRow): string {

@@ -17,17 +17,19 @@ import { read } from '../../api/admin.ts';
 import { useProjectNames } from '../../api/project-names.ts';
 import type { Spend } from '../../api/admin-types.ts';
 import { saveCsv } from '../../ui/csv.ts';
-import { creditsCell, number, usd, words } from '../../ui/format.ts';
+import { cost, creditsCell, margin, number, usd, words } from '../../ui/format.ts';
 import { DownloadIcon } from '../../ui/icons.tsx';
 import { Empty, Loaded, Loading, Page } from '../../ui/page.tsx';
 import { usageCsv } from './usage-csv.ts';
 import { UsageRows } from './usage-rows.tsx';
 import {
   dimensions,
+  failedOf,
   inputsOf,
   mayBeHourly,
   measures,
   ranges,
+  succeededOf,
   viewOf,
   type Measure,
   type UsageSearch,
@@ -190,10 +192,10 @@ function Controls({ view, search }: { view: View; search: UsageSearch }) {
 function Totals({ total }: { total: Spend['total'] }) {
   const sums: [label: string, value: string, isBad?: boolean][] = [
     ['Credits charged', creditsCell(total.credits)],
-    ['Cost', usd(total.cost_micro_usd)],
-    ['Margin', usd(total.margin_micro_usd), total.margin_micro_usd < 0],
-    ['Requests', number(total.requests)],
-    ['Failed · refused', `${number(total.failed)} · ${number(total.refused)}`],
+    ['Cost', cost(total.cost_micro_usd, total.unknown_costs)],
+    ['Margin', margin(total.margin_micro_usd, total.unknown_costs), total.margin_micro_usd < 0],
+    ['Requests · succeeded', `${number(total.requests)} · ${number(succeededOf(total))}`],
+    ['Failed · refused · left', [failedOf(total), total.refused, total.left].map(number).join(' · ')],
     ['Tokens in · out', `${number(total.input_tokens)} · ${number(total.output_tokens)}`],
   ];
   return (

@@ -1,4 +1,4 @@
--- Adds the next entries of the ledger to the tables traffic and usage_half_hour. What traffic has of the days before yesterday (UTC) becomes whole
+-- Adds the next entries of the ledger to the tables traffic, traffic_unknown_cost and usage_half_hour. What traffic has of the days before yesterday (UTC) becomes whole
 -- hours, and goes after fifteen days; usage_half_hour keeps a hundred days. Returns how many entries were read. Entries younger than the lag wait for a later call, because entries with lower ids may not be committed yet. Every entry is
 -- added once: a call that runs beside another one does nothing.
 create or replace function fold_traffic(p_lag_seconds float8, p_limit int)
@@ -25,6 +25,9 @@ begin
   on conflict (slot, latency_class) do update set succeeded = t.succeeded + excluded.succeeded, failed = t.failed + excluded.failed,
     credits = t.credits + excluded.credits, cost_micro_usd = t.cost_micro_usd + excluded.cost_micro_usd,
     first_entry_id = least(t.first_entry_id, excluded.first_entry_id), last_entry_id = greatest(t.last_entry_id, excluded.last_entry_id);
+  insert into traffic_unknown_cost as t
+  select * from sum_unknown_costs(mark, through, since, 'infinity')
+  on conflict (slot) do update set unknown_costs = t.unknown_costs + excluded.unknown_costs;
   insert into usage_half_hour as t (slot, project_id, key_id, model_id, successes, failures, credits_charged, input_tokens, output_tokens,
                                     cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
   select date_bin('30 minutes', e.created_at, 'epoch'), e.project_id, coalesce(e.key_id, ''), coalesce(e.model_id, ''), count(*) filter (where e.kind = 'settle'),
@@ -42,6 +45,7 @@ begin
     cache_write_1h_tokens = t.cache_write_1h_tokens + excluded.cache_write_1h_tokens, reasoning_tokens = t.reasoning_tokens + excluded.reasoning_tokens;
   update traffic_mark set through_entry_id = through;
   delete from traffic where slot < since;
+  delete from traffic_unknown_cost where slot < since;
   with fine as (
     delete from traffic where slot < yesterday and slot <> date_trunc('hour', slot, 'UTC') returning *
   )

@@ -19,17 +19,20 @@ begin
   from (select id, created_at from ledger_entry where id > mark order by id limit p_limit) e
   where e.created_at <= clock_timestamp() - make_interval(secs => p_lag_seconds);
   if found_entries = 0 then return 0; end if;
-  insert into usage_slot as t (slot, project_id, key_id, model_id, channel_id, successes, failures, refusals, credits_charged, cost_micro_usd,
-                               input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
+  insert into usage_slot as t (slot, project_id, key_id, model_id, channel_id, successes, failures, refusals, left_charged, left_refunded,
+                               credits_charged, cost_micro_usd, unknown_costs, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens,
+                               cache_write_1h_tokens, reasoning_tokens)
   select date_bin('30 minutes', f.at, 'epoch'), f.project_id, f.key_id, f.model_id, f.channel_id, sum(f.successes), sum(f.failures),
-    sum(f.refusals), sum(f.credits_charged), sum(f.cost_micro_usd), sum(f.input_tokens), sum(f.output_tokens), sum(f.cached_input_tokens),
-    sum(f.cache_write_tokens), sum(f.cache_write_1h_tokens), sum(f.reasoning_tokens)
-  from usage_facts(mark, through) f where f.at >= since
+    sum(f.refusals), sum(f.left_charged), sum(f.left_refunded), sum(f.credits_charged), sum(f.cost_micro_usd),
+    sum(f.unknown_costs), sum(f.input_tokens), sum(f.output_tokens), sum(f.cached_input_tokens), sum(f.cache_write_tokens), sum(f.cache_write_1h_tokens), sum(f.reasoning_tokens)
+  from spend_facts(mark, through) f where f.at >= since
   group by 1, 2, 3, 4, 5
   -- Rows that are read together are written together.
   order by 1, 2, 3, 4, 5
   on conflict (slot, project_id, key_id, model_id, channel_id) do update set successes = t.successes + excluded.successes,
-    failures = t.failures + excluded.failures, refusals = t.refusals + excluded.refusals, credits_charged = t.credits_charged + excluded.credits_charged,
+    failures = t.failures + excluded.failures, refusals = t.refusals + excluded.refusals,
+    left_charged = t.left_charged + excluded.left_charged, left_refunded = t.left_refunded + excluded.left_refunded,
+    unknown_costs = t.unknown_costs + excluded.unknown_costs, credits_charged = t.credits_charged + excluded.credits_charged,
     cost_micro_usd = t.cost_micro_usd + excluded.cost_micro_usd, input_tokens = t.input_tokens + excluded.input_tokens,
     output_tokens = t.output_tokens + excluded.output_tokens, cached_input_tokens = t.cached_input_tokens + excluded.cached_input_tokens,
     cache_write_tokens = t.cache_write_tokens + excluded.cache_write_tokens,

@@ -4,7 +4,7 @@
 --
 -- A request counts on the day of the ledger entry that ended it: on the channel that won it, or on the last channel tried if
 -- it failed. Revenue is what settle and adjust entries took, each on its own day. Cost is the cost of each attempt, on its
--- own channel, on the day the attempt began, because the provider bills on accept.
+-- own channel, on the day the attempt began, because the provider bills on accept. Costs that nobody knows are counted apart.
 -- Entries younger than the lag wait for the next rebuild, because entries with lower ids may not be committed yet. The cost of
 -- a request waits for the entry that ended it; otherwise the newest requests would show cost without revenue. A frozen day
 -- holds all of its cost.
@@ -35,17 +35,20 @@ begin
   on conflict (day) do update set through_entry_id = excluded.through_entry_id, built_at = excluded.built_at,
     frozen_at = excluded.frozen_at;
 
-  insert into daily_summary (day, project_id, key_id, model_id, channel_id, successes, failures, refusals, credits_charged, cost_micro_usd,
-                             input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
-  select p_day, project_id, key_id, model_id, channel_id, sum(successes), sum(failures), sum(refusals), sum(credits), sum(cost),
-         sum(input_tokens), sum(output_tokens), sum(cached_input_tokens), sum(cache_write_tokens), sum(cache_write_1h_tokens), sum(reasoning_tokens)
+  insert into daily_summary (day, project_id, key_id, model_id, channel_id, successes, failures, refusals, left_charged, left_refunded,
+                             credits_charged, cost_micro_usd, unknown_costs, input_tokens, output_tokens,
+                             cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
+  select p_day, project_id, key_id, model_id, channel_id, sum(successes), sum(failures), sum(refusals), sum(left_charged), sum(left_refunded),
+         sum(credits), sum(cost), sum(unknown_costs), sum(input_tokens), sum(output_tokens),
+         sum(cached_input_tokens), sum(cache_write_tokens), sum(cache_write_1h_tokens), sum(reasoning_tokens)
   from (
     select e.project_id, coalesce(e.key_id, '') as key_id, coalesce(e.model_id, '') as model_id,
       coalesce(e.channel_id,
                case when e.kind = 'refund' then (select a.channel_id from attempt a where a.request_id = e.request_id order by a.n desc limit 1) end,
                '') as channel_id,
       (e.kind = 'settle')::int as successes, (e.kind = 'refund')::int as failures, (e.kind = 'refund' and is_refusal(e.reason))::int as refusals,
-      -e.credits as credits, 0::bigint as cost,
+      (e.kind = 'settle' and has_left(e.reason))::int as left_charged, (e.kind = 'refund' and has_left(e.reason))::int as left_refunded,
+      -e.credits as credits, 0::bigint as cost, 0 as unknown_costs,
       case when e.kind = 'settle' then coalesce(e.input_tokens, 0) else 0 end as input_tokens,
       case when e.kind = 'settle' then coalesce(e.output_tokens, 0) else 0 end as output_tokens,
       coalesce(e.cached_input_tokens, 0) as cached_input_tokens, coalesce(e.cache_write_tokens, 0) as cache_write_tokens,
@@ -54,16 +57,18 @@ begin
     where e.created_at >= first and e.created_at < past and e.id <= through and e.kind in ('settle', 'refund', 'adjust')
     union all
     -- A chat ends within minutes, so an hour more holds every chat that began on this day.
-    select e.project_id, e.key_id, e.model_id, e.channel_id, 0, 0, 0, 0, e.cost_micro_usd, 0, 0, 0, 0, 0, 0
+    select e.project_id, e.key_id, e.model_id, e.channel_id, 0, 0, 0, 0, 0, 0, e.cost_micro_usd, 0, 0, 0, 0, 0, 0, 0
     from ledger_entry e
     where e.created_at >= first and e.created_at < past + interval '1 hour' and e.began_at >= first and e.began_at < past
       and e.cost_micro_usd <> 0 and (over or e.created_at <= until)
     union all
-    select r.project_id, r.key_id, r.model_id, a.channel_id, 0, 0, 0, 0, a.cost_micro_usd, 0, 0, 0, 0, 0, 0
-    from attempt a cross join lateral (select * from reservation where reservation.id = a.request_id offset 0) r
-    where a.started_at >= first and a.started_at < past and a.cost_micro_usd <> 0 and (over or r.ended_at <= until)
-      -- Nothing was bought by what was refused, and by what ended before the provider had taken it.
-      and (a.outcome in ('ok', 'unknown') or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))
+    select r.project_id, r.key_id, r.model_id, a.channel_id, 0, 0, 0, 0, 0, 0, a.bought, a.is_unknown::int, 0, 0, 0, 0, 0, 0
+    from (
+      select request_id, channel_id, bought_cost(outcome, operation, cost_micro_usd) as bought,
+        has_unknown_cost(request_id, outcome, error_class, operation, cost_micro_usd) as is_unknown
+      from attempt where started_at >= first and started_at < past) a
+    cross join lateral (select * from reservation where reservation.id = a.request_id offset 0) r
+    where (a.bought <> 0 or a.is_unknown) and (r.ended_at <= until or (over and (a.bought <> 0 or r.ended_at is not null)))
   ) facts
   group by 2, 3, 4, 5
   -- Rows that are read together are written together.
@@ -76,11 +81,12 @@ begin
   values (this_month, p_credit_value, clock_timestamp(), case when month_over then clock_timestamp() end)
   on conflict (month) do update set built_at = excluded.built_at, credit_value_micro_usd = excluded.credit_value_micro_usd,
     frozen_at = excluded.frozen_at;
-  insert into monthly_summary (month, project_id, model_id, channel_id, requests, successes, failures, credits_charged,
-                               cost_micro_usd, margin_micro_usd, input_tokens, output_tokens,
+  insert into monthly_summary (month, project_id, model_id, channel_id, requests, successes, failures, left_charged, left_refunded,
+                               credits_charged, cost_micro_usd, unknown_costs, margin_micro_usd, input_tokens, output_tokens,
                                cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens)
   select this_month, project_id, model_id, channel_id, sum(successes + failures), sum(successes), sum(failures),
-         sum(credits_charged), sum(cost_micro_usd), sum(credits_charged) * p_credit_value - sum(cost_micro_usd), sum(input_tokens),
+         sum(left_charged), sum(left_refunded), sum(credits_charged), sum(cost_micro_usd), sum(unknown_costs),
+         sum(credits_charged) * p_credit_value - sum(cost_micro_usd), sum(input_tokens),
          sum(output_tokens), sum(cached_input_tokens), sum(cache_write_tokens), sum(cache_write_1h_tokens), sum(reasoning_tokens)
   from daily_summary where day >= month_first and day < month_past
   group by 2, 3, 4;

@@ -20,10 +20,7 @@ as $$
     count(*) filter (where e.kind = 'settle' and e.reason is distinct from 'client_left'),
     count(*) filter (where e.kind = 'refund' or (e.kind = 'settle' and e.reason = 'client_left')), -sum(e.credits)::bigint,
     sum(case when e.kind = 'adjust' then 0 else coalesce(e.cost_micro_usd, (
-      -- The rule of rebuild_summary.
-      select sum(a.cost_micro_usd) from attempt a
-      where a.request_id = e.request_id and (a.outcome in ('ok', 'unknown')
-        or (a.operation is not null and (a.outcome is null or a.outcome = 'canceled')))), 0) end)::bigint,
+      select sum(bought_cost(a.outcome, a.operation, a.cost_micro_usd)) from attempt a where a.request_id = e.request_id), 0) end)::bigint,
     min(e.id), max(e.id)
   -- "offset 0" keeps the planner from reading all entries of the range of time.
   from (select * from ledger_entry where id > p_after and id <= p_through offset 0) e

@@ -1,0 +1,15 @@
+import { z } from 'zod';
+
+export const unknownCosts = z
+  .int()
+  .describe('Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`.');
+
+export const costUnknown = z
+  .boolean()
+  .describe('Nobody knows what the call cost: the provider may have billed it. `cost_micro_usd` is 0 then.');
+
+/** Of the requests whose client left. */
+export const departures = {
+  left: z.int().describe('The client left or canceled, whether it was charged for what came until then or not.'),
+  left_charged: z.int().describe('Of those: charged, and counted as succeeded. The others are counted as failed.'),
+};
