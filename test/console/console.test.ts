@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { oidcClient, startOidcIssuer, type OidcIssuer } from '../support/oidc-issuer.ts';
 import { expectReachable } from './by-keyboard.ts';
+import { walkFreshInstallation } from './fresh-walk.ts';
 import { walkOidcSignIn } from './oidc-walk.ts';
 import { expectFlawless, openConsole, type OpenConsole } from './open-console.ts';
 import { pageViews, stageViews } from './views.ts';
@@ -74,6 +75,8 @@ describe('the console', () => {
     await visit.page.locator('img.media').waitFor();
     await visit.picture('task-content');
   });
+
+  it('leads a fresh installation by its first steps, in every size and theme', () => walkFreshInstallation(opened));
 
   it('signs a person in by an identity provider, once an owner has entered it', () => walkOidcSignIn(opened, issuer));
 

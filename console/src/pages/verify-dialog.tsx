@@ -4,6 +4,7 @@ import { useEffect } from 'react';
 import { change } from '../api/admin.ts';
 import type { Channel, VerifiedChannel } from '../api/admin-types.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { ThingLink } from '../ui/links.tsx';
 import { ErrorAlert, Loading } from '../ui/page.tsx';
 import { Status } from '../ui/values.tsx';
 
@@ -57,7 +58,9 @@ function Result({ of: { call, data } }: { of: VerifiedChannel }) {
           <Table.Tbody>
             {data.map(({ model, upstream, listed }) => (
               <Table.Tr key={model}>
-                <Table.Td>{model}</Table.Td>
+                <Table.Td>
+                  <ThingLink of="model" id={model} />
+                </Table.Td>
                 <Table.Td className="breakable">{upstream.join(', ')}</Table.Td>
                 <Table.Td>{listed === null ? 'Not told' : <Status of={listed ? 'available' : 'not drawn'} />}</Table.Td>
               </Table.Tr>

@@ -13,7 +13,7 @@ import { EditModel } from './edit-model.tsx';
 import { useMargins } from './margins.ts';
 import { Prices } from './prices.tsx';
 import { stateWords } from '../state-words.ts';
-import { PageButton, PageLink } from '../../ui/links.tsx';
+import { PageButton, ThingLink } from '../../ui/links.tsx';
 
 /** One model: its price, what it earns, and the channels that serve it. */
 export default function ModelPage() {
@@ -153,10 +153,7 @@ function ServedBy({ entry }: { entry: CatalogEntry }) {
             <Group gap="xs">
               {serving.map(({ channel_id: id, name, state, priority }) => (
                 <Badge key={id} variant="default" size="lg" tt="none" fw={500}>
-                  <PageLink to="/channels" c="inherit" fz="inherit">
-                    {name}
-                  </PageLink>{' '}
-                  · priority {priority}
+                  <ThingLink of="channel" id={id} name={name} inline /> · priority {priority}
                   {state === 'ready' ? '' : ` · ${stateWords[state]}`}
                 </Badge>
               ))}

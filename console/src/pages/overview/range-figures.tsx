@@ -123,8 +123,8 @@ interface FigureProps {
 
 function Figure({ label, value, trend, bad = false }: FigureProps) {
   return (
-    <Card withBorder padding="md">
-      <Text size="sm" component="div">
+    <Card withBorder padding="md" className="opener">
+      <Text size="sm" component="div" className="opener-name">
         {label}
       </Text>
       <Text className="figure" {...(bad && { c: 'red' })}>

@@ -36,10 +36,13 @@ export function WhatFails({ range: { from, to, range } }: { range: RangeOverview
             <Failing
               title="Channels"
               rows={channel.map((row) =>
-                failingRow(row, row.channel_id, row.channel ?? 'None was called', {
-                  ...since,
-                  channel: row.channel ?? '',
-                }),
+                failingRow(
+                  row,
+                  row.channel_id,
+                  row.channel ?? 'None was called',
+                  // No list has the requests for which no channel was called.
+                  row.channel === null ? null : { ...since, channel: row.channel },
+                ),
               )}
             />
             <Failing
@@ -110,13 +113,15 @@ const failingRow = (
   row: SpendRow,
   id: string | null,
   name: string | null,
-  search: Record<string, string>,
+  search: Record<string, string> | null,
 ): FailingRow => ({
   id: id ?? '',
-  name: (
+  name: search ? (
     <PageLink to="/requests" search={{ ...search, outcome: 'failed' }}>
       {name}
     </PageLink>
+  ) : (
+    name
   ),
   failed: failedOf(row),
   share: row.requests === 0 ? 0 : failedOf(row) / row.requests,
