@@ -52,8 +52,8 @@ async function chatUntil(isOver: () => boolean): Promise<number[]> {
   const client = async (): Promise<void> => {
     while (!isOver()) {
       const began = performance.now();
-      const { status } = await gateway.create(project.apiKey, '/api/v1/chat/completions', body);
-      if (status !== 200) throw new Error(`a chat has the status ${status}`);
+      const answer = await gateway.create(project.apiKey, '/api/v1/chat/completions', body);
+      if (answer.status !== 200) throw new Error(`a chat was refused: ${JSON.stringify(answer)}`);
       times.push(performance.now() - began);
     }
   };
