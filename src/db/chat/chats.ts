@@ -75,6 +75,11 @@ export const chatColumns = `chat.request_id, chat.project_id, chat.key_id, chat.
     else calls.unknown_costs end as unknown_costs,
   ${unixSeconds('chat.started')} as started_at, ${unixSeconds('chat.ended')} as ended_at, ${unixSeconds('chat.expires')} as expires_at,
   round(extract(epoch from chat.ended - chat.started) * 1000)::float8 as took_ms`;
+/** SQL for the column of that name, where the calls are not joined. */
+export const unknownCostsOfChat = `(
+    select case when count(*) = 0 and chat.cost_micro_usd is null then (not exists (select from task where task.id = chat.request_id))::int
+      else count(*) filter (where (chat.ended is not null or outcome is not null) and ${unknownCost}) end
+    from attempt a where a.request_id = chat.request_id)`;
 export const withCalls = `left join lateral (
     select array_agg(a.channel_name order by a.n) as channels, sum(${boughtCost}) as cost,
       (count(*) filter (where (chat.ended is not null or outcome is not null) and ${unknownCost}))::int as unknown_costs from attempt a

@@ -14,7 +14,7 @@ import {
   type Positioned,
 } from '../list-order.ts';
 import { unixSeconds } from '../unix-seconds.ts';
-import { endedChat, isEndOfRequest, runningChat, withCalls } from '../chat/chats.ts';
+import { endedChat, isEndOfRequest, runningChat, unknownCostsOfChat, withCalls } from '../chat/chats.ts';
 import { findChannelId, listNewestRequests, requestColumns, requestFilterShape, withTask } from './list-requests.ts';
 import type { RequestFilter, RequestView } from './request-filter.ts';
 import { idRange, matchesEnded, matchesRunning, mayRun } from './request-conditions.ts';
@@ -104,6 +104,7 @@ export const chatSortColumns = {
     select sum(a.credits) from ledger_entry a where a.request_id = chat.request_id and a.kind = 'adjust'), 0) end`,
   cost_micro_usd: `coalesce(chat.cost_micro_usd, (
     select sum(${boughtCost}) from attempt a where a.request_id = chat.request_id), 0)`,
+  unknown_costs: unknownCostsOfChat,
   created_at: unixSeconds('chat.started'),
   ended_at: unixSeconds('chat.ended'),
   took_ms: 'round(extract(epoch from chat.ended - chat.started) * 1000)',
