@@ -1,9 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import type { Database } from '../src/db/database.ts';
+import { allocatedBytes, countingGarbage } from '../test/support/allocated-bytes.ts';
 import { writeHistory } from '../test/support/history.ts';
 import { sayBooks, startChatBench } from './chat-bench.ts';
 import { chatBody, chatHeaders, makeKeys } from './chat-load.ts';
@@ -35,7 +35,6 @@ interface DatabaseCounts {
 export async function benchChatCount(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-count-'));
   const garbageFile = join(folder, 'garbage');
-  const preload = pathToFileURL(join(import.meta.dirname, 'count-garbage.mjs')).href;
   const {
     upstream: _upstream,
     servers: _servers,
@@ -44,7 +43,7 @@ export async function benchChatCount(): Promise<void> {
     close,
   } = await startChatBench({
     upstream: ['upstream'],
-    env: { NODE_OPTIONS: `--import=${preload}`, BENCH_GARBAGE_FILE: garbageFile },
+    env: countingGarbage(garbageFile),
     postgresSettings: { shared_preload_libraries: 'pg_stat_statements', 'pg_stat_statements.track': 'all' },
   });
   try {
@@ -109,14 +108,6 @@ export async function benchChatCount(): Promise<void> {
     await close();
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** What the gateway has allocated since the last call, in bytes. */
-async function allocatedBytes(pid: number, file: string): Promise<number> {
-  rmSync(file, { force: true });
-  process.kill(pid, 'SIGUSR2');
-  while (!existsSync(file)) await pause(5);
-  return Number(readFileSync(file, 'utf8'));
 }
 
 function sayCounts(lines: readonly (readonly string[])[]): void {

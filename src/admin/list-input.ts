@@ -16,7 +16,9 @@ export const listInput = (
   { usual = 50, position = timePosition, time = '' } = {},
 ) => ({
   ...rangeInput,
-  sort: sortInput(Object.keys(columns), 'newest', time).default('newest'),
+  sort: option('<order>', sortOf(Object.keys(columns), time).default('newest')).describe(
+    `the order: ${sortRule(Object.keys(columns))} (default: newest)`,
+  ),
   limit: option('<rows>', count(1, 10_000).default(usual)).describe(`show at most this many rows (default: ${usual})`),
   after: option('<cursor>', cursorOf(list, position)).describe('continue after the last row of an earlier list'),
 });
@@ -24,7 +26,7 @@ export const listInput = (
 /** The inputs of a list that is not divided into pages, because its rows are few. Without a sort it has an order of its own. */
 export const wholeListInput = (columns: readonly string[], own: string) => ({
   ...rangeInput,
-  sort: sortInput(columns, own).optional(),
+  sort: option('<order>', sortOf(columns).optional()).describe(`the order: ${sortRule(columns)} (default: ${own})`),
 });
 
 const rangeInput = {
@@ -34,20 +36,19 @@ const rangeInput = {
   createdBefore: option('<time>', pastMoment.optional()).describe('show only what was created before this time'),
 };
 
-function sortInput(columns: readonly string[], usual: string, time = '') {
-  const rule = `newest, oldest, or one of ${columns.join(', ')}, with - before it for the largest first`;
+const sortRule = (columns: readonly string[]): string =>
+  `newest, oldest, or one of ${columns.join(', ')}, with - before it for the largest first`;
+
+function sortOf(columns: readonly string[], time = '') {
   const byTime = new Map([
     [time, 'oldest'],
     [`-${time}`, 'newest'],
   ]);
   const orders = new Set(['newest', 'oldest', ...columns, ...columns.map((column) => `-${column}`)]);
-  return option(
-    '<order>',
-    z
-      .string()
-      .refine((sort) => orders.has(sort), `must be ${rule}`)
-      .overwrite((sort) => byTime.get(sort) ?? sort),
-  ).describe(`the order: ${rule} (default: ${usual})`);
+  return z
+    .string()
+    .refine((sort) => orders.has(sort), `must be ${sortRule(columns)}`)
+    .overwrite((sort) => byTime.get(sort) ?? sort);
 }
 
 const cursorOf = (list: string, position: RegExp) =>

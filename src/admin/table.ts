@@ -3,7 +3,7 @@ import type { Action, ActionGroup } from './define-action.ts';
 
 /** All of `actionGroups`. The admin API is made from this table. */
 export const actionTable: Readonly<Record<string, Action | ActionGroup>> = Object.fromEntries(
-  await Promise.all(Object.entries(actionGroups).map(async ([name, { load }]) => [name, await load()] as const)),
+  await Promise.all(Object.entries(actionGroups).map(async ([name, load]) => [name, await load()] as const)),
 );
 
 /** Every action with the words of its command, such as `keys create`. */

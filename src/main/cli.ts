@@ -1,7 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../http/version.ts';
-import type { Invocation } from './cli/action-commands.ts';
-import { actionGroups } from '../admin/action-groups.ts';
+import { commandList } from '../admin/command-list.ts';
+import { addEntry } from './cli/action-commands.ts';
+import type { Invocation } from './cli/invocation.ts';
 
 /**
  * The operators' command line. Returns the exit code: 0 done, 1 refused, 2 wrong usage. With `--json` it writes exactly one
@@ -15,7 +16,7 @@ export async function cli(
   const json = args.includes('--json');
   const invocation: Invocation = { env, write, exitCode: 0 };
   try {
-    const program = await createProgram(invocation, json, args);
+    const program = createProgram(invocation, json, args);
     await program.parseAsync(args, { from: 'user' });
     return invocation.exitCode;
   } catch (error) {
@@ -28,11 +29,8 @@ export async function cli(
   }
 }
 
-/**
- * The command line for these arguments: it loads only the group or command that they name. Without one it has the names of all, for the help. Every
- * one is loaded without arguments, for the tests that compare them with the documents.
- */
-export async function createProgram(invocation: Invocation, json: boolean, args?: readonly string[]): Promise<Command> {
+/** The command line with the commands that these arguments can name, and without arguments with all of them. It loads no action. */
+export function createProgram(invocation: Invocation, json: boolean, args?: readonly string[]): Command {
   const root = new Command('tollgate')
     .description('Operates Tollgate: projects, keys, credits, channels, the catalog, tasks and the ledger.')
     .addHelpText(
@@ -45,27 +43,12 @@ export async function createProgram(invocation: Invocation, json: boolean, args?
     // Every subcommand inherits these settings: errors are thrown, and `cli` alone prints them.
     .exitOverride()
     .configureOutput({ outputError: () => undefined, ...(json && { writeErr: () => undefined }) });
-  const named = args?.[0] === 'help' ? args[1] : args?.[0];
-  if (args === undefined) await addGroups(root, Object.keys(actionGroups), invocation);
-  else if (named !== undefined && Object.hasOwn(actionGroups, named)) await addGroups(root, [named], invocation);
-  else listGroups(root);
+  for (const [name, entry] of Object.entries(commandList)) {
+    // A group that the arguments do not name has no commands, because all commands take as long as the start of Node.
+    const isNamed = !('entries' in entry) || !args || args.includes(name);
+    addEntry(root, [name], isNamed ? entry : { ...entry, entries: {} }, invocation);
+  }
   return root;
-}
-
-async function addGroups(root: Command, names: readonly string[], invocation: Invocation): Promise<void> {
-  const { addEntry } = await import('./cli/action-commands.ts');
-  const loaded = await Promise.all(names.map(async (name) => ({ name, entry: await actionGroups[name]?.load() })));
-  for (const { name, entry } of loaded) if (entry) addEntry(root, name, entry, invocation);
-}
-
-/** The names of all groups with their summaries, as the help has them once they are loaded. */
-function listGroups(root: Command): void {
-  const help = root.createHelp();
-  root.configureHelp({
-    subcommandTerm: (command) =>
-      [help.subcommandTerm(command), actionGroups[command.name()]?.takes ?? []].flat().join(' '),
-  });
-  for (const [name, { summary }] of Object.entries(actionGroups)) root.command(name).description(summary);
 }
 
 /** Runs the command line of this process, and leaves its exit code. */

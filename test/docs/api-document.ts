@@ -6,6 +6,7 @@ import { mayRetry } from '../../src/http/docs/error-pages.ts';
 import { statusOf } from '../../src/http/response/error-status.ts';
 import { describedIn, operationName } from '../../src/http/openapi/describe-routes.ts';
 import { allActions } from '../../src/admin/table.ts';
+import { listCommands } from './list-commands.ts';
 import { describedRoutes } from '../http/openapi/described-routes.ts';
 import { committedDocuments } from '../http/openapi/shipped-document.ts';
 import { typesOf } from './document-types.ts';
@@ -13,12 +14,13 @@ import { typesOf } from './document-types.ts';
 const root = new URL('../../', import.meta.url);
 
 /**
- * The generated files by their path: the two OpenAPI documents, docs/API.md and docs/ADMIN-API.md with their generated parts written anew, and
+ * The generated files by their path: the list of commands, the two OpenAPI documents, docs/API.md and docs/ADMIN-API.md with their generated parts written anew, and
  * the types of `tollgate-js` and of the console.
  */
 export async function apiDocuments(): Promise<Map<string, string>> {
   const { openapi, 'admin-openapi': adminOpenapi } = committedDocuments();
   return new Map([
+    ['src/admin/command-list.json', `${JSON.stringify(listCommands(), null, 1)}\n`],
     ['docs/openapi.json', `${JSON.stringify(openapi, null, 1)}\n`],
     ['docs/admin-openapi.json', `${JSON.stringify(adminOpenapi, null, 1)}\n`],
     ['docs/API.md', await withParts('docs/API.md', { routes: routeTable(), errors: errorTableText() })],

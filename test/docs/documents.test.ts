@@ -99,7 +99,7 @@ describe('the reasons of refunds', () => {
   });
 });
 
-const everyCommand = await createProgram({ env: {}, write: () => undefined, exitCode: 0 }, false);
+const everyCommand = createProgram({ env: {}, write: () => undefined, exitCode: 0 }, false);
 
 describe('docs/CLI.md', () => {
   const commands = leaves(everyCommand);

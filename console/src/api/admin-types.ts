@@ -4272,6 +4272,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of project_id, name, note, status, plan, balance, reserved, overdraft, alert_url, trace_content, created_at, with - before it for the largest first (default: newest) */
         sort?: string;
         /** @description show at most this many rows (default: 1000) */
         limit?: string | number;
@@ -4597,6 +4598,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of key_id, project_id, state, playground, prefix, last4, name, rpm, in_flight_max, budget, budget_daily, budget_monthly, expires_at, in_flight, spent, reserved, used_today, used_this_month, revoked_at, last_used_at, created_at, with - before it for the largest first (default: newest) */
         sort?: string;
         /** @description show at most this many rows (default: 1000) */
         limit?: string | number;
@@ -5099,6 +5101,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of channel_id, name, adapter, base_url, priority, weight, list_check, enabled, state, limits.rpm, limits.tpm, limits.parallel, limits.not_drawn, limits.until, created_at, with - before it for the largest first (default: by priority) */
         sort?: string;
       };
       header?: never;
@@ -5573,6 +5576,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of id, type, owned_by, display_name, group, capability, description, status, pricing.unit, pricing.credits_per_request, pricing.credits_per_1k_input_tokens, pricing.credits_per_1k_output_tokens, pricing.min_credits_per_request, pricing.credits_per_1k_cached_input_tokens, pricing.credits_per_1k_cache_write_tokens, pricing.credits_per_1k_cache_write_1h_tokens, pricing.credits_per_1k_reasoning_tokens, parameters.prompt, parameters.image, parameters.video_url, parameters.audio_url, parameters.reference_images, parameters.negative_prompt, parameters.messages, parameters.stream, parameters.temperature, parameters.max_tokens, parameters.variants, parameters.generate_audio, catalogVisible, private.public, private.retired, private.loss_ok, private.variant_field, private.reference_images_max, private.image_tokens, private.context_tokens, private.max_output_tokens, private.session_affinity, with - before it for the largest first (default: as in the catalog) */
         sort?: string;
       };
       header?: never;
@@ -5757,6 +5761,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of id, display_name, owned_by, type, state, ends_on, pricing.unit, pricing.credits_per_request, pricing.credits_per_1k_input_tokens, pricing.credits_per_1k_output_tokens, pricing.min_credits_per_request, pricing.credits_per_1k_cached_input_tokens, pricing.credits_per_1k_cache_write_tokens, pricing.credits_per_1k_cache_write_1h_tokens, pricing.credits_per_1k_reasoning_tokens, lowest_credits, highest_credits, smallest_margin, with - before it for the largest first (default: as in the catalog) */
         sort?: string;
         /** @description show at most this many rows (default: 100) */
         limit?: string | number;
@@ -5813,6 +5818,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of plan_id, name, projects, created_at, updated_at, with - before it for the largest first (default: by name) */
         sort?: string;
       };
       header?: never;
@@ -6021,6 +6027,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of task_id, project_id, project_name, key_id, key_name, type, model, status, error_code, outcome_unknown, attempts, credits, credits.quoted, credits.reserved, credits.charged, credits.refunded, created_at, started_at, completed_at, request_id, with - before it for the largest first (default: newest) */
         sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
@@ -6315,6 +6322,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of request_id, project_id, key_id, model, outcome, reason, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens, usage_estimated, credits, credits.reserved, credits.charged, credits.refunded, cost_micro_usd, created_at, ended_at, took_ms, with - before it for the largest first (default: newest) */
         sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
@@ -6430,6 +6438,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of request_id, project_id, key_id, model, outcome, reason, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens, usage_estimated, credits, credits.reserved, credits.charged, credits.refunded, cost_micro_usd, created_at, ended_at, took_ms, task_id, type, project_name, key_name, with - before it for the largest first (default: newest) */
         sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
@@ -6514,6 +6523,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of delivery_id, event_id, state, attempts, last_status, created_at, ended_at, next_attempt_at, task_id, project_id, host, with - before it for the largest first (default: newest) */
         sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
@@ -6615,6 +6625,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of run_id, name, trigger, state, requested_at, started_at, ended_at, with - before it for the largest first (default: newest) */
         sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
@@ -6725,6 +6736,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of entry_id, at, kind, credits, balance_after, task_id, request_id, key_id, reference, reason, input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens, output_tokens, with - before it for the largest first (default: newest) */
         sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
@@ -6985,6 +6997,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of name, subject, state, message, since, last_at, count, silence.silence_id, silence.name, silence.subject, silence.reason, silence.created_by, silence.created_at, silence.until, with - before it for the largest first (default: those that fire, then the latest) */
         sort?: string;
       };
       header?: never;
@@ -7027,6 +7040,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of silence_id, name, subject, reason, created_by, created_at, until, with - before it for the largest first (default: the next end first) */
         sort?: string;
       };
       header?: never;
@@ -7158,6 +7172,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of id, at, actor, action, subject, with - before it for the largest first (default: newest) */
         sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
@@ -7204,6 +7219,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of token_id, name, role, state, prefix, last4, created_by, created_at, expires_at, revoked_at, last_used_at, with - before it for the largest first (default: newest) */
         sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
@@ -7334,6 +7350,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
+        /** @description the order: newest, oldest, or one of operator_id, issuer, subject, name, role, created_by, created_at, last_used_at, with - before it for the largest first (default: newest) */
         sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;

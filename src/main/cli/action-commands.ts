@@ -1,148 +1,32 @@
-import { userInfo } from 'node:os';
 import { Option, type Command } from 'commander';
-import { z } from 'zod';
-import {
-  placeholderOf,
-  sourceOf,
-  type LocalSource,
-  type Action,
-  type ActionGroup,
-  type ActionRoute,
-  type ActionRun,
-} from '../../admin/define-action.ts';
-import type { Report } from '../../admin/report.ts';
-import type { Environment } from './operator-environment.ts';
-import { readSecret } from './read-secret.ts';
-import type { RemoteServer } from './run-remotely.ts';
+import type { ListedCommand, ListedEntry, ListedInput } from '../../admin/command-list.ts';
+import type { Invocation } from './invocation.ts';
 
-/** One run of the command line. */
-export interface Invocation {
-  env: Environment;
-  write: (text: string) => void;
-  /** Set to 1 by a command that ran and reports a refusal. */
-  exitCode: number;
+/** Adds a command, or a group of commands, to its parent. The last of `words` is its name, and the others those of its parents. */
+export function addEntry(parent: Command, words: readonly string[], entry: ListedEntry, invocation: Invocation): void {
+  if (!('entries' in entry)) return addCommand(parent, words, entry, invocation);
+  const added = parent.command(words.at(-1) ?? '').description(entry.description);
+  for (const [name, inner] of Object.entries(entry.entries)) addEntry(added, [...words, name], inner, invocation);
 }
 
-/** The command was called wrongly: exit code 2. */
-export class UsageError extends Error {}
-
-/** Adds an action, or a group of actions, to its parent under a name. */
-export function addEntry(parent: Command, name: string, entry: Action | ActionGroup, invocation: Invocation): void {
-  if (!('entries' in entry)) return addCommand(parent, name, entry, invocation);
-  const added = parent.command(name).description(entry.description);
-  for (const [each, inner] of Object.entries(entry.entries())) addEntry(added, each, inner, invocation);
-}
-
-/** One command, with `--json` and `--help`. */
-function addCommand(parent: Command, name: string, action: Action, invocation: Invocation): void {
-  const added = parent.command(name).description(action.summary);
-  for (const [field, schema] of Object.entries(action.input)) declare(added, field, schema);
+/** One command, with `--json` and `--help`. Its action is loaded when it runs. */
+function addCommand(parent: Command, words: readonly string[], listed: ListedCommand, invocation: Invocation): void {
+  const added = parent.command(words.at(-1) ?? '').description(listed.summary);
+  for (const [name, input] of Object.entries(listed.inputs)) declare(added, name, input);
   added.option('--json', 'print one JSON document and nothing else');
   added.option('--actor <name>', 'name in the audit log (default: the name of the user)');
   added.option('--server <url>', 'run over the admin API of this server, with the token in TOLLGATE_ADMIN_TOKEN');
-  added.action(async () => {
-    const flags: Record<string, unknown> = added.opts();
-    const common = Common.safeParse(flags);
-    const input = await readInput(added, action);
-    const prepared = action.prepare(input);
-    if (!prepared.ok) throw new UsageError(usageProblems(added, prepared.issues));
-    if (!common.success) throw new UsageError(usageProblems(added, common.error.issues));
-    const { actor, server } = common.data;
-    const report =
-      server === undefined
-        ? await runLocally(prepared.run, invocation.env, actor ?? operator())
-        : await (
-            await import('./run-remotely.ts')
-          ).runRemotely(remoteServer(server, actor, invocation.env), remoteRoute(action), input);
-    const output = flags['json'] === true ? JSON.stringify(report.document, null, 2) : report.text;
-    invocation.write(`${output}\n`);
-    if (report.refused) invocation.exitCode = 1;
-  });
+  added.action(async () => (await import('./run-command.ts')).runCommand(added, words, invocation));
 }
 
-async function runLocally(run: ActionRun, env: Environment, actor: string): Promise<Report> {
-  const { openLocally } = await import('./open-deps.ts');
-  const { open, close } = openLocally(env);
-  try {
-    return await run(open, actor);
-  } finally {
-    await close();
-  }
-}
-
-function remoteServer(url: string, actor: string | undefined, env: Environment): RemoteServer {
-  if (actor !== undefined) throw new UsageError('--actor is not for --server: the audit log has the name of the token');
-  const token = env['TOLLGATE_ADMIN_TOKEN'];
-  if (!token) throw new UsageError('--server needs a token of `tollgate admin-tokens create` in TOLLGATE_ADMIN_TOKEN');
-  return { url, token };
-}
-
-function remoteRoute({ route }: Action): ActionRoute {
-  if ('local' in route) throw new UsageError(`--server is not for this command, which ${route.local}`);
-  return route;
-}
-
-/** The given inputs. What an action takes from this machine is read here. */
-async function readInput(command: Command, { input }: Action): Promise<Record<string, unknown>> {
-  const flags: Record<string, unknown> = command.opts();
-  const all = { ...flags, ...argumentsOf(command) };
-  const values: Record<string, unknown> = {};
-  for (const [field, schema] of Object.entries(input)) {
-    const value = all[field];
-    if (value === undefined) continue;
-    const source = sourceOf(schema);
-    values[field] = source && typeof value === 'string' ? await readers[source](value) : value;
-  }
-  return values;
-}
-
-/** Each loads what it needs when it is needed: a command starts in a fraction of the time. */
-const readers: Record<LocalSource, (value: string) => Promise<unknown>> = {
-  catalog: async (value) => (await import('../../services/catalog/load-catalog.ts')).readCatalogFiles(value),
-  result: async (value) => (await import('./read-result.ts')).readResult(value),
-  rules: async (value) => (await import('./read-rules.ts')).readRules(value),
-  stdin: (value) => (value === '-' ? readSecret('credential') : Promise.resolve(value)),
-  secret: (value) => (value === '-' ? readSecret('secret') : Promise.resolve(value)),
-};
-
-/** The options of every command. The actor is readable in one line of the audit log. */
-const Common = z.object({
-  actor: z
-    .string()
-    .regex(/^[\p{L}\p{N}\p{P}\p{S} ]{1,100}$/u, 'must be 1 to 100 printable characters')
-    .optional(),
-  server: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
-});
-
-function declare(command: Command, name: string, schema: z.ZodType): void {
-  const description = schema.description ?? '';
-  const mayBeAbsent = z.object({ [name]: schema }).safeParse({}).success;
-  const placeholder = placeholderOf(schema);
+function declare(command: Command, name: string, input: ListedInput): void {
+  const { description, mayBeAbsent, placeholder, choices } = input;
   if (placeholder === undefined) {
     command.argument(mayBeAbsent ? `[${name}]` : `<${name}>`, description);
     return;
   }
   const long = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
   const added = new Option(`${long} ${placeholder}`.trim(), description).makeOptionMandatory(!mayBeAbsent);
-  const value = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault ? schema.unwrap() : schema;
-  if (value instanceof z.ZodEnum) added.choices(value.options.map(String));
+  if (choices) added.choices(choices);
   command.addOption(added);
-}
-
-const argumentsOf = (command: Command): Record<string, unknown> =>
-  Object.fromEntries(command.registeredArguments.map((argument, index) => [argument.name(), command.args[index]]));
-
-function usageProblems(command: Command, issues: readonly z.core.$ZodIssue[]): string {
-  const nameOf = (path: PropertyKey | undefined) =>
-    command.options.find((option) => option.attributeName() === path)?.long ?? `<${String(path)}>`;
-  return issues.map(({ path, message }) => `${nameOf(path[0])} ${message}`).join('\n');
-}
-
-function operator(): string {
-  try {
-    return `cli:${userInfo().username}`;
-  } catch {
-    // A container may run under a user id without a name.
-    return `cli:uid-${process.getuid?.() ?? 'unknown'}`;
-  }
 }

@@ -3,7 +3,7 @@ import type { CatalogProblem } from '../../services/catalog/check/findings.ts';
 import { CatalogError } from '../../services/catalog/catalog-error.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { plainMessage } from '../../domain/plain-message.ts';
-import { UsageError } from './action-commands.ts';
+import { UsageError } from './usage-error.ts';
 
 export interface Explanation {
   message: string;

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { admitAlone, admitTogether } from '../../../src/db/chat/admit-chats.ts';
 import type { ChatSettlement } from '../../../src/db/chat/chat-ledger.ts';
 import { endAlone, endTogether } from '../../../src/db/chat/end-chats.ts';
-import type { Database, Query, Transaction } from '../../../src/db/database.ts';
+import { Database, type Query, type Transaction } from '../../../src/db/database.ts';
 import { RateLimiter } from '../../../src/db/projects/rate-limiter.ts';
 import { addCredits } from '../../../src/services/projects/add-credits.ts';
 import { awayFromMidnight } from '../../support/away-from-midnight.ts';
@@ -294,4 +295,54 @@ describe('a chat alone', () => {
     );
     expect(counts.reduce((sum, n) => sum + n, 0)).toBe(20);
   });
+
+  it('takes PostgreSQL one statement for its admission and one for its end, with one and two inside', async () => {
+    const book = await openBook(db, { credits: 100 });
+    const counted = await openCounted();
+    try {
+      const chats = openChatLedger(counted.database);
+      const oneChat = async (): Promise<void> => {
+        const chat = anAdmission(book, { rpm: 1_000, credits: 3 });
+        expect((await chats.admit(chat)).verdict.kind).toBe('admitted');
+        expect(await chats.end(settledEnd(chat, 2))).toMatchObject({ ended: true });
+      };
+      // The first chat of a key makes its rate window, which takes the function of batches.
+      await oneChat();
+      counted.statements.length = 0;
+      await oneChat();
+      expect(counted.statements).toEqual([
+        'with fit',
+        'select * from admit_chats_alone',
+        'SELECT pg_advisory_xact_lock',
+        'with released',
+        'select * from finish_chats_alone',
+      ]);
+    } finally {
+      await counted.close();
+    }
+  });
 });
+
+/** A pool of one connection, with the beginning of each statement that PostgreSQL ran for it, also of those inside functions, in the order of their ends. */
+async function openCounted(): Promise<{ database: Database; statements: string[]; close(): Promise<void> }> {
+  const pool = new pg.Pool({ connectionString: scratch.url, max: 1, idleTimeoutMillis: 0 });
+  const statements: string[] = [];
+  pool.on('connect', (client) =>
+    client.on('notice', ({ message = '' }) => {
+      const begin = /Query Text: (\w+(?: \* from)? \w+)/i.exec(message)?.[1];
+      if (begin !== undefined) statements.push(begin);
+    }),
+  );
+  await pool.query(`load 'auto_explain'`);
+  for (const setting of [
+    `auto_explain.log_min_duration = 0`,
+    `auto_explain.log_nested_statements = on`,
+    `client_min_messages = log`,
+  ])
+    await pool.query(`set ${setting}`);
+  return {
+    database: new Database(pool, () => Promise.reject(new Error('no MikroORM'))),
+    statements,
+    close: () => pool.end(),
+  };
+}

@@ -3897,7 +3897,7 @@ CREATE OR REPLACE FUNCTION public.within_day(p_day date, p_at timestamp with tim
  IMMUTABLE
 AS $function$
   select greatest(p_day::timestamp at time zone 'UTC',
-                  least(p_at, (p_day + 1)::timestamp at time zone 'UTC' - interval '1 microsecond'))
+                  least(p_at, ((p_day + 1)::timestamp - interval '1 microsecond') at time zone 'UTC'))
 $function$;
 
 CREATE TRIGGER alarm_silence_changed AFTER INSERT OR DELETE OR UPDATE ON public.alarm_silence FOR EACH STATEMENT EXECUTE FUNCTION notify_change();

@@ -5,12 +5,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { commandList, type ListedEntry } from '../../../src/admin/command-list.ts';
 import { ensureChannel } from '../../../src/services/channels/ensure-channel.ts';
 import { createKeyCache } from '../../../src/caches/key-cache.ts';
 import { testConfig } from '../../support/test-config.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { coolDownChannel } from '../../../src/db/channels/channels.ts';
-import { cli, createProgram } from '../../../src/main/cli.ts';
+import { cli } from '../../../src/main/cli.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { createOperator } from '../../support/operator.ts';
@@ -377,31 +378,29 @@ describe('what a command loads', () => {
     return JSON.parse(stderr.slice(stderr.lastIndexOf('{')));
   };
 
-  it('is the parser of its arguments and the names of all groups for --version, and for the help', async () => {
-    const least = { packages: ['commander'], layers: ['admin', 'http', 'main'] };
-    expect(await Promise.all([loadedBy('--version'), loadedBy('--help')])).toEqual([least, least]);
-  });
-
-  it('is neither MikroORM nor the client of PostgreSQL nor an adapter for the help of a group', async () => {
-    const groups = ['keys', 'credits', 'channels'];
-    const loaded = await Promise.all(groups.map((name) => loadedBy(name, '--help')));
-    expect(loaded).toEqual(groups.map(() => expect.objectContaining({ packages: ['commander', 'ipaddr.js', 'zod'] })));
-  });
-
-  it('says of each group before it is loaded what the group says of itself', async () => {
-    const invocation = { env: {}, write: () => undefined, exitCode: 0 };
-    const [listed, loaded] = [
-      await createProgram(invocation, false, ['--help']),
-      await createProgram(invocation, false),
-    ];
-    expect(listed.helpInformation()).toBe(loaded.helpInformation());
-    expect(listed.commands.map((command) => command.description())).toEqual(
-      loaded.commands.map((command) => command.description()),
-    );
+  it('is the parser of its arguments and the list of commands for --version, for the help and for the help of every group', async () => {
+    const named = [['--version'], ['--help'], ['keys', '--help'], ['help', 'channels'], ['credits', 'add', '--help']];
+    const loaded = await Promise.all(named.map((args) => loadedBy(...args)));
+    expect(loaded).toEqual(named.map(() => ({ packages: ['commander'], layers: ['admin', 'http', 'main'] })));
   });
 });
 
 describe('the command line', () => {
+  it('takes what may be absent as an option, such as the order of a list, and by its position only what needs no name', async () => {
+    const positional = (entry: ListedEntry, words: readonly string[]): string[] =>
+      'entries' in entry
+        ? Object.entries(entry.entries).flatMap(([name, inner]) => positional(inner, [...words, name]))
+        : Object.entries(entry.inputs).flatMap(([name, { mayBeAbsent, placeholder }]) =>
+            mayBeAbsent && placeholder === undefined ? [[...words, name].join(' ')] : [],
+          );
+    const all = Object.entries(commandList).flatMap(([name, entry]) => positional(entry, [name]));
+    expect(all).toEqual(['catalog compare file', 'catalog show model']);
+    const Sorted = rows(z.looseObject({ created_at: z.number() }));
+    const { data } = await json(Sorted, ['projects', 'list', '--sort', 'oldest']);
+    const times = data.map(({ created_at: at }) => at);
+    expect(times).toEqual(times.toSorted((one, other) => one - other));
+  });
+
   it('exits with 2 for wrong usage, and prints one JSON document with --json', async () => {
     await Promise.all(misuses.map((args) => json(Refusal, args, { code: 2 })));
     const [plain, unfinished] = await Promise.all([spawned(['projects', 'list', '--loud']), spawned(['keys'])]);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { loadCatalog } from '../../../src/services/catalog/load-catalog.ts';
 import { chatCost } from '../../../src/domain/catalog/upstream-cost.ts';
 import { createSealer } from '../../../src/platform/crypto/seal.ts';
+import { allocatedBytes, countingGarbage } from '../../support/allocated-bytes.ts';
 import type { Answer } from '../../support/api-client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
@@ -422,6 +423,22 @@ describe('completeChat', () => {
       expect(rows.length).toBeGreaterThan(0);
       expect(JSON.stringify(rows)).not.toMatch(/Sandbox answer|secret text/);
     });
+  });
+
+  it('leaves at most half a megabyte of garbage', async () => {
+    const file = join(gateway.logFolder, 'garbage');
+    const { name, baseUrl } = await gateway.startApi(countingGarbage(file));
+    const pid = gateway.pids()[name] ?? 0;
+    const perChat: number[] = [];
+    for (let slice = 0; slice < 8; slice++) {
+      await allocatedBytes(pid, file);
+      for (let n = 0; n < 25; n++)
+        expect(verdictOf(await ask(`hello ${n}`, { baseUrl, fields: { max_tokens: 256 } }))).toBe('200');
+      perChat.push((await allocatedBytes(pid, file)) / 25);
+    }
+    // The least of them, because the others also have the first loading of modules, or more work of timers on a slow machine.
+    expect(Math.min(...perChat)).toBeGreaterThan(30_000);
+    expect(Math.min(...perChat)).toBeLessThan(500_000);
   });
 
   describe('channels that all return 429', () => {

@@ -1,8 +1,8 @@
-// Loaded into the gateway by `npm run bench -- chat --count`. At SIGUSR2 it writes how many bytes the program has allocated since the last one.
+// Loaded into an API process by `allocated-bytes.ts`. At SIGUSR2 it writes how many bytes the program has allocated since the last one.
 import { writeFileSync, renameSync } from 'node:fs';
 import { GCProfiler } from 'node:v8';
 
-const file = process.env['BENCH_GARBAGE_FILE'];
+const file = process.env['GARBAGE_FILE'];
 const used = () => process.memoryUsage().heapUsed;
 let profiler;
 let usedAtStart = 0;
