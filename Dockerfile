@@ -48,4 +48,4 @@ STOPSIGNAL SIGTERM
 # Liveness, not readiness: where unhealthy means restarted, an outage of the database must not restart everything.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "src/main/probe.ts", "http://127.0.0.1:9090/livez"]
-CMD ["node", "--max-old-space-size=1024", "--max-semi-space-size=16", "src/main/api.ts"]
+CMD ["node", "--max-old-space-size=1024", "--max-semi-space-size=32", "src/main/api.ts"]

@@ -18,7 +18,7 @@ const tasksPerSample = tasksPerSecond * secondsPerSample;
 const stepMs = 20;
 const driftMax = 1.1;
 const walPerChatMax = 2_000;
-const apiPeakMaxMb = 250;
+const apiPeakMaxMb = 400;
 
 /** What one minute of the run looked like. */
 interface Sample {
