@@ -71,7 +71,7 @@ function readPair(pair: string): [name: string, value: string] {
 export const serverSettings = {
   database: z.object({
     url: secret('DATABASE_URL', databaseUrl.min(1)).describe(
-      'PostgreSQL 15 or newer, directly or through a pooler: any in session mode, or in transaction mode PgBouncer 1.21 or newer with `max_prepared_statements`. A pooler in statement mode, or in transaction mode without prepared statements, is refused at the start. Where a pooler does not pass `options` on, set `statement_timeout`, `lock_timeout` and `idle_in_transaction_session_timeout` for the role. `sslmode` (`require`, `verify-ca`, `verify-full`), `sslrootcert`, `sslcert` and `sslkey` in the query mean what they mean to libpq.',
+      'PostgreSQL 15 or newer, directly or through a pooler: any in session mode, or in transaction mode PgBouncer 1.21 or newer with `max_prepared_statements`. A pooler in statement mode, or in transaction mode without prepared statements, is refused at the start. Where a pooler does not pass `options` on, set `statement_timeout`, `lock_timeout`, `idle_in_transaction_session_timeout` and `jit = off` for the role. `sslmode` (`require`, `verify-ca`, `verify-full`), `sslrootcert`, `sslcert` and `sslkey` in the query mean what they mean to libpq.',
     ),
     migrateUrl: secret('MIGRATE_DATABASE_URL', databaseUrl.default('')).describe(
       'The same database as the role that owns the tables, for `migrate` only; empty: `DATABASE_URL`. `migrate` gives the role of `DATABASE_URL` what API servers, workers and the command line need, and nothing else.',

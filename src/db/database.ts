@@ -174,11 +174,14 @@ export function openDatabase(options: DatabaseOptions): Database {
   return new Database(pool, open, options.traces?.wrap);
 }
 
-/** PostgreSQL sets none of these limits by default. */
+/**
+ * PostgreSQL sets none of these limits by default. Its compiler (`jit`) is on where it is installed, and takes seconds for the functions of chats,
+ * whose plans it believes to be dear.
+ */
 const optionsFor = (url: string, statementTimeoutMs: number): { options?: string } =>
   mayAskForLimits(url)
     ? {
-        options: `-c statement_timeout=${statementTimeoutMs} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000`,
+        options: `-c statement_timeout=${statementTimeoutMs} -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000 -c jit=off`,
       }
     : {};
 

@@ -56,14 +56,14 @@ export function poolerRefusal({ mode, name, keepsStatements }: PoolerFacts): str
 export const poolerWarning = ({ mode, name, hasTimeLimit }: PoolerFacts): string | null =>
   mode === 'none' || hasTimeLimit
     ? null
-    : `DATABASE_URL leads to ${name} in ${mode} mode, which does not pass time limits on: set statement_timeout, lock_timeout and idle_in_transaction_session_timeout for the role`;
+    : `DATABASE_URL leads to ${name} in ${mode} mode, which does not pass time limits on: set statement_timeout, lock_timeout, idle_in_transaction_session_timeout and jit = off for the role`;
 
 const probeMs = 5_000;
 
 async function readPoolerFacts(url: string): Promise<PoolerFacts> {
   const asked = await connect(
     url,
-    '-c statement_timeout=4321 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000',
+    '-c statement_timeout=4321 -c lock_timeout=2000 -c idle_in_transaction_session_timeout=10000 -c jit=off',
   );
   const isRefused = asked instanceof Error && /unsupported startup parameter/.test(asked.message);
   if (asked instanceof Error && !isRefused) throw asked;

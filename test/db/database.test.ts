@@ -11,6 +11,15 @@ beforeAll(async () => {
 });
 afterAll(() => scratch?.drop());
 
+describe('a connection', () => {
+  it('has limits of its own, and lets PostgreSQL compile no plan, which takes seconds for the functions of chats', async () => {
+    const settings = `select current_setting('statement_timeout') as statement_timeout, current_setting('lock_timeout') as lock_timeout, current_setting('jit') as jit`;
+    expect(await db.query('test-settings', settings)).toEqual([
+      { statementTimeout: '10s', lockTimeout: '2s', jit: 'off' },
+    ]);
+  });
+});
+
 describe('a row', () => {
   const text = `select 1 as n, 2::bigint as credits_charged, null as sent_at, '{"task_id": {"is_kept": true}}'::jsonb as detail_json`;
   const row = { n: 1, creditsCharged: 2, sentAt: null, detailJson: { task_id: { is_kept: true } } };

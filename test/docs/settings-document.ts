@@ -52,7 +52,7 @@ when a process starts. PostgreSQL's CA is \`sslrootcert\` of \`DATABASE_URL\`, a
 
 Behind a pooler set \`DATABASE_LISTEN_URL\` to a direct connection. PgBouncer takes \`options\` of a connection with \`ignore_startup_parameters = options\` or not at
 all: without them the limits of the role count (\`alter role tollgate set statement_timeout = '3s'\`, \`lock_timeout = '2s'\`,
-\`idle_in_transaction_session_timeout = '10s'\`), and a process warns at its start if there is none.
+\`idle_in_transaction_session_timeout = '10s'\`, \`jit = off\`), and a process warns at its start if there is none.
 
 \`npm run docs:configuration\` writes this file from \`src/config\`. Do not edit it by hand.
 
