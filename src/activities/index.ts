@@ -34,7 +34,10 @@ const loudActivities = (deps: ActivityDeps, draining: AbortSignal) => {
     },
     deliver: (deliveryId: string) => hidingErrors(deps, () => deliverCallback(deps, deliveryId)),
     runJob: (name: ScheduledJobName) => asLongActivity(() => runScheduledJobOrThrow(deps, name)),
-    attempt: (input: AttemptInput) => asLongActivity((signals) => runAttempt(deps, input, { ...signals, draining })),
+    attempt: (input: AttemptInput) =>
+      asLongActivity((signals, attemptId) =>
+        runAttempt(deps, { ...input, ...(attemptId && { attemptId }) }, { ...signals, draining }),
+      ),
   };
 };
 export type Activities = ReturnType<typeof createActivities>;
@@ -94,9 +97,15 @@ class JobFailed extends Error {
   override name = 'JobFailed';
 }
 
-/** Runs an activity with heartbeats on a timer, and with separate signals for a cancellation and a shutdown. */
-async function asLongActivity<T>(work: (signals: AttemptSignals) => Promise<T>): Promise<T> {
+/**
+ * Runs an activity with heartbeats on a timer, and with separate signals for a cancellation and a shutdown. The heartbeats carry the attempt
+ * that has begun, and `work` gets that of an earlier run.
+ */
+async function asLongActivity<T>(work: (signals: AttemptSignals, attemptId?: string) => Promise<T>): Promise<T> {
   const context = Context.current();
+  const heard: unknown = context.info.heartbeatDetails;
+  let attemptId = typeof heard === 'string' ? heard : undefined;
+  const noteBegun = (id: string): void => void (attemptId = id);
   const canceled = new AbortController();
   const shutdown = new AbortController();
   const onCancel = () => {
@@ -108,10 +117,11 @@ async function asLongActivity<T>(work: (signals: AttemptSignals) => Promise<T>):
   else context.cancellationSignal.addEventListener('abort', onCancel, { once: true });
   // The first heartbeat waits for the timer, so that a short activity sends none to the Temporal server.
   const heartbeatMs = (context.info.heartbeatTimeoutMs ?? 30_000) / 3;
-  const heartbeat = setInterval(() => context.heartbeat(), heartbeatMs);
+  const heartbeat = setInterval(() => context.heartbeat(attemptId), heartbeatMs);
   try {
-    return await work({ canceled: canceled.signal, shutdown: shutdown.signal });
+    return await work({ canceled: canceled.signal, shutdown: shutdown.signal, noteBegun }, attemptId);
   } catch (error) {
+    if (attemptId !== undefined) context.heartbeat(attemptId);
     if (error instanceof AttemptInterrupted) throw ApplicationFailure.retryable(error.message, 'AttemptInterrupted');
     throw classOnly(error);
   } finally {

@@ -50,10 +50,12 @@ export async function attemptOn(
 ): Promise<Exclude<AttemptReport, { kind: 'parked' }>> {
   const { collects, deadline } = scope;
   setCurrentDetails(`trying ${channel.name}`);
+  let attemptId: string | undefined;
   for (;;) {
     const seen = collects.count;
-    const report = await runAttempt(scope, channel);
+    const report = await runAttempt(scope, channel, attemptId);
     if (report.kind !== 'parked') return report;
+    attemptId = report.attemptId;
     setCurrentDetails(`waiting for ${channel.name}`);
     // Ends at the deadline, because then the attempt reports it.
     await condition(() => collects.count > seen, Math.max(deadline - Date.now(), 1));
@@ -67,6 +69,7 @@ export async function attemptOn(
 function runAttempt(
   { task: { taskId, projectId }, deadline, heartbeatTimeoutMs }: AttemptScope,
   channel: Channel,
+  attemptId: string | undefined,
 ): Promise<AttemptReport> {
   const remainingMs = deadline - Date.now();
   if (remainingMs <= 0) return Promise.resolve({ kind: 'deadline' });
@@ -80,13 +83,18 @@ function runAttempt(
     priority: { fairnessKey: projectId },
     summary: channel.name,
   });
-  return attempt({ taskId, channelId: channel.id, parkable: true, reportsEnd: true }).catch(
-    (error: unknown): AttemptReport => {
-      // If no retry fits before the deadline, the cause is the last failure, and only the retry state shows the timeout.
-      const timedOut =
-        error instanceof ActivityFailure && (error.cause instanceof TimeoutFailure || error.retryState === 'TIMEOUT');
-      if (timedOut) return { kind: 'deadline' };
-      throw error;
-    },
-  );
+  const input = {
+    taskId,
+    channelId: channel.id,
+    parkable: true,
+    reportsEnd: true,
+    ...(attemptId && { attemptId }),
+  } as const;
+  return attempt(input).catch((error: unknown): AttemptReport => {
+    // If no retry fits before the deadline, the cause is the last failure, and only the retry state shows the timeout.
+    const timedOut =
+      error instanceof ActivityFailure && (error.cause instanceof TimeoutFailure || error.retryState === 'TIMEOUT');
+    if (timedOut) return { kind: 'deadline' };
+    throw error;
+  });
 }

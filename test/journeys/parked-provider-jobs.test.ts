@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { testConfig } from '../support/test-config.ts';
+import { collectSignal } from '../../src/domain/tasks/workflow-contract.ts';
 import { forceCancelTask } from '../../src/services/tasks/end/force-cancel-task.ts';
 import { runAttempt } from '../../src/services/tasks/attempt/run-attempt.ts';
 import { buildDeps } from '../../src/main/build-deps.ts';
@@ -111,6 +112,21 @@ describe('a job that runs for longer than POLL_INLINE_SECONDS', () => {
   });
 });
 
+describe('a parked job that the database lost, as after a failover to a standby', () => {
+  it('is not bought again by its running workflow, and its task ends with a refund', async () => {
+    const { apiKey, taskId, mark } = await parked('a fox [[fail=never]]');
+    await gateway.database.query('', 'delete from attempt where request_id = $1', [taskId]);
+    await workflow(taskId).signal(collectSignal);
+    expect(await gateway.poll(apiKey, taskId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'upstream_outcome_unknown' },
+      credits: { charged: 0, refunded: 4 },
+    });
+    expect(await gateway.hits(mark, 'submit')).toHaveLength(1);
+    expect(await entriesOf(gateway.database, taskId)).toEqual({ refund: 1 });
+  });
+});
+
 describe('a worker that is killed while its jobs are parked', () => {
   it('leaves them to the next worker, which collects each result with one submit and one charge', async () => {
     const parkedTasks = await Promise.all(Array.from({ length: 10 }, () => parked('a fox [[latency=8000]]')));
@@ -141,7 +157,7 @@ describe('a parked job without a worker', () => {
     try {
       const run = (parkable: { parkable?: true }) =>
         runAttempt(deps, { ...input, ...parkable }, { canceled: never, shutdown: never });
-      expect(await run({ parkable: true })).toEqual({ kind: 'parked' });
+      expect(await run({ parkable: true })).toMatchObject({ kind: 'parked' });
       expect(await run({})).toMatchObject({ kind: 'ok' });
     } finally {
       await close();

@@ -117,6 +117,10 @@ export async function beginAttempt(
 
 type Held = Pick<AttemptMemory, 'attemptId' | 'fence'>;
 
+/** Whether the database has this attempt. A standby that took over without the last transactions may lack it. */
+export const hasAttempt = (database: Database, attemptId: string): Promise<boolean> =>
+  database.returnsRow('has-attempt', 'select 1 from attempt where id = $1', [attemptId]);
+
 /** Restarts the time limit of a submit before it is sent; false if another holder has taken the attempt over or the task has ended. */
 export async function renewSubmit(database: Database, held: Held, seconds: number): Promise<boolean> {
   return database.returnsRow(

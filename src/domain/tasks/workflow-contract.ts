@@ -97,6 +97,8 @@ export interface AttemptInput {
   parkable?: true;
   /** The workflow understands the `end` of a report. */
   reportsEnd?: true;
+  /** The attempt that an earlier run has made. If the database lacks it, its job may be bought, and the outcome is unknown. */
+  attemptId?: string;
 }
 
 /**
@@ -108,7 +110,7 @@ export type AttemptReport =
   | { kind: 'skipped' }
   | { kind: 'over' }
   | { kind: 'deadline' }
-  | { kind: 'parked' }
+  | { kind: 'parked'; attemptId?: string }
   | { kind: 'canceled' };
 
 /** How a task ends. */

@@ -139,6 +139,22 @@ describe('a Temporal that is ahead of the database', () => {
     await gateway.kill(name, 'SIGTERM');
   });
 
+  it('has no attempt made again that a stopped worker had begun and the database has lost', async () => {
+    const { name } = await gateway.startWorker();
+    const taskId = await accept('begun and lost [[fail=never]]');
+    await eventually(async () => (await gateway.hits('begun and lost', 'poll')).length > 0, { what: 'a poll' });
+    await run(gateway.database, 'delete from attempt where request_id = $1', [taskId]);
+    await gateway.kill(name, 'SIGTERM');
+    const next = await gateway.startWorker();
+    expect(await gateway.poll(project.apiKey, taskId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'upstream_outcome_unknown' },
+      credits: { charged: 0, refunded: 4 },
+    });
+    expect(await gateway.hits('begun and lost', 'submit')).toHaveLength(1);
+    await gateway.kill(next.name, 'SIGTERM');
+  });
+
   it('ends the workflow of a task that the database does not have', async () => {
     const { workflow } = gateway.temporal.client;
     const workflowId = 'task_00000000000000000000000000';

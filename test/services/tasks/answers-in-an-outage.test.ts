@@ -174,6 +174,70 @@ describe('while PostgreSQL is away, a worker repeats until it is written', () =>
   });
 });
 
+describe('after a failover to a standby that lacks the attempt, a worker reports its outcome as unknown and does not submit again', () => {
+  const lost = { kind: 'unknown', code: 'upstream_outcome_unknown' } as const;
+  const ofSubmits = writes.filter(({ statement }) => statement !== 'start_attempt');
+  const ofPolls = writes.filter(({ provider }) => 'pollMedia' in provider);
+
+  it.each(ofSubmits)('lost at the answer to the submit: $what', async ({ provider }) => {
+    const task = await prepared(provider);
+    const losing = losingAfter('submitMedia', task);
+    expect(await runAttempt(losing, task, signals)).toEqual(lost);
+    expect(task.submits()).toBe(1);
+    expect(await attemptsOf(db, task.taskId)).toEqual([]);
+  });
+
+  it.each(ofPolls)('lost at the answer to a poll: $what', async ({ provider }) => {
+    const task = await prepared(provider);
+    expect(await runAttempt(losingAfter('pollMedia', task), task, signals)).toEqual(lost);
+    expect(task.submits()).toBe(1);
+  });
+
+  it('lost before its result and its end are written together', async () => {
+    const task = await prepared({ submitMedia: answers });
+    const { ledger: whole } = task.deps;
+    const finishAttempt: Ledger['finishAttempt'] = async (end) => {
+      await lose(task.taskId);
+      return whole.finishAttempt(end);
+    };
+    const losing = { ...task.deps, ledger: Object.assign(Object.create(whole) as Ledger, { finishAttempt }) };
+    expect(await runAttempt(losing, task, signals)).toEqual(lost);
+    expect(task.submits()).toBe(1);
+  });
+
+  it('lost between two runs, of which the later one knows that the earlier one began', async () => {
+    const task = await prepared({ submitMedia: accepts, pollMedia: () => Promise.resolve({ kind: 'pending' }) });
+    let attemptId = '';
+    const noteBegun = (id: string): void => void (attemptId = id);
+    expect(await runAttempt(task.deps, task, { ...signals, noteBegun })).toEqual({ kind: 'parked', attemptId });
+    expect(await runAttempt(task.deps, { ...task, attemptId }, signals)).toEqual({ kind: 'parked', attemptId });
+    await lose(task.taskId);
+    expect(await runAttempt(task.deps, { ...task, attemptId }, signals)).toEqual(lost);
+    expect(task.submits()).toBe(1);
+  });
+});
+
+const lose = (taskId: string) => run(db, 'delete from attempt where request_id = $1', [taskId]);
+
+/** The worker's dependencies, with a database that loses the attempt as soon as the provider has answered this call. */
+function losingAfter(
+  call: 'submitMedia' | 'pollMedia',
+  { deps, taskId }: { deps: AttemptDeps; taskId: string },
+): AttemptDeps {
+  const provider: Adapter = deps.adapters.fal ?? {};
+  const losing = async <T>(answer: Promise<T> | undefined): Promise<T> => {
+    if (answer === undefined) throw new Error(`no ${call}`);
+    const given = await answer;
+    await lose(taskId);
+    return given;
+  };
+  const changed: Adapter =
+    call === 'submitMedia'
+      ? { submitMedia: (...args) => losing(provider.submitMedia?.(...args)) }
+      : { pollMedia: (...args) => losing(provider.pollMedia?.(...args)) };
+  return { ...deps, adapters: { fal: { ...provider, ...changed } } };
+}
+
 /** More than one call and its repetition in a group make by themselves. */
 const outageRefusals = 2;
 

@@ -36,7 +36,7 @@ export async function copyResults(
     keptSeconds: deps.config.retention.contentSeconds,
   };
   const ours = await patiently(run, () => saveResult(deps.db, holder, isInline ? null : results, files));
-  if (!ours) return leaveToNewHolder(run);
+  if (!ours) return leaveToNewHolder(run, holder);
   const copied = await copyOutputs(deps, {
     taskId: task.taskId,
     type: task.type,

@@ -31,7 +31,7 @@ export async function tieToCredential(run: AttemptRun, begun: Begun): Promise<At
   if (!channel.row.isPooled) return run;
   if (begun.stage === 'fresh') {
     const noted = await patiently(run, () => noteCredentialOfAttempt(deps.db, holder, channel.row.credential.id));
-    return noted ? run : leaveToNewHolder(run);
+    return noted ? run : leaveToNewHolder(run, holder);
   }
   const row = await patiently(run, () => channelOfAttempt(deps, channel.row, holder.attemptId));
   const credential = row && usableCredential(deps, row);

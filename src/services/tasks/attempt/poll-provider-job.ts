@@ -38,7 +38,7 @@ export async function pollProviderJob(
   const recorded = accepted.resumed
     ? await patiently(run, () => readAcceptedProviderJob(deps.db, holder))
     : { acceptedMs: 0, missingMs: null };
-  if (!recorded) return leaveToNewHolder(run);
+  if (!recorded) return leaveToNewHolder(run, holder);
   const inlineUntil = performance.now() - recorded.acceptedMs + pollInlineSeconds * 1000;
   const absence = trackAbsence(run, holder, recorded.missingMs);
   // The result of a job that an earlier run has polled may be waiting.
@@ -117,7 +117,7 @@ async function park(run: AttemptRun, holder: AttemptHolder): Promise<ReportedAtt
   const ours = await patiently(run, () =>
     parkProviderJob(deps.db, holder, task.projectId, parkedPollBounds(deps.config)),
   );
-  return ours ? reported({ kind: 'parked' }) : leaveToNewHolder(run);
+  return ours ? reported({ kind: 'parked', attemptId: holder.attemptId }) : leaveToNewHolder(run, holder);
 }
 
 /** Since when the upstream answers 404. The row has it too, so that a change of the worker does not start the time again. */

@@ -1,9 +1,10 @@
-import { endAttempt, findTaskForAttempt, type AttemptEnd } from '../../../db/tasks/attempts.ts';
+import { endAttempt, findTaskForAttempt, hasAttempt, type AttemptEnd } from '../../../db/tasks/attempts.ts';
 import type { AttemptOutcome } from '../../../domain/channels/upstream.ts';
 import type { AttemptReport, FinishInput } from '../../../domain/tasks/workflow-contract.ts';
 import { crashPoint } from '../../../platform/crash-point.ts';
 import { logEnd, taskEndOf } from '../end/finish-task.ts';
 import { recordedReport, takeRow } from './begin.ts';
+import { leaveToNewHolder } from './leave.ts';
 import { patiently } from './patiently.ts';
 import { notSent } from './prepare-inputs.ts';
 import { AttemptInterrupted, type AttemptRun } from './run.ts';
@@ -16,7 +17,7 @@ import type { AttemptHolder, CopiedResults, DecidedAttempt } from './stages.ts';
 export async function recordEnd(run: AttemptRun, { holder, end: decidedEnd }: DecidedAttempt): Promise<AttemptReport> {
   const end = await canceledIfRequested(run, decidedEnd);
   const ours = await patiently(run, () => endAttempt(run.deps.db, holder, end));
-  if (!ours) return reportOfOtherRun(run);
+  if (!ours) return reportOfOtherRun(run, holder);
   logAttempt(run, holder, end);
   if (end.outcome !== 'canceled') countAttempt(run, end.outcome);
   return recordedReport({ outcome: end.outcome, code: end.code ?? null });
@@ -32,7 +33,7 @@ export async function recordResults(run: AttemptRun, { holder, files }: CopiedRe
   crashPoint('after_result_before_finish_tx');
   const end = { ...taskEndOf(deps.config, success), ...holder, files };
   const finish = await patiently(run, () => deps.ledger.finishAttempt(end));
-  if (!finish) return reportOfOtherRun(run);
+  if (!finish) return reportOfOtherRun(run, holder);
   logAttempt(run, holder, { outcome: 'ok' });
   countAttempt(run, 'ok');
   if (finish.finished) {
@@ -57,7 +58,9 @@ function noteSale({ deps, task, channel }: AttemptRun): void {
   });
 }
 
-async function reportOfOtherRun(run: AttemptRun): Promise<AttemptReport> {
+async function reportOfOtherRun(run: AttemptRun, holder: AttemptHolder): Promise<AttemptReport> {
+  const isThere = await patiently(run, () => hasAttempt(run.deps.db, holder.attemptId));
+  if (!isThere) return (await leaveToNewHolder(run, holder)).report;
   const current = await takeRow(run);
   if (current && current.outcome !== null) return recordedReport(current);
   if (current?.fresh) await leaveUnsent(run, current);

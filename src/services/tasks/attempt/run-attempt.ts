@@ -1,4 +1,4 @@
-import { findTaskForAttempt, startAttempt, type AttemptTask } from '../../../db/tasks/attempts.ts';
+import { findTaskForAttempt, hasAttempt, startAttempt, type AttemptTask } from '../../../db/tasks/attempts.ts';
 import { isTerminal } from '../../../domain/tasks/task.ts';
 import { newId } from '../../../platform/crypto/ids.ts';
 import type { AttemptInput, AttemptReport } from '../../../domain/tasks/workflow-contract.ts';
@@ -6,7 +6,7 @@ import { CREDENTIALS_MAX } from '../../../domain/channels/draw-credential.ts';
 import { keepWriting } from '../../keep-writing.ts';
 import { begin, recordedReport } from './begin.ts';
 import { copyResults } from './copy-results.ts';
-import { leaveEndedTask } from './leave.ts';
+import { leaveEndedTask, lostAttempt } from './leave.ts';
 import { findSubmit } from './find-submit.ts';
 import { pollProviderJob } from './poll-provider-job.ts';
 import { prepareInputs, releaseInputs } from './prepare-inputs.ts';
@@ -77,6 +77,8 @@ async function runOn(
   if (!task || isTerminal(task.status)) return (await leaveEndedTask(deps, input.taskId, task?.status)).report;
   // Before the channel and the inputs are looked at, because an outcome stands whatever has become of them.
   if (task.begun && task.begun.outcome !== null) return recordedReport(task.begun);
+  if (!task.begun && input.attemptId !== undefined && !(await hasAttempt(deps.db, input.attemptId)))
+    return lostAttempt(deps, input.taskId);
   if (!started && task.remainingMs <= 0) return { kind: 'deadline' };
   const channel = callable && usableFor(task, callable);
   if (!channel || (!callable.mayBegin && !task.begun)) return skip(deps, input);
@@ -111,11 +113,12 @@ async function runOn(
  */
 async function startOrRead(
   deps: AttemptDeps,
-  { taskId, channelId }: AttemptInput,
+  { taskId, channelId, attemptId }: AttemptInput,
   callable: (CallableChannel & { mayBegin: boolean }) | null,
   { shutdown }: AttemptSignals,
 ): Promise<{ task: AttemptTask | null; started: AttemptRun['started'] }> {
-  if (callable?.mayBegin !== true) return { task: await findTaskForAttempt(deps.db, taskId, channelId), started: null };
+  if (callable?.mayBegin !== true || attemptId !== undefined)
+    return { task: await findTaskForAttempt(deps.db, taskId, channelId), started: null };
   const { row, adapter } = callable;
   const holder = { attemptId: newId('att'), fence: newId('att') };
   const begunAt = performance.now();
@@ -137,6 +140,7 @@ async function startOrRead(
 async function runStages(run: AttemptRun): Promise<AttemptReport> {
   const begun = await begin(run);
   if (begun.stage === 'reported') return begun.report;
+  run.signals.noteBegun?.(begun.holder.attemptId);
   const tied = await tieToCredential(run, begun);
   if ('stage' in tied) return tied.stage === 'decided' ? recordEnd(run, tied) : tied.report;
   return runTied(tied, begun);

@@ -33,6 +33,8 @@ export interface AttemptSignals {
   shutdown: AbortSignal;
   /** The process will shut down: what runs may finish, and nothing new begins. Fires before `shutdown`. */
   draining?: AbortSignal;
+  /** Tells Temporal the attempt of this run, so that a later run knows if the database has lost it. */
+  noteBegun?: (attemptId: string) => void;
 }
 
 /** Leaves an attempt that has not begun in this run to another worker, so that no submit holds a stopping process up. */

@@ -41,7 +41,7 @@ export async function submit(run: AttemptRun, { holder, begunAt }: FreshAttempt)
   // another run may ask the provider about this submit, and buy from another channel.
   if (performance.now() - begunAt > renewAfterMs) {
     const renewed = await patiently(run, () => renewSubmit(deps.db, holder, submitLeaseSeconds(run)));
-    if (!renewed) return leaveToNewHolder(run);
+    if (!renewed) return leaveToNewHolder(run, holder);
   }
   const { modelId, projectId } = task;
   const call = { modelId, projectId, startedAt: performance.now() };
@@ -134,5 +134,5 @@ export async function acceptProviderJob(
   providerRef: ProviderRef,
 ): Promise<AcceptedSubmit | ReportedAttempt> {
   const ours = await patiently(run, () => saveProviderRef(run.deps.db, holder, providerRef));
-  return ours ? { stage: 'accepted', holder, providerRef, resumed: false } : leaveToNewHolder(run);
+  return ours ? { stage: 'accepted', holder, providerRef, resumed: false } : leaveToNewHolder(run, holder);
 }
