@@ -932,7 +932,7 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * say what a request was by its id, also if it was refused before any credits were held
+     * show any request by its id: why it ended as it did and what it cost, also if it was refused before any credits were held
      * @description `tollgate requests show`.
      *
      *     Needs the role `viewer`.
@@ -3372,13 +3372,17 @@ export interface components {
       /** @example req_01ky4m8r5t0v2x6z9b3d7f1h4k */
       request_id: string;
       /**
-       * @description `chat`: `GET /chats/{id}` has it. `task`: it created `task_id`. `answered`: no credits were held for it.
+       * @description `chat`: credits were held for it. `task`: it created `task_id`. `answered`: no credits were held for it.
        * @enum {string}
        */
       kind: 'chat' | 'task' | 'answered';
       task_id: string | null;
       /** @description Null for a chat and for a task. */
       answered: components['schemas']['AnsweredRequest'] | null;
+      /** @description What `GET /chats/{id}` answers. */
+      chat: components['schemas']['ChatTimeline'] | null;
+      /** @description What `GET /tasks/{id}` answers. */
+      task: components['schemas']['TaskTimeline'] | null;
     };
     SignInOptions: {
       /** @description Null where no identity provider is configured. */
@@ -3673,6 +3677,8 @@ export interface components {
       attempts: number;
       /** @description The `x-request-id` of the create. */
       request_id: string;
+      /** @description Why it ended as it did, and what became of its callback, in sentences. */
+      explanation: string;
       /** @description Addresses of results that a provider gave and the task did not get. `tasks adopt` saves one. */
       kept_results: {
         attempt: number;
@@ -3798,6 +3804,8 @@ export interface components {
       completed_at: number | null;
       /** @example req_01ky4m8r5t0v2x6z9b3d7f1h4k */
       request_id: string;
+      /** @description Why it ended as it did, and what became of its callback, in sentences. */
+      explanation: string;
       /** @description What may be sent to the customer: it names no channel and no provider. */
       for_customer: string;
       attempts_detail: components['schemas']['AttemptDetail'][];
@@ -6483,7 +6491,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @description request id, such as req_…: the header x-request-id of an answer */
+        /** @description request id, such as req_…: the header x-request-id of an answer; or the id of an answer or of a task */
         id: string;
       };
       cookie?: never;

@@ -11,8 +11,8 @@ import { group, option, action } from '../define-action.ts';
 import { shortText } from '../input.ts';
 import { listInput, listRequest } from '../list-input.ts';
 import { facts, table, time } from '../plain-text.ts';
-import { jsonRow, listReport } from '../report.ts';
-import { shownCredits } from '../shown-credits.ts';
+import { jsonRow, listReport, type Report } from '../report.ts';
+import { shownCredits, type ShownDeps } from '../shown-credits.ts';
 import { chatRow } from './request-row.ts';
 
 /** `tollgate chats …`: chats whose credits were held, and why each ended as it did. Prompts and answers are not stored. */
@@ -81,40 +81,43 @@ const show = action({
   answer: ChatTimeline,
   refusals: ['not_found'],
   needs: 'database',
-  async run(deps, { id }) {
-    const { chat, explanation, forCustomer, calls, ledger } = await showChat(deps, id);
-    const shown = await shownCredits(deps);
-    const row = chatRow(chat);
-    const about = facts({
-      ...row,
-      channels: chat.channels.join(', '),
-      credits: Object.entries(row.credits)
-        .map(([name, credits]) => `${name} ${shown(credits)}`)
-        .join(', '),
-      created_at: time(chat.startedAt),
-      ended_at: time(chat.endedAt),
-      for_customer: forCustomer,
-      expires_at: time(chat.expiresAt),
-    });
-    const entries = ledger.map(({ at, kind, credits, reason, reference }) => ({
-      at: time(at),
-      kind,
-      credits: shown(credits),
-      reason: reason ?? reference,
-    }));
-    return {
-      document: {
-        ...row,
-        explanation,
-        for_customer: forCustomer,
-        expires_at: chat.expiresAt,
-        attempts_detail: calls.map(jsonRow),
-        ledger,
-      },
-      text: [explanation, about, callTable(calls), table(entries, 'No credits were moved yet.')].join('\n\n'),
-    };
-  },
+  run: (deps, { id }) => reportChat(deps, id),
 });
+
+/** Everything about a chat: why it ended as it did comes first. */
+export async function reportChat(deps: ShownDeps, id: string): Promise<Report<z.input<typeof ChatTimeline>>> {
+  const { chat, explanation, forCustomer, calls, ledger } = await showChat(deps, id);
+  const shown = await shownCredits(deps);
+  const row = chatRow(chat);
+  const about = facts({
+    ...row,
+    channels: chat.channels.join(', '),
+    credits: Object.entries(row.credits)
+      .map(([name, credits]) => `${name} ${shown(credits)}`)
+      .join(', '),
+    created_at: time(chat.startedAt),
+    ended_at: time(chat.endedAt),
+    for_customer: forCustomer,
+    expires_at: time(chat.expiresAt),
+  });
+  const entries = ledger.map(({ at, kind, credits, reason, reference }) => ({
+    at: time(at),
+    kind,
+    credits: shown(credits),
+    reason: reason ?? reference,
+  }));
+  return {
+    document: {
+      ...row,
+      explanation,
+      for_customer: forCustomer,
+      expires_at: chat.expiresAt,
+      attempts_detail: calls.map(jsonRow),
+      ledger,
+    },
+    text: [explanation, about, callTable(calls), table(entries, 'No credits were moved yet.')].join('\n\n'),
+  };
+}
 
 const callTable = (calls: readonly ChatCall[]): string =>
   table(

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
+import type { AnsweredRequest } from '../../db/detail-rows.ts';
 import { requestPosition } from '../../db/requests/list-requests.ts';
 import { filteredOutcomes, type RequestView } from '../../db/requests/request-filter.ts';
 import { listRequests, requestSortColumns } from '../../db/requests/sorted-requests.ts';
+import { errorTable } from '../../domain/errors.ts';
 import { refusalSentence } from '../../domain/requests/customer-sentence.ts';
 import { timeOfId } from '../../platform/crypto/ids.ts';
 import { findRequest } from '../../services/requests/find-request.ts';
@@ -14,7 +16,9 @@ import { listInput, listRequest } from '../list-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { jsonRow, listReport } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
+import { reportChat } from './chats.ts';
 import { requestRow } from './request-row.ts';
+import { reportTimeline } from './task-timeline.ts';
 
 /** `tollgate requests …`: chats and media tasks in one list. Prompts and answers of chats are not stored. */
 export const requests = group('chats, pictures and videos in one list', () => ({ list, show }));
@@ -78,25 +82,39 @@ const list = action({
 });
 
 const show = action({
-  summary: 'say what a request was by its id, also if it was refused before any credits were held',
-  input: { id: shortText.describe('request id, such as req_…: the header x-request-id of an answer') },
+  summary:
+    'show any request by its id: why it ended as it did and what it cost, also if it was refused before any credits were held',
+  input: {
+    id: shortText.describe(
+      'request id, such as req_…: the header x-request-id of an answer; or the id of an answer or of a task',
+    ),
+  },
   route: { method: 'GET', path: '/requests/:id', role: 'viewer' },
   answer: ShownRequest,
   refusals: ['not_found'],
   needs: 'database',
   async run(deps, { id }) {
-    const { kind, taskId: task_id, answered } = await findRequest(deps, id);
-    if (answered === null) {
-      const command = task_id === null ? `chats show ${id}` : `tasks timeline ${task_id}`;
-      const document = { request_id: id, kind, task_id, answered: null };
-      return { document, text: `${facts(document)}\n\n"tollgate ${command}" shows it.` };
+    const { kind, requestId, taskId: task_id, answered } = await findRequest(deps, id);
+    const document = { request_id: requestId, kind, task_id, answered: null, chat: null, task: null };
+    if (task_id !== null) {
+      const task = await reportTimeline(deps, task_id);
+      return { document: { ...document, request_id: task.document.request_id, task: task.document }, text: task.text };
     }
-    const { requestId, modelId: model, ...row } = answered;
-    const for_customer = refusalSentence({ ...row, id: requestId, model, startedAt: timeOfId(id) / 1_000 });
+    if (answered === null) {
+      const chat = await reportChat(deps, requestId);
+      return { document: { ...document, chat: chat.document }, text: chat.text };
+    }
+    const { requestId: _id, modelId: model, ...row } = answered;
+    const startedAt = timeOfId(requestId) / 1_000;
+    const for_customer = refusalSentence({ ...row, id: requestId, model, startedAt });
     const shown = { ...jsonRow(row), model, for_customer };
-    return {
-      document: { request_id: requestId, kind, task_id, answered: shown },
-      text: facts({ request_id: requestId, ...shown, answered_at: time(row.answeredAt) }),
-    };
+    const about = facts({ request_id: requestId, ...shown, answered_at: time(row.answeredAt) });
+    return { document: { ...document, answered: shown }, text: `${explainAnswer(row)}\n\n${about}` };
   },
 });
+
+/** Why a request was answered before any credits were held. */
+const explainAnswer = ({ status, errorCode }: Pick<AnsweredRequest, 'status' | 'errorCode'>): string =>
+  status < 400
+    ? 'The request was answered without credits.'
+    : `The request was refused before any credits were held: no provider was called, and nothing was charged.${errorCode === null ? '' : ` ${errorTable[errorCode].message}`}`;

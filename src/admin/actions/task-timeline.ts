@@ -1,3 +1,4 @@
+import { explainTask } from '../../services/tasks/show/explain-task.ts';
 import { listDeliveries } from '../../services/callbacks/list-deliveries.ts';
 import { UnknownToOperator } from '../../services/operator-error.ts';
 import { listLedgerEntries } from '../../services/projects/list-ledger-entries.ts';
@@ -9,12 +10,13 @@ import { findTaskOwners, type TaskOwner } from '../../db/tasks/task-owners.ts';
 import { findResolution } from '../../db/tasks/resolutions.ts';
 import { findTask, findTraceParent, type TaskView } from '../../db/tasks/tasks.ts';
 import type { z } from 'zod';
+import type { PublicDelivery } from '../../schemas/delivery.ts';
 import { TaskTimeline, type TaskRow } from '../schemas/tasks.ts';
 import { action } from '../define-action.ts';
 import { shortText } from '../input.ts';
 import { facts, table, time } from '../plain-text.ts';
-import { jsonRow } from '../report.ts';
-import { shownCredits } from '../shown-credits.ts';
+import { jsonRow, type Report } from '../report.ts';
+import { shownCredits, type ShownDeps } from '../shown-credits.ts';
 
 /** `tollgate tasks timeline` */
 export const timeline = action({
@@ -24,72 +26,96 @@ export const timeline = action({
   answer: TaskTimeline,
   refusals: ['not_found'],
   needs: 'database',
-  async run(deps, { id: taskId }) {
-    const task = await existingTask(deps.db, taskId);
-    const firstPage = { limit: rowsMax, after: null };
-    const [owners, attempts, traceId, resolution, deliveries, ledger] = await Promise.all([
-      findTaskOwners(deps.db, [taskId]),
-      listAttemptDetails(deps.db, taskId),
-      traceIdOf(deps.db, taskId),
-      findResolution(deps.db, taskId),
-      listDeliveries(deps, taskId, firstPage),
-      listLedgerEntries(deps, { projectId: task.projectId, requestId: taskId }, firstPage),
-    ]);
-    const row = taskRow(task, owners.get(taskId));
-    const shown = await shownCredits(deps);
-    const { quoted, charged, refunded } = task.credits;
-    const forCustomer = customerSentence({
-      id: task.id,
-      noun: task.type,
-      model: task.modelId,
-      startedAt: task.createdAt,
-      isRunning: task.completedAt === null,
-      reason: task.errorCode,
-      charged: charged > 0 ? charged - refunded : 0,
-    });
-    return {
-      document: {
-        ...row,
-        for_customer: forCustomer,
-        attempts_detail: attempts.map(jsonRow),
-        ...callCosts(attempts),
-        resolution,
-        workflow_url: workflowUrl(deps.config, taskId),
-        trace_id: traceId,
-        deliveries: deliveries.items,
-        ledger: ledger.items,
-      },
-      text: [
-        facts({
-          ...row,
-          created_at: time(task.createdAt),
-          completed_at: time(task.completedAt),
-          trace_id: traceId,
-          credits: `quoted ${shown(quoted)}, charged ${shown(charged)}, refunded ${shown(refunded)}`,
-          ...callCosts(attempts),
-          for_customer: forCustomer,
-        }),
-        callTable(attempts),
-        table(
-          ledger.items.map(({ at, kind, credits, balance_after, reason, reference }) => ({
-            at: time(at),
-            kind,
-            credits: shown(credits),
-            balance_after: shown(balance_after),
-            reason: reason ?? reference,
-          })),
-          'No credits were moved yet.',
-        ),
-      ].join('\n\n'),
-    };
-  },
+  run: (deps, { id }) => reportTimeline(deps, id),
 });
 
-/** The page of the task's workflow, whose id is that of the task; null where the address of the Temporal UI is not known. */
-const workflowUrl = (
-  { development, temporal }: Pick<Config, 'development' | 'temporal'>,
+/** Everything about a task but its prompt and its results: why it ended as it did comes first. */
+export async function reportTimeline(
+  deps: ShownDeps & { config: WorkflowUrlConfig },
   taskId: string,
-): string | null =>
+): Promise<Report<z.input<typeof TaskTimeline>>> {
+  const task = await existingTask(deps.db, taskId);
+  const firstPage = { limit: rowsMax, after: null };
+  const [owners, attempts, traceId, resolution, deliveries, ledger] = await Promise.all([
+    findTaskOwners(deps.db, [taskId]),
+    listAttemptDetails(deps.db, taskId),
+    traceIdOf(deps.db, taskId),
+    findResolution(deps.db, taskId),
+    listDeliveries(deps, taskId, firstPage),
+    listLedgerEntries(deps, { projectId: task.projectId, requestId: taskId }, firstPage),
+  ]);
+  const row = taskRow(task, owners.get(taskId));
+  const shown = await shownCredits(deps);
+  const { quoted, charged, refunded } = task.credits;
+  const forCustomer = customerSentence({
+    id: task.id,
+    noun: task.type,
+    model: task.modelId,
+    startedAt: task.createdAt,
+    isRunning: task.completedAt === null,
+    reason: task.errorCode,
+    charged: charged > 0 ? charged - refunded : 0,
+  });
+  const explanation = explainTask(task, attempts);
+  return {
+    document: {
+      ...row,
+      explanation,
+      for_customer: forCustomer,
+      attempts_detail: attempts.map(jsonRow),
+      ...callCosts(attempts),
+      resolution,
+      workflow_url: workflowUrl(deps.config, taskId),
+      trace_id: traceId,
+      deliveries: deliveries.items,
+      ledger: ledger.items,
+    },
+    text: [
+      explanation,
+      facts({
+        ...row,
+        created_at: time(task.createdAt),
+        completed_at: time(task.completedAt),
+        trace_id: traceId,
+        credits: `quoted ${shown(quoted)}, charged ${shown(charged)}, refunded ${shown(refunded)}`,
+        ...callCosts(attempts),
+        for_customer: forCustomer,
+      }),
+      callTable(attempts),
+      table(
+        ledger.items.map(({ at, kind, credits, balance_after, reason, reference }) => ({
+          at: time(at),
+          kind,
+          credits: shown(credits),
+          balance_after: shown(balance_after),
+          reason: reason ?? reference,
+        })),
+        'No credits were moved yet.',
+      ),
+      ...(deliveries.items.length > 0 ? [tryTable(deliveries.items)] : []),
+    ].join('\n\n'),
+  };
+}
+
+/** The tries of the callbacks of a task, for people. */
+const tryTable = (deliveries: readonly PublicDelivery[]): string =>
+  table(
+    deliveries.flatMap(({ delivery_id, state, tries }) =>
+      tries.map((one) => ({
+        callback: delivery_id,
+        state,
+        ...one,
+        started_at: time(one.started_at),
+        ended_at: time(one.ended_at),
+      })),
+    ),
+    'The callback was not tried yet.',
+  );
+
+type WorkflowUrlConfig = Pick<Config, 'development' | 'temporal'>;
+
+/** The page of the task's workflow, whose id is that of the task; null where the address of the Temporal UI is not known. */
+const workflowUrl = ({ development, temporal }: WorkflowUrlConfig, taskId: string): string | null =>
   development.temporalUiUrl === ''
     ? null
     : `${development.temporalUiUrl}/namespaces/${temporal.namespace}/workflows/${taskId}`;
@@ -105,7 +131,8 @@ export async function traceIdOf(db: Database, taskId: string): Promise<string | 
 
 export async function existingTask(db: Database, id: string): Promise<TaskView> {
   const task = await findTask(db, id);
-  if (!task) throw new UnknownToOperator(`There is no task ${id}.`);
+  if (!task)
+    throw new UnknownToOperator(`There is no task ${id}. "tollgate requests show" shows any request by its id.`);
   return task;
 }
 

@@ -3,6 +3,7 @@ import { listOf } from '../../schemas/list.ts';
 import { adoptResult } from '../../services/tasks/end/adopt-result.ts';
 import { readKeptResults } from '../../services/tasks/attempt/kept-results.ts';
 import { forceCancelTask } from '../../services/tasks/end/force-cancel-task.ts';
+import { explainTask } from '../../services/tasks/show/explain-task.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { anyRedeliveries, redeliverCallback } from '../../services/callbacks/redeliver-callback.ts';
 import { resolveTask } from '../../services/tasks/end/resolve-task.ts';
@@ -104,6 +105,7 @@ const show = action({
     const keptResults = await readKeptResults(deps, taskId);
     const traceId = await traceIdOf(deps.db, taskId);
     const shown = presentTask(deps, task);
+    const explanation = explainTask(task, attempts);
     const about = facts({
       task_id: task.id,
       project_id: task.projectId,
@@ -130,12 +132,13 @@ const show = action({
     return {
       document: {
         ...shown,
+        explanation,
         kept_results: keptResults,
         attempts_detail: attempts.map(jsonRow),
         resolution,
         trace_id: traceId,
       },
-      text: `${about}\n\n${callTable(attempts)}`,
+      text: [explanation, about, callTable(attempts)].join('\n\n'),
     };
   },
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { taskTypes } from '../../domain/tasks/task.ts';
-import { ChatRow, forCustomer } from './chats.ts';
+import { ChatRow, ChatTimeline, forCustomer } from './chats.ts';
+import { TaskTimeline } from './tasks.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { errorTable, type ErrorCode } from '../../domain/errors.ts';
 import { keyId, projectId, requestId, taskId } from './ids.ts';
@@ -47,9 +48,11 @@ export const ShownRequest = z
     kind: z
       .enum(['chat', 'task', 'answered'])
       .describe(
-        '`chat`: `GET /chats/{id}` has it. `task`: it created `task_id`. `answered`: no credits were held for it.',
+        '`chat`: credits were held for it. `task`: it created `task_id`. `answered`: no credits were held for it.',
       ),
     task_id: taskId.nullable(),
     answered: AnsweredRequestSchema.nullable().describe('Null for a chat and for a task.'),
+    chat: ChatTimeline.nullable().describe('What `GET /chats/{id}` answers.'),
+    task: TaskTimeline.nullable().describe('What `GET /tasks/{id}` answers.'),
   })
   .meta({ id: 'ShownRequest' });

@@ -65,9 +65,12 @@ const resolution = z
 
 const traceId = z.string().nullable().describe('From its create request to its callback, if that is traced.');
 
+const explanation = z.string().describe('Why it ended as it did, and what became of its callback, in sentences.');
+
 export const TaskTimeline = z
   .object({
     ...row,
+    explanation,
     for_customer: forCustomer,
     attempts_detail: z.array(AttemptDetail),
     cost_micro_usd: z.number().describe('Of all its calls.'),
@@ -85,6 +88,7 @@ const keptResults = z
   .describe('Addresses of results that a provider gave and the task did not get. `tasks adopt` saves one.');
 
 export const TaskContent = Task.extend({
+  explanation,
   kept_results: keptResults,
   attempts_detail: z.array(AttemptDetail),
   resolution,

@@ -60,12 +60,12 @@ const forCustomer = ({ requestId, modelId, outcome, creditsCharged, creditsGiven
   });
 
 /** Answers have the id of their request behind the prefix of their dialect. */
-const answerPrefix = /^(?:chatcmpl-|msg_|resp_)/;
+export const answerPrefix = /^(?:chatcmpl-|msg_|resp_)/;
 
 const unknownChat = (id: string): string =>
   id.startsWith('task_')
     ? `${id} is a task. "tollgate tasks show" shows it.`
-    : `There is no chat ${id}. "tollgate requests show" says how a request was refused before its credits were held; for an older one, search the logs for its id.`;
+    : `There is no chat ${id}. "tollgate requests show" shows any request by its id, also one that was refused before its credits were held; for an older one, search the logs for its id.`;
 
 function toCall({ n, channel, outcome, ...call }: AttemptDetail): ChatCall {
   const { errorClass, status, detail, costMicroUsd, costUnknown, startedAt, endedAt, tookMs } = call;

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { cli } from '../../../src/main/cli.ts';
 import { rowsOf } from '../../db/books.ts';
 import { mediaRoutes, type Task } from '../../support/api-client.ts';
 import { commandLine } from '../../support/command-line.ts';
@@ -10,8 +11,8 @@ let gateway: Gateway;
 let project: TestProject;
 beforeAll(async () => {
   gateway = await startGateway();
-  // One family, so that the attempts are those of sandbox-a, -b and -c.
-  await gateway.database.query('test-one-family', `update channel set enabled = (adapter = 'fal')`);
+  // One family for pictures, so that the attempts are those of sandbox-a, -b and -c, and one for chats.
+  await gateway.database.query('test-families', `update channel set enabled = (adapter in ('fal', 'anthropic'))`);
   project = await gateway.project();
 });
 afterAll(() => gateway.stop());
@@ -25,6 +26,18 @@ const { tollgate } = commandLine(() => gateway.env);
 async function make(prompt: string): Promise<Task> {
   const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt });
   return gateway.poll(project.apiKey, taskId);
+}
+
+/** Sends a chat and returns the id of its request. */
+async function chat(prompt: string, { apiKey = project.apiKey, stream = false } = {}): Promise<string> {
+  const body = { model: 'claude-haiku-5.5', max_tokens: 64, stream, messages: [{ role: 'user', content: prompt }] };
+  const answer = await fetch(`${gateway.baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'x-tollgate-stream': 'live' },
+    body: JSON.stringify(body),
+  });
+  await answer.text().catch(() => undefined);
+  return answer.headers.get('x-request-id') ?? '';
 }
 
 const attemptsPath = (taskId: string) => `/api/v1/tasks/${taskId}/attempts`;
@@ -116,6 +129,9 @@ describe('a task that ends at its deadline while its job still runs', () => {
       expect((await gateway.get(project.apiKey, attemptsPath(taskId))).body).toMatchObject({ data: [attempt] });
       expect((await tollgate('tasks', 'show', taskId)).printed).toMatchObject({
         attempts_detail: [{ ...attempt, operation: { request_id: expect.any(String) }, cost_micro_usd: 20_000 }],
+        explanation: expect.stringMatching(
+          /^The task did not finish before its deadline\. The last call, to sandbox-[abc], ended as canceled/,
+        ),
       });
       // A submit without an answer may have started a job that the provider bills.
       await sql('update attempt set operation = null, outcome = null where request_id = $1');
@@ -192,4 +208,83 @@ describe('tollgate tasks resolve', () => {
     expect((await resolve(task.task_id, 'maybe')).code).toBe(2);
     expect((await tollgate('tasks', 'resolve', task.task_id, '--outcome', 'bought')).code).toBe(2);
   });
+});
+
+describe('tollgate requests show', () => {
+  const gaveUp =
+    /^The provider's content policy refused the request\. The last call, to sandbox-[abc], ended as refused \(/;
+  const failures: { what: string; make: () => Promise<string>; says: RegExp; shows: object }[] = [
+    {
+      what: 'a picture that its provider refuses',
+      make: async () => (await make('why refused [[fail=refused]]')).task_id,
+      says: gaveUp,
+      shows: { kind: 'task', task: { credits: { charged: 0, refunded: 4 }, attempts_detail: [{ cost_micro_usd: 0 }] } },
+    },
+    {
+      what: 'a picture of which nobody knows whether it was bought',
+      make: async () => (await make('why unknown [[fail=reset]]')).task_id,
+      says: /^It is unknown whether .+ The provider may have billed it\. The hold of 4 credits was given back/,
+      shows: { kind: 'task', task: { credits: { charged: 0 }, attempts_detail: [{ cost_micro_usd: 20_000 }] } },
+    },
+    {
+      what: 'a picture whose channels all fail, and whose callback is given up',
+      make: async () => {
+        const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
+          model: 'aurora-image-1',
+          prompt: 'why down [[fail=transient]]',
+          callback_url: `${gateway.sandboxUrl}/_sandbox/inbox/why?status=410`,
+        });
+        await gateway.poll(project.apiKey, taskId, { until: ({ callback }) => callback?.state === 'gone' });
+        return taskId;
+      },
+      says: /could not complete the job\. The last call, to sandbox-[abc], ended as transient \(.*503.*nothing was charged\. The callback was given up because its receiver answered 410 \(1 try, the last answered with status 410\)\./,
+      shows: { kind: 'task', task: { error_code: 'upstream_failed', deliveries: [{ state: 'gone' }] } },
+    },
+    {
+      what: 'a chat whose channels all fail',
+      make: () => chat('why no answer [[fail=transient]]'),
+      says: /^The provider answered with an error.+ The hold of \d+ credits? was given back, and nothing was charged\./,
+      shows: { kind: 'chat', chat: { outcome: 'refunded', reason: 'upstream_failed', cost_micro_usd: 0 } },
+    },
+    {
+      what: 'a streamed answer that breaks off',
+      make: () => chat('why half [[tokens=50 rate=200 cut=10]]', { stream: true }),
+      says: /^The call to the provider broke off before the answer ended\. What came until then was charged: \d+ credits? of \d+ held\./,
+      shows: { kind: 'chat', chat: { outcome: 'incomplete', reason: 'upstream_interrupted' } },
+    },
+    {
+      what: 'a chat that its credits do not pay for',
+      make: async () => chat('why not', await gateway.project({ credits: 0 })),
+      says: /^The request was refused before any credits were held: no provider was called, and nothing was charged\. .*credit/,
+      shows: { kind: 'answered', answered: { status: 402, error_code: 'insufficient_credits' } },
+    },
+    {
+      what: 'a picture that its credits do not pay for',
+      make: async () => {
+        const { apiKey } = await gateway.project({ credits: 1 });
+        const refused = await gateway.create(apiKey, mediaRoutes.image, { model: 'aurora-image-1', prompt: 'why not' });
+        return refused.headers.get('x-request-id') ?? '';
+      },
+      says: /^The request was refused before any credits were held: no provider was called, and nothing was charged\. .*credit/,
+      shows: { kind: 'answered', answered: { status: 402, error_code: 'insufficient_credits' } },
+    },
+  ];
+
+  it.each(failures)(
+    'says in one command why it failed and what it cost: $what',
+    async ({ make: fail, says, shows }) => {
+      const id = await fail();
+      // Rows about requests without credits are written some moments later.
+      await eventually(async () => (await tollgate('requests', 'show', id)).code === 0, { what: `the request ${id}` });
+      expect((await tollgate('requests', 'show', id)).printed).toMatchObject(shows);
+      const written: string[] = [];
+      expect(await cli(['requests', 'show', id], gateway.env, (text) => written.push(text))).toBe(0);
+      expect(written.join('').split('\n')[0]).toMatch(says);
+      // The id of the request that created a task is as good as that of the task.
+      const { task } = z
+        .object({ task: z.object({ request_id: z.string() }).nullable() })
+        .parse((await tollgate('requests', 'show', id)).printed);
+      if (task) expect((await tollgate('requests', 'show', task.request_id)).printed).toMatchObject(shows);
+    },
+  );
 });

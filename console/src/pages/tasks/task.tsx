@@ -49,6 +49,9 @@ export function TaskDetails({ taskId, title }: { taskId: string; title: string }
 function Summary({ task }: { task: TaskTimeline }) {
   return (
     <Card withBorder>
+      <Text mb="md" className="breakable">
+        {task.explanation}
+      </Text>
       <ForCustomer text={task.for_customer} />
       <Facts
         of={[
