@@ -1,5 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
+import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/db/database.ts';
 import { readCreditValue } from '../../src/db/ledger/credit-value.ts';
@@ -10,6 +13,7 @@ import { dumpSchema } from '../support/dump-schema.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { breachesIn, rowsOf, run } from './books.ts';
+import { describeStatement } from './statements/describe-statement.ts';
 import { openChatLedger, settledEnd } from './chat-books.ts';
 import { startDumpedProvider, type DumpedProvider } from './dumped-provider.ts';
 import type { DumpedReplay, DumpedSecrets } from './dumps/dumped-secrets.ts';
@@ -30,15 +34,48 @@ const century = 100 * 365 * 86_400;
 let scratch: TestDatabase;
 let database: Database;
 let before: Record<string, unknown[]>;
+/** Every statement of the release that the database accepts before its upgrade: a dump has the columns of a table in another order. */
+let accepted: string[];
 
 beforeAll(async () => {
   scratch = await createTestDatabase({ migrated: false });
   database = await scratch.open();
   await run(database, readFileSync(new URL(lastDump ?? '', dumps), 'utf8'));
   before = await rowsOfEveryTable(database);
+  const statements = await statementsOfRelease();
+  const refused = await refusedOf(statements);
+  accepted = statements.filter((text) => !refused.has(text));
   await migrate(database);
 });
 afterAll(() => scratch.drop());
+
+/** What the release sends: its texts, and a call of each of its SQL functions. */
+async function statementsOfRelease(): Promise<string[]> {
+  const Sent = z.object({ texts: z.array(z.string()), functions: z.array(z.string()) });
+  const file = new URL((lastDump ?? '').replace(/sql$/, 'statements.json.gz'), dumps);
+  const { texts, functions } = Sent.parse(JSON.parse(gunzipSync(readFileSync(file)).toString()));
+  const calls = await rowsOf<{ call: string }>(
+    database,
+    `select format('select * from %s(%s)', proname, (select string_agg('$' || n, ', ') from generate_series(1, pronargs) n)) as call
+     from pg_proc where pronamespace = 'public'::regnamespace and proname = any ($1)`,
+    [functions],
+  );
+  return [...texts, ...calls.map(({ call }) => call)];
+}
+
+/** Those of the statements that the database refuses to prepare, with the reason. */
+async function refusedOf(texts: readonly string[]): Promise<Map<string, string>> {
+  const refused = new Map<string, string>();
+  const client = new pg.Client({ connectionString: scratch.url });
+  await client.connect();
+  try {
+    for (const text of texts)
+      await describeStatement(client, text).catch((error: unknown) => refused.set(text, String(error)));
+  } finally {
+    await client.end();
+  }
+  return refused;
+}
 
 describe(`an upgrade from the dump ${lastDump}`, () => {
   it('starts from rows in every table', () => {
@@ -95,6 +132,11 @@ describe(`an upgrade from the dump ${lastDump}`, () => {
     const after = await rowsOfEveryTable(database);
     for (const table of ['schema_migration', 'schema_function'])
       expect(names(after[table])).toEqual(names(before[table]));
+  });
+
+  it('accepts every statement of the former release, whose processes run beside this one until the contract', async () => {
+    expect(accepted.length).toBeGreaterThan(300);
+    expect([...(await refusedOf(accepted))]).toEqual([]);
   });
 
   it('keeps the ledger consistent', async () => {

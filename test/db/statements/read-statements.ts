@@ -17,10 +17,20 @@ export interface DeclaredStatement {
   value: Kinds | null;
 }
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
+const ourRoot = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** What a release sends, for the tests of the next one: each text once, and the SQL functions that it calls. `root` ends with a slash. */
+export function sentStatements(root = ourRoot): { texts: string[]; functions: string[] } {
+  const { statements } = readStatements(root);
+  const functions = statements.flatMap(({ sqlFunction }) => sqlFunction ?? []);
+  return {
+    texts: [...new Set(statements.flatMap(({ texts }) => texts))].sort(),
+    functions: [...new Set(functions)].sort(),
+  };
+}
 
 /** Every statement that src/db sends, with all its texts and the declared type of its rows, and the statements that cannot be read. */
-export function readStatements(): { statements: DeclaredStatement[]; unreadable: string[] } {
+export function readStatements(root = ourRoot): { statements: DeclaredStatement[]; unreadable: string[] } {
   const { config } = ts.readConfigFile(`${root}tsconfig.json`, (path) => ts.sys.readFile(path)) as { config: object };
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
   const files = ts.sys.readDirectory(`${root}src/db`, ['.ts']);
