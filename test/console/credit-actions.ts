@@ -62,6 +62,31 @@ export const creditActions: readonly Action[] = [
   },
   {
     actions: ['projects set'],
+    promise: 'lets traces have what the chats of a project say, shows it, and ends it',
+    async walk({ visit, admin, stage: { shop } }) {
+      await visit.open(`/projects/${shop.projectId}`);
+      for (const [choice, content] of [
+        ['Redacted', 'redacted'],
+        ['Full', 'full'],
+        ['None', null],
+      ] as const) {
+        await visit.press('Content of traces');
+        await visit.dialog
+          .getByRole('combobox', { name: 'Content' })
+          .or(visit.dialog.getByRole('textbox', { name: 'Content' }))
+          .first()
+          .click();
+        await visit.page.getByRole('option', { name: choice }).click();
+        await visit.confirm('Save');
+        await visit.awaitMessage(`Content of traces: ${choice}.`);
+        expect(await rowOf(admin, '/projects', { project_id: shop.projectId })).toMatchObject({
+          trace_content: content,
+        });
+      }
+    },
+  },
+  {
+    actions: ['projects set'],
     promise: 'gives a project an overdraft and alerts, shows them, and takes them away',
     async walk({ visit, admin, gateway, stage: { shop } }) {
       const alertUrl = `${gateway.sandboxUrl}/_sandbox/inbox/alerts`;

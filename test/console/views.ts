@@ -81,6 +81,7 @@ export const dialogViews: readonly DialogView[] = [
   { name: 'credits-deduct', path: studio, opener: 'Deduct credits', role: 'operator' },
   { name: 'project-plan', path: studio, opener: 'Change the plan', role: 'operator' },
   { name: 'project-overdraft', path: studio, opener: 'Overdraft and alerts', role: 'operator' },
+  { name: 'project-traces', path: studio, opener: 'Content of traces', role: 'operator' },
   { name: 'project-name', path: studio, opener: 'Name and note', role: 'operator' },
   { name: 'project-disable', path: studio, opener: 'Disable', role: 'operator' },
   { name: 'key-create', path: studio, opener: 'New key', role: 'owner' },

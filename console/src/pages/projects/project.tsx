@@ -22,6 +22,7 @@ import { ExpiringCredits } from './expiring-credits.tsx';
 import { Keys } from './keys.tsx';
 import { OverdraftDialog, type ProjectLimits } from './overdraft-dialog.tsx';
 import { ProjectDialog } from './project-dialog.tsx';
+import { ProjectTracesDialog, traceContents } from './project-traces-dialog.tsx';
 import { ProjectPlanDialog } from './project-plan-dialog.tsx';
 
 const Usage = lazy(() => import('./usage.tsx'));
@@ -39,7 +40,7 @@ export default function ProjectPage() {
       actions={project.data && <ProjectActions projectId={projectId} {...project.data} />}
     >
       <Loaded of={project}>
-        {({ status, note, plan, balance, reserved, expiring, ...limits }) => (
+        {({ status, note, plan, balance, reserved, expiring, trace_content: content, ...limits }) => (
           <>
             {note !== null && <Text className="breakable">{note}</Text>}
             <SimpleGrid cols={{ base: 2, sm: 3 }}>
@@ -60,6 +61,7 @@ export default function ProjectPage() {
                 <Alerts {...limits} />
               </Fact>
               <Fact label="Plan">{plan === null ? 'Prices of the catalog' : <ThingLink of="plan" id={plan} />}</Fact>
+              <Fact label="Content of traces">{traceContents[content ?? 'none']}</Fact>
               <Fact label="Status">
                 <Status of={status} />
               </Fact>
@@ -133,10 +135,13 @@ function ProjectActions({
   note,
   status,
   plan,
+  trace_content: content,
   ...limits
-}: { projectId: string } & Pick<Project, 'name' | 'note' | 'status' | 'plan'> & ProjectLimits) {
+}: { projectId: string } & Pick<Project, 'name' | 'note' | 'status' | 'plan' | 'trace_content'> & ProjectLimits) {
   const mayAct = useMay('operator');
-  const [action, setAction] = useState<'credits' | 'deduct' | 'plan' | 'overdraft' | 'name' | 'status' | null>(null);
+  const [action, setAction] = useState<
+    'credits' | 'deduct' | 'plan' | 'overdraft' | 'traces' | 'name' | 'status' | null
+  >(null);
   const close = (): void => setAction(null);
   if (!mayAct) return null;
   return (
@@ -151,6 +156,9 @@ function ProjectActions({
       <Button variant="default" onClick={() => setAction('overdraft')}>
         Overdraft and alerts
       </Button>
+      <Button variant="default" onClick={() => setAction('traces')}>
+        Content of traces
+      </Button>
       <Button variant="default" onClick={() => setAction('name')}>
         Name and note
       </Button>
@@ -160,6 +168,7 @@ function ProjectActions({
       {action === 'name' && <ProjectDialog projectId={projectId} project={{ name, note }} onClose={close} />}
       {action === 'credits' && <AddCreditsDialog projectId={projectId} onClose={close} />}
       {action === 'plan' && <ProjectPlanDialog projectId={projectId} plan={plan} onClose={close} />}
+      {action === 'traces' && <ProjectTracesDialog projectId={projectId} content={content} onClose={close} />}
       {action === 'deduct' && <DeductCreditsDialog projectId={projectId} onClose={close} />}
       {action === 'overdraft' && <OverdraftDialog projectId={projectId} limits={limits} onClose={close} />}
       <SwitchDialog

@@ -1,0 +1,42 @@
+import { Select } from '@mantine/core';
+import { useState } from 'react';
+import { change } from '../../api/admin.ts';
+import type { Project } from '../../api/admin-types.ts';
+import { ActionDialog } from '../../ui/action-dialog.tsx';
+
+/** How much of what the chats of a project say traces have. */
+export const traceContents = { none: 'None', redacted: 'Redacted', full: 'Full' } as const;
+type Content = keyof typeof traceContents;
+
+interface ProjectTracesDialogProps {
+  projectId: string;
+  content: Project['trace_content'];
+  onClose: () => void;
+}
+
+/** Lets traces have what the chats of a project say, or ends it. */
+export function ProjectTracesDialog({ projectId, content, onClose }: ProjectTracesDialogProps) {
+  // As it was when the dialog opened: the page reads it again meanwhile.
+  const [before] = useState<Content>(content ?? 'none');
+  const [chosen, setChosen] = useState(before);
+  return (
+    <ActionDialog
+      opened
+      onClose={onClose}
+      title="Content of traces"
+      about="Whether traces have the messages and answers of its chats from now on. Redacted leaves out keys, addresses and card numbers in their usual forms. Files are never recorded."
+      act="Save"
+      disabled={chosen === before}
+      run={() => change('patch', '/projects/{id}', { id: projectId }, { trace_content: chosen })}
+      done={({ trace_content: set }) => `Content of traces: ${traceContents[set ?? 'none']}.`}
+    >
+      <Select
+        label="Content"
+        data={Object.entries(traceContents).map(([value, label]) => ({ value, label }))}
+        value={chosen}
+        onChange={(value) => setChosen((value ?? 'none') as Content)}
+        allowDeselect={false}
+      />
+    </ActionDialog>
+  );
+}
