@@ -1,8 +1,8 @@
 import { Select } from '@mantine/core';
-import { useState } from 'react';
 import { change } from '../../api/admin.ts';
 import type { Project } from '../../api/admin-types.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
+import { useEdits } from '../../ui/use-edits.tsx';
 
 /** How much of what the chats of a project say traces have. */
 export const traceContents = { none: 'None', redacted: 'Redacted', full: 'Full' } as const;
@@ -16,9 +16,11 @@ interface ProjectTracesDialogProps {
 
 /** Lets traces have what the chats of a project say, or ends it. */
 export function ProjectTracesDialog({ projectId, content, onClose }: ProjectTracesDialogProps) {
-  // As it was when the dialog opened: the page reads it again meanwhile.
-  const [before] = useState<Content>(content ?? 'none');
-  const [chosen, setChosen] = useState(before);
+  const form = useEdits(
+    { path: '/projects/{id}', inputs: { id: projectId }, subject: projectId },
+    { trace_content: content },
+    (of): { content: Content } => ({ content: of.trace_content ?? 'none' }),
+  );
   return (
     <ActionDialog
       opened
@@ -26,15 +28,20 @@ export function ProjectTracesDialog({ projectId, content, onClose }: ProjectTrac
       title="Content of traces"
       about="Whether traces have the messages and answers of its chats from now on. Redacted leaves out keys, addresses and card numbers in their usual forms. Files are never recorded."
       act="Save"
-      disabled={chosen === before}
-      run={() => change('patch', '/projects/{id}', { id: projectId }, { trace_content: chosen })}
+      disabled={form.isUnchanged}
+      notice={form.notice}
+      run={() =>
+        form.save((version) =>
+          change('patch', '/projects/{id}', { id: projectId }, { trace_content: form.fields.content }, version),
+        )
+      }
       done={({ trace_content: set }) => `Content of traces: ${traceContents[set ?? 'none']}.`}
     >
       <Select
         label="Content"
         data={Object.entries(traceContents).map(([value, label]) => ({ value, label }))}
-        value={chosen}
-        onChange={(value) => setChosen((value ?? 'none') as Content)}
+        value={form.fields.content}
+        onChange={(value) => form.edit({ content: (value ?? 'none') as Content })}
         allowDeselect={false}
       />
     </ActionDialog>
