@@ -207,7 +207,7 @@ function report(reads: Measured[], pages: Clicked[]): void {
     ['Page', 'median ms', 'worst ms'],
     pages.map(({ name, ms }) => [name, median(ms).toFixed(0), Math.max(...ms).toFixed(0)]),
   );
-  // The pages ask for the page of a request before they know that it is a task, and no more than 100,000 rows are sorted.
+  // The pages ask for the page of a request before they know that it is a task, and no more rows than `SORTED_MAX` are sorted.
   const refused = reads.filter(
     ({ status, name }) =>
       status !== 200 &&

@@ -13,7 +13,6 @@ import {
   keyQuery,
   listQuery,
   modelQuery,
-  newestProjectsQuery,
   overviewQuery,
   planQuery,
   plansQuery,
@@ -63,7 +62,7 @@ const scheduledJobSearch = texts('name', ...range);
 const channelsSearch = texts('state', 'adapter');
 const modelsSearch = texts('type', 'state', 'sort');
 const summarySearch = texts('month');
-const usageSearch = texts('range', 'from', 'to', 'interval', 'by', 'measure', 'rows', 'project');
+const usageSearch = texts('range', 'from', 'to', 'tz', 'interval', 'by', 'measure', 'rows', 'project');
 
 /** Begins to read what a page needs while its file is loaded. The page waits for it and shows its errors. */
 const begin = ({ queryClient }: Context, read: (client: QueryClient) => unknown): void => {
@@ -102,10 +101,7 @@ const routes = [
     validateSearch: taskSearch,
     loaderDeps: ({ search }) => search,
     loader: ({ context, deps }) =>
-      begin(context, (client) => [
-        client.prefetchInfiniteQuery(listQuery('/tasks', deps, tasksPerPage)),
-        client.prefetchQuery(newestProjectsQuery),
-      ]),
+      begin(context, (client) => client.prefetchInfiniteQuery(listQuery('/tasks', deps, tasksPerPage))),
     component: lazyRouteComponent(() => import('./pages/tasks/task-list.tsx')),
   }),
   createRoute({
@@ -241,10 +237,7 @@ const routes = [
     validateSearch: summarySearch,
     loaderDeps: ({ search }) => search,
     loader: ({ context, deps: { month = thisMonth() } }) =>
-      begin(context, (client) => [
-        client.prefetchQuery(summaryQuery(month)),
-        client.prefetchQuery(newestProjectsQuery),
-      ]),
+      begin(context, (client) => client.prefetchQuery(summaryQuery(month))),
     component: lazyRouteComponent(() => import('./pages/summaries.tsx')),
   }),
 ];

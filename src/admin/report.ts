@@ -1,8 +1,9 @@
+import { columnOf } from '../db/column-names.ts';
 import type { Page } from '../domain/page.ts';
 import { writeCursor } from '../platform/cursor.ts';
 import { clean, facts, table } from './plain-text.ts';
 
-/** The result of an action: `document` for scripts, `text` for people. */
+/** The result of an action: `document` for scripts, `text` for people. Long texts are getters, because the admin API seldom answers them. */
 export interface Report<Document extends object = object> {
   document: Document;
   text: string;
@@ -28,17 +29,29 @@ export function listReport<Row extends object, Shown extends object>(
   toLine: (row: Row) => Record<string, unknown>,
   { list, nothing, toDocument }: ListWords<Row, Shown>,
 ): ListReport<Shown> {
-  const text = table(items.map(toLine), nothing);
   const nextCursor = next === null ? null : writeCursor(list, next);
   return {
     document: { data: items.map(toDocument) },
-    text:
-      nextCursor === null
-        ? text
-        : `${text}\n(the first ${items.length} rows; --limit shows more, --after ${nextCursor} the next)`,
+    get text() {
+      const text = table(items.map(toLine), nothing);
+      if (nextCursor === null) return text;
+      return `${text}\n(the first ${items.length} rows; --limit shows more, --after ${nextCursor} the next)`;
+    },
     nextCursor,
   };
 }
+
+/** A report of a list with further members in its document. */
+export const withDocument = <Row, Document extends { data: Row[] }>(
+  report: ListReport<Row>,
+  document: Document,
+): ListReport<Row> & Report<Document> => ({
+  document,
+  nextCursor: report.nextCursor,
+  get text() {
+    return report.text;
+  },
+});
 
 interface ListWords<Row, Shown> {
   /** The name of the list in its cursors, as `listInput` has it. */
@@ -69,7 +82,7 @@ export function factsReport<Document extends object>(
 export const jsonRow = <Row extends object>(row: Row): JsonRow<Row> =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]: [string, unknown]) => [
-      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      columnOf(name),
       value instanceof Date ? Math.floor(value.getTime() / 1000) : value,
     ]),
   ) as JsonRow<Row>;

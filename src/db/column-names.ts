@@ -18,7 +18,8 @@ export const toMembers = (objects: readonly object[]): string =>
 export const propertyOf = remembered((column) =>
   column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
 );
-const columnOf = remembered((property) => property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+/** The other direction: the property `taskId` is the column `task_id`. */
+export const columnOf = remembered((property) => property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
 
 /** Computes each name once per process, because there are only a few hundred of them. */
 function remembered(rename: (name: string) => string): (name: string) => string {

@@ -108,6 +108,10 @@ const idOf = ({ id }: TimePosition, idType: 'text' | 'bigint', bind: Bind): stri
 const positionOf = (time: string, id: string): string =>
   `(extract(epoch from ${time}) * 1000000)::bigint::text || '.' || ${id}`;
 
+/** The condition that one of some texts has the text of a parameter in it, in any case. Null asks for all rows. */
+export const hasText = (parameter: string, texts: readonly string[]): string =>
+  `(${parameter}::text is null or ${texts.map((text) => `position(lower(${parameter}) in lower(${text})) > 0`).join(' or ')})`;
+
 const lastSecond = Math.floor(newestPosition.microseconds / 1_000_000);
 const secondsOf = (seconds: string): string => `to_timestamp(${seconds}::float8)`;
 
@@ -136,8 +140,8 @@ export function sortedStart({ after, sort }: ListRequest & { sort: string }, bin
   return `${bind(after === null ? first : Buffer.from(value, 'hex').toString())}::jsonb, ${bind(id)}::text`;
 }
 
-/** The most rows that are sorted by a column for one page. A list of more has to be narrowed, so a sort costs a bounded time. */
-export const SORTED_MAX = 100_000;
+/** The most rows that are sorted by a column for one page, which takes up to 50 ms. A list of more has to be narrowed. */
+export const SORTED_MAX = 25_000;
 
 interface Sorted {
   /** The table and its alias. */

@@ -1,2 +1,2 @@
-/** SQL for a time in whole unix seconds, as a JavaScript number. */
-export const unixSeconds = (column: string): string => `floor(extract(epoch from ${column}))::float8`;
+/** SQL for a time in whole unix seconds, as a JavaScript number. `extract` would compute it as numeric, which takes several times as long. */
+export const unixSeconds = (column: string): string => `floor(date_part('epoch', ${column}))`;

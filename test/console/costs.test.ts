@@ -32,6 +32,7 @@ describe('the console', () => {
       ...tokens,
       ...written,
       project_id: 'prj_1',
+      project_name: 'Shop',
       plan: null,
       channel_id: '',
       channel: null,

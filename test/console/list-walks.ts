@@ -120,6 +120,28 @@ export const listWalks: readonly Walk[] = [
     },
   },
   {
+    promise: 'shows the last day of a list that is too long to be sorted, and says so',
+    async walk({ gateway, browser, token }) {
+      const context = await browser.newContext();
+      const page = await context.newPage();
+      page.setDefaultTimeout(120_000);
+      // As for a list of more rows than a test has.
+      await page.route(/\/requests\?(?!.*created_after).*sort=/, (route) =>
+        route.fulfill({
+          status: 400,
+          json: { error: { message: 'More than 25,000 rows match.', code: 'invalid_value', param: 'sort' } },
+        }),
+      );
+      await page.goto(`${gateway.baseUrl}/console/requests#token=${token}`);
+      await page.getByRole('button', { name: 'Credits' }).click();
+      await page.getByText('these are of the last 24 hours').waitFor();
+      await page.waitForURL((url) => url.searchParams.get('created_after') === '24h');
+      expect(new URL(page.url()).searchParams.get('sort')).toBe('-credits');
+      await page.locator('tbody tr').first().waitFor();
+      await context.close();
+    },
+  },
+  {
     promise: 'saves a summary as a table',
     async walk({ visit, admin }) {
       await admin.change('POST', '/jobs/scheduled-maintenance/run');

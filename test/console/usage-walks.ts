@@ -45,6 +45,43 @@ export const usageWalks: readonly Walk[] = [
     },
   },
   {
+    promise:
+      "counts usage by the days of the viewer's zone up to 92 days, says which zone it is, and keeps it in the address",
+    async walk({ gateway, browser, token, admin }) {
+      const context = await browser.newContext({ timezoneId: 'Asia/Kolkata' });
+      const page = await context.newPage();
+      page.setDefaultTimeout(120_000);
+      await page.goto(`${gateway.baseUrl}/console/usage?range=7&rows=day#token=${token}`);
+      // Browsers call it by its earlier name too.
+      const zone = /Asia\/(?:Kolkata|Calcutta)/.exec(
+        (await page.getByText(/Days are those of Asia\/(?:Kolkata|Calcutta)\./).textContent()) ?? '',
+      )?.[0];
+      const midnight = async (label: string): Promise<number> =>
+        Date.parse(`${await page.getByLabel(label, { exact: true }).inputValue()}T00:00+05:30`) / 1_000;
+      const range = `from=${await midnight('From')}&to=${(await midnight('To')) + daySeconds}`;
+      const days = await rowsOf(admin, `/usage?${range}&group_by=day&tz=Asia/Kolkata`);
+      const rows = page.getByRole('region', { name: 'Usage by day' }).locator('tbody tr');
+      await rows.first().waitFor();
+      expect(await rows.locator('td:first-child').allTextContents()).toEqual(days.map(({ day }) => day));
+      const waiting = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Download CSV' }).click();
+      const file = await waiting;
+      expect(file.suggestedFilename()).toMatch(/^tollgate-usage-[\d-]+-Asia-(?:Kolkata|Calcutta)\.csv$/);
+      await page.getByText('By hour', { exact: true }).click();
+      await page.waitForURL(
+        (url) => url.searchParams.get('tz') === zone && url.searchParams.get('interval') === 'hour',
+      );
+      await page
+        .getByRole('columnheader', { name: `Hour (${zone})` })
+        .first()
+        .waitFor({ state: 'attached' });
+      await page.goto(`${gateway.baseUrl}/console/usage?range=365&tz=${zone}&rows=day`);
+      await page.getByText('Days are UTC, because the range is longer than 92 days.').waitFor();
+      await page.getByRole('columnheader', { name: 'Day (UTC)' }).first().waitFor({ state: 'attached' });
+      await context.close();
+    },
+  },
+  {
     promise: 'says that there is no page at an unknown address, and has an icon',
     async walk({ visit }) {
       await visit.open('/no-such-page');

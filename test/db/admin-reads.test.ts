@@ -97,6 +97,16 @@ async function run({ name, action, values }: AdminRead): Promise<void> {
   });
 }
 
+it('a list of too many rows is not sorted by a column until it is narrowed', async () => {
+  const sorted = (input: Record<string, string>): Promise<unknown> => {
+    const read = adminReads(sealedProject).find(({ name }) => name === 'requests list');
+    if (!read) throw new Error('there is no list of requests');
+    return run({ ...read, values: { sort: '-credits', ...input } });
+  };
+  await expect(sorted({})).rejects.toMatchObject({ code: 'invalid_value', param: 'sort' });
+  await expect(sorted({ createdAfter: '7d' })).resolves.toBeUndefined();
+});
+
 it('every read of the admin API reads a bounded number of blocks, whatever its filters leave out', async () => {
   const excessive: [string, Reads][] = [];
   for (const read of adminReads(sealedProject)) {

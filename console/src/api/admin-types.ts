@@ -2656,6 +2656,7 @@ export interface components {
       task_id: string;
       /** @example prj_01ky4m8r5t0v2x6z9b3d7f1h4k */
       project_id: string;
+      project_name: string;
       /** @description Of the address that it goes to. Null once the task is erased. */
       host: string | null;
     };
@@ -2717,6 +2718,8 @@ export interface components {
       highest_credits: number | null;
       /** @description Of all requests, as a share of the price. Null if none is known. */
       smallest_margin: number | null;
+      /** @description By which a key's list of models may have it: its id and, of a chat model, its aliases. */
+      names: string[];
     };
     Operator: {
       /** @example opr_01ky4m8r5t0v2x6z9b3d7f1h4k */
@@ -3564,6 +3567,7 @@ export interface components {
     };
     SummaryRow: {
       project_id: string;
+      project_name: string;
       /** @description The plan that the project has now. Null: the prices of the catalog. */
       plan: string | null;
       /** @description Empty for credits that belong to no model. */
@@ -4276,6 +4280,8 @@ export interface operations {
       query?: {
         /** @description show only these projects */
         status?: 'active' | 'disabled';
+        /** @description show only projects with this in their name or id, in any case */
+        q?: string;
         /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
         created_after?: string | number;
         /** @description show only what was created before this time */
@@ -4602,6 +4608,8 @@ export interface operations {
         project?: string;
         /** @description show only keys in this state */
         state?: 'active' | 'expired' | 'revoked';
+        /** @description show only keys with this in their name or id, in any case, or with these last four characters */
+        q?: string;
         /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
         created_after?: string | number;
         /** @description show only what was created before this time */
@@ -5765,6 +5773,10 @@ export interface operations {
         type?: 'image' | 'video' | 'chat';
         /** @description show only models in this state, such as hidden or ending */
         state?: string;
+        /** @description show only models with this in their id, their name or an alias, in any case; one with exactly this name is first */
+        q?: string;
+        /** @description show only models that clients are offered, that this key may use and that a channel serves */
+        usable_by?: string;
         /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */
         created_after?: string | number;
         /** @description show only what was created before this time */
@@ -5800,6 +5812,8 @@ export interface operations {
               id: string;
               display_name: string;
             }[];
+            /** @description Every group of the catalog. */
+            groups: string[];
           };
           'application/vnd.tollgate.report+json': {
             document: {
@@ -5809,6 +5823,8 @@ export interface operations {
                 id: string;
                 display_name: string;
               }[];
+              /** @description Every group of the catalog. */
+              groups: string[];
             };
             /** @description The report for people. */
             text: string;

@@ -21,6 +21,12 @@ export const channelsQuery = queryOptions({ queryKey: ['channels'], queryFn: () 
 
 export const catalogQuery = queryOptions({ queryKey: ['catalog'], queryFn: () => read('/catalog', {}) });
 
+/** The groups of the catalog. */
+export const groupsQuery = queryOptions({
+  queryKey: ['/models', 'groups'],
+  queryFn: async () => (await read('/models', { limit: 1 })).groups,
+});
+
 export const modelQuery = (model: string) =>
   queryOptions({ queryKey: ['catalog', model], queryFn: () => read('/catalog/{model}', { model }) });
 
@@ -53,8 +59,6 @@ export const requestQuery = (id: string) =>
 /** Answers have the id of their request behind the prefix of their dialect. */
 const answerPrefix = /^(?:chatcmpl-|msg_|resp_)/;
 
-const newestProjects = () => read('/projects', { limit: 1_000 });
-
 export const projectQuery = (project: string) =>
   queryOptions({
     queryKey: ['project', project],
@@ -66,12 +70,6 @@ export const projectQuery = (project: string) =>
       return { ...about, ...account };
     },
   });
-
-/** The newest thousand projects, for their names. */
-export const newestProjectsQuery = queryOptions({
-  queryKey: ['projects', 'newest'],
-  queryFn: newestProjects,
-});
 
 /** `month`: `2026-11`. A month may have no summary, and neither a retry nor the page, after the router, should ask again then. */
 export const summaryQuery = (month: string) =>

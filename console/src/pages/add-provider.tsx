@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { listedProviders } from '../../../src/domain/channels/listed-providers.ts';
 import { change } from '../api/admin.ts';
-import { catalogQuery, channelsQuery } from '../api/queries.ts';
+import { catalogQuery, channelsQuery, groupsQuery } from '../api/queries.ts';
 import type { CatalogEntry, ProbedProvider } from '../api/admin-types.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { percent } from '../ui/format.ts';
@@ -17,10 +17,8 @@ import { ProviderFields, type ProviderSettings } from './provider-fields.tsx';
 /** Adds a provider as a channel. Its free test, and what it would serve at which margin, come before it is stored. */
 export function AddProvider({ onClose }: { onClose: () => void }) {
   const queryClient = useQueryClient();
-  const catalog = useQuery(catalogQuery);
+  const { data: groups = [] } = useQuery(groupsQuery);
   const channels = useQuery(channelsQuery);
-  const entries = catalog.data?.data ?? [];
-  const groups = [...new Set(entries.flatMap((entry) => entry.private.groups))].sort();
   const [provider, setProvider] = useState<string | null>(null);
   const [settings, setSettings] = useState<ProviderSettings>(empty);
   const isWhole =
@@ -85,7 +83,7 @@ export function AddProvider({ onClose }: { onClose: () => void }) {
           {test.error && <ErrorAlert error={test.error} />}
           {test.data && (
             <IntoView>
-              <Probed of={test.data} entries={entries} />
+              <Probed of={test.data} />
             </IntoView>
           )}
           {add.error && <ErrorAlert error={add.error} />}
@@ -141,13 +139,8 @@ function freeName(name: string, taken: readonly string[]): string {
 }
 
 /** What the free test came to, and what the provider would serve at which price and margin. */
-function Probed({
-  of: { adapter, ok, call, list, data },
-  entries,
-}: {
-  of: ProbedProvider;
-  entries: readonly CatalogEntry[];
-}) {
+function Probed({ of: { adapter, ok, call, list, data } }: { of: ProbedProvider }) {
+  const { data: catalog } = useQuery({ ...catalogQuery, enabled: data.length > 0 });
   return (
     <Stack gap="xs">
       <Alert color={ok ? 'teal' : 'red'} title={ok ? 'The test succeeded' : 'The test failed'} role="status">
@@ -179,7 +172,7 @@ function Probed({
                   key={model}
                   listed={listed}
                   model={model}
-                  entry={entries.find(({ id }) => id === model)}
+                  entry={catalog?.data.find(({ id }) => id === model)}
                   adapter={adapter}
                 />
               ))}

@@ -11,6 +11,7 @@ import { kindOf, PageLink, ThingLink } from '../ui/links.tsx';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { RangeFilter } from '../ui/range-filter.tsx';
 import { useListView } from '../ui/use-list-view.ts';
+import { useNarrowed } from '../ui/use-narrowed.ts';
 import { When } from '../ui/values.tsx';
 import { AuditChange } from './audit-change.tsx';
 
@@ -19,6 +20,7 @@ export default function Audit() {
   const search = useSearch({ from: '/audit' });
   const entries = useList('/audit', search);
   const { show, filter, order, isFiltered } = useListView('/audit', search, sortColumns);
+  useNarrowed(entries.error, search, show);
   const { data: session } = useQuery(sessionQuery);
   return (
     <Page

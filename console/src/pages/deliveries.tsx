@@ -2,7 +2,6 @@ import { Button, Group, Text } from '@mantine/core';
 import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { change } from '../api/admin.ts';
-import { useProjectNames } from '../api/project-names.ts';
 import { useMay } from '../api/session.ts';
 import type { ListedDelivery } from '../api/admin-types.ts';
 import { useList } from '../api/use-list.ts';
@@ -14,6 +13,7 @@ import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { ProjectFilter } from '../ui/picks.tsx';
 import { RangeFilter } from '../ui/range-filter.tsx';
 import { useListView } from '../ui/use-list-view.ts';
+import { useNarrowed } from '../ui/use-narrowed.ts';
 import { Status, When } from '../ui/values.tsx';
 import { ThingLink } from '../ui/links.tsx';
 import { RedeliverDialog } from '../ui/redeliver-dialog.tsx';
@@ -31,8 +31,8 @@ export default function Deliveries() {
   const [again, setAgain] = useState<ListedDelivery | null>(null);
   const deliveries = useList('/deliveries', search);
   const { show, filter, order, isFiltered } = useListView('/deliveries', search, sortColumns);
+  useNarrowed(deliveries.error, search, show);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const projectName = useProjectNames();
   const tasks = new Set((deliveries.data ?? []).filter((row) => chosen.has(row.delivery_id)).map((row) => row.task_id));
   return (
     <Page title="Deliveries" about="The callbacks that tell clients about ended tasks.">
@@ -58,7 +58,7 @@ export default function Deliveries() {
           <DataTable
             label="Deliveries"
             rows={rows}
-            columns={columnsOf(mayAct ? setAgain : null, projectName)}
+            columns={columnsOf(mayAct ? setAgain : null)}
             order={order}
             choice={mayAct ? { chosen, onChange: setChosen } : undefined}
             rowId={(row) => row.delivery_id}
@@ -102,10 +102,7 @@ function Tries({ of: { attempts, tries } }: { of: ListedDelivery }) {
   );
 }
 
-const columnsOf = (
-  redeliver: ((delivery: ListedDelivery) => void) | null,
-  projectName: (id: string) => string,
-): Columns<ListedDelivery> => [
+const columnsOf = (redeliver: ((delivery: ListedDelivery) => void) | null): Columns<ListedDelivery> => [
   {
     accessorKey: 'task_id',
     header: 'Task',
@@ -115,10 +112,8 @@ const columnsOf = (
   {
     id: 'project',
     header: 'Project',
-    accessorFn: (row) => projectName(row.project_id),
-    cell: ({ row: { original } }) => (
-      <ThingLink of="project" id={original.project_id} name={projectName(original.project_id)} />
-    ),
+    accessorFn: (row) => row.project_name || row.project_id,
+    cell: ({ row: { original } }) => <ThingLink of="project" id={original.project_id} name={original.project_name} />,
   },
   { accessorKey: 'state', header: 'State', cell: ({ row: { original } }) => <Status of={deliveryState(original)} /> },
   { accessorKey: 'attempts', header: 'Tries', cell: ({ row: { original } }) => <Tries of={original} />, ...numeric },

@@ -2,7 +2,7 @@ import { Button, Group, NumberInput, PasswordInput, SimpleGrid, Stack, Table, Te
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { change } from '../api/admin.ts';
-import { catalogQuery } from '../api/queries.ts';
+import { groupsQuery } from '../api/queries.ts';
 import { useMay } from '../api/session.ts';
 import type { Channel, ChannelCredential } from '../api/admin-types.ts';
 import { ActionDialog } from '../ui/action-dialog.tsx';
@@ -19,10 +19,9 @@ export const channelThing = ({ channel_id: id }: Channel) =>
 
 /** Changes the settings of a channel. */
 export function EditChannel({ channel, onClose }: { channel: Channel; onClose: () => void }) {
-  const catalog = useQuery(catalogQuery);
+  const { data: groups = [] } = useQuery(groupsQuery);
   const isOwner = useMay('owner');
   const form = useEdits(channelThing(channel), channel, (of) => ({ ...settingsOf(of), ...limitsOf(of) }));
-  const groups = [...new Set((catalog.data?.data ?? []).flatMap((entry) => entry.private.groups))].sort();
   return (
     <ActionDialog
       opened

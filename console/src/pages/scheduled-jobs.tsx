@@ -12,6 +12,7 @@ import { number, seconds, words } from '../ui/format.ts';
 import { Empty, Loaded, Page } from '../ui/page.tsx';
 import { RangeFilter } from '../ui/range-filter.tsx';
 import { useListView } from '../ui/use-list-view.ts';
+import { useNarrowed } from '../ui/use-narrowed.ts';
 import { Status, When } from '../ui/values.tsx';
 import { VerifyLedger } from './verify-ledger.tsx';
 
@@ -32,6 +33,7 @@ export default function ScheduledJobs() {
   const search = useSearch({ from: '/jobs' });
   const runs = useList('/jobs', search);
   const { show, filter, order, isFiltered } = useListView('/jobs', search, sortColumns);
+  useNarrowed(runs.error, search, show);
   const mayRun = useMay('operator');
   const [verifying, setVerifying] = useState(false);
   const [selected, setSelected] = useState<JobRun['name'] | null>(null);

@@ -2,7 +2,6 @@ import { Button, Card, Group, SegmentedControl, Select, SimpleGrid, Text } from 
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { useProjectNames } from '../api/project-names.ts';
 import { summaryQuery, thisMonth } from '../api/queries.ts';
 import { ApiError } from '../api/request.ts';
 import type { Summary, SummaryRow } from '../api/admin-types.ts';
@@ -80,10 +79,8 @@ export default function Summaries() {
 }
 
 function Month({ summary, by }: { summary: Summary; by: GroupName }) {
-  const projectName = useProjectNames();
   const lines = useMemo(() => totalBy(summary.data, by), [summary, by]);
   const total = totalBy(summary.data, 'all')[0];
-  const columns = columnsOf(by, by === 'project' ? projectName : (name) => name);
   return (
     <>
       <SimpleGrid cols={{ base: 2, md: 4 }}>
@@ -95,8 +92,8 @@ function Month({ summary, by }: { summary: Summary; by: GroupName }) {
       <DataTable
         label={`Sums by ${by}`}
         rows={lines}
-        columns={columns}
-        rowId={(row) => row.name}
+        columns={columnsOf(by)}
+        rowId={(row) => row.id || row.name}
         empty={<Empty title="There were no requests in this month" />}
       />
       <Text size="sm" c="dimmed">
@@ -122,14 +119,12 @@ function Sum({ label, value }: { label: string; value: string }) {
 
 const titles: Record<GroupName, string> = { model: 'Model', channel: 'Channel', project: 'Project', all: 'All' };
 
-const columnsOf = (by: GroupName, shown: (name: string) => string): Columns<Line> => [
+const columnsOf = (by: GroupName): Columns<Line> => [
   {
     id: 'name',
-    accessorFn: ({ name }) => shown(name),
+    accessorFn: ({ name }) => name,
     header: titles[by],
-    cell: ({ row: { original } }) => (
-      <ThingLink of={by === 'all' ? null : by} id={original.id} name={shown(original.name)} />
-    ),
+    cell: ({ row: { original } }) => <ThingLink of={by === 'all' ? null : by} id={original.id} name={original.name} />,
   },
   figure('requests', 'Requests', { of: (line) => line.requests, show: number }),
   {

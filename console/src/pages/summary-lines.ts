@@ -24,10 +24,11 @@ export type Line = Pick<SummaryRow, (typeof sums)[number]> & {
 export function totalBy(rows: readonly SummaryRow[], group: Group): Line[] {
   const lines = new Map<string, Line>();
   for (const row of rows) {
-    const name = names[group](row);
-    const line = lines.get(name);
+    const [name, id] = [names[group](row), ids[group](row)];
+    // Two projects may have one name.
+    const line = lines.get(id || name);
     if (line) for (const sum of sums) line[sum] += row[sum];
-    else lines.set(name, { ...row, name, id: ids[group](row) });
+    else lines.set(id || name, { ...row, name, id });
   }
   return [...lines.values()].toSorted((a, b) => b.margin_micro_usd - a.margin_micro_usd);
 }
@@ -35,7 +36,7 @@ export function totalBy(rows: readonly SummaryRow[], group: Group): Line[] {
 const names: Record<Group, (row: SummaryRow) => string> = {
   model: ({ model }) => model || 'Adjustments',
   channel: ({ channel, channel_id: id }) => channel ?? (id || 'No channel'),
-  project: ({ project_id: id }) => id,
+  project: ({ project_name: name, project_id: id }) => name || id,
   all: () => 'All',
 };
 

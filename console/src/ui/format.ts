@@ -95,9 +95,11 @@ const hoursAndDays = {
 /** Unix seconds as `Mon 14:00` in the zone that was chosen, for the axis of a chart. */
 export const hourAndDay = (seconds: number): string => hoursAndDays[zoneNow()].format(seconds * 1_000);
 
-/** The zone that was chosen, as the admin API takes it. */
-export const zoneName = (): string =>
-  zoneNow() === 'utc' ? 'UTC' : new Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** The zone that was chosen, as the admin API takes it. One that only has another name for UTC is UTC. */
+export function zoneName(): string {
+  const name = zoneNow() === 'utc' ? 'UTC' : new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return /^(?:Etc\/)?(?:UTC|GMT|Unknown)$/.test(name) ? 'UTC' : name;
+}
 
 /** Unix seconds as a distance from now, such as "5 minutes ago". */
 export function ago(seconds: number, now = Date.now() / 1_000): string {

@@ -1,10 +1,8 @@
 import { Combobox, Text, TextInput, useCombobox } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { channelsQuery, newestProjectsQuery } from '../api/queries.ts';
-import { sendJson } from '../api/request.ts';
-import { addressOf } from '../api/admin.ts';
-import type { Channel, Key } from '../api/admin-types.ts';
+import { read } from '../api/admin.ts';
 
 interface PickProps {
   value: string | undefined;
@@ -16,14 +14,20 @@ interface Pick {
   name: string;
 }
 
-/** Shows only the rows of one thing, which is picked by its name or typed as its id. What is typed counts when Enter is pressed. */
-function PickFilter({
-  label,
-  value,
-  onChange,
-  picks,
-  placeholder,
-}: PickProps & { label: string; picks: readonly Pick[]; placeholder: string }) {
+interface PickFilterProps extends PickProps {
+  label: string;
+  placeholder: string;
+  /** What is offered: what has a text in its id or its name, or the first of all. */
+  find: (of: { q?: string }) => Promise<Pick[]>;
+  /** Tells the offers of one thing from those of another. */
+  within?: string | undefined;
+}
+
+/**
+ * Shows only the rows of one thing, which is picked by its name or typed as its id. What is typed counts when Enter is pressed. What is offered is
+ * read while the field is used.
+ */
+function PickFilter({ label, value, onChange, placeholder, find, within }: PickFilterProps) {
   const [text, setText] = useState(value ?? '');
   useEffect(() => setText(value ?? ''), [value]);
   const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
@@ -31,10 +35,14 @@ function PickFilter({
     const wanted = typed.trim() || undefined;
     if (wanted !== value) onChange(wanted);
   };
-  const typed = text.trim().toLowerCase();
-  const shown = picks.filter(
-    ({ id, name }) => text === value || id.toLowerCase().includes(typed) || name.toLowerCase().includes(typed),
-  );
+  const [q] = useDebouncedValue(text === value ? '' : text.trim(), 200);
+  const { data: picks = [] } = useQuery({
+    queryKey: ['picks', 'newest', label, within, q],
+    queryFn: () => find(q === '' ? {} : { q }),
+    enabled: combobox.dropdownOpened,
+    placeholderData: keepPreviousData,
+    staleTime: 10_000,
+  });
   return (
     <Combobox
       store={combobox}
@@ -68,9 +76,9 @@ function PickFilter({
           }}
         />
       </Combobox.Target>
-      <Combobox.Dropdown hidden={shown.length === 0}>
+      <Combobox.Dropdown hidden={picks.length === 0}>
         <Combobox.Options mah={280} style={{ overflowY: 'auto' }} aria-label={label}>
-          {shown.slice(0, picksMax).map(({ id, name }) => (
+          {picks.map(({ id, name }) => (
             <Combobox.Option key={id} value={id}>
               {name || id}
               {name !== '' && name !== id && (
@@ -86,43 +94,59 @@ function PickFilter({
   );
 }
 
-const picksMax = 50;
+type FilterProps = PickProps & { project?: string | undefined };
 
-export function ProjectFilter(props: PickProps) {
-  const { data } = useQuery(newestProjectsQuery);
-  const picks = (data?.data ?? []).map(({ project_id: id, name }) => ({ id, name }));
-  return <PickFilter label="Project" placeholder="prj_…" picks={picks} {...props} />;
-}
+export const ProjectFilter = (props: FilterProps) => (
+  <PickFilter
+    label="Project"
+    placeholder="prj_…"
+    find={async (q) =>
+      (await read('/projects', { limit, ...q })).data.map(({ project_id: id, name }) => ({ id, name }))
+    }
+    {...props}
+  />
+);
 
-/** The keys of a project, or the newest of all. */
-export function KeyFilter({ project, ...props }: PickProps & { project?: string | undefined }) {
-  const { data } = useQuery({
-    queryKey: ['/keys', 'newest', project],
-    queryFn: () => sendJson<{ data: Key[] }>(addressOf('/keys', { project, limit: 500 })),
-  });
-  const picks = (data?.data ?? []).map(({ key_id: id, name, last4 }) => ({
-    id,
-    name: `${name || id} …${last4 ?? ''}`,
-  }));
-  return <PickFilter label="Key" placeholder="key_…" picks={picks} {...props} />;
-}
+/** The keys of a project, or of all. */
+export const KeyFilter = ({ project, ...props }: FilterProps) => (
+  <PickFilter
+    label="Key"
+    placeholder="key_…"
+    within={project}
+    find={async (q) =>
+      (await read('/keys', { limit, ...q, ...(project && { project }) })).data.map(({ key_id: id, name, last4 }) => ({
+        id,
+        name: `${name || id} …${last4 ?? ''}`,
+      }))
+    }
+    {...props}
+  />
+);
 
-export function ModelFilter(props: PickProps) {
-  const { data } = useQuery(catalogNamesQuery);
-  return <PickFilter label="Model" placeholder="aurora-image-1" picks={data ?? []} {...props} />;
-}
+export const ModelFilter = (props: FilterProps) => (
+  <PickFilter
+    label="Model"
+    placeholder="aurora-image-1"
+    find={async (q) =>
+      (await read('/models', { limit, ...q })).data.map(({ id, display_name: name }) => ({ id, name }))
+    }
+    {...props}
+  />
+);
 
-const catalogNamesQuery = {
-  queryKey: ['catalog-names', 'newest'],
-  queryFn: async (): Promise<Pick[]> => {
-    const { data } = await sendJson<{ data: { id: string; display_name: string }[] }>(addressOf('/catalog', {}));
-    return data.map(({ id, display_name: name }) => ({ id, name }));
-  },
-  staleTime: 60_000,
-};
+/** Channels are few, so all of them are read. */
+export const ChannelFilter = (props: FilterProps) => (
+  <PickFilter
+    label="Channel"
+    placeholder="openai-main"
+    find={async ({ q = '' }) =>
+      (await read('/channels', {})).data
+        .filter(({ name }) => name.toLowerCase().includes(q.toLowerCase()))
+        .map(({ name }) => ({ id: name, name }))
+    }
+    {...props}
+  />
+);
 
-export function ChannelFilter(props: PickProps) {
-  const { data } = useQuery(channelsQuery);
-  const picks = (data?.data ?? []).map(({ name }: Channel) => ({ id: name, name }));
-  return <PickFilter label="Channel" placeholder="openai-main" picks={picks} {...props} />;
-}
+/** The server finds them, so a list is short. */
+const limit = 50;

@@ -33,7 +33,7 @@ import { priceText } from '../price-text.ts';
 import { models } from './list-models.ts';
 import { reprice } from './reprice-catalog.ts';
 import { set } from './set-model.ts';
-import { listReport, type ListReport } from '../report.ts';
+import { listReport, withDocument, type ListReport } from '../report.ts';
 import { sortColumnsOf, wholeList } from '../whole-list.ts';
 import type { ActionDeps } from '../action-deps.ts';
 import { shownCredits } from '../shown-credits.ts';
@@ -307,8 +307,7 @@ async function listEntries(
     nothing: 'The catalog is empty.',
     toDocument,
   });
-  const document = { ...report.document, version: versionOfCatalog(entries) };
-  return { ...report, document };
+  return withDocument(report, { ...report.document, version: versionOfCatalog(entries) });
 }
 
 const toLine = (entry: CatalogEntry, shown: (credits: number) => string) => ({

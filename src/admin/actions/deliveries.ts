@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { listOf } from '../../schemas/list.ts';
 import { presentDelivery } from '../../services/callbacks/list-deliveries.ts';
 import { deliveryStates } from '../../domain/callbacks/delivery-state.ts';
-import { deliverySortColumns, listAllDeliveries, type ListedDelivery } from '../../db/callbacks/list-deliveries.ts';
+import { deliverySortColumns, listAllDeliveries, type OperatorDelivery } from '../../db/callbacks/list-deliveries.ts';
 import { ListedDeliverySchema } from '../schemas/callbacks.ts';
 import { group, option, action } from '../define-action.ts';
 import { shortText } from '../input.ts';
@@ -28,7 +28,7 @@ const list = action({
   answer: listOf(ListedDeliverySchema),
   needs: 'database',
   async run({ db }, { project: projectId, task: taskId, state, host, ...page }) {
-    const toLine = (delivery: ListedDelivery & { taskId: string; projectId: string; host: string | null }) => ({
+    const toLine = (delivery: OperatorDelivery) => ({
       delivery_id: delivery.id,
       task_id: delivery.taskId,
       project_id: delivery.projectId,
@@ -46,6 +46,7 @@ const list = action({
         ...presentDelivery(delivery),
         task_id: delivery.taskId,
         project_id: delivery.projectId,
+        project_name: delivery.projectName,
         host: delivery.host,
       }),
     });

@@ -117,13 +117,16 @@ const list = action({
   input: {
     project: option('<id>', shortText.optional()).describe('show only this project'),
     state: option('<state>', z.enum(keyStates).optional()).describe('show only keys in this state'),
+    q: option('<text>', shortText.optional()).describe(
+      'show only keys with this in their name or id, in any case, or with these last four characters',
+    ),
     ...listInput('keys', keyColumns, { usual: 1_000 }),
   },
   route: { method: 'GET', path: '/keys', role: 'viewer' },
   answer: listOf(Key),
   needs: 'database',
-  async run({ db }, { project: projectId, state, ...page }) {
-    const rows = await listKeys(db, { projectId, state }, listRequest(page));
+  async run({ db }, { project: projectId, state, q, ...page }) {
+    const rows = await listKeys(db, { projectId, state, q }, listRequest(page));
     return listReport(rows, keyLine, { list: 'keys', nothing: 'There are no keys.', toDocument: jsonRow });
   },
 });

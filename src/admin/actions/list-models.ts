@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { listOffers, type Offer } from '../../services/catalog/list-offers.ts';
+import { findUsable, listOffers, type Offer } from '../../services/catalog/list-offers.ts';
 import { creditValueOf } from '../../services/overview/credit-value.ts';
+import { listedNamesOf, namesOf } from '../../domain/catalog/model-names.ts';
 import { creditRange } from '../../domain/catalog/credit-range.ts';
 import { readCursor } from '../../platform/cursor.ts';
 import { ShortModelList, ModelRow } from '../schemas/catalog.ts';
@@ -8,7 +9,7 @@ import { action, option } from '../define-action.ts';
 import { count, shortText } from '../input.ts';
 import { wholeListInput } from '../list-input.ts';
 import { priceText } from '../price-text.ts';
-import { listReport } from '../report.ts';
+import { listReport, withDocument } from '../report.ts';
 import { shownCredits } from '../shown-credits.ts';
 import { sortColumnsOf, wholeList } from '../whole-list.ts';
 
@@ -28,19 +29,32 @@ export const models = action({
   input: {
     type: option('<type>', ModelRow.shape.type.optional()).describe('show only chats, images or videos'),
     state: option('<state>', shortText.optional()).describe('show only models in this state, such as hidden or ending'),
+    q: option('<text>', shortText.optional()).describe(
+      'show only models with this in their id, their name or an alias, in any case; one with exactly this name is first',
+    ),
+    usableBy: option('<key>', shortText.optional()).describe(
+      'show only models that clients are offered, that this key may use and that a channel serves',
+    ),
     ...wholeListInput(sortColumnsOf(ModelRow), 'as in the catalog'),
     limit: option('<rows>', count(1, 10_000).default(100)).describe('show at most this many rows (default: 100)'),
     after: option('<cursor>', cursor).describe('continue after the last row of an earlier list'),
   },
   route: { method: 'GET', path: '/models', role: 'viewer' },
   answer: ShortModelList,
+  refusals: ['not_found'],
   needs: 'database',
-  async run(deps, { type, state, limit, after, ...order }) {
+  async run(deps, { type, state, q, usableBy, limit, after, ...order }) {
     const offers = await listOffers(deps.db, await creditValueOf(deps));
+    const isUsable = usableBy === undefined ? () => true : await findUsable(deps.db, usableBy);
     const matching = offers.filter(
-      (offer) => (type === undefined || offer.model.type === type) && (state === undefined || offer.state === state),
+      (offer) =>
+        (type === undefined || offer.model.type === type) &&
+        (state === undefined || offer.state === state) &&
+        (q === undefined || hasName(offer, q)) &&
+        isUsable(offer),
     );
-    const { items } = wholeList(matching, { ...order, timeOf: ({ createdAt }) => createdAt, toDocument });
+    const { items: ordered } = wholeList(matching, { ...order, timeOf: ({ createdAt }) => createdAt, toDocument });
+    const items = q === undefined ? ordered : ordered.toSorted((a, b) => Number(isNamed(b, q)) - Number(isNamed(a, q)));
     const first = items.findIndex(({ model }) => model.id === after) + 1;
     const page = items.slice(first, first + limit);
     const isLast = first + limit >= items.length;
@@ -53,9 +67,14 @@ export const models = action({
     const losing = offers
       .filter(({ smallestMargin }) => smallestMargin !== null && smallestMargin < 0)
       .map(({ model: { id, display_name } }) => ({ id, display_name }));
-    return { ...report, document: { ...report.document, losing } };
+    const groups = [...new Set(offers.flatMap((offer) => offer.private.groups))].sort();
+    return withDocument(report, { ...report.document, losing, groups });
   },
 });
+
+const hasName = (offer: Offer, text: string): boolean =>
+  [offer.model.display_name, ...namesOf(offer)].some((name) => name.toLowerCase().includes(text.toLowerCase()));
+const isNamed = (offer: Offer, name: string): boolean => namesOf(offer).includes(name);
 
 function toDocument({ model, private: hidden, state, smallestMargin }: Offer): z.input<typeof ModelRow> {
   const range = creditRange(model);
@@ -71,6 +90,7 @@ function toDocument({ model, private: hidden, state, smallestMargin }: Offer): z
     lowest_credits: range?.lowest ?? null,
     highest_credits: range?.highest ?? null,
     smallest_margin: smallestMargin,
+    names: listedNamesOf({ model, private: hidden }),
   };
 }
 

@@ -30,13 +30,6 @@ export const summary = action({
     const totals = totalsOf(rows);
     const money = { creditValue: found.creditValueMicroUsd, sign: config.accounting.currencySign };
     const plans = sumsByPlan(rows);
-    const lines = rows.map(({ projectId: project, plan: _plan, model, channel, channelId, ...row }) => ({
-      project,
-      model,
-      channel: channel ?? channelId,
-      ...shown(row, money),
-    }));
-    if (lines.length > 0) lines.push({ project: 'total', model: '', channel: '', ...shown(totals, money) });
     const state =
       found.frozenAt === null
         ? `Built ${time(found.builtAt)}. It is rebuilt every day until the 3rd of the next month.`
@@ -48,13 +41,24 @@ export const summary = action({
         plans: plans.map(toDocument),
         totals: toDocument(totals),
       },
-      text: [
-        table(lines, 'There were no requests in this month.'),
-        ...(plans.some(({ plan }) => plan !== null)
-          ? [table(plans.map(({ plan, ...sums }) => ({ plan: plan ?? 'none', ...shown(sums, money) })))]
-          : []),
-        state,
-      ].join('\n\n'),
+      get text() {
+        const lines = rows.map(
+          ({ projectId: project, projectName: _name, plan: _plan, model, channel, channelId, ...row }) => ({
+            project,
+            model,
+            channel: channel ?? channelId,
+            ...shown(row, money),
+          }),
+        );
+        if (lines.length > 0) lines.push({ project: 'total', model: '', channel: '', ...shown(totals, money) });
+        return [
+          table(lines, 'There were no requests in this month.'),
+          ...(plans.some(({ plan }) => plan !== null)
+            ? [table(plans.map(({ plan, ...sums }) => ({ plan: plan ?? 'none', ...shown(sums, money) })))]
+            : []),
+          state,
+        ].join('\n\n');
+      },
     };
   },
 });
@@ -65,7 +69,7 @@ const toDocument = <Row extends Sums>({ cacheWrite1hTokens, ...row }: Row) => ({
   cache_write_1h_tokens: cacheWrite1hTokens,
 });
 
-type Sums = Omit<SummaryRow, 'projectId' | 'plan' | 'model' | 'channel' | 'channelId'>;
+type Sums = Omit<SummaryRow, 'projectId' | 'projectName' | 'plan' | 'model' | 'channel' | 'channelId'>;
 
 /** By the name of the plan; the projects without one come last. */
 function sumsByPlan(rows: readonly SummaryRow[]): (Sums & { plan: string | null })[] {

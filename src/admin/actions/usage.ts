@@ -39,28 +39,33 @@ export const usage = action({
     const range = spendRange(asked, { groups, timeZone }, Date.now());
     const { rows, total } = await summarizeSpend(deps, { projectId, keyId, ...range, timeZone, groups, top, measure });
     const shown = await shownCredits(deps);
-    const lines = rows.map((row) => ({
-      ...Object.fromEntries(
-        groups.map((group) => [group, row.isRest && !isTime(group) ? 'the rest' : nameOf[group](row)]),
-      ),
-      requests: row.requests,
-      succeeded: row.succeeded,
-      failed: row.failed,
-      refused: row.refused,
-      credits: shown(row.credits),
-      cost_usd: usd(row.costMicroUsd),
-      margin_usd: usd(row.marginMicroUsd),
-      input_tokens: row.inputTokens,
-      output_tokens: row.outputTokens,
-      left: row.left,
-      unknown_costs: row.unknownCosts,
-    }));
     const document: z.input<typeof SpendAnswer> = {
       object: 'list',
       data: rows.map((row) => ({ ...groupsOf(row), ...sumsOf(row) })),
       total: sumsOf(total),
     };
-    return { document, text: table(lines, 'There was no request.') };
+    return {
+      document,
+      get text() {
+        const lines = rows.map((row) => ({
+          ...Object.fromEntries(
+            groups.map((group) => [group, row.isRest && !isTime(group) ? 'the rest' : nameOf[group](row)]),
+          ),
+          requests: row.requests,
+          succeeded: row.succeeded,
+          failed: row.failed,
+          refused: row.refused,
+          credits: shown(row.credits),
+          cost_usd: usd(row.costMicroUsd),
+          margin_usd: usd(row.marginMicroUsd),
+          input_tokens: row.inputTokens,
+          output_tokens: row.outputTokens,
+          left: row.left,
+          unknown_costs: row.unknownCosts,
+        }));
+        return table(lines, 'There was no request.');
+      },
+    };
   },
 });
 

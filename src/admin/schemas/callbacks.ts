@@ -6,6 +6,7 @@ import { projectId, taskId } from './ids.ts';
 export const ListedDeliverySchema = Delivery.extend({
   task_id: taskId,
   project_id: projectId,
+  project_name: z.string(),
   host: z.string().nullable().describe('Of the address that it goes to. Null once the task is erased.'),
 }).meta({
   id: 'ListedDelivery',

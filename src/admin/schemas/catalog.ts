@@ -20,6 +20,9 @@ export const ModelRow = z
     lowest_credits: z.int().nullable().describe('Of a request for media.'),
     highest_credits: z.int().nullable(),
     smallest_margin: z.number().nullable().describe('Of all requests, as a share of the price. Null if none is known.'),
+    names: z
+      .array(z.string())
+      .describe("By which a key's list of models may have it: its id and, of a chat model, its aliases."),
   })
   .meta({ id: 'ModelRow' });
 
@@ -27,6 +30,7 @@ export const ShortModelList = listOf(ModelRow).extend({
   losing: z
     .array(z.object({ id: z.string(), display_name: z.string() }))
     .describe('Every model of the catalog that has requests which cost more than they earn.'),
+  groups: z.array(z.string()).describe('Every group of the catalog.'),
 });
 
 /** A model with what clients do not see. */

@@ -25,6 +25,7 @@ const planOfProject = z
 const SummaryRow = z
   .object({
     project_id: z.string(),
+    project_name: z.string(),
     plan: planOfProject,
     model: z.string().describe('Empty for credits that belong to no model.'),
     channel_id: z.string(),

@@ -48,7 +48,12 @@ export interface DeliveryFilter {
   host?: string | undefined;
 }
 
-type OperatorDelivery = ListedDelivery & { taskId: string; projectId: string; host: string | null };
+export interface OperatorDelivery extends ListedDelivery {
+  taskId: string;
+  projectId: string;
+  projectName: string;
+  host: string | null;
+}
 
 /**
  * One page of all callbacks for operators. In the order of time, those that have ended are read for each asked state by an index, so a page
@@ -125,7 +130,8 @@ const deliveryColumns = `d.id, d.event_id, d.state, d.attempts, d.last_status, $
 /** The expression of the index `delivery_host_idx`. */
 const hostOfDelivery = `lower(split_part(split_part(d.url, '/', 3), '@', -1))`;
 
-const operatorColumns = `d.task_id, d.project_id, ${hostOfDelivery} as host, ${deliveryColumns}`;
+const projectName = `coalesce((select p.name from project p where p.id = d.project_id), '')`;
+const operatorColumns = `d.task_id, d.project_id, ${projectName} as project_name, ${hostOfDelivery} as host, ${deliveryColumns}`;
 
 /** The columns of the list of callbacks that it can be sorted by. */
 export const deliverySortColumns = {
@@ -139,6 +145,7 @@ export const deliverySortColumns = {
   next_attempt_at: unixSeconds('d.next_attempt_at'),
   task_id: 'd.task_id',
   project_id: 'd.project_id',
+  project_name: projectName,
   host: hostOfDelivery,
 } as const;
 

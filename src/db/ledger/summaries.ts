@@ -42,6 +42,7 @@ export const monthOf = (day: string): string => day.slice(0, 7);
 
 export interface SummaryRow {
   projectId: string;
+  projectName: string;
   /** The name of the plan that the project has now; null if it has none. */
   plan: string | null;
   /** Empty for credits that belong to no model. */
@@ -91,7 +92,7 @@ export async function readSummary(database: Database, month: string): Promise<Mo
     if (!about) return null;
     const rows = await query<SummaryRow>(
       'summary-rows',
-      `select s.project_id, n.name as plan, s.model_id as model, s.channel_id, c.name as channel, s.requests, s.successes, s.failures,
+      `select s.project_id, coalesce(p.name, '') as project_name, n.name as plan, s.model_id as model, s.channel_id, c.name as channel, s.requests, s.successes, s.failures,
          s.left_charged + s.left_refunded as "left", s.left_charged, s.credits_charged, s.cost_micro_usd, s.unknown_costs, s.margin_micro_usd, s.input_tokens, s.output_tokens,
          s.cached_input_tokens, s.cache_write_tokens, s.cache_write_1h_tokens, s.reasoning_tokens
        from monthly_summary s left join channel c on c.id = s.channel_id

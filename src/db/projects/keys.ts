@@ -5,7 +5,7 @@ import type { Database, Transaction } from '../database.ts';
 import type { ApiKey } from '../entities/api-key.ts';
 import { loadEntities } from '../entities/load-entities.ts';
 import { changesOf, recordAudit } from '../operators/audit.ts';
-import { inOrder, operatorPageText, pageOfRows, type ListRequest, type Positioned } from '../list-order.ts';
+import { hasText, inOrder, operatorPageText, pageOfRows, type ListRequest, type Positioned } from '../list-order.ts';
 import { isOfPlayground } from './is-of-playground.ts';
 import type { NewKeySecret } from './key-secrets.ts';
 import { unixSeconds } from '../unix-seconds.ts';
@@ -47,15 +47,17 @@ export interface KeyRow {
 export interface KeyFilter {
   projectId?: string | undefined;
   state?: KeyState | undefined;
+  /** A part of the name or of the id, or the last four characters of a secret. */
+  q?: string | undefined;
 }
 
-/** One page of the keys. */
+/** One page of the keys. Their secrets are read for the rows of the page only. */
 export async function listKeys(
   database: Database,
-  { projectId, state }: KeyFilter,
+  { projectId, state, q }: KeyFilter,
   request: ListRequest,
 ): Promise<Page<KeyRow>> {
-  const values: unknown[] = [projectId ?? null, state ?? null, request.limit + 1];
+  const values: unknown[] = [projectId ?? null, state ?? null, request.limit + 1, q ?? null];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const { where, order, position } = inOrder(
     { row: 'k', time: 'created_at', idType: 'text', columns: keyColumns },
@@ -64,9 +66,12 @@ export async function listKeys(
   );
   const rows = await database.query<KeyRow & Positioned>(
     `operator-keys-${request.sort}`,
-    operatorPageText(`select ${position} as position, ${keyFields} ${fromKeys}
-     where ${where} and ($1::text is null or k.project_id = $1) and ($2::text is null or ${stateOfKey} = $2)
-     order by ${order} limit $3::int`),
+    operatorPageText(`select k.position, ${keyFields} ${fromKeys(`(
+       select k.*, ${position} as position from api_key k ${thisDay}
+       where ${where} and ($1::text is null or k.project_id = $1) and ($2::text is null or ${stateOfKey} = $2)
+         and (${hasText('$4', ['k.name', 'k.id'])} or k.id in (select key_id from api_key_secret where last4 = $4))
+       order by ${order} limit $3::int)`)}
+     order by ${order}`),
     values,
   );
   return pageOfRows(rows, request.limit);
@@ -81,11 +86,12 @@ const keyFields = `k.id as key_id, k.project_id, k.name, k.metadata, ${isOfPlayg
   k.budget_monthly, in_period(k.month_spent + k.month_reserved, k.used_on, now.month) as used_this_month,
   ${unixSeconds('k.expires_at')} as expires_at, ${unixSeconds('k.revoked_at')} as revoked_at,
   ${unixSeconds('k.last_used_at')} as last_used_at, ${unixSeconds('k.created_at')} as created_at`;
-const fromKeys = `from api_key k left join lateral (
-    select prefix, last4 from api_key_secret where key_id = k.id order by created_at desc, id desc limit 1
-  ) s on true
-  cross join (select day, date_trunc('month', day::timestamp)::date as month
+const thisDay = `cross join (select day, date_trunc('month', day::timestamp)::date as month
               from (select (clock_timestamp() at time zone 'UTC')::date as day) today) now`;
+const newestSecret = (column: string): string =>
+  `select ${column} from api_key_secret where key_id = k.id order by created_at desc, id desc limit 1`;
+const fromKeys = (rows: string): string =>
+  `from ${rows} k left join lateral (${newestSecret('prefix, last4')}) s on true ${thisDay}`;
 
 /** What one key has beside its row in the list. */
 export interface ShownKeyRow extends KeyRow {
@@ -104,7 +110,7 @@ export const findKey = (database: Database, keyId: string): Promise<ShownKeyRow 
        (select p.name from project p where p.id = k.project_id) as project_name,
        (select e.actor from audit_entry e where e.subject = k.id and e.before is null and e.after is not null
         order by e.at, e.id limit 1) as created_by
-     ${fromKeys} where k.id = $1`,
+     ${fromKeys('api_key')} where k.id = $1`,
     [keyId],
   );
 
@@ -114,8 +120,8 @@ export const keyColumns = {
   project_id: 'k.project_id',
   state: stateOfKey,
   playground: isOfPlayground,
-  prefix: 's.prefix',
-  last4: 's.last4',
+  prefix: `(${newestSecret('prefix')})`,
+  last4: `(${newestSecret('last4')})`,
   name: 'k.name',
   rpm: 'k.rpm',
   in_flight_max: 'k.in_flight_max',

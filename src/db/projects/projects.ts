@@ -2,7 +2,7 @@ import type { Page } from '../../domain/page.ts';
 import type { Database } from '../database.ts';
 import { loadEntities } from '../entities/load-entities.ts';
 import { recordAudit } from '../operators/audit.ts';
-import { inOrder, operatorPageText, pageOfRows, type ListRequest, type Positioned } from '../list-order.ts';
+import { hasText, inOrder, operatorPageText, pageOfRows, type ListRequest, type Positioned } from '../list-order.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 import type { ProjectSettings } from './project-settings.ts';
 
@@ -21,10 +21,10 @@ export type ProjectStatus = ProjectRow['status'];
 /** One page of the projects with their credits. */
 export async function listProjects(
   database: Database,
-  { status }: { status?: ProjectStatus | undefined },
+  { status, q }: { status?: ProjectStatus | undefined; q?: string | undefined },
   request: ListRequest,
 ): Promise<Page<ProjectRow>> {
-  const values: unknown[] = [status ?? null, request.limit + 1];
+  const values: unknown[] = [status ?? null, request.limit + 1, q ?? null];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const { where, order, position } = inOrder(
     { row: 'p', time: 'created_at', idType: 'text', columns: projectColumns },
@@ -36,7 +36,7 @@ export async function listProjects(
     operatorPageText(`select p.id as project_id, p.name, p.note, p.status, n.name as plan, a.balance, a.reserved, a.overdraft,
        p.alert_at, p.alert_url, p.alert_mail, p.trace_content, p.metadata, p.created_at, ${position} as position
      from project p join credit_account a on a.project_id = p.id left join plan n on n.id = p.plan_id
-     where ${where} and ($1::text is null or p.status = $1) order by ${order} limit $2::int`),
+     where ${where} and ($1::text is null or p.status = $1) and ${hasText('$3', ['p.name', 'p.id'])} order by ${order} limit $2::int`),
     values,
   );
   return pageOfRows(rows, request.limit);

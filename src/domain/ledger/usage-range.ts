@@ -3,7 +3,7 @@ import type { SpendGroup } from './usage-group.ts';
 
 const daySeconds = 86_400;
 /** The longest range of one answer: a quarter of a year. */
-const rangeMaxDays = 92;
+export const usageMaxDays = 92;
 const usualDays = 30;
 /** The longest range of a report for operators whose days are those of the summaries. */
 const summarizedMaxDays = 366;
@@ -15,7 +15,7 @@ const halfHourSeconds = 1_800;
 export function usageRange(
   range: { from?: number | undefined; to?: number | undefined },
   nowMs: number,
-  maxDays = rangeMaxDays,
+  maxDays = usageMaxDays,
 ): { from: number; to: number } {
   const to = range.to ?? Math.floor(nowMs / 1_000) + 1;
   const from = range.from ?? Math.max(0, to - usualDays * daySeconds);
@@ -36,7 +36,7 @@ export function spendRange(
   nowMs: number,
 ): { from: number; to: number } {
   const isOfZone = timeZone !== 'UTC' && groups.includes('day');
-  const maxDays = groups.includes('hour') ? hourlyMaxDays : isOfZone ? rangeMaxDays : summarizedMaxDays;
+  const maxDays = groups.includes('hour') ? hourlyMaxDays : isOfZone ? usageMaxDays : summarizedMaxDays;
   const { from, to } = usageRange(range, nowMs, maxDays);
   return { from: range.from ?? Math.ceil(from / halfHourSeconds) * halfHourSeconds, to };
 }

@@ -144,12 +144,13 @@ function invalidInput([issue]: readonly z.core.$ZodIssue[], input: Record<string
   return new GatewayError('invalid_value', { param, message: `${param} ${issue?.message ?? 'is not accepted'}.` });
 }
 
-function answer(ctx: AppContext, { document, text, refused = false, pending = false, nextCursor }: Report): void {
+function answer(ctx: AppContext, report: Report): void {
+  const { document, refused = false, pending = false, nextCursor } = report;
   ctx.status = pending ? 202 : 200;
   if ('version' in document && typeof document.version === 'string') setEtag(ctx, document.version);
   if (preferredType(ctx, ['application/json', reportType]) === reportType) {
     ctx.set('Content-Type', reportType);
-    ctx.body = { document, text, refused };
+    ctx.body = { document, text: report.text, refused };
     return;
   }
   const page: JsonObject =

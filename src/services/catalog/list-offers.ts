@@ -1,7 +1,13 @@
 import { LRUCache } from 'lru-cache';
+import { UnknownToOperator } from '../operator-error.ts';
 import { listDatedModels, type DatedEntry } from '../../db/catalog/models.ts';
-import type { Statements } from '../../db/database.ts';
+import { listChannels } from '../../db/channels/channels.ts';
+import type { Database, Statements } from '../../db/database.ts';
+import { findKey } from '../../db/projects/keys.ts';
+import type { CatalogEntry } from '../../domain/catalog/catalog.ts';
 import { modelMargins } from '../../domain/catalog/margins.ts';
+import { isOffered } from '../../domain/catalog/model-list.ts';
+import { isAllowed } from '../../domain/catalog/model-names.ts';
 import { modelState } from '../../domain/catalog/model-state.ts';
 import { smallestShare } from '../../domain/catalog/smallest-share.ts';
 import { getOrMake } from '../../platform/get-or-make.ts';
@@ -26,4 +32,16 @@ export async function listOffers(db: Statements, creditValue: number): Promise<O
     }));
     return { ...entry, state: modelState(entry.model, entry.private), smallestMargin: share };
   });
+}
+
+/** Whether clients are offered a model, this key may use it and an enabled channel serves it. Throws `UnknownToOperator`. */
+export async function findUsable(db: Database, keyId: string): Promise<(entry: CatalogEntry) => boolean> {
+  const [key, { channels }] = await Promise.all([findKey(db, keyId), listChannels(db)]);
+  if (key === null) throw new UnknownToOperator(`There is no key ${keyId}.`);
+  return (entry) => {
+    const { groups, upstream } = entry.private;
+    const serves = ({ enabled, adapter, groups: served }: (typeof channels)[number]): boolean =>
+      enabled && adapter in upstream && served.some((group) => groups.includes(group));
+    return isOffered(entry) && isAllowed(key.models, entry) && channels.some(serves);
+  };
 }

@@ -136,6 +136,9 @@ async function expectExact(): Promise<void> {
     [['day', 'channel'], 'Asia/Kolkata'],
     [['hour', 'model'], 'America/St_Johns'],
     [['day'], 'Asia/Kathmandu'],
+    [['day', 'model'], 'America/Los_Angeles'],
+    [['day', 'project'], 'Pacific/Kiritimati'],
+    [['key'], 'Europe/Berlin'],
   ];
   for (const [groups, timeZone] of asked) {
     const [total, ...rows] = await sumSpend(db, range({ groups, timeZone }), 10_000);
@@ -173,6 +176,23 @@ describe('the usage of all projects', () => {
     await closeDays();
     expect(await rowsOf(db, 'select from summary_day where frozen_at is not null')).not.toEqual([]);
     await expectExact();
+  });
+
+  it("reads a closed day from its summary in every zone, and moves its half hours of the zone's other day", async () => {
+    const ofDays = (timeZone: string): Promise<Spend[]> => sumSpend(db, range({ groups: ['day'], timeZone }), 100);
+    const addToClosed = (credits: number): Promise<unknown> =>
+      run(
+        db,
+        `update daily_summary set credits_charged = credits_charged + ${credits} where day = to_timestamp(${today - 4 * daySeconds})::date`,
+      );
+    for (const timeZone of ['Europe/Berlin', 'Asia/Kathmandu', 'Pacific/Kiritimati', 'Pacific/Niue']) {
+      const before = await ofDays(timeZone);
+      await addToClosed(1_000);
+      const after = await ofDays(timeZone);
+      await addToClosed(-1_000);
+      const changed = after.filter((row, index) => row.credits !== before[index]?.credits);
+      expect({ timeZone, changed: changed.length }).toEqual({ timeZone, changed: 2 });
+    }
   });
 
   it('reads a closed day from its summary alone, and today from its rows', async () => {

@@ -178,3 +178,43 @@ describe('GET /audit', () => {
     ]);
   });
 });
+
+describe('what is typed into a field that finds', () => {
+  const found = async (path: string, query: Record<string, string>, id: string): Promise<unknown[]> =>
+    (await readList(path, query)).data.map((row) => row[id]);
+
+  it('finds projects and keys by a part of their name or id in any case, and keys by the end of a secret', async () => {
+    expect(await found('/projects', { q: 'PROJECT 2' }, 'project_id')).toEqual(['prj_h_2']);
+    expect(await found('/projects', { q: '_h_3' }, 'project_id')).toEqual(['prj_h_3']);
+    expect(await found('/projects', { q: 'Project%' }, 'project_id')).toEqual([]);
+    expect(await found('/keys', { q: 'KEY_H_2_1' }, 'key_id')).toEqual(['key_h_2_1']);
+    expect(await found('/keys', { q: 'key 3', project: 'prj_h_4' }, 'key_id')).toEqual(['key_h_4_3']);
+    await run(home.db, `update api_key_secret set last4 = 'XyZ9' where key_id = 'key_h_3_2'`);
+    expect(await found('/keys', { q: 'XyZ9' }, 'key_id')).toEqual(['key_h_3_2']);
+  });
+
+  it('finds models by a part of their id, name or alias, the one of exactly this name first', async () => {
+    const all = await found('/models', {}, 'id');
+    expect(await found('/models', { q: 'CLAUDE' }, 'id')).toEqual(all);
+    const opus = (await readList('/models', { q: 'claude-opus-4-8' })).data;
+    expect(opus).toMatchObject([{ id: 'claude-opus-5.5' }]);
+    expect(opus[0]?.['names']).toEqual(expect.arrayContaining(['claude-opus-5.5', 'claude-opus-4-8']));
+    for (const id of all) expect((await found('/models', { q: String(id) }, 'id'))[0]).toBe(id);
+    expect(await found('/models', { q: 'no such model' }, 'id')).toEqual([]);
+  });
+
+  it('has only models that a key may use and a channel serves', async () => {
+    const usable = { usable_by: 'key_h_1_1' };
+    expect(await found('/models', usable, 'id')).toEqual([]);
+    await run(
+      home.db,
+      `insert into channel (id, name, adapter, base_url, credential, groups) values ('chn_claude', 'claude', 'anthropic', 'http://127.0.0.1:1', 'sealed', '{chat}')`,
+    );
+    expect((await found('/models', usable, 'id')).length).toBeGreaterThan(1);
+    await run(home.db, `update api_key set models = '{claude-opus-4-8}' where id = 'key_h_1_1'`);
+    expect(await found('/models', usable, 'id')).toEqual(['claude-opus-5.5']);
+    await run(home.db, `update channel set enabled = false where id = 'chn_claude'`);
+    expect(await found('/models', usable, 'id')).toEqual([]);
+    expect((await home.ask(token, 'GET', '/models?usable_by=key_none')).status).toBe(404);
+  });
+});

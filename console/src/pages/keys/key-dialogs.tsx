@@ -32,7 +32,7 @@ export function KeyDialogs({
         act="Make a new secret"
         run={() => change('post', '/keys/{id}/rotate', { id: key?.key_id ?? '' })}
         done={() => 'The key has a new secret.'}
-        onDone={({ api_key: secret }) => key && setReady({ secret, scopes: key.scopes, models: key.models })}
+        onDone={({ api_key: secret }) => key && setReady({ keyId: key.key_id, secret, scopes: key.scopes })}
       />
       <ActionDialog
         opened={action?.kind === 'revoke'}

@@ -209,6 +209,8 @@ const useQuote = (api: ClientApi, { model, projectId, body }: { model: Model; pr
       api.json<Quote>(createPath(model.type), { method: 'POST', body: { ...settled, dry_run: true }, signal }),
     placeholderData: keepPreviousData,
     retry: false,
+    // Not read again until the request changes, because a refused one would be refused every time.
+    staleTime: 300_000,
   });
 };
 

@@ -3,15 +3,15 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { read } from '../../api/admin.ts';
 import { clientApi, modelsQuery, type ClientApi, type Wallet } from '../../api/playground.ts';
 import { useMay } from '../../api/session.ts';
 import type { Project } from '../../api/admin-types.ts';
 import type { Model, Task } from '../../api/client-types.ts';
-import { credits, creditsForUsd, money } from '../../ui/format.ts';
+import { creditsForUsd, money } from '../../ui/format.ts';
 import { Empty, ErrorAlert, Loading, Page } from '../../ui/page.tsx';
 import { Chat } from './chat.tsx';
 import { History, promptOf } from './history.tsx';
+import { PayingProject, richestQuery, useWithWanted } from './paying-project.tsx';
 import { MediaForm } from './media-form.tsx';
 import { AlertIcon } from '../../ui/icons.tsx';
 import { PageButton } from '../../ui/links.tsx';
@@ -20,10 +20,7 @@ import { useChosen } from '../../ui/use-chosen.ts';
 /** Tries every model with the credits of a project, as a client of the API would. */
 export default function Playground() {
   const mayUse = useMay('operator');
-  const projects = useQuery({
-    queryKey: ['projects', 'active'],
-    queryFn: () => read('/projects', { status: 'active', limit: 1_000 }),
-  });
+  const projects = useQuery(richestQuery(''));
   return (
     <Page
       title="Playground"
@@ -58,8 +55,9 @@ export default function Playground() {
 /** Without a limit of the operator's choice, a day of trying things out costs at most this many US dollars. */
 const usualDailyUsd = 10;
 
-function Bench({ projects }: { projects: Project[] }) {
+function Bench({ projects: richestOnes }: { projects: Project[] }) {
   const search = useSearch({ from: '/playground' });
+  const projects = useWithWanted(richestOnes, search.project);
   const navigate = useNavigate();
   const usualDailyCap = creditsForUsd(usualDailyUsd);
   const [cap, setCap] = useState<number | string>(usualDailyCap);
@@ -71,7 +69,7 @@ function Bench({ projects }: { projects: Project[] }) {
   const budgetDaily = typeof settledCap === 'number' && settledCap > 0 ? settledCap : usualDailyCap;
   const wallet = useMemo((): Wallet => ({ projectId, budgetDaily }), [projectId, budgetDaily]);
   const api = useMemo(() => clientApi(queryClient, wallet), [queryClient, wallet]);
-  const models = useQuery(modelsQuery(api, wallet));
+  const models = useQuery({ ...modelsQuery(api, wallet), enabled: projectId !== '' });
   const model = useChosen(models.data, { idOf: ({ id }: Model) => id, wanted: search.model, usual: firstToTry });
   const isUnusable =
     search.model !== undefined && models.data !== undefined && !models.data.some(({ id }) => id === search.model);
@@ -97,17 +95,7 @@ function Bench({ projects }: { projects: Project[] }) {
             nothingFoundMessage="No model has this name"
           />
           <ComparedModel models={comparable} value={other} choose={(compare) => choose({ compare })} />
-          <Select
-            label="Project that pays"
-            data={projects.map(({ project_id: id, name, balance }) => ({
-              value: id,
-              label: `${name || id} (${credits(balance)})`,
-            }))}
-            value={project?.project_id ?? null}
-            onChange={(id) => id !== null && choose({ project: id })}
-            allowDeselect={false}
-            searchable={projects.length > 8}
-          />
+          <PayingProject projects={projects} chosen={project} choose={(id) => choose({ project: id })} />
           <DailyCap value={cap} onChange={setCap} usual={usualDailyCap} />
         </SimpleGrid>
       </Card>

@@ -1,13 +1,13 @@
 import { Checkbox, Group, NumberInput, SimpleGrid, TagsInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { isModelGlob, listedNamesOf } from '../../../../src/domain/catalog/model-names.ts';
-import { change } from '../../api/admin.ts';
-import { catalogQuery } from '../../api/queries.ts';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { isModelGlob } from '../../../../src/domain/catalog/model-names.ts';
+import { change, read } from '../../api/admin.ts';
 import type { Key } from '../../api/admin-types.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { useEdits } from '../../ui/use-edits.tsx';
-import { entryOfRules } from '../models/entry-of-rules.ts';
 import type { ReadyKey } from './key-ready.tsx';
 
 interface KeyDialogProps {
@@ -41,9 +41,8 @@ export function KeyDialog({ projectId, existing, onClose, onReady }: KeyDialogPr
     fieldsOf,
   );
   const { name, scopes: chosen, models, expires, ...values } = form.fields;
-  const catalog = useQuery(catalogQuery);
-  const names = (catalog.data?.data ?? []).flatMap((entry) => listedNamesOf(entryOfRules(entry)));
-  const unknown = catalog.data ? models.filter((item) => !isModelGlob(item) && !names.includes(item)) : [];
+  const [typed, setTyped] = useState('');
+  const { names, unknown } = useModelNames(typed, models, existing?.models ?? []);
   const body = bodyOf(existing ? form.changes : form.fields);
   return (
     <ActionDialog
@@ -58,10 +57,7 @@ export function KeyDialog({ projectId, existing, onClose, onReady }: KeyDialogPr
           ? await form.save((version) => change('patch', '/keys/{id}', { id: existing.key_id }, body, version))
           : await change('post', '/keys', {}, { project: projectId, ...body })
       }
-      onDone={(made) =>
-        'api_key' in made &&
-        onReady({ secret: made.api_key, scopes: chosen, models: models.length === 0 ? null : models })
-      }
+      onDone={(made) => 'api_key' in made && onReady({ keyId: made.key_id, secret: made.api_key, scopes: chosen })}
     >
       <TextField label="Name" value={name} onChange={(text) => form.edit({ name: text })} data-autofocus />
       <Checkbox.Group label="What the key may use" value={chosen} onChange={(next) => form.edit({ scopes: next })}>
@@ -78,6 +74,8 @@ export function KeyDialog({ projectId, existing, onClose, onReady }: KeyDialogPr
         data={names}
         value={models}
         onChange={(next) => form.edit({ models: next })}
+        searchValue={typed}
+        onSearchChange={setTyped}
         error={unknown.length > 0 && `The catalog has no model ${unknown.join(', ')}`}
         maxDropdownHeight={220}
         splitChars={[',', ' ']}
@@ -106,6 +104,22 @@ export function KeyDialog({ projectId, existing, onClose, onReady }: KeyDialogPr
     </ActionDialog>
   );
 }
+
+/** The names of models that have what is typed in them, and those of the chosen ones that the catalog lacks. The earlier ones are not checked again. */
+function useModelNames(typed: string, chosen: readonly string[], earlier: readonly string[]) {
+  const [asked] = useDebouncedValue(typed.trim(), 200);
+  const { data: names } = useQuery({ ...modelNamesQuery(asked), placeholderData: keepPreviousData });
+  const checked = chosen.filter((item) => !isModelGlob(item) && !earlier.includes(item));
+  const found = useQueries({ queries: checked.map(modelNamesQuery) });
+  return { names: names ?? [], unknown: checked.filter((item, index) => found[index]?.data?.includes(item) === false) };
+}
+
+const modelNamesQuery = (q: string) =>
+  queryOptions({
+    queryKey: ['/models', 'names', q],
+    queryFn: async () =>
+      (await read('/models', { limit: 20, ...(q !== '' && { q }) })).data.flatMap((model) => model.names),
+  });
 
 const texts = {
   create: {

@@ -1,19 +1,16 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { isAllowed } from '../../../../src/domain/catalog/model-names.ts';
-import { isOffered } from '../../../../src/domain/catalog/model-list.ts';
-import { catalogQuery, channelsQuery } from '../../api/queries.ts';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { read } from '../../api/admin.ts';
 import { sessionQuery } from '../../api/session.ts';
-import type { CatalogEntry, Channel, Key } from '../../api/admin-types.ts';
 import { CodeTabs } from '../../ui/code-tabs.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Loaded } from '../../ui/page.tsx';
 import { Copyable } from '../../ui/values.tsx';
-import { entryOfRules } from '../models/entry-of-rules.ts';
 import { keyLines } from './key-lines.ts';
 
 /** A new secret, and what of its key decides which lines work with it. */
-export interface ReadyKey extends Pick<Key, 'models'> {
+export interface ReadyKey {
+  keyId: string;
   secret: string;
   scopes: readonly string[];
 }
@@ -21,8 +18,7 @@ export interface ReadyKey extends Pick<Key, 'models'> {
 /** Shows the secret of a key this once, with everything that a first call needs. */
 export function KeyReady({ ready, onClose }: { ready: ReadyKey; onClose: () => void }) {
   const { data: session } = useQuery(sessionQuery);
-  const catalog = useQuery(catalogQuery);
-  const { data: channels } = useQuery(channelsQuery);
+  const models = useQuery(usableQuery(ready.keyId));
   const baseUrl = (session?.public_base_url || location.origin).replace(/\/+$/, '');
   return (
     <Dialog opened onClose={onClose} title="The key is ready" size="lg" closeOnClickOutside={false}>
@@ -39,9 +35,7 @@ export function KeyReady({ ready, onClose }: { ready: ReadyKey; onClose: () => v
             With /v1 behind it for OpenAI’s SDKs and for most other programs.
           </Text>
         </Labelled>
-        <Loaded of={catalog}>
-          {({ data }) => <Lines ready={ready} baseUrl={baseUrl} entries={data} channels={channels?.data ?? []} />}
-        </Loaded>
+        <Loaded of={models}>{(usable) => <Lines ready={ready} baseUrl={baseUrl} usable={usable} />}</Loaded>
         <Group justify="flex-end">
           <Button onClick={onClose}>I have copied it</Button>
         </Group>
@@ -61,26 +55,12 @@ function Labelled({ label, children }: { label: string; children: React.ReactNod
   );
 }
 
-function Lines({
-  ready: { secret, scopes, models },
-  baseUrl,
-  entries,
-  channels,
-}: {
-  ready: ReadyKey;
-  baseUrl: string;
-  entries: readonly CatalogEntry[];
-  channels: readonly Channel[];
-}) {
-  const usable = entries.filter((entry) => {
-    const entryHere = entryOfRules(entry);
-    return isOffered(entryHere) && isAllowed(models, entryHere) && isServed(entry, channels);
-  });
+function Lines({ ready: { secret, scopes }, baseUrl, usable }: { ready: ReadyKey; baseUrl: string; usable: Usable }) {
   const samples = keyLines({
     baseUrl,
     secret,
-    chatModel: scopes.includes('chat') ? usable.find(({ type }) => type === 'chat')?.id : undefined,
-    imageModel: scopes.includes('media') ? usable.find(({ type }) => type === 'image')?.id : undefined,
+    chatModel: scopes.includes('chat') ? usable.chat : undefined,
+    imageModel: scopes.includes('media') ? usable.image : undefined,
   });
   if (samples.length > 0) return <CodeTabs samples={samples} />;
   return (
@@ -92,8 +72,16 @@ function Lines({
   );
 }
 
-const isServed = ({ private: { groups, upstream } }: CatalogEntry, channels: readonly Channel[]): boolean =>
-  channels.some(
-    ({ enabled, adapter, groups: served }) =>
-      enabled && adapter in upstream && served.some((each) => groups.includes(each)),
-  );
+/** The first model of a type that a key may use and that a channel serves. */
+type Usable = Record<'chat' | 'image', string | undefined>;
+
+const usableQuery = (keyId: string) =>
+  queryOptions({
+    queryKey: ['/models', 'usable', keyId],
+    queryFn: async (): Promise<Usable> => {
+      const [chat, image] = await Promise.all(
+        (['chat', 'image'] as const).map((type) => read('/models', { usable_by: keyId, type, limit: 1 })),
+      );
+      return { chat: chat?.data[0]?.id, image: image?.data[0]?.id };
+    },
+  });

@@ -14,6 +14,7 @@ import { credits, creditsCell, money, number, words } from '../../ui/format.ts';
 import { ThingLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Loading, Page } from '../../ui/page.tsx';
 import { RangeFilter } from '../../ui/range-filter.tsx';
+import { useNarrowed } from '../../ui/use-narrowed.ts';
 import { SwitchDialog } from '../../ui/switch-dialog.tsx';
 import { Copyable, Status, When } from '../../ui/values.tsx';
 import { Callbacks } from './callbacks.tsx';
@@ -197,6 +198,7 @@ function Ledger({ projectId }: { projectId: string }) {
       params: { projectId },
       search: { tab: 'ledger', ...search, ...changes },
     });
+  useNarrowed(entries.error, search, show);
   return (
     <Stack>
       <Group align="flex-end" gap="sm">

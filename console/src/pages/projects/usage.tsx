@@ -6,9 +6,11 @@ import { read } from '../../api/admin.ts';
 import type { Spend } from '../../api/admin-types.ts';
 import { ChartTable } from '../../ui/chart-table.tsx';
 import { DataTable, figure, type Columns } from '../../ui/data-table.tsx';
-import { creditsCell, number } from '../../ui/format.ts';
+import { useZone } from '../../ui/clock.ts';
+import { creditsCell, number, zoneName } from '../../ui/format.ts';
 import { ThingLink } from '../../ui/links.tsx';
 import { Empty, Loaded } from '../../ui/page.tsx';
+import { beginOfDay, dayIn, daysAfter } from '../../ui/zone-days.ts';
 import { failedOf } from '../usage/usage-view.ts';
 
 type UsageRow = Spend['data'][number];
@@ -17,11 +19,13 @@ const days = 30;
 
 /** The credits that a project used in the last days, by day and by model. */
 export default function Usage({ projectId }: { projectId: string }) {
+  useZone();
+  const zone = zoneName();
   const usage = useQuery({
-    queryKey: ['usage', projectId],
+    queryKey: ['usage', projectId, zone],
     queryFn: async () => {
-      const now = Math.floor(Date.now() / 1_000);
-      const range = { project: projectId, from: now - days * 86_400, to: now };
+      const from = beginOfDay(zone, daysAfter(dayIn(zone, Date.now()), 1 - days)) / 1_000;
+      const range = { project: projectId, from, tz: zone };
       const [byDay, byModel] = await Promise.all(
         ['day', 'model'].map((group) => read('/usage', { ...range, group_by: group })),
       );
@@ -39,12 +43,12 @@ export default function Usage({ projectId }: { projectId: string }) {
           <Stack>
             <Card withBorder component="section" aria-labelledby="usage-days">
               <Title order={2} size="h4" id="usage-days" mb="md">
-                Credits per day (UTC)
+                Credits per day ({zone})
               </Title>
               <div aria-hidden="true">
                 <BarChart
                   h={220}
-                  data={lastDays(byDay)}
+                  data={lastDays(byDay, zone)}
                   dataKey="day"
                   series={[{ name: 'Credits', color: 'indigo.5' }]}
                   valueFormatter={creditsCell}
@@ -55,9 +59,9 @@ export default function Usage({ projectId }: { projectId: string }) {
               </div>
               <ChartTable
                 caption="Credits per day"
-                first="Day (UTC)"
+                first={`Day (${zone})`}
                 columns={['Credits']}
-                rows={lastDays(byDay).map(({ day, Credits }) => ({ name: day, values: [creditsCell(Credits)] }))}
+                rows={lastDays(byDay, zone).map(({ day, Credits }) => ({ name: day, values: [creditsCell(Credits)] }))}
               />
             </Card>
             <DataTable
@@ -75,11 +79,12 @@ export default function Usage({ projectId }: { projectId: string }) {
 }
 
 /** One bar for each day, also for those without a request. */
-function lastDays(rows: UsageRow[]): { day: string; Credits: number }[] {
+function lastDays(rows: UsageRow[], zone: string): { day: string; Credits: number }[] {
   const creditsByDay = new Map(rows.map(({ day, credits }) => [day, credits]));
-  return Array.from({ length: days }, (_, back) => {
-    const date = new Date(Date.now() - (days - 1 - back) * 86_400_000);
-    return { day: label.format(date), Credits: creditsByDay.get(date.toISOString().slice(0, 10)) ?? 0 };
+  const today = dayIn(zone, Date.now());
+  return Array.from({ length: days }, (_, index) => {
+    const day = daysAfter(today, index + 1 - days);
+    return { day: label.format(Date.parse(day)), Credits: creditsByDay.get(day) ?? 0 };
   });
 }
 

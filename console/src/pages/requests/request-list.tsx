@@ -9,6 +9,7 @@ import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { ChannelFilter, KeyFilter, ModelFilter, ProjectFilter } from '../../ui/picks.tsx';
 import { RangeFilter } from '../../ui/range-filter.tsx';
 import { useListView } from '../../ui/use-list-view.ts';
+import { useNarrowed } from '../../ui/use-narrowed.ts';
 import { chosenOutcome, outcomes, outcomeSearch, reasons } from './outcomes.ts';
 import { requestColumns, requestSortColumns } from './request-columns.tsx';
 
@@ -17,6 +18,7 @@ export default function RequestList() {
   const view = useRequestView();
   const { search, order } = view;
   const requests = useList('/requests', search);
+  useNarrowed(requests.error, search, view.show);
   return (
     <Page
       title="Requests"

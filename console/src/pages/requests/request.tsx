@@ -1,7 +1,7 @@
 import { Card, Code, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { useProjectNames } from '../../api/project-names.ts';
+import { useProjectName } from '../../api/project-name.ts';
 import { chatQuery, requestQuery } from '../../api/queries.ts';
 import type { AnsweredRequest, ChatCall, ChatTimeline, LedgerEntry } from '../../api/admin-types.ts';
 import { DataTable, figure, numeric, type Columns } from '../../ui/data-table.tsx';
@@ -110,7 +110,7 @@ function chatSteps(chat: ChatTimeline): Step[] {
 }
 
 function Summary({ chat }: { chat: ChatTimeline }) {
-  const projectName = useProjectNames();
+  const projectName = useProjectName(chat.project_id);
   const { reserved, charged, refunded } = chat.credits;
   return (
     <Card withBorder>
@@ -121,10 +121,7 @@ function Summary({ chat }: { chat: ChatTimeline }) {
           ['Outcome', <Status key="outcome" of={outcomeName(chat)} />],
           ['Reason', chat.reason && <Code key="reason">{chat.reason}</Code>],
           ['Model', <ThingLink key="model" of="model" id={chat.model} />],
-          [
-            'Project',
-            <ThingLink key="project" of="project" id={chat.project_id} name={projectName(chat.project_id)} />,
-          ],
+          ['Project', <ThingLink key="project" of="project" id={chat.project_id} name={projectName} />],
           ['Key', <ThingLink key="key" of="key" id={chat.key_id} />],
           ['Channels', <ThingLinks key="channels" of="channel" ids={chat.channels} none="None was called" />],
           ['Credits', `${credits(charged)} charged of ${creditsCell(reserved)} held`],

@@ -17,6 +17,7 @@ import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { KeyFilter, ModelFilter, ProjectFilter } from '../../ui/picks.tsx';
 import { RangeFilter } from '../../ui/range-filter.tsx';
 import { useListView } from '../../ui/use-list-view.ts';
+import { useNarrowed } from '../../ui/use-narrowed.ts';
 import { Status, When } from '../../ui/values.tsx';
 import { Owner, PageLink, ThingLink } from '../../ui/links.tsx';
 
@@ -29,6 +30,7 @@ export default function TaskList() {
   const [withPreviews, setWithPreviews] = useState(false);
   const mayRead = useMay('operator');
   const tasks = useList('/tasks', search, tasksPerPage);
+  useNarrowed(tasks.error, search, view.show);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const columns = columnsOf(withPreviews);
   return (

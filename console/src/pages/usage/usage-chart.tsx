@@ -57,7 +57,7 @@ export default function UsageChart({
       </div>
       <ChartTable
         caption={`Usage by ${interval} and ${by}`}
-        first={`${interval === 'hour' ? 'Hour' : 'Day'} (UTC)`}
+        first={`${interval === 'hour' ? 'Hour' : 'Day'} (${view.zone})`}
         columns={series.map(({ label }) => label)}
         rows={bars.map((bar) => ({ name: bar.period, values: series.map(({ name }) => show(Number(bar[name]))) }))}
       />

@@ -16,9 +16,16 @@ const membersOf: Record<Group, readonly (keyof SpendRow)[]> = {
 /** As the page counts them. */
 const countOf: Partial<Record<string, (row: SpendRow) => number>> = { succeeded: succeededOf, failed: failedOf };
 
+/** The name of the file: with the zone of its days, or UTC if it has none. */
+export const usageCsvName = ({ from, to, zone }: View): string =>
+  `tollgate-usage-${[from, to, ...(zone === 'UTC' ? [] : [zone.replaceAll('/', '-')])].join('-')}.csv`;
+
 /** The rows that the page shows, in its order. */
 export function usageCsv(view: View, rows: readonly SpendRow[]): (string | number)[][] {
   const members = view.rows.flatMap((group) => membersOf[group]);
+  const headings = members.map((name) =>
+    (name === 'day' || name === 'hour') && view.zone !== 'UTC' ? `${name} (${view.zone})` : name,
+  );
   const counts = ['requests', 'succeeded', 'failed', 'refused', 'left', 'credits'] as const;
   const tokens = [
     'input_tokens',
@@ -29,7 +36,7 @@ export function usageCsv(view: View, rows: readonly SpendRow[]): (string | numbe
     'reasoning_tokens',
   ] as const;
   return [
-    [...members, ...counts, 'cost_usd', 'unknown_costs', 'margin_usd', ...tokens],
+    [...headings, ...counts, 'cost_usd', 'unknown_costs', 'margin_usd', ...tokens],
     ...sortedRows(view, rows).map((row) => [
       ...members.map((name) => String(row[name] ?? '')),
       ...counts.map((name) => countOf[name]?.(row) ?? row[name]),

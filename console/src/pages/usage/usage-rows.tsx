@@ -44,10 +44,10 @@ export const sortedRows = ({ measure }: View, rows: readonly SpendRow[]): SpendR
       (b.hour ?? b.day ?? '').localeCompare(a.hour ?? a.day ?? '') || amountOf[measure](b) - amountOf[measure](a),
   );
 
-const columnsOf = ({ rows, interval }: View): Columns<SpendRow> => [
+const columnsOf = ({ rows, interval, zone }: View): Columns<SpendRow> => [
   ...rows.map((group): Columns<SpendRow>[number] => ({
     id: group,
-    header: group === interval ? `${words(group)} (UTC)` : words(group),
+    header: group === interval ? `${words(group)} (${zone})` : words(group),
     accessorFn: (row) => nameIn(group, row),
     cell: ({ row: { original } }) => <Name group={group} row={original} />,
   })),

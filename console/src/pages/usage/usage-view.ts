@@ -1,13 +1,21 @@
 import { overviewRange, overviewRanges } from '../../../../src/domain/operators/overview-range.ts';
+import { isTimeZone, usageMaxDays } from '../../../../src/domain/ledger/usage-range.ts';
 import type { SpendRow } from '../../api/admin-types.ts';
+import { beginOfDay, dayIn, daysAfter, hourIn } from '../../ui/zone-days.ts';
 
-/** What the page shows. All of it is in its address. */
-export interface View {
-  /** UTC days as `YYYY-MM-DD`, both included. */
+interface Range {
+  /** Days of the zone as `YYYY-MM-DD`, both included. */
   from: string;
   to: string;
   /** Unix seconds, for the ranges of the overview, which end now. */
   since: number | undefined;
+  zone: string;
+}
+
+/** What the page shows. All of it is in its address. */
+export interface View extends Range {
+  /** The range is too long for the zone that was asked for, so its days are those of UTC. */
+  isTooLongForZone: boolean;
   interval: 'day' | 'hour';
   by: Dimension;
   measure: Measure;
@@ -23,7 +31,7 @@ export const measures = ['credits', 'cost', 'margin', 'tokens', 'requests', 'fai
 export type Measure = (typeof measures)[number];
 
 export type UsageSearch = Partial<
-  Record<'range' | 'from' | 'to' | 'interval' | 'by' | 'measure' | 'rows' | 'project', string>
+  Record<'range' | 'from' | 'to' | 'tz' | 'interval' | 'by' | 'measure' | 'rows' | 'project', string>
 >;
 
 /** The ranges that one press chooses, in days up to today. */
@@ -38,33 +46,24 @@ export const ranges = [
   { value: '365', label: 'Last 365 days' },
 ] as const;
 
-const dayMs = 86_400_000;
+const daySeconds = 86_400;
 /** Longer ranges are shown by the day. */
 const hourlyDaysMax = 7;
 
-/** The view that an address asks for. What it lacks, or has wrong, is as usual. */
-export function viewOf(search: UsageSearch, nowMs = Date.now()): View {
-  const ofOverview = oneOf(overviewRanges, search.range);
-  const since = ofOverview && overviewRange(ofOverview, Math.floor(nowMs / 1_000)).from;
-  const days = Number(ranges.find(({ value }) => value === search.range && since === undefined)?.value ?? 30);
-  const chosen = [search.from ?? '', search.to ?? ''] as const;
-  const [from, to] =
-    chosen.every(isDay) && chosen[0] <= chosen[1]
-      ? chosen
-      : [dayOf(since === undefined ? nowMs - (days - 1) * dayMs : since * 1_000), dayOf(nowMs)];
+/** The view that an address asks for. What it lacks, or has wrong, is as usual: days are those of the viewer's zone. */
+export function viewOf(search: UsageSearch, viewerZone: string, nowMs = Date.now()): View {
+  const asked = rangeOf(search, isTimeZone(search.tz ?? '') ? String(search.tz) : viewerZone, nowMs);
+  const isTooLongForZone = asked.zone !== 'UTC' && secondsOf(asked) > usageMaxDays * daySeconds;
+  const range = isTooLongForZone ? rangeOf(search, 'UTC', nowMs) : asked;
   const by = oneOf(dimensions, search.by) ?? 'model';
-  const interval =
-    (search.interval ?? (since === undefined || ofOverview === 'week' ? 'day' : 'hour')) === 'hour' &&
-    daysBetween(from, to) <= hourlyDaysMax
-      ? 'hour'
-      : 'day';
+  const usual = range.since === undefined || search.range === 'week' ? 'day' : 'hour';
+  const interval = (search.interval ?? usual) === 'hour' && mayBeHourly(range) ? 'hour' : 'day';
   const rows = (search.rows ?? by)
     .split(',')
     .flatMap((name): Group[] => (isGroup(name) ? [name === 'hour' || name === 'day' ? interval : name] : []));
   return {
-    from,
-    to,
-    since: search.from === undefined ? since : undefined,
+    ...range,
+    isTooLongForZone,
     interval,
     by,
     measure: oneOf(measures, search.measure) ?? 'credits',
@@ -73,24 +72,49 @@ export function viewOf(search: UsageSearch, nowMs = Date.now()): View {
   };
 }
 
-export const mayBeHourly = ({ from, to }: Pick<View, 'from' | 'to'>): boolean => daysBetween(from, to) <= hourlyDaysMax;
+function rangeOf(search: UsageSearch, zone: string, nowMs: number): Range {
+  const { from = '', to = '' } = search;
+  if (isDay(from) && isDay(to) && from <= to) return { from, to, since: undefined, zone };
+  const today = dayIn(zone, nowMs);
+  const ofOverview = oneOf(overviewRanges, search.range);
+  if (ofOverview !== undefined) {
+    const { from: since } = overviewRange(ofOverview, Math.floor(nowMs / 1_000));
+    return { from: dayIn(zone, since * 1_000), to: today, since, zone };
+  }
+  const days = Number(ranges.find(({ value }) => value === search.range)?.value ?? 30);
+  return { from: daysAfter(today, 1 - days), to: today, since: undefined, zone };
+}
+
+const beginOf = ({ since, from, zone }: Range): number => since ?? beginOfDay(zone, from) / 1_000;
+const endOf = ({ to, zone }: Range): number => beginOfDay(zone, daysAfter(to, 1)) / 1_000;
+const secondsOf = (range: Range): number => endOf(range) - beginOf(range);
+
+export const mayBeHourly = (range: Range): boolean => secondsOf(range) <= hourlyDaysMax * daySeconds;
 
 /** The range as inputs of the API. */
-export const inputsOf = ({ from, to, since, project }: View) => ({
-  ...(project !== undefined && { project }),
-  from: since ?? Date.parse(from) / 1_000,
-  to: (Date.parse(to) + dayMs) / 1_000,
+export const inputsOf = (view: Range & Pick<View, 'project'>) => ({
+  ...(view.project !== undefined && { project: view.project }),
+  from: beginOf(view),
+  to: endOf(view),
+  tz: view.zone,
 });
 
 /** Every day or hour of the range until now, as the API names them. */
-export function periodsOf({ from, to, interval }: View, nowMs = Date.now()): string[] {
-  const stepMs = interval === 'hour' ? dayMs / 24 : dayMs;
-  const end = Math.min(Date.parse(to) + dayMs, nowMs);
-  const count = Math.max(1, Math.ceil((end - Date.parse(from)) / stepMs));
-  return Array.from({ length: count }, (_, index) =>
-    new Date(Date.parse(from) + index * stepMs).toISOString().slice(0, interval === 'hour' ? 16 : 10),
+export function periodsOf(view: View, nowMs = Date.now()): string[] {
+  const { zone, interval } = view;
+  const [begin, end] = [beginOfDay(zone, view.from), Math.min(endOf(view) * 1_000, nowMs)];
+  if (interval === 'day') {
+    const last = dayIn(zone, Math.max(begin, end - 1));
+    return Array.from({ length: daysBetween(view.from, last) }, (_, index) => daysAfter(view.from, index));
+  }
+  const hours = Array.from({ length: Math.max(1, Math.ceil((end - begin) / hourMs)) }, (_, index) =>
+    hourIn(zone, begin + index * hourMs),
   );
+  // When clocks are put back, two hours have one name.
+  return [...new Set(hours)];
 }
+
+const hourMs = 3_600_000;
 
 /** Requests that failed, without those that a client left. */
 export const failedOf = ({ failed, left, left_charged: leftCharged }: Departed): number =>
@@ -133,9 +157,8 @@ const names: Record<Group, (row: SpendRow) => string> = {
   type: ({ type }) => type ?? 'Unknown',
 };
 
-const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
-const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / dayMs + 1;
+const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1_000 / daySeconds + 1;
 const isGroup = (name: string): name is Group => ['day', 'hour', ...dimensions].includes(name);
 const oneOf = <Name extends string>(names: readonly Name[], name: string | undefined): Name | undefined =>
   names.find((one) => one === name);

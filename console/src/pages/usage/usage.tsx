@@ -12,15 +12,17 @@ import {
 } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useEffect, useRef } from 'react';
+import { usageMaxDays } from '../../../../src/domain/ledger/usage-range.ts';
 import { read } from '../../api/admin.ts';
-import { useProjectNames } from '../../api/project-names.ts';
+import { useProjectName } from '../../api/project-name.ts';
 import type { Spend } from '../../api/admin-types.ts';
+import { useZone } from '../../ui/clock.ts';
 import { saveCsv } from '../../ui/csv.ts';
-import { cost, creditsCell, margin, number, usd, words } from '../../ui/format.ts';
+import { cost, creditsCell, margin, number, usd, words, zoneName } from '../../ui/format.ts';
 import { DownloadIcon } from '../../ui/icons.tsx';
 import { Empty, Loaded, Loading, Page } from '../../ui/page.tsx';
-import { usageCsv } from './usage-csv.ts';
+import { usageCsv, usageCsvName } from './usage-csv.ts';
 import { UsageRows } from './usage-rows.tsx';
 import {
   dimensions,
@@ -44,7 +46,7 @@ const chartGroups = 7;
 /** What requests came to and earned in any range, of all projects or of one. */
 export default function UsagePage() {
   const search = useSearch({ from: '/usage' });
-  const view = viewOf(search);
+  const view = useZonedView(search);
   const inputs = inputsOf(view);
   const common = { placeholderData: keepPreviousData, refetchInterval: 60_000 };
   const topBy = view.measure === 'margin' ? 'credits' : view.measure;
@@ -62,15 +64,13 @@ export default function UsagePage() {
   return (
     <Page
       title="Usage"
-      about="What requests came to, by the time of their end (UTC). Today is counted up to now."
+      about={`What requests came to, by the time of their end. ${aboutDays(view)} Live for today: it is counted up to now.`}
       actions={
         <Button
           variant="default"
           leftSection={<DownloadIcon size={16} />}
           disabled={table.data === undefined || table.isPlaceholderData}
-          onClick={() =>
-            table.data && saveCsv(`tollgate-usage-${view.from}-${view.to}.csv`, usageCsv(view, table.data.data))
-          }
+          onClick={() => table.data && saveCsv(usageCsvName(view), usageCsv(view, table.data.data))}
         >
           Download CSV
         </Button>
@@ -101,6 +101,24 @@ export default function UsagePage() {
   );
 }
 
+/** The view of the address, by the days of the viewer's zone. Another choice of the zone also changes a view that has one in its address. */
+function useZonedView(search: UsageSearch): View {
+  const navigate = useNavigate();
+  const chosen = useZone();
+  const shown = useRef(chosen);
+  useEffect(() => {
+    if (shown.current === chosen) return;
+    shown.current = chosen;
+    if (search.tz !== undefined) void navigate({ to: '/usage', search: { ...search, tz: zoneName() }, replace: true });
+  }, [chosen, search, navigate]);
+  return viewOf(search, zoneName());
+}
+
+const aboutDays = ({ zone, isTooLongForZone }: View): string =>
+  isTooLongForZone
+    ? `Days are UTC, because the range is longer than ${usageMaxDays} days.`
+    : `Days are those of ${zone}.`;
+
 const labels: Record<Measure, string> = {
   credits: 'Credits',
   cost: 'Cost',
@@ -121,8 +139,10 @@ const shown: Record<Measure, (amount: number) => string> = {
 /** What the address says, as fields. Each change is a step of the history. */
 function Controls({ view, search }: { view: View; search: UsageSearch }) {
   const navigate = useNavigate();
-  const projectName = useProjectNames();
-  const change = (changes: UsageSearch): void => void navigate({ to: '/usage', search: { ...search, ...changes } });
+  const projectName = useProjectName(view.project);
+  // The zone is in the address, so that the same days are shown to whoever opens it.
+  const change = (changes: UsageSearch): void =>
+    void navigate({ to: '/usage', search: { ...search, tz: search.tz ?? zoneName(), ...changes } });
   const setDay = (name: 'from' | 'to') => (event: React.ChangeEvent<HTMLInputElement>) => {
     const day = event.currentTarget.value;
     if (day !== '') change({ from: view.from, to: view.to, [name]: day, range: undefined });
@@ -176,7 +196,7 @@ function Controls({ view, search }: { view: View; search: UsageSearch }) {
         />
         {view.project !== undefined && (
           <Button variant="default" onClick={() => change({ project: undefined })}>
-            Only {projectName(view.project)}: show all projects
+            Only {projectName}: show all projects
           </Button>
         )}
       </Group>
