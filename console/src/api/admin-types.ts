@@ -6346,7 +6346,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
-        /** @description the order: newest, oldest, or one of request_id, project_id, key_id, model, outcome, reason, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens, usage_estimated, credits, credits.reserved, credits.charged, credits.refunded, cost_micro_usd, created_at, ended_at, took_ms, with - before it for the largest first (default: newest) */
+        /** @description the order: newest, oldest, or one of request_id, project_id, key_id, model, outcome, reason, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens, usage_estimated, credits, credits.reserved, credits.charged, credits.refunded, cost_micro_usd, unknown_costs, created_at, ended_at, took_ms, with - before it for the largest first (default: newest) */
         sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
@@ -6462,7 +6462,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
-        /** @description the order: newest, oldest, or one of request_id, project_id, key_id, model, outcome, reason, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens, usage_estimated, credits, credits.reserved, credits.charged, credits.refunded, cost_micro_usd, created_at, ended_at, took_ms, task_id, type, project_name, key_name, with - before it for the largest first (default: newest) */
+        /** @description the order: newest, oldest, or one of request_id, project_id, key_id, model, outcome, reason, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens, usage_estimated, credits, credits.reserved, credits.charged, credits.refunded, cost_micro_usd, unknown_costs, created_at, ended_at, took_ms, task_id, type, project_name, key_name, with - before it for the largest first (default: newest) */
         sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
