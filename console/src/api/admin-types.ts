@@ -6547,7 +6547,7 @@ export interface operations {
         created_after?: string | number;
         /** @description show only what was created before this time */
         created_before?: string | number;
-        /** @description the order: newest, oldest, or one of delivery_id, event_id, state, attempts, last_status, created_at, ended_at, next_attempt_at, task_id, project_id, host, with - before it for the largest first (default: newest) */
+        /** @description the order: newest, oldest, or one of delivery_id, event_id, state, attempts, last_status, created_at, ended_at, next_attempt_at, task_id, project_id, project_name, host, with - before it for the largest first (default: newest) */
         sort?: string;
         /** @description show at most this many rows (default: 50) */
         limit?: string | number;
