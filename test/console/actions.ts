@@ -43,13 +43,13 @@ export const actions: readonly Action[] = [
       await visit.confirm('Create');
       await visit.awaitMessage('Created partners.');
       await visit.open('/plans/partners');
-      await visit.page.getByRole('row', { name: 'aurora-image-1 1 4 to 16 6 to 24' }).waitFor();
+      await visit.page.getByRole('row', { name: /^aurora-image-1 .*4 · \S+ to 16 .* 6 · \S+ to 24 / }).waitFor();
       await visit.picture('plan');
       await visit.press('Change the rules');
       await visit.fill('Rules', '[{"models": "*", "multiplier": 2}]');
       await visit.confirm('Save');
       await visit.awaitMessage('Changed partners.');
-      await visit.page.getByRole('row', { name: 'aurora-image-1 1 4 to 16 8 to 32' }).waitFor();
+      await visit.page.getByRole('row', { name: /^aurora-image-1 .*4 · \S+ to 16 .* 8 · \S+ to 32 / }).waitFor();
 
       for (const [choice, message, plan] of [
         ['partners', 'The project has the plan partners.', 'partners'],

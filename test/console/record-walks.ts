@@ -51,10 +51,10 @@ export const recordWalks: readonly Walk[] = [
       await page.getByText('Created by').waitFor();
       await visit.picture('key');
       await visit.press('Change its limits');
-      await visit.fill('Requests per minute', '600');
+      await visit.fill('Requests per minute', '500');
       await visit.confirm('Save');
       await visit.awaitMessage('The key is changed.');
-      await page.getByText(/ of 600 in the last 60 seconds/).waitFor();
+      await page.getByText(/ of 500 in the last 60 seconds/).waitFor();
       await page.getByRole('link', { name: 'All of its requests' }).click();
       await page.getByRole('heading', { level: 1, name: 'Requests' }).waitFor();
       expect(page.url()).toContain(`key=${stage.studio.keyId}`);
