@@ -32,6 +32,8 @@ export interface Visit {
   problems: string[];
   /** Errors of scripts, what the policy of the page refused, and answers with an error that nobody expected. */
   complaints: string[];
+  /** Reads that a loaded machine refused with 503 and that the console, which asks again, has no answer to yet. */
+  refusedReads: Set<string>;
   /** What each answer of both APIs has beyond their documents, from which the types of the console are made, or lacks. */
   answers: Promise<string | null>[];
   /** Every request that changes something, as `POST /projects`, below the prefix of the admin API. */
@@ -43,6 +45,13 @@ export interface Visit {
 /** Whether somebody is signed in, a person without a role, and whether the month has a summary. */
 const expectedRefusals = /\/(session|session\/oidc\/callback\?.*|summary\?month=[\d-]+)$/;
 
+function noteStatus(response: Response, complaints: string[], refusedReads: Set<string>): void {
+  const [method, url, status] = [response.request().method(), response.url(), response.status()];
+  if (status < 400) refusedReads.delete(url);
+  else if (status === 503 && method === 'GET' && url.includes('/api/admin/')) refusedReads.add(url);
+  else if (!expectedRefusals.test(url)) complaints.push(`${status} ${method} ${url}`);
+}
+
 export async function startVisit(browser: Browser, baseUrl: string): Promise<Visit> {
   const context = await browser.newContext({ viewport: sizes.desktop, reducedMotion: 'reduce' });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: baseUrl });
@@ -52,6 +61,7 @@ export async function startVisit(browser: Browser, baseUrl: string): Promise<Vis
   const complaints: string[] = [];
   const changes: string[] = [];
   const answers: Promise<string | null>[] = [];
+  const refusedReads = new Set<string>();
   let scriptBytes = 0;
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
@@ -64,8 +74,7 @@ export async function startVisit(browser: Browser, baseUrl: string): Promise<Vis
   });
   page.on('response', (response) => {
     if (response.url().endsWith('.js')) scriptBytes += Number(response.headers()['content-length'] ?? 0);
-    if (response.status() >= 400 && !expectedRefusals.test(response.url()))
-      complaints.push(`${response.status()} ${response.request().method()} ${response.url()}`);
+    noteStatus(response, complaints, refusedReads);
     // An answer that the browser had and only asked about (304) comes without its headers.
     const isWhole = response.headers()['content-type'] !== undefined;
     if (isWhole && response.url().includes('/api/')) answers.push(undocumentedIn(response));
@@ -78,6 +87,7 @@ export async function startVisit(browser: Browser, baseUrl: string): Promise<Vis
     button,
     problems,
     complaints,
+    refusedReads,
     changes,
     answers,
     scriptBytes: () => scriptBytes,
