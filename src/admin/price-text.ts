@@ -2,10 +2,10 @@ import type { Model } from '../domain/catalog/catalog.ts';
 import { creditRange } from '../domain/catalog/credit-range.ts';
 import { tokenPriceTexts } from '../domain/catalog/price-text.ts';
 
-/** The prices of a model in one line for people, of every class that has one: in credits, or as `shown` shows those. */
+/** The prices of a model in one line for people, of every class that has one: in credits as `shown` shows them. */
 export function priceText(
   { pricing, parameters }: Pick<Model, 'pricing' | 'parameters'>,
-  shown: (credits: number) => string = String,
+  shown: (credits: number) => string,
 ): string {
   if (pricing.unit === 'tokens') {
     const [usual = '', ...longInputs] = tokenPriceTexts(pricing, shown);

@@ -31,11 +31,10 @@ const list = action({
       ...jsonRow(alarm),
       silence: covering && jsonRow(covering),
     });
-    const toLine = ({ silence: covering, ...alarm }: ListedAlarm) => ({
+    const toLine = ({ silence: covering, lastAt, ...alarm }: ListedAlarm) => ({
       ...alarm,
       since: time(alarm.since),
-      lastAt: undefined,
-      last_at: time(alarm.lastAt),
+      last_at: time(lastAt),
       silenced_until: covering && time(covering.until),
     });
     return listReport(

@@ -29,6 +29,7 @@ import {
 import { listInput, listRequest } from '../list-input.ts';
 import { facts, time } from '../plain-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
+import { shownCredits } from '../shown-credits.ts';
 
 /** `tollgate keys …`: API keys and their limits. */
 export const keys = group('API keys and their limits', () => ({ create, list, show, set, rotate, revoke }));
@@ -125,13 +126,18 @@ const list = action({
   route: { method: 'GET', path: '/keys', role: 'viewer' },
   answer: listOf(Key),
   needs: 'database',
-  async run({ db }, { project: projectId, state, q, ...page }) {
-    const rows = await listKeys(db, { projectId, state, q }, listRequest(page));
-    return listReport(rows, keyLine, { list: 'keys', nothing: 'There are no keys.', toDocument: jsonRow });
+  async run(deps, { project: projectId, state, q, ...page }) {
+    const rows = await listKeys(deps.db, { projectId, state, q }, listRequest(page));
+    const shown = await shownCredits(deps);
+    return listReport(rows, (row) => keyLine(row, shown), {
+      list: 'keys',
+      nothing: 'There are no keys.',
+      toDocument: jsonRow,
+    });
   },
 });
 
-const keyLine = (row: KeyRow) => ({
+const keyLine = (row: KeyRow, shown: (credits: number) => string) => ({
   key_id: row.keyId,
   project_id: row.projectId,
   name: row.name,
@@ -142,17 +148,17 @@ const keyLine = (row: KeyRow) => ({
   models: row.models?.join(',') ?? 'all',
   rpm: row.rpm,
   in_flight: row.inFlightMax === null ? row.inFlight : `${row.inFlight} of ${row.inFlightMax}`,
-  budget: row.budget,
-  spent: row.spent,
-  reserved: row.reserved,
-  today: ofBudget(row.usedToday, row.budgetDaily),
-  month: ofBudget(row.usedThisMonth, row.budgetMonthly),
+  budget: row.budget && shown(row.budget),
+  spent: shown(row.spent),
+  reserved: shown(row.reserved),
+  today: ofBudget(shown(row.usedToday), row.budgetDaily),
+  month: ofBudget(shown(row.usedThisMonth), row.budgetMonthly),
   expires_at: time(row.expiresAt),
   last_used_at: time(row.lastUsedAt),
 });
 
-const ofBudget = (used: number, budget: number | null): number | string =>
-  budget === null ? used : `${used} of ${budget}`;
+const ofBudget = (used: string, budget: number | null): string =>
+  budget === null ? used : `${used}, of ${budget.toLocaleString('en')}`;
 
 const id = shortText.describe('key id, such as key_…');
 
@@ -163,11 +169,17 @@ const show = action({
   answer: ShownKey,
   refusals: ['not_found'],
   needs: 'database',
-  async run({ db }, { id: keyId }) {
-    const key = await findKey(db, keyId);
+  async run(deps, { id: keyId }) {
+    const key = await findKey(deps.db, keyId);
     if (key === null) throw new UnknownToOperator(`There is no key ${keyId}.`);
     const { createdBy: created_by, createdAt, requests, metadata } = key;
-    const about = { ...keyLine(key), requests, metadata, created_at: time(createdAt), created_by };
+    const about = {
+      ...keyLine(key, await shownCredits(deps)),
+      requests,
+      metadata,
+      created_at: time(createdAt),
+      created_by,
+    };
     return { document: jsonRow(key), text: facts(about) };
   },
 });

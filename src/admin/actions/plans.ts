@@ -14,6 +14,7 @@ import { clean, facts, table, time } from '../plain-text.ts';
 import { planName } from '../plan-name.ts';
 import { priceText } from '../price-text.ts';
 import { factsReport, jsonRow, listReport } from '../report.ts';
+import { shownCredits } from '../shown-credits.ts';
 import { sortColumnsOf, wholeList } from '../whole-list.ts';
 import { ChangedPlan, DeletedPlan, PlanSchema, PlanPreview, SavedPlan } from '../schemas/plans.ts';
 
@@ -127,6 +128,7 @@ const show = action({
   needs: 'database',
   async run(deps, { name: requested }) {
     const { plan, models, unused } = await showPlan(deps, requested);
+    const shown = await shownCredits(deps);
     const { rules: own, ...about } = toDocument(plan);
     const ruleLines = own.map((rule, index) => ({ rule: index + 1, models: rule.models, price: ruleText(rule) }));
     return {
@@ -134,7 +136,10 @@ const show = action({
       text: [
         facts({ ...about, created_at: time(about.created_at), updated_at: time(about.updated_at) }),
         table(ruleLines),
-        table(models.map(previewLine), 'The catalog is empty.'),
+        table(
+          models.map((model) => previewLine(model, shown)),
+          'The catalog is empty.',
+        ),
         ...unused.map(({ message }) => `Warning: ${clean(message)}`),
       ].join('\n\n'),
     };
@@ -159,13 +164,13 @@ const pricesOf = ({ model: { pricing, parameters } }: PlannedModel['base']) => (
   ...(parameters.pricingRules && { pricingRules: parameters.pricingRules }),
 });
 
-const previewLine = ({ base, planned, rule }: PlannedModel) => ({
+const previewLine = ({ base, planned, rule }: PlannedModel, shown: (credits: number) => string) => ({
   model: base.model.id,
   type: base.model.type,
   state: modelState(base.model, base.private),
   rule,
-  catalog: priceText(base.model),
-  plan: priceText(planned.model),
+  catalog: priceText(base.model, shown),
+  plan: priceText(planned.model, shown),
 });
 
 const remove = action({

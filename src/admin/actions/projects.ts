@@ -114,6 +114,7 @@ const show = action({
       balance: shown(project.balance),
       reserved: shown(project.reserved),
       overdraft: shown(project.overdraft),
+      alert_at: project.alertAt?.join(',') ?? null,
       created_at: time(project.createdAt),
     };
     return { document: jsonRow(project), text: facts({ ...jsonRow(project), ...about }) };
@@ -157,6 +158,7 @@ const set = action({
       actor,
     });
     const shown = {
+      overdraft: (await shownCredits(deps))(settings.overdraft),
       alert_at: settings.alertAt?.join(',') ?? 'never',
       alert_mail: settings.alertMail?.join(',') ?? null,
     };

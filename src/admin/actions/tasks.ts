@@ -104,8 +104,9 @@ const show = action({
     const resolution = await findResolution(deps.db, taskId);
     const keptResults = await readKeptResults(deps, taskId);
     const traceId = await traceIdOf(deps.db, taskId);
-    const shown = presentTask(deps, task);
+    const presented = presentTask(deps, task);
     const explanation = explainTask(task, attempts);
+    const shown = await shownCredits(deps);
     const about = facts({
       task_id: task.id,
       project_id: task.projectId,
@@ -119,19 +120,19 @@ const show = action({
       resolution: resolution && `${resolution.outcome} (${resolution.reference})`,
       ...callCosts(attempts),
       credits: Object.entries(task.credits)
-        .map(([name, credits]) => `${name} ${credits}`)
+        .map(([name, credits]) => `${name} ${shown(credits)}`)
         .join(', '),
       created_at: time(task.createdAt),
       started_at: time(task.startedAt),
       completed_at: time(task.completedAt),
       callback: task.callback === null ? null : `${task.callback.state} after ${task.callback.attempts} tries`,
-      input: shown['input'],
-      output: shown['output'],
+      input: presented['input'],
+      output: presented['output'],
       kept_results: keptResults.length === 0 ? null : keptResults,
     });
     return {
       document: {
-        ...shown,
+        ...presented,
         explanation,
         kept_results: keptResults,
         attempts_detail: attempts.map(jsonRow),

@@ -67,7 +67,7 @@ function readRule(item: unknown, index: number): PlanRule | string {
   const [byMultiplier, byPrices] = Rule.options;
   const parsed = has('multiplier') ? byMultiplier.safeParse(item) : byPrices.safeParse(item);
   if (parsed.success) return parsed.data;
-  return refuse(parsed.error.issues.map((issue) => describeIssue(issue, item)).join('; '));
+  return refuse([...new Set(parsed.error.issues.map((issue) => describeIssue(issue, item)))].join('; '));
 }
 
 function describeIssue({ path, ...issue }: z.core.$ZodIssue, item: object): string {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createKeyCache } from '../../../src/caches/key-cache.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { findPlan } from '../../../src/db/plans/plans.ts';
+import { cli } from '../../../src/main/cli.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
 import { createOperator, type Operator } from '../../support/operator.ts';
@@ -201,5 +202,25 @@ describe('tollgate plans', () => {
       'Under these rules a price of dear-chat is 1800000000 credits. A price has at most 1000000000. Nothing was changed.',
     );
     await done('catalog', 'apply', file(usual));
+  });
+});
+
+describe('a table for people', () => {
+  it('shows every number of credits with its worth', async () => {
+    const { projectId } = await operator.project({ credits: 5_000 });
+    const key = await done('keys', 'create', '--project', projectId, '--budget', '40000', '--budget-daily', '300');
+    await done('plans', 'create', '--name', 'worth', '--rules', file([{ models: '*', multiplier: 2 }]));
+    const printed = async (...args: string[]): Promise<string> => {
+      const written: string[] = [];
+      expect(await cli(args, home.settings, (text) => written.push(text))).toBe(0);
+      return written.join('');
+    };
+    expect(await printed('projects', 'set', projectId, '--overdraft', '700')).toContain('700 · $7.00');
+    expect(await printed('projects', 'show', projectId)).toContain('5,000 · $50.00');
+    for (const keys of [await printed('keys', 'list'), await printed('keys', 'show', String(key['key_id']))]) {
+      expect(keys).toContain('40,000 · $400.00');
+      expect(keys).toContain('0 · $0.00, of 300');
+    }
+    expect(await printed('plans', 'show', 'worth')).toMatch(/aurora-image-1 .* [\d,]+ · \$[\d.]+ to [\d,]+ · \$[\d.]+/);
   });
 });
