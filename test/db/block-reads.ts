@@ -10,15 +10,23 @@ export interface Reads {
   tables: Record<string, number>;
 }
 
-/** Ends autovacuum in a database, because PostgreSQL's counters do not tell its reads from those of an operation. */
+/**
+ * Ends autovacuum in a database, because PostgreSQL's counters do not tell its reads from those of an operation. Its workers also
+ * summarize the BRIN indexes of tables that it does not vacuum.
+ */
 export const stopAutovacuum = (observer: Database): Promise<unknown> =>
   run(
     observer,
     `do $$
     declare each_table regclass;
+    declare each_index regclass;
     begin
       for each_table in select oid from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace loop
         execute format('alter table %s set (autovacuum_enabled = off)', each_table);
+      end loop;
+      for each_index in select i.oid from pg_class i join pg_am a on a.oid = i.relam
+        where i.relkind = 'i' and i.relnamespace = 'public'::regnamespace and a.amname = 'brin' loop
+        execute format('alter index %s set (autosummarize = off)', each_index);
       end loop;
     end $$`,
   );
