@@ -113,11 +113,19 @@ describe('a function that runs as the owner', () => {
         `select proname::text as name, proconfig as settings from pg_proc where prosecdef order by 1`,
       ),
     ).toEqual(
-      ['drop_api_detail_partition', 'ensure_api_detail_partitions'].map((name) => ({
+      ['analyze_imported', 'drop_api_detail_partition', 'ensure_api_detail_partitions'].map((name) => ({
         name,
         settings: ['search_path=public, pg_temp'],
       })),
     );
+  });
+
+  it('counts the rows of an import for the plans of every session', async () => {
+    const counted = () =>
+      rowsOf(owner, `select reltuples::int as n from pg_class where oid = 'ledger_entry'::regclass`);
+    await run(runtime, 'select analyze_imported()');
+    const entries = await rowsOf(owner, 'select count(*)::int as n from ledger_entry');
+    expect(await counted()).toEqual(entries);
   });
 
   it('does not drop a day of details that is younger than the retention', async () => {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ImportOutcome } from '../../services/imports/run-import.ts';
 import type { Spent } from '../../services/imports/write-spent.ts';
 import { importPrograms } from '../../domain/imports/imported.ts';
+import { exactSum } from '../../domain/imports/source-money.ts';
 import { ImportResult } from '../schemas/imports.ts';
 import { action, flag, option } from '../define-action.ts';
 import { shortText, text } from '../input.ts';
@@ -67,7 +68,6 @@ function documentOf(
   }: { program: string; source: string; dryRun: boolean; drafts: string | null; spent: Spent | null },
 ): ImportDocument {
   const { owners, redemptions, leftOut } = installation;
-  const sum = (values: readonly number[]): number => values.reduce((soFar, value) => soFar + value, 0);
   return {
     program,
     source,
@@ -77,11 +77,11 @@ function documentOf(
     unchanged,
     gone,
     credits: {
-      balances: sum(owners.map(({ credits }) => credits)),
-      owed: -sum(owners.map(({ credits }) => Math.min(0, credits))),
+      balances: exactSum(owners.map(({ credits }) => credits)),
+      owed: exactSum(owners.map(({ credits }) => Math.max(0, -credits))),
       without_budget: owners.filter(({ overdraft }) => overdraft > 0).length,
     },
-    redemptions: { codes: redemptions.length, credits: sum(redemptions.map(({ credits }) => credits)) },
+    redemptions: { codes: redemptions.length, credits: exactSum(redemptions.map(({ credits }) => credits)) },
     left_out: Object.fromEntries(leftOut),
     notices,
     drafts,

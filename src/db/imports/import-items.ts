@@ -21,6 +21,13 @@ export const listImportItems = (database: Database, source: string): Promise<Imp
     [source],
   );
 
+/** Lets PostgreSQL plan for what an import has added. Throws nothing, because the import is whole without it. */
+export const analyzeImported = (database: Database): Promise<void> =>
+  database.value<null>('analyze_imported', []).then(
+    () => undefined,
+    () => undefined,
+  );
+
 /** A secret of a key, as it is stored: under a pepper, or as its SHA-256 until its first use. */
 export interface StoredKeySecret {
   id: string;

@@ -7,16 +7,16 @@ export interface ImportSpent {
   /** Of the project, or the project of the key. */
   projectId: string;
   /** Charged, less what was given back. */
-  spent: number;
+  spent: bigint;
   /** Paid in here, less what was taken back, and what has ended. 0 of a key. */
-  added: number;
+  added: bigint;
   /** The ids there of codes that the project redeemed here. */
   redeemed: string[];
 }
 
 /** The projects and keys of a source for which there is something to say. */
-export const listImportSpent = (database: Database, source: string): Promise<ImportSpent[]> =>
-  database.query<ImportSpent>(
+export async function listImportSpent(database: Database, source: string): Promise<ImportSpent[]> {
+  const rows = await database.query<Omit<ImportSpent, 'spent' | 'added'> & { spent: string; added: string }>(
     'list-import-spent',
     `with moved as (
        select i.kind, i.external_id, e.project_id, e.kind in ('settle', 'adjust') as is_spent, e.credits
@@ -28,11 +28,13 @@ export const listImportSpent = (database: Database, source: string): Promise<Imp
        from import_item i join ledger_entry e on e.key_id = i.internal_id
        where i.source = $1 and i.kind = 'key' and e.kind in ('settle', 'adjust')
      )
-     select kind, external_id, project_id, coalesce(-sum(credits) filter (where is_spent), 0)::bigint as spent,
-       coalesce(sum(credits) filter (where not is_spent), 0)::bigint as added,
+     select kind, external_id, project_id, coalesce(-sum(credits) filter (where is_spent), 0)::text as spent,
+       coalesce(sum(credits) filter (where not is_spent), 0)::text as added,
        case kind when 'project' then array(select g.external_id from held_grant g where g.source = $1 and g.project_id = moved.project_id order by 1)
          else '{}' end as redeemed
      from moved group by kind, external_id, project_id
      having sum(abs(credits)) > 0 order by kind desc, external_id`,
     [source],
   );
+  return rows.map((row) => ({ ...row, spent: BigInt(row.spent), added: BigInt(row.added) }));
+}

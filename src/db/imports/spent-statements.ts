@@ -1,5 +1,6 @@
 import type { ImportProgram } from '../../domain/imports/imported.ts';
 import { quotaOfCredits } from '../../domain/imports/source-money.ts';
+import { money } from '../../domain/ledger/money.ts';
 import type { ImportSpent } from './list-import-spent.ts';
 
 interface Units {
@@ -32,7 +33,7 @@ function ofOneApi({ kind, externalId, spent, added, redeemed }: ImportSpent, uni
 }
 
 function ofLitellm({ kind, externalId, spent, added }: ImportSpent, { creditValue }: Units): string[] {
-  const usd = (credits: number): string => ((credits * creditValue) / 1_000_000).toFixed(6);
+  const usd = (credits: bigint): string => money(credits * BigInt(creditValue), '').replaceAll(',', '');
   if (kind === 'key')
     return [
       `update "LiteLLM_VerificationToken" set spend = spend + ${usd(spent)} where token = ${quoted(externalId)};`,
@@ -41,7 +42,7 @@ function ofLitellm({ kind, externalId, spent, added }: ImportSpent, { creditValu
   const id = rest.join(':');
   if (id === '') return ['-- Keys without a team or user have no budget of their own.'];
   const [table, column] = of === 'team' ? ['LiteLLM_TeamTable', 'team_id'] : ['LiteLLM_UserTable', 'user_id'];
-  const paid = added === 0 ? '' : `, max_budget = max_budget + ${usd(added)}`;
+  const paid = added === 0n ? '' : `, max_budget = max_budget + ${usd(added)}`;
   return [`update "${table}" set spend = spend + ${usd(spent)}${paid} where ${column} = ${quoted(id)};`];
 }
 

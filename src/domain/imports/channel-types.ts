@@ -133,6 +133,26 @@ const providers: Readonly<Record<string, ChannelTarget>> = {
 /** How a provider of LiteLLM is reached here; null for one that has no counterpart. */
 export const providerTarget = (provider: string): ChannelTarget | null => providers[provider] ?? null;
 
+/** The vendors of OpenAI-compatible addresses that have a table of their own (`openai-vendors.ts`). */
+const vendorOfHost: Readonly<Record<string, string>> = {
+  'api.openai.com': 'openai',
+  'api.x.ai': 'xai',
+  'api.deepseek.com': 'deepseek',
+  'dashscope.aliyuncs.com': 'qwen',
+  'dashscope-intl.aliyuncs.com': 'qwen',
+  'api.moonshot.cn': 'moonshot',
+  'api.moonshot.ai': 'moonshot',
+  'open.bigmodel.cn': 'zai',
+  'api.z.ai': 'zai',
+  'api.minimax.chat': 'minimax',
+  'api.minimax.io': 'minimax',
+  'api.mistral.ai': 'mistral',
+  'openrouter.ai': 'openrouter',
+};
+
+/** The word for the vendor of an address in a mapping of the catalog; null if it has none. */
+export const vendorOfUrl = (url: string): string | null => vendorOfHost[URL.parse(url)?.hostname ?? ''] ?? null;
+
 /**
  * The base URL of a channel here: the configured address with the path of the type, unless it ends in a version already; else the usual
  * address. Null if the type has none.

@@ -13,13 +13,20 @@ export function creditsOfQuota(quota: bigint, quotaPerUsd: number, creditValue: 
 
 /** The quota of credits, rounded up or down. Takes what `creditsOfQuota` does. */
 export function quotaOfCredits(
-  credits: number,
+  credits: bigint,
   { quotaPerUsd, creditValue }: { quotaPerUsd: number; creditValue: number },
   rounded: 'up' | 'down',
 ): bigint {
-  const amount = BigInt(credits) * BigInt(creditValue) * BigInt(Math.round(quotaPerUsd * 1_000));
+  const amount = credits * BigInt(creditValue) * BigInt(Math.round(quotaPerUsd * 1_000));
   const divisor = BigInt(microPerUsd) * 1_000n;
   return rounded === 'down' ? floored(amount, divisor) : -floored(-amount, divisor);
+}
+
+/** The sum of numbers, with all its digits: as text if a number cannot hold it, as `parseExactly` reads one. */
+export function exactSum(values: Iterable<number | bigint>): number | string {
+  let sum = 0n;
+  for (const value of values) sum += BigInt(value);
+  return exact(sum) ?? String(sum);
 }
 
 /** Credits of an amount in US dollars, rounded down; null beyond the range of exact integers. */

@@ -1,4 +1,5 @@
 import {
+  analyzeImported,
   findStoredDigests,
   insertImported,
   type NewImportedKey,
@@ -21,6 +22,8 @@ import { keySettings, ownerSettings, type ImportPlan } from './import-plan.ts';
 /** Owners that are written in one transaction with their keys. A killed run loses no more than one such transaction. */
 const ownersTogether = 50;
 const keysTogether = 250;
+/** As many new rows may change how PostgreSQL should read their tables. */
+const analyzedFrom = 1_000;
 
 /** Writes what a plan says: whole projects with their credits and keys, then what changed. Every step may be repeated. */
 export async function applyImport(
@@ -60,6 +63,7 @@ export async function applyImport(
   await changeImportedKeys(deps, run, plan.changedKeys);
   await changeImportedChannels(deps, run, plan.changedChannels);
   await holdRedemptions(deps, run, redemptions);
+  if (created.projects + created.keys >= analyzedFrom) await analyzeImported(deps.db);
   return created;
 }
 

@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import type { ImportedChannel, ImportedInstallation } from '../../domain/imports/imported.ts';
+import type { ImportedInstallation } from '../../domain/imports/imported.ts';
+import { draftModels, type DraftedModel } from './drafted-models.ts';
 import { ownGroup } from './import-channels.ts';
 
 /**
@@ -14,7 +15,7 @@ export async function writeImportDrafts(
   installation: ImportedInstallation,
 ): Promise<string[]> {
   const files = new Map<string, string>();
-  const models = draftModels(source, installation);
+  const models = draftedEntries(source, installation);
   if (models.length > 0) files.set('catalog.yaml', `${catalogHead}${stringify({ models }, { lineWidth: 0 })}`);
   for (const [group, multiplier] of installation.groupRatios)
     files.set(
@@ -33,57 +34,33 @@ const catalogHead = `# Models and prices of an import, for review. \`tollgate ca
 # A price in a description with the word CHECK was not in the database: the former gateway has it in its code.
 `;
 
-interface DraftedModel {
-  groups: Set<string>;
-  upstream: Map<string, string>;
-}
-
-function draftModels(source: string, installation: ImportedInstallation): object[] {
-  const drafted = new Map<string, DraftedModel>();
-  for (const channel of installation.channels)
-    for (const [alias, name] of Object.entries(channel.models)) addChannel(drafted, source, channel, alias, name);
+function draftedEntries(source: string, installation: ImportedInstallation): object[] {
   const ids = new Set<string>();
-  return [...drafted].flatMap(([alias, { groups, upstream }]) => {
-    const id = modelId(alias);
-    if (id === '' || ids.has(id)) return [];
+  const isId = ([alias]: [string, unknown]): boolean => modelId(alias) === alias;
+  // Those whose name is an id have it.
+  const models = [...draftModels(installation.channels).models].toSorted((a, b) => Number(isId(b)) - Number(isId(a)));
+  return models.map(([alias, model]) => {
+    const plain = modelId(alias) || 'model';
+    let id = plain;
+    for (let number = 2; ids.has(id); number += 1) id = `${plain}-${number}`;
     ids.add(id);
-    return [draftModel(alias, id, { groups, upstream }, installation)];
+    return draftedEntry(source, { alias, id, model }, installation);
   });
-}
-
-/** A family has one name of a model. A channel that has another one does not serve the model, until an operator adds its group. */
-function addChannel(
-  drafted: Map<string, DraftedModel>,
-  source: string,
-  channel: ImportedChannel,
-  alias: string,
-  name: string,
-): void {
-  if (!chatFamilies.includes(channel.family)) return;
-  const model = drafted.get(alias) ?? { groups: new Set<string>(), upstream: new Map<string, string>() };
-  drafted.set(alias, model);
-  const other = model.upstream.get(channel.family);
-  if (other !== undefined && other !== name) return;
-  model.upstream.set(channel.family, name);
-  model.groups.add(ownGroup(source, channel));
 }
 
 /** Most models have at least as long a context. The former gateway does not know it. */
 const contextTokens = 128_000;
-
-const chatFamilies: readonly string[] = ['openai', 'anthropic', 'gemini'];
 
 /** Ids have no slash and no colon; the name that clients use stays as an alias. */
 const modelId = (alias: string): string =>
   alias
     .replace(/[^A-Za-z0-9._-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+/, '')
-    .slice(0, 128);
+    .slice(0, 120);
 
-function draftModel(
-  alias: string,
-  id: string,
-  { groups, upstream }: DraftedModel,
+function draftedEntry(
+  source: string,
+  { alias, id, model: { channels, upstream } }: { alias: string; id: string; model: DraftedModel },
   { prices }: ImportedInstallation,
 ): object {
   const price = prices.get(alias);
@@ -108,11 +85,14 @@ function draftModel(
     },
     parameters: { image: true },
     private: {
-      groups: [...groups],
+      groups: [...new Set(channels.map((channel) => ownGroup(source, channel)))],
       context_tokens: contextTokens,
       ...(alias !== id && { aliases: [alias] }),
       upstream: Object.fromEntries(
-        [...upstream].map(([family, model]) => [family, { model, cost, ...parametersOf(family, model) }]),
+        [...upstream].map(([family, { model, vendor }]) => [
+          family,
+          { model, cost, ...(vendor !== null && { vendor }), ...parametersOf(family, model) },
+        ]),
       ),
     },
   };

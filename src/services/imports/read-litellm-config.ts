@@ -95,14 +95,21 @@ function addDeployment(
   if (alias.includes('*') || model.includes('*')) check('is a pattern: name the models in the catalog.');
   const id = `${provider} ${baseUrl} ${sha256Hex(credential).slice(0, 12)}`;
   const existing = channels.get(id);
+  const served = existing?.models[alias];
+  if (served !== undefined && served !== model)
+    return leaveOut(
+      `is also deployed as ${model}, with the same provider, address and key as ${served}. A model has one upstream model in each family: it is imported as ${served}. Sell ${model} as a model of its own.`,
+    );
   // A deployment has limits of its own, and a channel those of all its deployments together.
-  const limit = (name: 'rpm' | 'tpm'): number | null => {
-    const own = Math.floor(numberIn(params[name]) ?? 0);
+  const limits = ['rpm', 'tpm'] as const;
+  const ownLimit = (name: (typeof limits)[number]): number => Math.floor(numberIn(params[name]) ?? 0);
+  const limit = (name: (typeof limits)[number]): number | null => {
+    const own = ownLimit(name);
     if (own < 1 && params[name] != null) check(`has ${own} as ${name}: its channel has no such limit.`);
     return own < 1 || existing?.[name] === null ? null : Math.min(2_147_483_647, own + (existing?.[name] ?? 0));
   };
   const [rpm, tpm] = [limit('rpm'), limit('tpm')];
-  if (existing && (existing.rpm !== rpm || existing.tpm !== tpm) && (rpm === null || tpm === null))
+  if (existing && limits.some((name) => (existing[name] === null) !== ownLimit(name) < 1))
     check('shares its channel with models of which some have no limit: the channel has none.');
   const channel = existing ?? {
     id,

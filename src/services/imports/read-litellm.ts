@@ -50,11 +50,23 @@ export async function readLitellm(source: SourceDatabase, creditValue: number): 
     if (amountOf(row, 'max_budget') === null) countOne(installation.leftOut, 'users without keys and without a budget');
     else addOwner(scene, userOwner(id), userName(row), row);
   }
+  await nameModels(scene, tables.has('LiteLLM_ProxyModelTable'));
   for (const [table, words] of Object.entries(uncarriedTables)) {
     const rows = tables.has(table) ? await source.count(table) : 0;
     if (rows > 0) installation.leftOut.set(words, rows);
   }
   return installation;
+}
+
+/** Deployments of the database, whose addresses and keys are encrypted: each model is named with their number. */
+async function nameModels({ source, installation }: LitellmScene, isThere: boolean): Promise<void> {
+  const counts = new Map<string, number>();
+  for (const row of isThere ? await source.rows('LiteLLM_ProxyModelTable', ['model_name']) : [])
+    countOne(counts, columnText(row, 'model_name'));
+  for (const [name, count] of counts) {
+    const sentence = `has ${count} deployments in the database, which are encrypted: put them into a config.yaml and import it, or add their channels.`;
+    installation.notices.push({ kind: 'left_out', subject: `model ${name}`, sentence });
+  }
 }
 
 const userName = (row: SourceRow): string =>
@@ -112,7 +124,7 @@ const uncarriedTables: Readonly<Record<string, string>> = {
   LiteLLM_EndUserTable: 'end users',
   LiteLLM_TeamMembership: 'budgets of members of teams',
   LiteLLM_TagTable: 'tags',
-  LiteLLM_ProxyModelTable: 'models of the database, which are encrypted: import config.yaml, or add their channels',
+  LiteLLM_ProxyModelTable: 'models of the database, which are encrypted',
   LiteLLM_CredentialsTable: 'credentials of the database, which are encrypted',
   LiteLLM_DeprecatedVerificationToken: 'earlier secrets of rotated keys',
   LiteLLM_MCPServerTable: 'MCP servers',

@@ -5,6 +5,7 @@ import { readCreditValue } from '../../db/ledger/credit-value.ts';
 import type { ImportedInstallation, ImportNotice, ImportProgram } from '../../domain/imports/imported.ts';
 import { OperatorError } from '../operator-error.ts';
 import { applyImport, takenSecrets } from './apply-import.ts';
+import { noteUnservedModels } from './drafted-models.ts';
 import type { ImportDeps, ImportRun } from './import-scene.ts';
 import { planImport, type ImportPlan } from './import-plan.ts';
 import { readLitellm } from './read-litellm.ts';
@@ -89,6 +90,7 @@ export async function readInstallation(
   try {
     const installation = await readRecords(input, creditValue);
     refuseRepeats(installation);
+    noteUnservedModels(installation);
     return installation;
   } catch (error) {
     if (error instanceof SourceError)

@@ -5,11 +5,13 @@ import { spentStatements } from '../../db/imports/spent-statements.ts';
 import { readCreditValue } from '../../db/ledger/credit-value.ts';
 import type { Deps } from '../../deps.ts';
 import type { ImportedInstallation, ImportProgram } from '../../domain/imports/imported.ts';
+import { exactSum } from '../../domain/imports/source-money.ts';
 
 export interface Spent {
   /** Projects, each of which has a file. */
   projects: number;
-  credits: number;
+  /** As `exactSum` writes it. */
+  credits: number | string;
 }
 
 /**
@@ -42,7 +44,7 @@ export async function writeSpent(
     const text = [head, 'begin;', ...statements, 'commit;', ''].join('\n');
     await writeFile(join(folder, `${id.replace(/[^\w.-]+/g, '-')}.sql`), text, { mode: 0o600 });
   }
-  return { projects: projects.length, credits: projects.reduce((sum, { spent }) => sum + spent, 0) };
+  return { projects: projects.length, credits: exactSum(projects.map(({ spent }) => spent)) };
 }
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ');

@@ -1751,6 +1751,16 @@ begin
   return next;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.analyze_imported()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  analyze project, api_key, api_key_secret, credit_account, deduction, ledger_entry, audit_entry, import_item;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.begin_attempt(p_id text, p_task_id text, p_channel_id text, p_fence text, p_submit_seconds double precision, p_cost bigint, p_probe_seconds double precision, p_adapter text)
  RETURNS TABLE(attempt_id text, fresh boolean, outcome text, code text, operation jsonb, result jsonb, submit_deadline_ms double precision)
  LANGUAGE plpgsql

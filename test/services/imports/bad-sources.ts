@@ -49,7 +49,7 @@ function undoOf(program: Source['program'], change: Change): string {
       : `alter table "${table}" rename column hidden to "${column}"`;
   }
   return program === 'litellm'
-    ? `delete from "LiteLLM_VerificationToken" where key_alias = 'bad'; delete from "LiteLLM_TeamTable" where team_alias = 'Bad'`
+    ? `delete from "LiteLLM_VerificationToken" where key_alias = 'bad'; delete from "LiteLLM_TeamTable" where team_alias = 'Bad'; delete from "LiteLLM_ProxyModelTable"`
     : ['users', 'tokens', 'channels', 'redemptions'].map((table) => `delete from ${table} where id >= 90`).join(';');
 }
 
@@ -221,6 +221,8 @@ const team = (budget: string, spend = '0') =>
   `insert into "LiteLLM_TeamTable" (team_id, team_alias, max_budget, spend, models, admins, members) values ('team-bad', 'Bad', ${budget}, ${spend}, '{}', '{}', '{}');`;
 const key = (fields: Readonly<Record<string, string>>, digest = 'b'.repeat(64)) =>
   `insert into "LiteLLM_VerificationToken" (token, key_alias, user_id, models${['', ...Object.keys(fields)].join(', ')}) values ('${digest}', 'bad', 'ann', '{}'${['', ...Object.values(fields)].join(', ')});`;
+const deployment = (id: string) =>
+  `insert into "LiteLLM_ProxyModelTable" (model_id, model_name, litellm_params, created_by, updated_by) values ('${id}', 'gpt-4o', '{"model": "encrypted"}', 'admin', 'admin');`;
 const plainKey = 'sk-an-old-plain-key-0123456789';
 const digestOfPlainKey = createHash('sha256').update(plainKey).digest('hex');
 
@@ -233,6 +235,11 @@ const ofLitellm: readonly Fault[] = [
   ...cut,
   named('a team with a negative budget', team('-5'), 'has spent 0 of -5 USD'),
   named('a key with a negative budget', key({ max_budget: '-5' }), 'has a negative budget (-5 USD)'),
+  named(
+    'two deployments of one model',
+    deployment('east') + deployment('west'),
+    'model gpt-4o","sentence":"has 2 deployments in the database',
+  ),
   named('a key with a negative limit', key({ rpm_limit: '-5' }), 'has -5 as rpm_limit'),
   refusedRow('a team with a budget beyond the exact range', team('1e300'), 'team Bad'),
   refusedRow('a team with a spend that is no number', team('5', `'NaN'`), 'team Bad'),

@@ -3,15 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { z } from 'zod';
 import type { Database } from '../../../src/db/database.ts';
 import { breachesIn, rowsOf } from '../../db/books.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { createTestHome, type TestHome } from '../../support/home.ts';
+import { cli } from '../../../src/main/cli.ts';
 import { importPrograms } from '../../../src/domain/imports/imported.ts';
 import { readInstallation } from '../../../src/services/imports/run-import.ts';
 import { OperatorError } from '../../../src/services/operator-error.ts';
 import { faultsOf, fixtures, servers, sources, type Source } from './bad-sources.ts';
 
+/** The largest whose credits are exact. */
+const exactQuota = 4_503_599_627_370_495;
 const oneApi = join(fixtures, 'one-api/one-api.db');
 
 let home: TestHome;
@@ -128,6 +133,31 @@ describe('a bad source', () => {
     expect(await written()).toEqual([]);
   });
 
+  it('with quotas whose sum is beyond the exact range is summed up with all its digits', async () => {
+    const path = changed(
+      'sums',
+      `update users set quota = ${exactQuota} where username in ('alice', 'bob'); update redemptions set quota = ${exactQuota}`,
+    );
+    const theirs = new DatabaseSync(path, { readOnly: true });
+    const sum = theirs.prepare('select cast(sum(quota) as text) as quota from users').get();
+    theirs.close();
+    const balances = (BigInt(String(sum?.['quota'])) * 2n).toString();
+    const owed = changed(
+      'debts',
+      `update users set quota = -${exactQuota} where username in ('alice', 'bob', 'carol')`,
+    );
+    expect(await done('import', 'one-api', '--from', path, '--dry-run')).toMatchObject({
+      credits: { balances },
+      redemptions: { credits: (BigInt(exactQuota) * 4n).toString() },
+    });
+    expect(await done('import', 'one-api', '--from', owed, '--dry-run')).toMatchObject({
+      credits: { owed: (BigInt(exactQuota) * 6n).toString() },
+    });
+    const written: string[] = [];
+    await cli(['import', 'one-api', '--from', path, '--dry-run'], home.settings, (text) => written.push(text));
+    expect(written.join('')).toMatch(new RegExp(`balances +${balances}\\n`));
+  });
+
   it('is imported without the records that are refused, if they are skipped', async () => {
     const path = changed('skipped', `update users set quota = 9000000000000000000 where username = 'bob'`);
     expect(await done('import', 'one-api', '--from', path, '--dry-run', '--skip-refused')).toMatchObject({
@@ -224,6 +254,59 @@ describe('another import', () => {
     expect(await refused('credits', 'redeem', '--project', project, '--code', other)).toContain('No unspent');
     expect(await rowsOf(db, 'select external_id from held_grant')).toEqual([{ externalId: '1' }]);
     expect(await breachesIn(db)).toEqual([]);
+  });
+
+  it('makes a draft of each deployment that a model here can have, with its vendor, and names the others', async () => {
+    const report = join(folder, 'balanced.json');
+    const source = join(fixtures, 'litellm/balanced.yaml');
+    const { created, notices } = await done(
+      'import',
+      'litellm',
+      '--from',
+      source,
+      '--as',
+      'balanced',
+      '--report',
+      report,
+    );
+    expect(created).toMatchObject({ channels: 4 });
+    expect(notices).toEqual([
+      {
+        kind: 'left_out',
+        subject: 'model gpt-4o',
+        sentence: expect.stringContaining(
+          'is also deployed as gpt-4o-west, with the same provider, address and key as gpt-4o-east',
+        ),
+      },
+      {
+        kind: 'check',
+        subject: expect.stringContaining('(litellm-azure)'),
+        sentence: expect.stringContaining('gpt-4o (here gpt-4o-east, drafted gpt-4o)'),
+      },
+    ]);
+    const channels = await rowsOf<{ groups: string[]; rpm: number }>(
+      db,
+      `select c.groups, c.rpm from channel c join import_item i on i.internal_id = c.id
+       where i.source = 'balanced' and c.base_url like '%openai%' order by rpm, base_url`,
+    );
+    expect(channels.map(({ rpm }) => rpm)).toEqual([300, 300, 500]);
+    const drafts = join(folder, 'balanced-drafts/catalog.yaml');
+    const ownGroups = channels.flatMap(({ groups }) => groups.filter((group) => group !== 'litellm'));
+    const drafted = z
+      .object({ models: z.array(z.looseObject({ id: z.string(), private: z.json() })) })
+      .parse(parse(readFileSync(drafts, 'utf8')));
+    expect(drafted.models.map(({ id, private: hidden }) => ({ id, hidden }))).toMatchObject([
+      { id: 'gpt-4o', hidden: { upstream: { openai: { model: 'gpt-4o', vendor: 'openai' } } } },
+      { id: 'azure-4o', hidden: { upstream: { openai: { model: 'gpt-4o-west' } } } },
+      { id: 'deepseek-chat', hidden: { aliases: ['deepseek/chat'], upstream: { openai: { vendor: 'deepseek' } } } },
+      {
+        id: 'deepseek-chat-2',
+        hidden: { aliases: ['deepseek:chat'], upstream: { openai: { model: 'deepseek-reasoner' } } },
+      },
+    ]);
+    expect(JSON.stringify(drafted.models[1])).not.toContain('vendor');
+    expect(drafted.models[0]?.private).toMatchObject({ groups: expect.arrayContaining(ownGroups.slice(1)) });
+    expect(await done('catalog', 'check', drafts)).toBeDefined();
   });
 
   it('writes drafts that the check of a catalog accepts', async () => {
