@@ -21,7 +21,7 @@ export async function runAhead(orm: MikroORM, texts: readonly string[]): Promise
   const kysely: Kysely<object> = orm.em.getConnection().getClient<object>();
   await kysely.connection().execute(async (connection) => {
     const run = async (text: string) => {
-      const { rows } = await connection.executeQuery<{ mine?: boolean }>(CompiledQuery.raw(text));
+      const { rows } = await connection.executeQuery<{ mine?: boolean; valid?: boolean }>(CompiledQuery.raw(text));
       return rows;
     };
     // An index waits for every transaction that began before it, and no client waits for the index.
@@ -33,10 +33,10 @@ export async function runAhead(orm: MikroORM, texts: readonly string[]): Promise
         const isIndex = statement.startsWith('create');
         // A column is added at once, and while it waits for its table clients wait behind it.
         await run(`set lock_timeout = ${isIndex ? 0 : 500}`);
-        const [invalid] = await run(
-          `select from pg_index where indexrelid = to_regclass('${name}') and not indisvalid`,
-        );
-        if (invalid) await run(`drop index concurrently ${name}`);
+        const [built] = await run(`select indisvalid as valid from pg_index where indexrelid = to_regclass('${name}')`);
+        // That of a partitioned table cannot be built concurrently: an operator has built it.
+        if (built?.valid) continue;
+        if (built) await run(`drop index concurrently ${name}`);
         await run(statement.replace('index if', 'index concurrently if'));
       }
     } finally {

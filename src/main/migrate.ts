@@ -4,7 +4,12 @@ import { contract, mayContract, migrate } from '../db/migrate.ts';
 import { findRuntimeRole } from '../db/runtime-role.ts';
 import { configOrExit, doneOrExit } from './run-process.ts';
 
-/** Migrates the database to this release. Concurrent runs wait for each other. */
+/** Migrates the database to this release. Concurrent runs wait for each other. `--contract` also takes the second step of an upgrade. */
+const unknown = process.argv.slice(2).filter((word) => word !== '--contract');
+if (unknown.length > 0) {
+  process.stderr.write(`migrate does not know ${unknown.join(' ')}. It takes --contract or nothing.\n`);
+  process.exit(2);
+}
 const config = configOrExit();
 const { url, migrateUrl } = config.database;
 const open = (via: string) => openDatabase({ ...config.database, url: via, poolMax: 2, statementTimeoutMs: 600_000 });
@@ -15,6 +20,9 @@ const isRefusedToRole = (error: unknown): error is Error =>
 for (const via of new Set([migrateUrl || url, url])) await doneOrExit(() => meetPooler(via));
 const secondStep =
   'The former release still serves and starts on this schema. Once none of its processes runs, run the second step: npm run migrate -- --contract\n';
+const secondStepTaken =
+  'The second step is done: the former release starts no more on this database. The only way back is a restore.\n';
+const noSecondStep = 'There was no second step to take: no former release could start on this database.\n';
 
 const owner = open(migrateUrl || url);
 const runtime = open(url);
@@ -27,7 +35,9 @@ const applied = await doneOrExit(async () =>
     throw isRefusedToRole(cause) ? new Error(`${cause.message}. ${whoMigrates}`, { cause }) : cause;
   }),
 );
+const isOpen = await doneOrExit(() => mayContract(owner));
 const contracted = process.argv.includes('--contract') ? await doneOrExit(() => contract(owner)) : null;
 process.stdout.write(`${JSON.stringify({ applied, ...(contracted && { contracted }) })}\n`);
-if (await mayContract(owner)) process.stderr.write(secondStep);
+if (contracted) process.stderr.write(isOpen ? secondStepTaken : noSecondStep);
+else if (isOpen) process.stderr.write(secondStep);
 await Promise.all([owner.close(), runtime.close()]);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, it } from '@jest/globals';
+import { failureWalks } from './failure-walks.ts';
 import { keyboardWalks } from './keyboard-walks.ts';
 import { listWalks } from './list-walks.ts';
 import { overviewWalks } from './overview-walks.ts';
@@ -27,6 +28,7 @@ describe('the lists of the console', () => {
     ...truthWalks,
     ...overviewWalks,
     ...recordWalks,
+    ...failureWalks,
   ])('$promise', ({ walk }) => walk(opened));
 
   it('is flawless in every picture, answer and script on the way', () => expectFlawless(opened.visit));

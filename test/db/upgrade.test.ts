@@ -1,5 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
@@ -12,6 +16,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { dumpSchema } from '../support/dump-schema.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
+import { compileCache, nodeBinary, projectFolder } from '../support/program.ts';
 import { breachesIn, rowsOf, run } from './books.ts';
 import { describeStatement } from './statements/describe-statement.ts';
 import { openChatLedger, settledEnd } from './chat-books.ts';
@@ -165,6 +170,60 @@ describe('an upgrade while clients use the tables', () => {
       expect((await upgrade.migrating).length).toBeGreaterThan(10);
       const isValid = `select indisvalid as valid from pg_index where indexrelid = 'task_request_idx'::regclass`;
       expect(await rowsOf(owner, isValid)).toEqual([{ valid: true }]);
+    } finally {
+      await own.drop();
+    }
+  });
+});
+
+describe('the program that migrates', () => {
+  const migrateWith = async (url: string, ...args: string[]) => {
+    const key = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
+    const child = spawn(nodeBinary, [join(projectFolder, 'src/main/migrate.ts'), ...args], {
+      env: { ...compileCache(), DATABASE_URL: url, KEY_PEPPERS: key, MASTER_KEYS: key },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = once(child, 'close');
+    const [stdout, stderr] = await Promise.all([textOf(child.stdout), textOf(child.stderr), ended]);
+    return { code: child.exitCode, printed: stdout === '' ? null : (JSON.parse(stdout) as object), message: stderr };
+  };
+  const ofFormer = (db: Database) => rowsOf(db, 'select name from schema_migration order by id');
+
+  it('announces the second step of an upgrade, takes it only when it is told to, and says what that means', async () => {
+    const own = await createTestDatabase({ migrated: false });
+    try {
+      const owner = await own.open();
+      await run(owner, readFileSync(new URL(lastDump ?? '', dumps), 'utf8'));
+      await run(owner, 'create function only_the_former_release_calls(a int) returns int language sql as $$select 1$$');
+      await run(
+        owner,
+        `insert into schema_function (name, checksum) values ('only_the_former_release_calls', 'its checksum')`,
+      );
+      const former = await ofFormer(owner);
+      expect(await migrateWith(own.url, '--contrakt')).toEqual({
+        code: 2,
+        printed: null,
+        message: 'migrate does not know --contrakt. It takes --contract or nothing.\n',
+      });
+      const announced = expect.stringMatching(/run the second step: npm run migrate -- --contract\n$/);
+      const applied = expect.arrayContaining(['0002-playground-keys']);
+      expect(await migrateWith(own.url)).toEqual({ code: 0, printed: { applied }, message: announced });
+      expect(await migrateWith(own.url)).toEqual({ code: 0, printed: { applied: [] }, message: announced });
+      expect(await ofFormer(owner)).toEqual(former);
+      expect(await migrateWith(own.url, '--contract')).toEqual({
+        code: 0,
+        printed: { applied: [], contracted: ['only_the_former_release_calls'] },
+        message: expect.stringMatching(/^The second step is done: .* The only way back is a restore\.\n$/),
+      });
+      expect(await ofFormer(owner)).toEqual(await rowsOf(owner, 'select name from applied_migration order by id'));
+      await expect(assertSchemaVersion(owner)).resolves.toBeUndefined();
+      expect(await dumpSchema(owner)).toBe(readFileSync(new URL('schema.sql', dumps), 'utf8'));
+      expect(await migrateWith(own.url, '--contract')).toEqual({
+        code: 0,
+        printed: { applied: [], contracted: [] },
+        message: expect.stringMatching(/^There was no second step to take/),
+      });
+      expect((await migrateWith(own.url)).message).toBe('');
     } finally {
       await own.drop();
     }

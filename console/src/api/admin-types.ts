@@ -1611,6 +1611,8 @@ export interface components {
       silence: components['schemas']['Silence'] | null;
     };
     AnsweredRequest: {
+      /** @description Why it was answered so, and that it cost nothing, in sentences for people. */
+      explanation: string;
       /**
        * @description Unix seconds.
        * @example 1795478400

@@ -4,9 +4,9 @@ import type { AnsweredRequest } from '../../db/detail-rows.ts';
 import { requestPosition } from '../../db/requests/list-requests.ts';
 import { filteredOutcomes, type RequestView } from '../../db/requests/request-filter.ts';
 import { listRequests, requestSortColumns } from '../../db/requests/sorted-requests.ts';
-import { errorTable } from '../../domain/errors.ts';
 import { refusalSentence } from '../../domain/requests/customer-sentence.ts';
 import { timeOfId } from '../../platform/crypto/ids.ts';
+import { explainRefusal } from '../../services/tasks/show/explain-task.ts';
 import { findRequest } from '../../services/requests/find-request.ts';
 import { EndReason } from '../../schemas/ledger-entry.ts';
 import { RequestRow, requestTypes, ShownRequest } from '../schemas/requests.ts';
@@ -109,7 +109,11 @@ const show = action({
     const for_customer = refusalSentence({ ...row, id: requestId, model, startedAt });
     const shown = { ...jsonRow(row), model, for_customer };
     const about = facts({ request_id: requestId, ...shown, answered_at: time(row.answeredAt) });
-    return { document: { ...document, answered: shown }, text: `${explainAnswer(row)}\n\n${about}` };
+    const explanation = explainAnswer(row);
+    return {
+      document: { ...document, answered: { explanation, ...shown } },
+      text: `${explanation}\n\n${about}`,
+    };
   },
 });
 
@@ -117,4 +121,4 @@ const show = action({
 const explainAnswer = ({ status, errorCode }: Pick<AnsweredRequest, 'status' | 'errorCode'>): string =>
   status < 400
     ? 'The request was answered without credits.'
-    : `The request was refused before any credits were held: no provider was called, and nothing was charged.${errorCode === null ? '' : ` ${errorTable[errorCode].message}`}`;
+    : explainRefusal(errorCode, status === 499 && errorCode === null ? 'ended by its client' : 'refused');

@@ -4,7 +4,7 @@ import { UnknownToOperator } from '../../services/operator-error.ts';
 import { listLedgerEntries } from '../../services/projects/list-ledger-entries.ts';
 import { listAttemptDetails, type AttemptDetail } from '../../db/tasks/attempt-details.ts';
 import type { Database } from '../../db/database.ts';
-import { customerSentence } from '../../domain/requests/customer-sentence.ts';
+import { customerSentence, refusalSentence } from '../../domain/requests/customer-sentence.ts';
 import type { Config } from '../../config/load-config.ts';
 import { findTaskOwners, type TaskOwner } from '../../db/tasks/task-owners.ts';
 import { findResolution } from '../../db/tasks/resolutions.ts';
@@ -47,16 +47,18 @@ export async function reportTimeline(
   const row = taskRow(task, owners.get(taskId));
   const shown = await shownCredits(deps);
   const { quoted, charged, refunded } = task.credits;
-  const forCustomer = customerSentence({
-    id: task.id,
-    noun: task.type,
-    model: task.modelId,
-    startedAt: task.createdAt,
-    isRunning: task.completedAt === null,
-    reason: task.errorCode,
-    charged: charged > 0 ? charged - refunded : 0,
-  });
-  const explanation = explainTask(task, attempts);
+  const about = { id: task.id, model: task.modelId, startedAt: task.createdAt };
+  const forCustomer =
+    task.admission === 'rejected'
+      ? refusalSentence({ ...about, errorCode: task.refusalCode, status: 503 })
+      : customerSentence({
+          ...about,
+          noun: task.type,
+          isRunning: task.completedAt === null,
+          reason: task.errorCode,
+          charged: charged > 0 ? charged - refunded : 0,
+        });
+  const explanation = explainTask(task, attempts, deliveries.items[0]);
   return {
     document: {
       ...row,
@@ -180,5 +182,5 @@ export const callTable = (attempts: Awaited<ReturnType<typeof listAttemptDetails
       ended_at: time(attempt.endedAt),
       next_poll_at: time(attempt.nextPollAt),
     })),
-    'No channel was called.',
+    'No call to a provider is recorded.',
   );

@@ -3,6 +3,7 @@ import { listOf } from '../../schemas/list.ts';
 import { adoptResult } from '../../services/tasks/end/adopt-result.ts';
 import { readKeptResults } from '../../services/tasks/attempt/kept-results.ts';
 import { forceCancelTask } from '../../services/tasks/end/force-cancel-task.ts';
+import { listDeliveries } from '../../services/callbacks/list-deliveries.ts';
 import { explainTask } from '../../services/tasks/show/explain-task.ts';
 import { presentTask } from '../../services/tasks/show/present-task.ts';
 import { anyRedeliveries, redeliverCallback } from '../../services/callbacks/redeliver-callback.ts';
@@ -105,7 +106,10 @@ const show = action({
     const keptResults = await readKeptResults(deps, taskId);
     const traceId = await traceIdOf(deps.db, taskId);
     const presented = presentTask(deps, task);
-    const explanation = explainTask(task, attempts);
+    const {
+      items: [delivery],
+    } = await listDeliveries(deps, taskId, { limit: 1, after: null });
+    const explanation = explainTask(task, attempts, delivery);
     const shown = await shownCredits(deps);
     const about = facts({
       task_id: task.id,

@@ -23,6 +23,7 @@ const errorCodes = Object.keys(errorTable) as ErrorCode[];
 
 const AnsweredRequestSchema = z
   .object({
+    explanation: z.string().describe('Why it was answered so, and that it cost nothing, in sentences for people.'),
     answered_at: timestamp,
     method: z.string(),
     route: z.string().describe('Its template.'),

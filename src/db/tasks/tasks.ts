@@ -1,4 +1,5 @@
 import type { DeliveryState } from '../../domain/callbacks/delivery-state.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { TaskOptions } from '../../domain/tasks/task-options.ts';
 import type { TaskErrorCode, TaskOutput, TaskStatus, TaskType } from '../../domain/tasks/task.ts';
@@ -15,6 +16,8 @@ export interface TaskView extends TaskOptions {
   modelId: string;
   status: TaskStatus;
   admission: 'open' | 'reserved' | 'rejected';
+  /** Why the task was rejected. */
+  refusalCode: ErrorCode | null;
   /** Whether its client deleted the task. Then no client finds it. */
   isDeleted: boolean;
   input: JsonObject | null;
@@ -32,7 +35,7 @@ export interface TaskView extends TaskOptions {
 }
 
 /** The columns of `TaskView`, of a task `t` beside `withDelivery`. `json`, unlike `jsonb`, keeps the order of members in which clients have always received them. */
-export const viewColumns = `t.id, t.project_id, t.request_id, t.type, t.model_id, t.status, t.admission, t.metadata, t.max_credits, t.deleted_at is not null as is_deleted,
+export const viewColumns = `t.id, t.project_id, t.request_id, t.type, t.model_id, t.status, t.admission, t.refusal_code, t.metadata, t.max_credits, t.deleted_at is not null as is_deleted,
   round(extract(epoch from t.deadline_at - t.created_at))::int as deadline_seconds, t.input, t.output,
   t.error_code, t.outcome_unknown, t.progress, t.attempts, ${unixSeconds('t.created_at')} as created_at, ${unixSeconds('t.started_at')} as started_at,
   ${unixSeconds('t.completed_at')} as completed_at, ${unixSeconds('t.expires_at')} as expires_at,

@@ -18,6 +18,7 @@ export function sampleTask(type: EventType, { projectId, now }: { projectId: str
     modelId: 'sample-image',
     status: endings[type].status,
     admission: 'reserved',
+    refusalCode: null,
     ...optionsOf(readTaskOptions({ metadata: { sample: 'true' } }, 900)),
     isDeleted: false,
     input: { prompt: 'a sample of a callback' },

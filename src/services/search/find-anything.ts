@@ -41,11 +41,12 @@ async function findAnyId(db: Deps['db'], text: string): Promise<Found[]> {
   const entry = /^entry_(\d{1,15})$/.exec(text)?.[1];
   if (entry !== undefined) return [await findEntry(db, entry)].filter((found) => found !== null);
   const id = text.replace(answerPrefix, 'req_');
-  const found = beginningOfId.test(id) ? await findById(db, id) : [];
-  if (found === null || found.length > 0 || !isId('req', id)) return found ?? [];
-  // It may have been refused before any credits were held.
+  const found = (beginningOfId.test(id) && (await findById(db, id))) || [];
+  if (!isId('req', id) || found[0]?.type === 'chat') return found;
+  // It may have been refused before any credits were held, and the row of the task of a refused create does not say why.
   const answered = await findAnsweredRequest(db, id, timeOfId(id));
-  return answered === null ? [] : [{ type: 'request', id, name: answered.errorCode ?? answered.route, shownBy: id }];
+  if (answered === null || (answered.errorCode === null && found.length > 0)) return found;
+  return [{ type: 'request', id, name: answered.errorCode ?? answered.route, shownBy: id }];
 }
 
 /** The characters of a key as lists show them: the first eight, the last four, or both around an ellipsis. A whole key has both too. */

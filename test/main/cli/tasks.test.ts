@@ -5,12 +5,14 @@ import { rowsOf } from '../../db/books.ts';
 import { mediaRoutes, type Task } from '../../support/api-client.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { eventually } from '../../support/eventually.ts';
+import { quickCallbacks } from '../../services/callbacks/receiver.ts';
 import { startGateway, type Gateway, type TestProject } from '../../support/gateway.ts';
 
 let gateway: Gateway;
 let project: TestProject;
 beforeAll(async () => {
-  gateway = await startGateway();
+  const { CALLBACK_LADDER_SECONDS = '' } = quickCallbacks;
+  gateway = await startGateway({ env: { CALLBACK_LADDER_SECONDS } });
   // One family for pictures, so that the attempts are those of sandbox-a, -b and -c, and one for chats.
   await gateway.database.query('test-families', `update channel set enabled = (adapter in ('fal', 'anthropic'))`);
   project = await gateway.project();
@@ -38,6 +40,21 @@ async function chat(prompt: string, { apiKey = project.apiKey, stream = false } 
   });
   await answer.text().catch(() => undefined);
   return answer.headers.get('x-request-id') ?? '';
+}
+
+/** The first line that a command prints for people. */
+async function firstLineOf(...command: string[]): Promise<string> {
+  const written: string[] = [];
+  expect(await cli(command, gateway.env, (text) => written.push(text))).toBe(0);
+  return written.join('').split('\n')[0] ?? '';
+}
+
+/** A picture whose callback fails at each of its tries. */
+async function exhausted(callbackUrl: string): Promise<string> {
+  const body = { model: 'aurora-image-1', prompt: 'why not told [[latency=0]]', callback_url: callbackUrl };
+  const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, body);
+  await gateway.poll(project.apiKey, taskId, { until: ({ callback }) => callback?.state === 'exhausted' });
+  return taskId;
 }
 
 const attemptsPath = (taskId: string) => `/api/v1/tasks/${taskId}/attempts`;
@@ -227,6 +244,16 @@ describe('tollgate requests show', () => {
       shows: { kind: 'task', task: { credits: { charged: 0 }, attempts_detail: [{ cost_micro_usd: 20_000 }] } },
     },
     {
+      what: 'a picture whose call the database lost',
+      make: async () => {
+        const { task_id: id } = await make('why lost [[fail=reset]]');
+        await rowsOf(gateway.database, 'delete from attempt where request_id = $1', [id]);
+        return id;
+      },
+      says: /^It is unknown whether .+ The database does not have its calls any more\. The provider may have billed it\. The hold of 4 credits was given back/,
+      shows: { kind: 'task', task: { credits: { charged: 0 }, attempts_detail: [] } },
+    },
+    {
       what: 'a picture whose channels all fail, and whose callback is given up',
       make: async () => {
         const taskId = await gateway.accept(project.apiKey, mediaRoutes.image, {
@@ -239,6 +266,24 @@ describe('tollgate requests show', () => {
       },
       says: /could not complete the job\. The last call, to sandbox-[abc], ended as transient \(.*503.*nothing was charged\. The callback was given up because its receiver answered 410 \(1 try, the last answered with status 410\)\./,
       shows: { kind: 'task', task: { error_code: 'upstream_failed', deliveries: [{ state: 'gone' }] } },
+    },
+    {
+      what: 'a picture that is made, and whose callback no receiver takes',
+      make: () => exhausted('http://127.0.0.1:1/why'),
+      says: /^The task succeeded\. Credits charged: 4 of 4 held\. The callback was given up because all its tries failed \(8 tries, the last without an answer: connect\)\.$/,
+      shows: {
+        kind: 'task',
+        task: { credits: { charged: 4 }, deliveries: [{ state: 'exhausted', last_status: null }] },
+      },
+    },
+    {
+      what: 'a picture that is made, and whose callback its receiver refuses',
+      make: () => exhausted(`${gateway.sandboxUrl}/_sandbox/inbox/why?status=503`),
+      says: /^The task succeeded\. Credits charged: 4 of 4 held\. The callback was given up because all its tries failed \(8 tries, the last answered with status 503\)\.$/,
+      shows: {
+        kind: 'task',
+        task: { credits: { charged: 4 }, deliveries: [{ state: 'exhausted', last_status: 503 }] },
+      },
     },
     {
       what: 'a chat whose channels all fail',
@@ -277,14 +322,14 @@ describe('tollgate requests show', () => {
       // Rows about requests without credits are written some moments later.
       await eventually(async () => (await tollgate('requests', 'show', id)).code === 0, { what: `the request ${id}` });
       expect((await tollgate('requests', 'show', id)).printed).toMatchObject(shows);
-      const written: string[] = [];
-      expect(await cli(['requests', 'show', id], gateway.env, (text) => written.push(text))).toBe(0);
-      expect(written.join('').split('\n')[0]).toMatch(says);
-      // The id of the request that created a task is as good as that of the task.
+      expect(await firstLineOf('requests', 'show', id)).toMatch(says);
       const { task } = z
         .object({ task: z.object({ request_id: z.string() }).nullable() })
         .parse((await tollgate('requests', 'show', id)).printed);
-      if (task) expect((await tollgate('requests', 'show', task.request_id)).printed).toMatchObject(shows);
+      if (task === null) return;
+      expect(await firstLineOf('tasks', 'show', id)).toMatch(says);
+      // The id of the request that created a task is as good as that of the task.
+      expect((await tollgate('requests', 'show', task.request_id)).printed).toMatchObject(shows);
     },
   );
 });

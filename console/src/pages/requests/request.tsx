@@ -41,11 +41,7 @@ function Answered({ requestId, of: answered }: { requestId: string; of: Answered
   return (
     <Page title="Request" about={<Copyable text={requestId} label="Copy the id" wrap />}>
       <Card withBorder>
-        <Text mb="md">
-          {isRefused
-            ? 'The request was refused before any credits were held: no provider was called, and nothing was charged.'
-            : 'The request was answered without credits.'}
-        </Text>
+        <Text mb="md">{answered.explanation}</Text>
         <ForCustomer text={answered.for_customer} />
         <Facts
           of={[

@@ -68,7 +68,7 @@ function Summary({ task }: { task: TaskTimeline }) {
           ['Model', <ThingLink key="model" of="model" id={task.model} />],
           ['Project', <ThingLink key="project" of="project" id={task.project_id} name={task.project_name} />],
           ['Key', <ThingLink key="key" of="key" id={task.key_id} name={task.key_name} />],
-          ['Channels', <ThingLinks key="channels" of="channel" ids={channelsOf(task)} none="None was called" />],
+          ['Channels', <ThingLinks key="channels" of="channel" ids={channelsOf(task)} none={noChannel(task)} />],
           ['Credits', `${credits(task.credits.charged)} charged of ${creditsCell(task.credits.quoted)} quoted`],
           ['Our cost', cost(task.cost_micro_usd, task.unknown_costs)],
           ['Created', time(task.created_at)],
@@ -107,6 +107,10 @@ function Summary({ task }: { task: TaskTimeline }) {
     </Card>
   );
 }
+
+/** Rows of calls are deleted after some time, and a failover may lose them. */
+const noChannel = ({ attempts, outcome_unknown: isUnknown }: TaskTimeline): string =>
+  attempts > 0 || isUnknown ? 'Not known any more' : 'None was called';
 
 const channelsOf = ({ attempts_detail: attempts }: TaskTimeline): string[] => [
   ...new Set(attempts.map(({ channel }) => channel)),

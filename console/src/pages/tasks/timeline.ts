@@ -21,7 +21,11 @@ export function timelineOf(task: TaskTimeline): Step[] {
     id: 'created',
     at: task.created_at,
     title: 'Created',
-    about: `${credits(task.credits.quoted)} held`,
+    // Every hold ends with an entry.
+    about:
+      task.completed_at !== null && task.ledger.length === 0
+        ? 'No credits were held'
+        : `${credits(task.credits.quoted)} held`,
     color: 'gray',
   };
   const ended: Step[] =

@@ -16,6 +16,7 @@ export function acceptedTask(task: NewTask, createdAt: number): TaskView {
     modelId,
     status: 'queued',
     admission: 'reserved',
+    refusalCode: null,
     ...optionsOf(task),
     deadlineSeconds: Math.round(task.deadlineSeconds),
     isDeleted: false,

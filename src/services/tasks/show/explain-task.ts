@@ -1,33 +1,52 @@
 import type { AttemptDetail } from '../../../db/tasks/attempt-details.ts';
 import type { TaskView } from '../../../db/tasks/tasks.ts';
 import type { DeliveryState } from '../../../domain/callbacks/delivery-state.ts';
+import { errorTable, type ErrorCode } from '../../../domain/errors.ts';
 import { taskErrorTable } from '../../../domain/tasks/task.ts';
+import type { PublicDelivery } from '../../../schemas/delivery.ts';
 
 type Task = Pick<
   TaskView,
-  'status' | 'admission' | 'completedAt' | 'errorCode' | 'outcomeUnknown' | 'credits' | 'callback'
+  | 'status'
+  | 'admission'
+  | 'refusalCode'
+  | 'completedAt'
+  | 'errorCode'
+  | 'outcomeUnknown'
+  | 'attempts'
+  | 'credits'
+  | 'callback'
 >;
 type Call = Pick<AttemptDetail, 'channel' | 'outcome' | 'errorClass' | 'status' | 'detail'>;
+type AttemptedDelivery = Pick<PublicDelivery, 'tries'>;
 
-/** Why a task ended as it did, what it was charged and what became of its callback, in sentences for people. */
-export function explainTask(task: Task, calls: readonly Call[]): string {
+/** Why a task ended as it did, what it was charged and what became of its last callback, in sentences for people. */
+export function explainTask(task: Task, calls: readonly Call[], delivery: AttemptedDelivery | undefined): string {
   const { quoted, charged, refunded } = task.credits;
-  if (task.admission === 'rejected') return 'The task was refused before any credits were held. Nothing was charged.';
-  if (task.completedAt === null) return `The task is ${task.status}. Credits held for it: ${quoted}.`;
+  if (task.admission === 'rejected') return explainRefusal(task.refusalCode);
+  if (task.completedAt === null) return `The task is ${task.status}. Credits held for it: ${task.credits.reserved}.`;
   const sentences = [
     task.errorCode === null ? 'The task succeeded.' : taskErrorTable[task.errorCode].message,
-    task.errorCode === null ? null : lastCall(calls.at(-1)),
+    task.errorCode === null ? null : lastCall(task, calls.at(-1)),
     task.outcomeUnknown ? 'The provider may have billed it.' : null,
     charged === 0
       ? `The hold of ${quoted} credits was given back, and nothing was charged.`
       : `Credits charged: ${charged} of ${quoted} held.`,
     charged > 0 && refunded > 0 ? `Credits given back later: ${refunded}.` : null,
-    callbackSentence(task.callback),
+    callbackSentence(task.callback, delivery),
   ];
   return sentences.filter((sentence) => sentence !== null).join(' ');
 }
 
-function lastCall(call: Call | undefined): string {
+/** Why a request was refused before any credits were held. */
+export const explainRefusal = (code: ErrorCode | null, end = 'refused'): string =>
+  [`The request was ${end} before any credits were held: no provider was called, and nothing was charged.`]
+    .concat(code === null ? [] : errorTable[code].message)
+    .join(' ');
+
+function lastCall({ attempts, outcomeUnknown }: Task, call: Call | undefined): string {
+  // Their rows are deleted after some time, and a failover may lose them.
+  if (call === undefined && (attempts > 0 || outcomeUnknown)) return 'The database does not have its calls any more.';
   if (call === undefined) return 'No provider was called.';
   const facts = [call.errorClass, call.status, call.detail].filter((fact) => fact !== null);
   return `The last call, to ${call.channel}, ended as ${call.outcome ?? 'canceled'}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}.`;
@@ -36,15 +55,18 @@ function lastCall(call: Call | undefined): string {
 const callbackStates: Record<DeliveryState, string> = {
   pending: 'is not delivered yet',
   delivered: 'was delivered',
-  exhausted: 'was given up',
+  exhausted: 'was given up because all its tries failed',
   gone: 'was given up because its receiver answered 410',
   blocked: 'was not sent because its address is not allowed',
   replaced: 'was sent again under a new id',
 };
 
-function callbackSentence(callback: Task['callback']): string | null {
+function callbackSentence(callback: Task['callback'], delivery: AttemptedDelivery | undefined): string | null {
   if (callback === null) return null;
   const { state, attempts, lastStatus } = callback;
-  const answer = lastStatus === null ? '' : `, the last answered with status ${lastStatus}`;
+  // `failed:timeout`, of a try without an answer.
+  const [, failure] = delivery?.tries.at(-1)?.error?.split(':') ?? [];
+  const noAnswer = failure === undefined ? '' : `, the last without an answer: ${failure.replaceAll('_', ' ')}`;
+  const answer = lastStatus === null ? noAnswer : `, the last answered with status ${lastStatus}`;
   return `The callback ${callbackStates[state]} (${attempts} ${attempts === 1 ? 'try' : 'tries'}${answer}).`;
 }
