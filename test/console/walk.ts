@@ -56,12 +56,16 @@ async function settle(page: Page): Promise<void> {
 }
 
 /**
- * The frame of the page moves when the window gets narrow, and colors fade. Animations without an end, as of a loader, go on. The browser
- * is asked again in each frame, because `Animation.finished` of a transition whose element got hidden may never settle.
+ * The frame of the page moves when the window gets narrow, and colors fade. Animations without an end, as of a loader, go
+ * on. Those with an end are ended: waiting for them took two fifths of the time of all pictures. The end of one may begin another.
  */
 const transitionsOver = `(async () => {
   const isFinite = ({ effect, playState }) => playState === 'running' && effect.getComputedTiming().endTime !== Infinity;
-  while (document.getAnimations().some(isFinite)) await new Promise(requestAnimationFrame);
+  const running = () => document.getAnimations().filter(isFinite);
+  for (let some = running(); some.length > 0; some = running()) {
+    for (const animation of some) animation.finish();
+    await new Promise(requestAnimationFrame);
+  }
 })()`;
 
 /** Small targets are a rule of WCAG 2.2 that axe leaves out unless it is asked for. A popover of a low window may cover a part of one. */
