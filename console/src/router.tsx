@@ -56,7 +56,7 @@ const requestSearch = texts(
 );
 const deliverySearch = texts('state', 'project', 'task', 'host', ...range);
 const auditSearch = texts('subject', 'by', 'action', ...range);
-const projectsSearch = texts('status', 'sort');
+const projectsSearch = texts('status', 'plan', 'sort');
 const projectSearch = texts('tab', 'sort', 'kind', 'created_after', 'created_before');
 const scheduledJobSearch = texts('name', ...range);
 const channelsSearch = texts('state', 'adapter');

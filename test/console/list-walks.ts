@@ -129,7 +129,7 @@ export const listWalks: readonly Walk[] = [
       await page.route(/\/requests\?(?!.*created_after).*sort=/, (route) =>
         route.fulfill({
           status: 400,
-          json: { error: { message: 'More than 25,000 rows match.', code: 'invalid_value', param: 'sort' } },
+          json: { error: { message: 'More than 100,000 rows match.', code: 'invalid_value', param: 'sort' } },
         }),
       );
       await page.goto(`${gateway.baseUrl}/console/requests#token=${token}`);

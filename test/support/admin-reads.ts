@@ -40,6 +40,7 @@ const valuesByInput: Readonly<Record<string, readonly string[]>> = {
   tz: ['Europe/Berlin', 'Asia/Kolkata'],
   hours: ['720'],
   name: [history.plan],
+  plan: [history.plan],
   minMs: ['1000'],
   minCredits: ['1'],
   q: [history.task(7), history.chat(1), history.task(7).slice(0, 20), 'project', 'sk-h', 'job'],

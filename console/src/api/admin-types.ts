@@ -4282,6 +4282,8 @@ export interface operations {
       query?: {
         /** @description show only these projects */
         status?: 'active' | 'disabled';
+        /** @description show only projects that have this plan, or none */
+        plan?: string;
         /** @description show only projects with this in their name or id, in any case */
         q?: string;
         /** @description show only what was created at this time or later, such as 2h (ago) or 2030-01-31T12:00:00Z */

@@ -1,6 +1,6 @@
 import { Table, Text } from '@mantine/core';
 import type { AuditEntry } from '../api/admin-types.ts';
-import { valueText } from '../ui/differences.tsx';
+import { memberText, valueText } from '../ui/differences.tsx';
 
 /** What a change changed: a row for each member that differs, with its value before and after. */
 export function AuditChange({ of: { before, after, detail, action } }: { of: AuditEntry }) {
@@ -10,7 +10,7 @@ export function AuditChange({ of: { before, after, detail, action } }: { of: Aud
   if (changed.length === 0 && notes.length === 0) return 'None';
   return (
     <details className="detail">
-      <summary>{[...changed, ...notes.map(([name]) => name)].slice(0, 4).join(', ')}</summary>
+      <summary>{[...changed, ...notes.map(([name]) => name)].slice(0, 4).map(memberText).join(', ')}</summary>
       {changed.length > 0 && (
         <Table className="diff" aria-label={`What ${action} changed`} layout="fixed">
           <Table.Thead>
@@ -23,9 +23,9 @@ export function AuditChange({ of: { before, after, detail, action } }: { of: Aud
           <Table.Tbody>
             {changed.map((name) => (
               <Table.Tr key={name}>
-                <Table.Th scope="row">{name}</Table.Th>
-                {before !== null && <Table.Td>{valueText(before[name])}</Table.Td>}
-                <Table.Td>{valueText(after?.[name])}</Table.Td>
+                <Table.Th scope="row">{memberText(name)}</Table.Th>
+                {before !== null && <Table.Td>{valueText(before[name], name)}</Table.Td>}
+                <Table.Td>{valueText(after?.[name], name)}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>
@@ -33,7 +33,7 @@ export function AuditChange({ of: { before, after, detail, action } }: { of: Aud
       )}
       {notes.map(([name, value]) => (
         <Text key={name} size="xs" ta="left" mt={4} className="breakable">
-          <b>{name}</b>: {valueText(value)}
+          <b>{memberText(name)}</b>: {valueText(value, name)}
         </Text>
       ))}
     </details>

@@ -59,13 +59,14 @@ const list = action({
   summary: 'list projects with their credits',
   input: {
     status: option('<status>', z.enum(projectStatuses).optional()).describe('show only these projects'),
+    plan: option('<name>', shortText.optional()).describe('show only projects that have this plan, or none'),
     q: option('<text>', shortText.optional()).describe('show only projects with this in their name or id, in any case'),
     ...listInput('projects', projectColumns, { usual: 1_000 }),
   },
   route: { method: 'GET', path: '/projects', role: 'viewer' },
   answer: listOf(ProjectSchema),
   needs: 'database',
-  async run(deps, { status, q, ...page }) {
+  async run(deps, { status, plan, q, ...page }) {
     const shown = await shownCredits(deps);
     // The alerts and the note would make the lines too long for a terminal.
     const toLine = ({
@@ -83,7 +84,7 @@ const list = action({
       overdraft: shown(row.overdraft),
       created_at: time(row.createdAt),
     });
-    return listReport(await listProjects(deps.db, { status, q }, listRequest(page)), toLine, {
+    return listReport(await listProjects(deps.db, { status, plan, q }, listRequest(page)), toLine, {
       list: 'projects',
       nothing: 'There are no projects.',
       toDocument: jsonRow,

@@ -12,6 +12,7 @@ import {
   sortedText,
   type ListRequest,
   type Positioned,
+  type SortedRow,
 } from '../list-order.ts';
 import { positionOf, timeOfPosition } from '../time-position-sql.ts';
 import { unixSeconds } from '../unix-seconds.ts';
@@ -75,7 +76,7 @@ export async function listAllDeliveries(
   if (!isByTime(sort)) {
     const match = `d.state = any ($1::text[]) ${ofProject} ${ofTask} ${ofHost}`;
     const text = sortedText({ ...deliveryRows, match, select: operatorColumns }, { ...request, sort }, bind);
-    const sorted = await database.query<OperatorDelivery & Positioned & { scanned: number }>(name, text, values);
+    const sorted = await database.query<OperatorDelivery & SortedRow>(name, text, values);
     return sortedPageOf(sorted, request.limit);
   }
   const { where, order, position } = inTimeOrder(deliveryRows, { ...request, sort }, bind);
@@ -138,11 +139,11 @@ export const deliverySortColumns = {
   delivery_id: 'd.id',
   event_id: 'd.event_id',
   state: 'd.state',
-  attempts: 'd.attempts',
-  last_status: 'd.last_status',
-  created_at: unixSeconds('d.created_at'),
-  ended_at: unixSeconds('d.ended_at'),
-  next_attempt_at: unixSeconds('d.next_attempt_at'),
+  attempts: { number: 'd.attempts' },
+  last_status: { number: 'd.last_status' },
+  created_at: { time: 'd.created_at' },
+  ended_at: { time: 'd.ended_at' },
+  next_attempt_at: { time: 'd.next_attempt_at' },
   task_id: 'd.task_id',
   project_id: 'd.project_id',
   project_name: projectName,

@@ -11,6 +11,7 @@ import {
   sortedText,
   type ListRequest,
   type Positioned,
+  type SortedRow,
 } from '../list-order.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
@@ -73,7 +74,7 @@ export async function listLedger(
     const ofRequest = requestId === undefined ? '' : `and entry.request_id = ${bind(requestId)}`;
     const match = `entry.project_id = $1 ${ofRequest} ${ofKey}`;
     const text = sortedText({ ...entryRows, match, select: columns }, { ...request, sort }, bind);
-    const sorted = await database.query<LedgerEntry & Positioned & { scanned: number }>(name, text, values);
+    const sorted = await database.query<LedgerEntry & SortedRow>(name, text, values);
     return sortedPageOf(sorted, request.limit);
   }
   const { where, order, position } = inTimeOrder(entryRows, { ...request, sort }, bind);
@@ -108,22 +109,22 @@ const isOfTask = `coalesce(entry.request_id like 'task\\_%', false)`;
 
 /** The columns of the ledger that it can be sorted by. */
 export const ledgerColumns = {
-  entry_id: 'entry.id',
-  at: unixSeconds('entry.created_at'),
+  entry_id: { number: 'entry.id' },
+  at: { time: 'entry.created_at' },
   kind: 'entry.kind',
-  credits: 'entry.credits',
-  balance_after: 'entry.balance_after',
+  credits: { number: 'entry.credits' },
+  balance_after: { number: 'entry.balance_after' },
   task_id: `case when ${isOfTask} then entry.request_id end`,
   request_id: `case when not ${isOfTask} then entry.request_id end`,
   key_id: 'entry.key_id',
   reference: `case when entry.kind = 'adjust' then entry.reason else entry.reference end`,
   reason: `case when entry.kind <> 'adjust' then entry.reason end`,
-  input_tokens: `case when entry.kind = 'settle' then entry.input_tokens end`,
-  cached_input_tokens: 'entry.cached_input_tokens',
-  cache_write_tokens: 'entry.cache_write_tokens',
-  cache_write_1h_tokens: 'entry.cache_write_1h_tokens',
-  reasoning_tokens: 'entry.reasoning_tokens',
-  output_tokens: `case when entry.kind = 'settle' then entry.output_tokens end`,
+  input_tokens: { number: `case when entry.kind = 'settle' then entry.input_tokens end` },
+  cached_input_tokens: { number: 'entry.cached_input_tokens' },
+  cache_write_tokens: { number: 'entry.cache_write_tokens' },
+  cache_write_1h_tokens: { number: 'entry.cache_write_1h_tokens' },
+  reasoning_tokens: { number: 'entry.reasoning_tokens' },
+  output_tokens: { number: `case when entry.kind = 'settle' then entry.output_tokens end` },
 } as const;
 
 const entryRows = {

@@ -88,10 +88,10 @@ export const adminTokenColumns = {
   prefix: 't.prefix',
   last4: 't.last4',
   created_by: 't.created_by',
-  created_at: unixSeconds('t.created_at'),
-  expires_at: unixSeconds('t.expires_at'),
-  revoked_at: unixSeconds('t.revoked_at'),
-  last_used_at: unixSeconds('t.last_used_at'),
+  created_at: { time: 't.created_at' },
+  expires_at: { time: 't.expires_at' },
+  revoked_at: { time: 't.revoked_at' },
+  last_used_at: { time: 't.last_used_at' },
 } as const;
 
 /** Revokes a token once, and ends its sessions and its playground keys; null if there is no such token. */

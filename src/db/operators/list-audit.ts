@@ -10,8 +10,8 @@ import {
   sortedText,
   type ListRequest,
   type Positioned,
+  type SortedRow,
 } from '../list-order.ts';
-import { unixSeconds } from '../unix-seconds.ts';
 
 export interface AuditRow {
   id: number;
@@ -52,7 +52,7 @@ export async function listAudit(
   if (!isByTime(sort)) {
     const match = `true${bySubject}${byAction}${byActor}`;
     const text = sortedText({ ...auditRows, match, select: columns }, { ...request, sort }, bind);
-    const sorted = await database.query<AuditRow & Positioned & { scanned: number }>(name, text, values);
+    const sorted = await database.query<AuditRow & SortedRow>(name, text, values);
     return sortedPageOf(sorted, request.limit);
   }
   const { where, order, position } = inTimeOrder(auditRows, { ...request, sort }, bind);
@@ -92,8 +92,8 @@ const columns = 'e.id, e.at, e.actor, e.action, e.subject, e.before, e.after, e.
 
 /** The columns of the list of changes that it can be sorted by. */
 export const auditColumns = {
-  id: 'e.id',
-  at: unixSeconds('e.at'),
+  id: { number: 'e.id' },
+  at: { time: 'e.at' },
   actor: 'e.actor',
   action: 'e.action',
   subject: 'e.subject',

@@ -75,8 +75,8 @@ export const operatorColumns = {
   name: 'o.name',
   role: 'o.role',
   created_by: 'o.created_by',
-  created_at: unixSeconds('o.created_at'),
-  last_used_at: unixSeconds('o.last_used_at'),
+  created_at: { time: 'o.created_at' },
+  last_used_at: { time: 'o.last_used_at' },
 } as const;
 
 /** Deletes an operator with its sessions, and revokes its playground keys; null if there is none with this id. */

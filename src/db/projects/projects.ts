@@ -3,7 +3,6 @@ import type { Database } from '../database.ts';
 import { loadEntities } from '../entities/load-entities.ts';
 import { recordAudit } from '../operators/audit.ts';
 import { hasText, inOrder, operatorPageText, pageOfRows, type ListRequest, type Positioned } from '../list-order.ts';
-import { unixSeconds } from '../unix-seconds.ts';
 import type { ProjectSettings } from './project-settings.ts';
 
 export interface ProjectRow extends ProjectSettings {
@@ -18,13 +17,13 @@ export interface ProjectRow extends ProjectSettings {
 
 export type ProjectStatus = ProjectRow['status'];
 
-/** One page of the projects with their credits. */
+/** One page of the projects with their credits. `plan`: the name of a plan, or `none` for those without one. */
 export async function listProjects(
   database: Database,
-  { status, q }: { status?: ProjectStatus | undefined; q?: string | undefined },
+  { status, plan, q }: { status?: ProjectStatus | undefined; plan?: string | undefined; q?: string | undefined },
   request: ListRequest,
 ): Promise<Page<ProjectRow>> {
-  const values: unknown[] = [status ?? null, request.limit + 1, q ?? null];
+  const values: unknown[] = [status ?? null, request.limit + 1, q ?? null, plan ?? null];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const { where, order, position } = inOrder(
     { row: 'p', time: 'created_at', idType: 'text', columns: projectColumns },
@@ -36,7 +35,8 @@ export async function listProjects(
     operatorPageText(`select p.id as project_id, p.name, p.note, p.status, n.name as plan, a.balance, a.reserved, a.overdraft,
        p.alert_at, p.alert_url, p.alert_mail, p.trace_content, p.metadata, p.created_at, ${position} as position
      from project p join credit_account a on a.project_id = p.id left join plan n on n.id = p.plan_id
-     where ${where} and ($1::text is null or p.status = $1) and ${hasText('$3', ['p.name', 'p.id'])} order by ${order} limit $2::int`),
+     where ${where} and ($1::text is null or p.status = $1) and ($4::text is null or coalesce(n.name, 'none') = $4)
+       and ${hasText('$3', ['p.name', 'p.id'])} order by ${order} limit $2::int`),
     values,
   );
   return pageOfRows(rows, request.limit);
@@ -59,12 +59,12 @@ export const projectColumns = {
   note: 'p.note',
   status: 'p.status',
   plan: 'n.name',
-  balance: 'a.balance',
-  reserved: 'a.reserved',
-  overdraft: 'a.overdraft',
+  balance: { number: 'a.balance' },
+  reserved: { number: 'a.reserved' },
+  overdraft: { number: 'a.overdraft' },
   alert_url: 'p.alert_url',
   trace_content: 'p.trace_content',
-  created_at: unixSeconds('p.created_at'),
+  created_at: { time: 'p.created_at' },
 } as const;
 
 /** Adds a project with an empty account. Its callback secret is sealed. */

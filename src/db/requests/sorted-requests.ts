@@ -3,17 +3,13 @@ import { newestPosition } from '../../domain/time-position.ts';
 import { boughtCost } from '../tasks/attempt-details.ts';
 import type { Database } from '../database.ts';
 import {
-  isDescending,
   operatorPageText,
-  SORTED_MAX,
+  rowsMaxIfCut,
+  sortedBy,
   sortedPageOf,
-  sortedPositionOf,
-  sortedStart,
-  sortValue,
   type ListRequest,
-  type Positioned,
+  type SortedRow,
 } from '../list-order.ts';
-import { unixSeconds } from '../unix-seconds.ts';
 import { endedChat, isEndOfRequest, runningChat, unknownCostsOfChat, withCalls } from '../chat/chats.ts';
 import { findChannelId, listNewestRequests, requestColumns, requestFilterShape, withTask } from './list-requests.ts';
 import type { RequestFilter, RequestView } from './request-filter.ts';
@@ -42,42 +38,45 @@ async function sortedRequests(
   const channel = filter.channel === undefined ? undefined : await findChannelId(database, filter.channel);
   if (channel === null) return { items: [], next: null };
   const asked = { ...filter, channel };
-  const { sort, limit } = request;
+  const { limit } = request;
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const { projectId, keyId } = asked;
+  const range = idRange(asked, newestPosition, bind).join(' and ');
   const ended = [
-    ...idRange(asked, newestPosition, bind),
+    range,
     ...(projectId === undefined ? [] : [`e.project_id = ${bind(projectId)}`]),
     ...(keyId === undefined ? [] : [`e.key_id = ${bind(keyId)}`]),
     ...matchesEnded(asked, bind),
-  ];
-  const running = mayRun(asked) ? matchesRunning(asked, bind) : ['false'];
-  const value = sortValue(requestSortColumns, sort);
-  const direction = isDescending(sort) ? 'desc' : 'asc';
-  const rows = await database.query<RequestView & Positioned & { scanned: number }>(
-    `sorted-requests-${sort}-${requestFilterShape(asked)}`,
+  ].join(' and ');
+  const running = mayRun(asked) ? matchesRunning(asked, bind).join(' and ') : 'false';
+  const { value, isBehind, order, position, rowsMax } = sortedBy(requestSortColumns, request, bind);
+  const rows = await database.query<RequestView & SortedRow>(
+    `sorted-requests-${request.sort}-${requestFilterShape(asked)}`,
     operatorPageText(`
-      with scanned as materialized (
-        (select ${value} as value, chat.request_id as id
-         from (select ${endedChat} from ledger_entry e where ${ended.join(' and ')} limit ${SORTED_MAX + 1}) chat)
-        union all
-        (select ${value}, chat.request_id from (select ${runningChat} from hold h where ${running.join(' and ')}) chat)),
-      page as materialized (
-        select value, id from scanned where (value, id) ${isDescending(sort) ? '<' : '>'} (${sortedStart(request, bind)})
-        order by value ${direction}, id ${direction} limit ${bind(limit + 1)}::int)
-      select ${requestColumns}, ${sortedPositionOf(bind(sort), 'page.value', 'page.id')} as position, (select count(*) from scanned)::int as scanned
+      with page as materialized (
+        select value, id from (
+          select ${value} as value, chat.request_id as id
+          from (select ${endedChat} from ledger_entry e where ${ended} limit ${rowsMax}) chat ${withNames}
+          union all
+          select ${value}, chat.request_id from (select ${runningChat} from hold h where ${running}) chat ${withNames}) scanned
+        where ${isBehind('value', 'id')} order by ${order('value', 'id')} limit ${bind(limit + 1)}::int)
+      select ${requestColumns}, ${position('page.value', 'page.id')} as position,
+        ${rowsMaxIfCut(`from ledger_entry e where ${ended}`, rowsMax, `(select max(e.id) - min(e.id) from ledger_entry e where ${range}) >= ${rowsMax}`)}
       from page cross join lateral (
         select * from (
           select ${endedChat} from ledger_entry e where e.request_id = page.id and ${isEndOfRequest}
           union all
           select ${runningChat} from hold h where h.id = page.id) found
         order by found.ended nulls last limit 1) chat ${withCalls} ${withTask}
-      order by page.value ${direction}, page.id ${direction}`),
+      order by ${order('page.value', 'page.id')}`),
     values,
   );
   return sortedPageOf(rows, limit);
 }
+
+/** PostgreSQL leaves out the joins that no column needs. */
+const withNames = `left join project named_project on named_project.id = chat.project_id left join api_key named_key on named_key.id = chat.key_id`;
 
 const isCharged = `chat.outcome in ('succeeded', 'incomplete')`;
 const charged = (column: string): string => `case when ${isCharged} then chat.${column} end`;
@@ -90,24 +89,30 @@ export const chatSortColumns = {
   model: 'chat.model_id',
   outcome: 'chat.outcome',
   reason: 'chat.reason',
-  input_tokens: charged('input_tokens'),
-  output_tokens: charged('output_tokens'),
-  cached_input_tokens: charged('cached_input_tokens'),
-  cache_write_tokens: charged('cache_write_tokens'),
-  cache_write_1h_tokens: charged('cache_write_1h_tokens'),
-  reasoning_tokens: charged('reasoning_tokens'),
-  usage_estimated: 'coalesce(chat.usage_estimated, false)',
-  credits: 'chat.charged',
-  'credits.reserved': 'chat.held',
-  'credits.charged': 'chat.charged',
-  'credits.refunded': `case when chat.outcome = 'refunded' then chat.held else coalesce((
+  input_tokens: { number: charged('input_tokens') },
+  output_tokens: { number: charged('output_tokens') },
+  cached_input_tokens: { number: charged('cached_input_tokens') },
+  cache_write_tokens: { number: charged('cache_write_tokens') },
+  cache_write_1h_tokens: { number: charged('cache_write_1h_tokens') },
+  reasoning_tokens: { number: charged('reasoning_tokens') },
+  usage_estimated: { number: 'coalesce(chat.usage_estimated, false)::int' },
+  credits: { number: 'chat.charged' },
+  'credits.reserved': { number: 'chat.held' },
+  'credits.charged': { number: 'chat.charged' },
+  'credits.refunded': {
+    number: `case when chat.outcome = 'refunded' then chat.held else coalesce((
     select sum(a.credits) from ledger_entry a where a.request_id = chat.request_id and a.kind = 'adjust'), 0) end`,
-  cost_micro_usd: `coalesce(chat.cost_micro_usd, (
+    slow: true,
+  },
+  cost_micro_usd: {
+    number: `coalesce(chat.cost_micro_usd, (
     select sum(${boughtCost}) from attempt a where a.request_id = chat.request_id), 0)`,
-  unknown_costs: unknownCostsOfChat,
-  created_at: unixSeconds('chat.started'),
-  ended_at: unixSeconds('chat.ended'),
-  took_ms: 'round(extract(epoch from chat.ended - chat.started) * 1000)',
+    slow: true,
+  },
+  unknown_costs: { number: unknownCostsOfChat, slow: true },
+  created_at: { time: 'chat.started' },
+  ended_at: { time: 'chat.ended' },
+  took_ms: { span: 'chat.ended - chat.started' },
 } as const;
 
 const ofTask = (value: string): string =>
@@ -119,6 +124,6 @@ export const requestSortColumns = {
   request_id: `${ofTask('t.request_id')}, chat.request_id) else chat.request_id end`,
   task_id: `case when chat.request_id like 'task\\_%' then chat.request_id end`,
   type: `${ofTask('t.type')}, (select m.entry ->> 'type' from model m where m.id = chat.model_id)) else 'chat' end`,
-  project_name: `(select p.name from project p where p.id = chat.project_id)`,
-  key_name: `(select k.name from api_key k where k.id = chat.key_id)`,
+  project_name: 'named_project.name',
+  key_name: 'named_key.name',
 } as const;

@@ -17,6 +17,7 @@ import {
   sortedText,
   type ListRequest,
   type Positioned,
+  type SortedRow,
 } from '../list-order.ts';
 import { unixSeconds } from '../unix-seconds.ts';
 
@@ -122,7 +123,7 @@ export async function listAllScheduledJobRuns(
   const { sort = 'newest' } = request;
   if (!isByTime(sort)) {
     const match = 'r.name = any ($1::text[])';
-    const rows = await database.query<ScheduledJobRun & Positioned & { scanned: number }>(
+    const rows = await database.query<ScheduledJobRun & SortedRow>(
       `list-all-job-runs-${sort}`,
       sortedText({ ...runRows, match, select: runColumns }, { ...request, sort }, bind),
       values,
@@ -190,9 +191,9 @@ export const scheduledJobRunColumns = {
   name: 'r.name',
   trigger: 'r.trigger',
   state: 'r.state',
-  requested_at: unixSeconds('r.requested_at'),
-  started_at: unixSeconds('r.started_at'),
-  ended_at: unixSeconds('r.ended_at'),
+  requested_at: { time: 'r.requested_at' },
+  started_at: { time: 'r.started_at' },
+  ended_at: { time: 'r.ended_at' },
 } as const;
 
 const runRows = {

@@ -2,16 +2,8 @@ import type { Page, PageRequest } from '../../domain/page.ts';
 import { readTimePosition } from '../../domain/time-position.ts';
 import { boundedPageOf, boundedText, OPERATOR_PAGE_BYTES_MAX, type Bounded } from '../bounded-page.ts';
 import type { Database } from '../database.ts';
-import {
-  isByTime,
-  sortedPageOf,
-  sortedText,
-  type ListRequest,
-  type Positioned,
-  type TimeOrder,
-} from '../list-order.ts';
+import { isByTime, sortedPageOf, sortedText, type ListRequest, type SortedRow, type TimeOrder } from '../list-order.ts';
 import { positionOf } from '../time-position-sql.ts';
-import { unixSeconds } from '../unix-seconds.ts';
 import { readOperatorPage, type TasksFilter } from './list-tasks.ts';
 import { viewColumns, withDelivery, type TaskView } from './tasks.ts';
 
@@ -44,7 +36,7 @@ async function sortedTasks(
     and ($3::text is null or t.type = $3) and ($4::text is null or t.model_id = $4) and ($5::text is null or t.key_id = $5)
     ${unknownOnly ? isUnknown : ''}`;
   const select = viewColumns.replace('t.input', 'null::jsonb as input');
-  const rows = await database.query<TaskView & Positioned & { scanned: number }>(
+  const rows = await database.query<TaskView & SortedRow>(
     `sorted-tasks-${request.sort}${unknownOnly ? '-unknown' : ''}`,
     sortedText({ ...taskRows, match, select }, request, bind),
     values,
@@ -65,20 +57,27 @@ export const taskColumns = {
   model: 't.model_id',
   status: 't.status',
   error_code: 't.error_code',
-  outcome_unknown: 't.outcome_unknown',
-  attempts: 't.attempts',
-  credits: 't.credits_charged',
-  'credits.quoted': 't.credits_quoted',
-  'credits.reserved': 't.credits_reserved',
-  'credits.charged': 't.credits_charged',
-  'credits.refunded': 't.credits_refunded',
-  created_at: unixSeconds('t.created_at'),
-  started_at: unixSeconds('t.started_at'),
-  completed_at: unixSeconds('t.completed_at'),
+  outcome_unknown: { number: 't.outcome_unknown::int' },
+  attempts: { number: 't.attempts' },
+  credits: { number: 't.credits_charged' },
+  'credits.quoted': { number: 't.credits_quoted' },
+  'credits.reserved': { number: 't.credits_reserved' },
+  'credits.charged': { number: 't.credits_charged' },
+  'credits.refunded': { number: 't.credits_refunded' },
+  created_at: { time: 't.created_at' },
+  started_at: { time: 't.started_at' },
+  completed_at: { time: 't.completed_at' },
   request_id: 't.request_id',
 } as const;
 
-const taskRows = { table: 'task', row: 't', time: 'created_at', joins: withDelivery, columns: taskColumns } as const;
+const taskRows = {
+  table: 'task',
+  row: 't',
+  time: 'created_at',
+  idType: 'text',
+  joins: withDelivery,
+  columns: taskColumns,
+} as const;
 
 /** The tasks whose outcome is unknown have an index of their own, and are few. */
 async function listUnknownTasks(

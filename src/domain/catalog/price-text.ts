@@ -12,7 +12,7 @@ const longInputText = (prices: LongInputPrices, shown: (credits: number) => stri
   `above ${prices.above_tokens.toLocaleString('en')} tokens of input: ${tierText(prices, shown)}`;
 
 /** The prices of one tier that are set, in words: `2500 in, 250 cached, 10000 out`. */
-const tierText = (prices: Partial<TokenPrices>, shown: (credits: number) => string): string =>
+export const tierText = (prices: Partial<TokenPrices>, shown: (credits: number) => string): string =>
   tokenClasses
     .flatMap((tokens) => {
       const credits = prices[memberOf(tokens)];

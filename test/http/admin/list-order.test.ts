@@ -193,6 +193,13 @@ describe('what is typed into a field that finds', () => {
     expect(await found('/keys', { q: 'XyZ9' }, 'key_id')).toEqual(['key_h_3_2']);
   });
 
+  it('finds the projects that have a plan, and those that have none', async () => {
+    await run(home.db, `update project set plan_id = (select id from plan where name = 'plan 7') where id = 'prj_h_2'`);
+    expect(await found('/projects', { plan: 'plan 7' }, 'project_id')).toEqual(['prj_h_2']);
+    expect(await found('/projects', { plan: 'none' }, 'project_id')).not.toContain('prj_h_2');
+    expect(await found('/projects', { plan: 'no such plan' }, 'project_id')).toEqual([]);
+  });
+
   it('finds models by a part of their id, name or alias, the one of exactly this name first', async () => {
     const all = await found('/models', {}, 'id');
     expect(await found('/models', { q: 'CLAUDE' }, 'id')).toEqual(all);

@@ -10,6 +10,7 @@ import { IntoView } from '../../ui/into-view.tsx';
 import { ErrorAlert } from '../../ui/page.tsx';
 import { worstShare } from './margins.ts';
 import { NamesForm } from './names-form.tsx';
+import { conditionsText } from './price-fields.ts';
 import { PriceForm } from './price-form.tsx';
 import { changesOf, entryOf, useModelEdits } from './use-model-edits.ts';
 
@@ -116,8 +117,8 @@ function CheckResult({ of: { data, warnings } }: { of: CatalogCheck }) {
         {worst !== null && <List.Item>The smallest margin is {percent(worst)}.</List.Item>}
         {losses.map((loss) => (
           <List.Item key={JSON.stringify(loss)}>
-            {words(loss.unit)} at {loss.family ?? 'any adapter'} costs {usd(loss.cost_micro_usd)} and is sold for{' '}
-            {usd(loss.price_micro_usd)}.
+            {[words(loss.unit), conditionsText(loss.asked)].filter(Boolean).join(', ')}: costs{' '}
+            {usd(loss.cost_micro_usd)} at {loss.family ?? 'any adapter'} and is sold for {usd(loss.price_micro_usd)}.
           </List.Item>
         ))}
         {warnings.map((warning) => (

@@ -11,6 +11,7 @@ import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Copyable, Facts, Status } from '../../ui/values.tsx';
 import { EditModel } from './edit-model.tsx';
 import { useMargins } from './margins.ts';
+import { conditionsText } from './price-fields.ts';
 import { Prices } from './prices.tsx';
 import { stateWords } from '../state-words.ts';
 import { PageButton, ThingLink } from '../../ui/links.tsx';
@@ -110,10 +111,7 @@ const marginColumns: Columns<ReturnType<typeof shownMargins>[number]> = [
     id: 'asked',
     header: 'With',
     enableSorting: false,
-    cell: ({ row: { original } }) =>
-      Object.entries(original.asked)
-        .map(([key, value]) => `${words(key)} ${String(value)}`)
-        .join(', ') || 'Anything',
+    cell: ({ row: { original } }) => conditionsText(original.asked) || 'Anything',
   },
   figure('credits', 'Credits', { of: (margin) => margin.credits, show: creditsCell }),
   figure('price', 'Price', { of: (margin) => margin.price_micro_usd, show: usd }),

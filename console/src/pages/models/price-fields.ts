@@ -4,7 +4,7 @@ import { costedRequests, type CostedRequest } from '../../../../src/domain/catal
 import { tokenClasses, tokenClassTable, type TokenClass } from '../../../../src/domain/catalog/token-classes.ts';
 import { conditionsOf, decidingRule } from '../../../../src/domain/ledger/pricing.ts';
 import type { CatalogEntry, Channel } from '../../api/admin-types.ts';
-import { creditValue, words } from '../../ui/format.ts';
+import { creditValue, number, words } from '../../ui/format.ts';
 import { entryOfRules } from './entry-of-rules.ts';
 
 /** One price of a model, and what its request costs where it is dearest. */
@@ -123,17 +123,26 @@ function mediaFields({ pricing, parameters }: CatalogEntry, dear: CatalogEntry):
       },
     ];
   return rules.map((rule, index) => ({
-    label: conditionsOf(rule.match).map(conditionText).join(', '),
+    label: conditionsOf(rule.match)
+      .map(({ key, value }) => conditionText(key, value))
+      .join(', '),
     path: ['parameters', 'pricingRules', index, 'credits'],
     credits: rule.credits,
     ...dearest(requests.filter(({ request }) => decidingRule(rules, request) === rule)),
   }));
 }
 
-/** `Img size 2k`, or for an input `With image`. */
-function conditionText({ key, value }: { key: string; value: unknown }): string {
+/** What a price or a cost depends on: `Img size 2k`, for an input `With image`, for a chat `Cached input, above 272,000 tokens of input`. */
+export const conditionsText = (asked: Readonly<Record<string, unknown>>): string =>
+  Object.entries(asked)
+    .map(([key, value]) => conditionText(key, value))
+    .join(', ');
+
+function conditionText(key: string, value: unknown): string {
+  if (key === 'tokens') return tokenClassTable[value as TokenClass].label;
   if (typeof value === 'boolean') return `${value ? 'With' : 'Without'} ${words(key).toLowerCase()}`;
-  return `${words(key)} ${String(value)}`;
+  const shown = typeof value === 'number' ? number(value) : String(value);
+  return key === 'above_input_tokens' ? `above ${shown} tokens of input` : `${words(key)} ${shown}`;
 }
 
 /** The entry with a price; undefined removes it. The flat prices of a media model follow its rules. */

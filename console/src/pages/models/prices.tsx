@@ -1,7 +1,8 @@
 import type { CatalogEntry, ModelRow } from '../../api/admin-types.ts';
 import { credits, creditsCell } from '../../ui/format.ts';
 import { creditRange } from '../../../../src/domain/catalog/credit-range.ts';
-import { tokenPriceTexts } from '../../../../src/domain/catalog/price-text.ts';
+import { tierText, tokenPriceTexts } from '../../../../src/domain/catalog/price-text.ts';
+import type { PlanPrices } from '../../../../src/domain/plans/plan.ts';
 
 /** Prices by tokens, or the range of the prices of a request. */
 export interface Priced {
@@ -22,6 +23,20 @@ export const pricedOfRow = ({ pricing, lowest_credits: lowest, highest_credits: 
 /** What clients pay for a model: every class and tier of tokens that has a price, and what that is worth. */
 export function Prices({ of }: { of: Pick<CatalogEntry, 'pricing' | 'parameters'> }) {
   return priceLines(pricedOf(of)).map((line) => <div key={line}>{line}</div>);
+}
+
+/** The prices that a rule of a plan sets. */
+export function planPriceText(prices: PlanPrices): string {
+  const { credits_per_request: request, min_credits_per_request: least, long_input: longInput } = prices;
+  const [usual, long] = [prices, longInput ?? {}].map((tier) => tierText(tier, creditsCell));
+  return [
+    request !== undefined && `${creditsCell(request)} per request`,
+    usual && `${usual} per 1,000 tokens`,
+    long && `for long input ${long} per 1,000 tokens`,
+    least !== undefined && `at least ${creditsCell(least)} per request`,
+  ]
+    .filter(Boolean)
+    .join('; ');
 }
 
 /** The same as lines of text. */

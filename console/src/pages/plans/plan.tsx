@@ -12,7 +12,7 @@ import { number } from '../../ui/format.ts';
 import { PageLink } from '../../ui/links.tsx';
 import { Empty, Loaded, Page } from '../../ui/page.tsx';
 import { Status } from '../../ui/values.tsx';
-import { Prices } from '../models/prices.tsx';
+import { planPriceText, Prices } from '../models/prices.tsx';
 import { PlanDialog } from './plan-dialog.tsx';
 
 /** One plan: its rules, and the price of every model under it. */
@@ -24,8 +24,11 @@ export default function PlanPage() {
     <Page
       title={planName}
       about={
-        plan.data &&
-        `${number(plan.data.projects)} ${plan.data.projects === 1 ? 'project has' : 'projects have'} this plan.`
+        plan.data && (
+          <PageLink to="/projects" search={{ plan: planName }}>
+            {number(plan.data.projects)} {plan.data.projects === 1 ? 'project has' : 'projects have'} this plan
+          </PageLink>
+        )
       }
       actions={mayAct && plan.data && <PlanActions plan={plan.data} />}
     >
@@ -102,14 +105,9 @@ const ruleColumns: Columns<{ rule: PlanRule; number: number }> = [
     id: 'price',
     header: 'Price',
     enableSorting: false,
-    accessorFn: ({ rule }) => ('multiplier' in rule ? `× ${rule.multiplier}` : pricesText(rule.prices)),
+    accessorFn: ({ rule }) => ('multiplier' in rule ? `× ${rule.multiplier}` : planPriceText(rule.prices)),
   },
 ];
-
-const pricesText = (prices: object): string =>
-  Object.entries(prices)
-    .map(([name, value]) => `${name} ${typeof value === 'number' ? value : JSON.stringify(value)}`)
-    .join(', ');
 
 function PlanPrice({ of: { pricing, pricingRules } }: { of: PlannedModel['plan'] }) {
   return <Prices of={{ pricing, parameters: pricingRules ? { pricingRules } : {} }} />;

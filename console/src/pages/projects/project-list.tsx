@@ -1,7 +1,9 @@
 import { Button, Group } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { change } from '../../api/admin.ts';
+import { plansQuery } from '../../api/queries.ts';
 import { useMay } from '../../api/session.ts';
 import type { CreatedProject, Project } from '../../api/admin-types.ts';
 import { useList } from '../../api/use-list.ts';
@@ -22,6 +24,7 @@ export default function ProjectList() {
   const search = useSearch({ from: '/projects' });
   const projects = useList('/projects', search);
   const { filter, order, isFiltered, showAll } = useListView('/projects', search, sortColumns);
+  const plans = useQuery(plansQuery);
   const mayCreate = useMay('owner');
   const [opened, setOpened] = useState(false);
   return (
@@ -42,6 +45,15 @@ export default function ProjectList() {
           value={search.status}
           onChange={filter('status')}
           options={['active', 'disabled']}
+        />
+        <ChoiceFilter
+          label="Plan"
+          value={search.plan}
+          onChange={filter('plan')}
+          options={[
+            { value: 'none', label: 'Without a plan' },
+            ...(plans.data?.data ?? []).map(({ name }) => ({ value: name, label: name })),
+          ]}
         />
       </Group>
       <Loaded of={projects}>
@@ -76,6 +88,7 @@ export default function ProjectList() {
 
 const sortColumns = {
   name: 'name',
+  plan: 'plan',
   status: 'status',
   balance: 'balance',
   reserved: 'reserved',
@@ -91,6 +104,18 @@ const columns: Columns<Project> = [
         {project.name || project.project_id}
       </PageLink>
     ),
+  },
+  {
+    accessorKey: 'plan',
+    header: 'Plan',
+    cell: ({ row: { original } }) =>
+      original.plan === null ? (
+        'None'
+      ) : (
+        <PageLink to="/plans/$planName" params={{ planName: original.plan }}>
+          {original.plan}
+        </PageLink>
+      ),
   },
   { accessorKey: 'status', header: 'Status', cell: ({ row: { original } }) => <Status of={original.status} /> },
   {

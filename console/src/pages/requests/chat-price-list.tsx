@@ -1,10 +1,11 @@
 import { Text, Title } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
+import { tokenClassTable } from '../../../../src/domain/catalog/token-classes.ts';
 import type { PlanRule } from '../../../../src/domain/plans/plan.ts';
 import { read } from '../../api/admin.ts';
 import type { AuditEntry, ChatTimeline } from '../../api/admin-types.ts';
 import { DataTable, figure, numeric, type Columns } from '../../ui/data-table.tsx';
-import { creditsCell, number, words } from '../../ui/format.ts';
+import { creditsCell, number } from '../../ui/format.ts';
 import { Empty, Loaded } from '../../ui/page.tsx';
 import { entryOfRules } from '../models/entry-of-rules.ts';
 import { priceOfChat, type PriceLine } from './chat-price.ts';
@@ -40,7 +41,11 @@ export function ChatPriceList({ chat }: { chat: ChatTimeline }) {
 }
 
 const columns: Columns<PriceLine> = [
-  { id: 'class', header: 'Class', accessorFn: ({ of }) => (of === 'minimum' ? 'Minimum of a request' : words(of)) },
+  {
+    id: 'class',
+    header: 'Class',
+    accessorFn: ({ of }) => (of === 'minimum' ? 'Minimum of a request' : tokenClassTable[of].label),
+  },
   {
     id: 'tokens',
     header: 'Tokens',

@@ -71,7 +71,6 @@ export const requestColumns: Columns<RequestRow> = [
 
 /** The columns of the admin API by which the list is sorted. */
 export const requestSortColumns = {
-  type: 'type',
   model: 'model',
   project: 'project_name',
   outcome: 'outcome',

@@ -36,7 +36,7 @@ export function timelineOf(task: TaskTimeline): Step[] {
             id: 'ended',
             at: task.completed_at,
             title: words(task.status),
-            about: task.error_code ?? '',
+            about: words(task.error_code ?? ''),
             color: task.status === 'succeeded' ? 'teal' : 'red',
           },
         ];
