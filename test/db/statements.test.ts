@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { projectFolder } from '../support/program.ts';
 import { describeStatement, type DescribedColumn } from './statements/describe-statement.ts';
 import { readStatements, type DeclaredStatement, type Kinds } from './statements/read-statements.ts';
 
@@ -128,6 +131,23 @@ describe('the statements of src/db', () => {
     const mistakes: string[] = [];
     for (const statement of statements) mistakes.push(...(await mistakesOfStatement(statement)));
     expect(mistakes).toEqual([]);
+  });
+
+  it('are accepted by a ledger that deploy/postgres/partition-ledger.sql has partitioned', async () => {
+    const partitioned = await createTestDatabase();
+    const own = new pg.Client({ connectionString: partitioned.url });
+    await own.connect();
+    try {
+      await own.query(readFileSync(join(projectFolder, 'deploy/postgres/partition-ledger.sql'), 'utf8'));
+      const texts = new Set(
+        statements.flatMap((one) => one.texts).filter((text) => /ledger_entry|reservation/.test(text)),
+      );
+      expect(texts.size).toBeGreaterThan(20);
+      for (const text of texts) await describeStatement(own, text);
+    } finally {
+      await own.end();
+      await partitioned.drop();
+    }
   });
 
   it('are refused for a misnamed column, another type, a missing null, and a column that no row type has', async () => {
