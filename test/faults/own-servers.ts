@@ -61,10 +61,11 @@ export async function ownPostgres(settings: Record<string, string> = {}): Promis
     wipe: (folder) => rm(join(folder, 'postgres'), { recursive: true, force: true }),
     announce: (server: PostgresServer) => {
       process.env['TEST_DATABASE_URL'] = server.url;
-      // The template databases of the test run, and the role that they know, are on the shared server.
+      // The template databases of the test run, the role that they know, and its pooler belong to the shared server.
       delete process.env['TEST_DATABASE_TEMPLATE'];
       delete process.env['TEST_GATEWAY_TEMPLATE'];
       delete process.env['TEST_RUNTIME_PASSWORD'];
+      delete process.env['TEST_POOLER_HOST'];
     },
   });
 }
