@@ -11,6 +11,8 @@ import { createReplicaReads } from './replica-reads.ts';
 
 /** Connections for operators, so that a long list or the check of the ledger takes none from clients. */
 const connectionsMax = 3;
+/** As long as the console waits for an answer. A read that waits behind slow ones of other operators for a connection is not refused. */
+const connectTimeoutMs = 30_000;
 /** Shorter than the time after which a proxy gives an answer up. */
 const statementTimeoutMs = 100_000;
 /** A run of a job that takes longer continues after the answer. */
@@ -23,7 +25,7 @@ const answerWithinSeconds = 10;
 export function createAdminApi(deps: Deps, traces?: StatementTraces) {
   const opened: Deps['db'][] = [];
   const open = (url: string): Deps['db'] => {
-    const options = { ...deps.config.database, url, poolMax: connectionsMax, statementTimeoutMs };
+    const options = { ...deps.config.database, url, poolMax: connectionsMax, connectTimeoutMs, statementTimeoutMs };
     const db = openDatabase({ ...options, ...(traces && { traces }) });
     opened.push(db);
     return db;

@@ -7,6 +7,8 @@ import { standIn } from '../support/stand-in.ts';
 import { describedAdminRoutes, describedRoutes } from './openapi/described-routes.ts';
 import { goodKey, openKey, startFrame, until, type Frame } from './support.ts';
 
+const owner = { principalId: 'admin_1', name: 'a', role: 'owner' } as const;
+const adminAccess = { byToken: () => Promise.resolve(owner), bySession: () => Promise.resolve(null) } as never;
 const otherKey = goodKey.replace('Good', 'Fine');
 
 let frame: Frame;
@@ -30,9 +32,12 @@ beforeEach(async () => {
   };
   const plain: Route = { ...list, path: '/plain', handler: (ctx) => Promise.resolve(void (ctx.body = {})) };
   delete plain.isList;
+  const { scopes: _scopes, ...unscoped } = list;
+  const ofOperators: Route = { ...unscoped, auth: 'admin', role: 'viewer', path: '/operators' };
   const authenticate = (secret: string) =>
     Promise.resolve({ ...openKey, projectId: secret === otherKey ? 'prj_2' : 'prj_1' });
-  frame = await startFrame({ routes: [list, plain], deps: { authenticate } });
+  const routes = [list, plain, ofOperators];
+  frame = await startFrame({ routes, deps: { authenticate, adminAccess } });
 });
 afterEach(async () => {
   for (const end of begun) end();
@@ -85,6 +90,26 @@ describe('lists', () => {
     expect(begun).toHaveLength(3);
   });
 
+  it('of one page of an operator wait for each other when those of a project are refused', async () => {
+    const read = async (): Promise<number> => {
+      const answer = await fetch(`${frame.url}/operators`, { headers: { authorization: 'Bearer adm_x' } });
+      await answer.text();
+      return answer.status;
+    };
+    const page = Array.from({ length: 6 }, read);
+    await until(() => begun.length === 2);
+    await settled();
+    const lists = [get('/list'), get('/list')];
+    await until(() => begun.length === 4);
+    // Its turn did not come in time, and that of the page came no sooner.
+    expect(await get('/list')).toBe(503);
+    for (let ended = 0; ended < 8; ended += 1) {
+      await until(() => begun.length > ended);
+      begun[ended]?.();
+    }
+    expect(await Promise.all([...page, ...lists])).toEqual(Array.from({ length: 8 }, () => 200));
+  });
+
   it('of one owner are read two at a time on every route', async () => {
     let running = 0;
     let most = 0;
@@ -98,9 +123,7 @@ describe('lists', () => {
     };
     const lists = [...describedRoutes(), ...describedAdminRoutes()].filter(({ isList }) => isList);
     const routes = lists.map((route) => ({ ...route, beforeAuth: [], beforeBody: [], handler }));
-    const owner = { principalId: 'admin_1', name: 'a', role: 'owner' };
-    const adminAccess = { byToken: () => Promise.resolve(owner), bySession: () => Promise.resolve(null) };
-    const all = await startFrame({ routes, deps: { adminAccess } as never });
+    const all = await startFrame({ routes, deps: { adminAccess } });
     try {
       for (const { path, auth } of routes) {
         most = 0;
