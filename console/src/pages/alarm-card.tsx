@@ -11,13 +11,14 @@ import { When } from '../ui/values.tsx';
 
 /** One alarm: what to do, where, and how to be left alone by it for a while. */
 export function AlarmCard({ alarm }: { alarm: Alarm }) {
-  const { kind, message, remedy, since, silence, subjects } = alarm;
+  const { kind, message, remedy, since, silence, subjects, also } = alarm;
   const mayAct = useMay('operator');
   return (
     <Alert color={silence ? 'gray' : 'orange'} variant="light" icon={<AlertIcon />} title={message}>
       <Text size="sm" {...(silence && { c: 'dimmed' })}>
         {silence ? `Silenced until ${time(silence.until)} by ${silence.created_by}: ${silence.reason}` : remedy}
       </Text>
+      {also.length > 0 && <Text size="sm">Because of it: {also.map((raised) => raised.message).join('. ')}.</Text>}
       <Group gap="md" mt={6}>
         {subjects.slice(0, linksMax).map((subject) => (
           <AlarmLink key={subject} kind={kind} subject={subject} />
@@ -44,7 +45,7 @@ const spans = [
 /** The things that an alarm of several opens one by one. */
 const linksMax = 4;
 
-function Silencer({ alarm: { name, subjects, message } }: { alarm: Alarm }) {
+function Silencer({ alarm: { name, subjects, also, message } }: { alarm: Alarm }) {
   const [opened, setOpened] = useState(false);
   const [span, setSpan] = useState('4h');
   const [reason, setReason] = useState('');
@@ -72,8 +73,13 @@ function Silencer({ alarm: { name, subjects, message } }: { alarm: Alarm }) {
         disabled={reason.trim() === ''}
         run={() =>
           Promise.all(
-            subjects.map((subject) =>
-              change('post', '/alarms/silences', {}, { name, subject, for: span, reason: reason.trim() }),
+            [...subjects.map((subject) => ({ name, subject })), ...also].map((one) =>
+              change(
+                'post',
+                '/alarms/silences',
+                {},
+                { name: one.name, subject: one.subject, for: span, reason: reason.trim() },
+              ),
             ),
           )
         }

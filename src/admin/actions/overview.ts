@@ -30,9 +30,10 @@ const show = action({
       toLine('today', today),
       toLine('yesterday, until this time', yesterday),
     ]);
-    const needed = alarms.map(({ message, remedy, since, silence }) =>
+    const needed = alarms.map(({ message, remedy, since, silence, also }) =>
       [
         `${message}${since === null ? '' : ` since ${time(since) ?? ''}`}.`,
+        ...also.map(({ message: raised }) => `Because of it: ${raised}.`),
         silence === null ? remedy : `Silenced until ${time(silence.until) ?? ''}: ${clean(silence.reason)}`,
       ].join(' '),
     );

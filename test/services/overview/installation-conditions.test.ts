@@ -10,7 +10,7 @@ import { installationConditions } from '../../../src/services/overview/installat
 import { readOverview } from '../../../src/services/overview/read-overview.ts';
 import { createTaskAdmission } from '../../../src/services/tasks/create/task-admission.ts';
 import { testConfig } from '../../support/test-config.ts';
-import { run } from '../../db/books.ts';
+import { rowsOf, run } from '../../db/books.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quickSettings } from '../../support/gateway-settings.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -189,6 +189,43 @@ describe('the conditions of the installation in the overview', () => {
       [['away-2'], undefined],
     ]);
     await run(db, `delete from channel where name in ('away-1', 'away-2', 'apart')`);
+  });
+
+  it('what another alarm raises is part of that alarm, and stands apart when either is silenced', async () => {
+    const { logger } = built.deps;
+    await run(db, 'delete from alarm');
+    for (const name of ['creates_refused', 'many_errors', 'temporal_away'] as const)
+      logger.error(alarmOf(name), 'a test raises it');
+    await run(
+      db,
+      `insert into channel (id, name, adapter, base_url, credential, groups) values ('chn_poor', 'poor', 'openai', 'https://poor.example', 'sealed', '{}')`,
+    );
+    await run(
+      db,
+      `select rest_channel('chn_poor', '*', 600, 'account'), raise_channel_alarm('chn_poor', '*', 'account')`,
+    );
+    const recent = `from alarm where last_at > clock_timestamp() - interval '1 minute'`;
+    await eventually(async () => (await rowsOf(db, `select ${recent}`)).length === 3, { what: 'three alarms' });
+    await run(db, `update alarm set last_at = last_at + interval '1 hour'`);
+    const causes = async () =>
+      (await readOverview(built.deps)).alarms
+        .map(({ name, count, also }) => [name, count, ...also.map((raised) => `${raised.name} ${raised.subject}`)])
+        .sort();
+    expect(await causes()).toEqual([
+      ['account', 2, 'cooling_down poor'],
+      ['many_errors', 1],
+      ['temporal_away', 2, 'creates_refused '],
+    ]);
+    const silence = { name: 'temporal_away', subject: '', seconds: 600, reason: 'they know', actor: 'test' };
+    await silenceAlarm(built.deps, silence);
+    expect(await causes()).toEqual([
+      ['account', 2, 'cooling_down poor'],
+      ['creates_refused', 1],
+      ['many_errors', 1],
+      ['temporal_away', 1],
+    ]);
+    await run(db, `delete from channel where name = 'poor'`);
+    await run(db, 'delete from alarm');
   });
 
   it('an event that was logged is shown for a quarter of an hour', async () => {
