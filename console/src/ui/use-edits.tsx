@@ -86,6 +86,8 @@ export function useEdits<Path extends ThingPath, Shown, Fields extends object>(
     /** Calls `write` with the version that the change is based on. */
     save,
     notice,
+    /** The version is known. */
+    isRead: subject === null || reading.isSuccess,
     /** Nothing differs from the thing, or the version is not known yet. */
     isUnchanged: Object.keys(changes).length === 0 || (subject !== null && !reading.isSuccess),
   };

@@ -278,9 +278,9 @@ async function oddities(
 const rotate = action({
   summary: 'give a key a new secret and show it once; the old secret works for 24 more hours',
   input: { id, now: flag().describe('end the old secret immediately, because it has leaked') },
-  route: { method: 'POST', path: '/keys/:id/rotate', role: 'owner' },
+  route: { method: 'POST', path: '/keys/:id/rotate', role: 'owner', thing: 'key' },
   answer: RotatedKey,
-  refusals: ['not_found', 'action_refused'],
+  refusals: ['not_found', 'action_refused', 'version_conflict'],
   needs: 'secrets',
   async run(deps, { id: keyId, now }, actor) {
     const rotated = await rotateKey(deps, { keyId, now, actor });

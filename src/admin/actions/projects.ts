@@ -206,7 +206,7 @@ const setEnabled = (enabled: boolean, summary: string) =>
 const showSecret = action({
   summary: 'show the callback secret, and the previous one while both sign',
   input: { id },
-  route: { method: 'GET', path: '/projects/:id/secret', role: 'owner' },
+  route: { method: 'GET', path: '/projects/:id/secret', role: 'owner', thing: 'callback_secret' },
   answer: ProjectSecretSchema,
   refusals: ['not_found', 'action_refused'],
   needs: 'secrets',
@@ -230,9 +230,9 @@ const rotateSecret = action({
     id,
     force: flag().describe('rotate again during that overlap, which ends the older secret immediately'),
   },
-  route: { method: 'POST', path: '/projects/:id/secret/rotate', role: 'owner' },
+  route: { method: 'POST', path: '/projects/:id/secret/rotate', role: 'owner', thing: 'callback_secret' },
   answer: ProjectSecretSchema,
-  refusals: ['not_found', 'action_refused'],
+  refusals: ['not_found', 'action_refused', 'version_conflict'],
   needs: 'secrets',
   async run(deps, { id: projectId, force }, actor) {
     const secret = await rotateProjectSecret(deps, { projectId, force, actor });

@@ -1,7 +1,7 @@
 import type { Statements } from '../database.ts';
 
 /** What operators change by forms and commands, so that two of them may change one at the same time. A model has the version of its entry. */
-export type ThingKind = 'channel' | 'project' | 'key' | 'plan';
+export type ThingKind = 'channel' | 'project' | 'callback_secret' | 'key' | 'plan';
 
 export interface Thing {
   kind: ThingKind;
@@ -27,10 +27,16 @@ const statements: Readonly<Record<ThingKind, { lock: string; version: string }>>
     version: `select ${digestOf('p.name, p.note, p.status, p.plan_id, p.alert_at, p.alert_url, p.alert_mail, p.trace_content, a.overdraft')}
       from project p join credit_account a on a.project_id = p.id where p.id = $1`,
   },
+  callback_secret: {
+    lock: 'select id from project where id = $1 for update',
+    version: `select ${digestOf('p.callback_secret, p.callback_secret_previous')} from project p where p.id = $1`,
+  },
   key: {
-    lock: 'select lock_accounts(array(select project_id from api_key where id = $1))',
+    lock: `with account as materialized (select lock_accounts(array(select project_id from api_key where id = $1)))
+      select k.id from api_key k cross join account where k.id = $1 for no key update of k`,
     version: `select ${digestOf(`k.name, k.metadata, k.scopes, k.ip_ranges, k.models, k.rpm, k.in_flight_max, k.budget, k.budget_daily,
-        k.budget_monthly, extract(epoch from k.expires_at), extract(epoch from k.revoked_at)`)} from api_key k where k.id = $1`,
+        k.budget_monthly, extract(epoch from k.expires_at), extract(epoch from k.revoked_at), (
+          select s.id from api_key_secret s where s.key_id = k.id order by s.created_at desc, s.id desc limit 1)`)} from api_key k where k.id = $1`,
   },
   plan: {
     lock: 'select id from plan where name = $1 for update',

@@ -193,16 +193,19 @@ describe('whatever operators change by several forms', () => {
     owner = (await home.token('owner')).token;
   });
   const readThing = async (path: string) => {
-    const { status, headers, body } = await home.ask(ada, 'GET', path);
+    const { status, headers, body } = await home.ask(owner, 'GET', path);
     return { status, etag: headers.get('etag') ?? '', body };
   };
   /** Another operator changes the thing, without looking at versions. */
   const setBy = async (token: string, path: string, number: number) => {
-    const [method, body] = setOf(path, (await readThing(path)).body, number);
-    expect((await home.ask(token, method, path, { body })).status).toBe(200);
+    const [method, body, suffix = ''] = setOf(path, (await readThing(path)).body, number);
+    const by = suffix === '' ? token : owner;
+    expect((await home.ask(by, method, path + suffix, { body })).status).toBe(200);
   };
-  const bodyOf = async (change: VersionedChange, path: string, number: number): Promise<object> =>
-    suffixOf(change) === '' ? setOf(path, (await readThing(path)).body, number)[1] : {};
+  const bodyOf = async (change: VersionedChange, path: string, number: number): Promise<object> => {
+    const [, body, suffix = ''] = setOf(path, (await readThing(path)).body, number);
+    return suffixOf(change) === suffix ? body : {};
+  };
 
   it.each(versionedChanges)(
     '$name with If-Match is refused with 409 once the thing was changed, and changes nothing',
@@ -262,6 +265,19 @@ describe('whatever operators change by several forms', () => {
       }
     },
   );
+
+  it('keeps what several operators do to the credentials of a channel at the same time, and its last credential', async () => {
+    const [channels] = versionedChanges.filter(({ name }) => name === 'channels set');
+    const path = await makeThing(home, owner, channels as VersionedChange);
+    const set = (body: object) => home.ask(owner, 'PATCH', path, { body });
+    const added = await Promise.all(['sk-more-2222', 'sk-more-3333'].map((secret) => set({ credential_add: secret })));
+    expect(added.map(({ status }) => status)).toEqual([200, 200]);
+    const credentials = (await readThing(path)).body['credentials'] as { id: string; last4: string }[];
+    expect(credentials.map(({ last4 }) => last4).sort()).toEqual(['1111', '2222', '3333']);
+    const removed = await Promise.all(credentials.map(({ id }) => set({ credential_remove: id })));
+    expect(removed.map(({ status }) => status).sort()).toEqual([200, 200, 409]);
+    expect((await readThing(path)).body['credentials']).toHaveLength(1);
+  });
 
   it('has the same version whatever its balance is, and a change without If-Match, or with *, is made as it always was', async () => {
     const [projects] = versionedChanges.filter(({ name }) => name === 'projects set');

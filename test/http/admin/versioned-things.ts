@@ -49,14 +49,21 @@ export async function makeThing(home: AdminHome, token: string, { name, route }:
   const own = await makers[name.split(' ')[0] ?? '']?.(owner);
   if (own === undefined) throw new Error(`nothing makes what ${name} changes`);
   if (name.endsWith(' enable')) await owner('POST', `${own}/disable`, {});
+  if (route.path.includes('/secret/')) return `${own}/secret`;
   return route.path === '/catalog/:model' ? `${own}/pic-1` : own;
 }
 
 /** The part of the route behind the path of its thing. */
-export const suffixOf = ({ route: { path } }: VersionedChange): string => /\/:\w+(\/\w+)$/.exec(path)?.[1] ?? '';
+export const suffixOf = ({ route: { path } }: VersionedChange): string =>
+  /\/:\w+(?:\/secret)?(\/\w+)$/.exec(path)?.[1] ?? '';
 
-/** A change of a thing that differs for each number, by the first word of its path. */
-export const setOf = (path: string, read: Record<string, unknown>, number: number): [method: string, body: object] => {
+/** A change of a thing that differs for each number, by the first word of its path, with the end of its address behind that path. */
+export const setOf = (
+  path: string,
+  read: Record<string, unknown>,
+  number: number,
+): [method: string, body: object, suffix?: string] => {
+  if (path.endsWith('/secret')) return ['POST', { force: true }, '/rotate'];
   if (path === '/catalog') {
     const [first, ...others] = read['data'] as Record<string, unknown>[];
     const models = [{ ...first, display_name: `Catalog ${number}` }, ...others];

@@ -1,9 +1,10 @@
 import { Alert, Button, Card, Group, Select, Stack, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { change, read } from '../../api/admin.ts';
+import { change, readVersioned } from '../../api/admin.ts';
+import { isConflict } from '../../api/request.ts';
 import { useMay } from '../../api/session.ts';
-import type { ProjectSecret, TestCallback } from '../../api/admin-types.ts';
+import type { TestCallback } from '../../api/admin-types.ts';
 import { ActionDialog } from '../../ui/action-dialog.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { time, words } from '../../ui/format.ts';
@@ -24,12 +25,10 @@ export function Callbacks({ projectId }: { projectId: string }) {
 }
 
 function SigningSecret({ projectId }: { projectId: string }) {
-  const [secret, setSecret] = useState<ProjectSecret | null>(null);
+  const [shown, setShown] = useState<ShownSecret | null>(null);
   const [asking, setAsking] = useState(false);
-  const show = useMutation({
-    mutationFn: () => read('/projects/{id}/secret', { id: projectId }),
-    onSuccess: setSecret,
-  });
+  const show = useMutation({ mutationFn: () => readSecret(projectId), onSuccess: setShown });
+  const secret = shown?.thing ?? null;
   const overlaps = secret !== null && secret.previous_until !== null && secret.previous_until > Date.now() / 1_000;
   return (
     <Card withBorder component="section" aria-labelledby="secret">
@@ -71,27 +70,46 @@ function SigningSecret({ projectId }: { projectId: string }) {
       <RotateDialog
         opened={asking}
         overlaps={overlaps}
+        version={shown?.version}
         projectId={projectId}
         onClose={() => setAsking(false)}
-        onDone={setSecret}
+        readAgain={() => show.mutateAsync()}
       />
     </Card>
   );
 }
 
+/** With its version, on which a new secret is based. */
+const readSecret = (projectId: string) => readVersioned('/projects/{id}/secret', { id: projectId });
+type ShownSecret = Awaited<ReturnType<typeof readSecret>>;
+
 function RotateDialog({
   opened,
   overlaps,
+  version,
   projectId,
   onClose,
-  onDone,
+  readAgain,
 }: {
   opened: boolean;
   overlaps: boolean;
+  version: string | undefined;
   projectId: string;
   onClose: () => void;
-  onDone: (secret: ProjectSecret) => void;
+  readAgain: () => Promise<unknown>;
 }) {
+  const [isLate, setLate] = useState(false);
+  const rotate = async () => {
+    try {
+      return await change('post', '/projects/{id}/secret/rotate', { id: projectId }, { force: overlaps }, version);
+    } catch (error) {
+      if (isConflict(error)) {
+        setLate(true);
+        await readAgain();
+      }
+      throw error;
+    }
+  };
   return (
     <ActionDialog
       opened={opened}
@@ -104,9 +122,16 @@ function RotateDialog({
       }
       act="Make a new secret"
       danger={overlaps}
-      run={() => change('post', '/projects/{id}/secret/rotate', { id: projectId }, { force: overlaps })}
+      notice={
+        isLate && (
+          <Alert color="orange" title="Changed meanwhile" role="alert">
+            Another operator made a new secret after you had looked. The page shows it now, and yours was not made.
+          </Alert>
+        )
+      }
+      run={rotate}
       done={() => 'The project has a new callback secret.'}
-      onDone={onDone}
+      onDone={() => void readAgain().then(() => setLate(false))}
     />
   );
 }
