@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/db/database.ts';
 import { readCreditValue } from '../../src/db/ledger/credit-value.ts';
+import { readCountedFrom } from '../../src/db/ledger/spend.ts';
 import { assertSchemaVersion, migrate } from '../../src/db/migrate.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -17,6 +18,9 @@ import { dumpSchema } from '../support/dump-schema.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { compileCache, nodeBinary, projectFolder } from '../support/program.ts';
+import { quickSettings } from '../support/gateway-settings.ts';
+import { testConfig } from '../support/test-config.ts';
+import { summarizeSpend } from '../../src/services/projects/summarize-spend.ts';
 import { breachesIn, rowsOf, run } from './books.ts';
 import { describeStatement } from './statements/describe-statement.ts';
 import { openChatLedger, settledEnd } from './chat-books.ts';
@@ -107,6 +111,19 @@ describe(`an upgrade from the dump ${lastDump}`, () => {
     } finally {
       await fresh.drop();
     }
+  });
+
+  it('says since when calls of unknown cost are counted, which no range of a new installation begins before', async () => {
+    const day = 86_400;
+    const countedFrom = await readCountedFrom(database);
+    expect(countedFrom).toBeGreaterThan(Date.now() / 1_000 - day);
+    expect(Number(countedFrom) % day).toBe(0);
+    const { KEY_PEPPERS, MASTER_KEYS } = quickSettings;
+    const config = testConfig({ KEY_PEPPERS, MASTER_KEYS, DATABASE_URL: scratch.url });
+    const range = { timeZone: 'UTC', groups: ['day'], measure: 'credits' } as const;
+    const spent = (from: number) => summarizeSpend({ db: database, config }, { ...range, from, to: from + day });
+    expect(await spent(Number(countedFrom) - 1)).toMatchObject({ unknownCostsFrom: countedFrom });
+    expect(await spent(Number(countedFrom))).toMatchObject({ unknownCostsFrom: null });
   });
 
   it('keeps every row', async () => {

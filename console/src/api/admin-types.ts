@@ -1601,8 +1601,19 @@ export interface components {
       subject: string;
       /** @description How many alarms have this cause, such as those of the channels at one host. */
       count: number;
-      /** @description What these alarms are about, `subject` first. */
+      /** @description What the alarms of this name are about, `subject` first. */
       subjects: string[];
+      /** @description The alarms of other names with this cause. */
+      also: {
+        /**
+         * @description Why it fires.
+         * @example account
+         */
+        name: string;
+        /** @description The channel or the job that it is about, or empty. */
+        subject: string;
+        message: string;
+      }[];
       message: string;
       /** @description What to do. */
       remedy: string;
@@ -3455,6 +3466,8 @@ export interface components {
         /** @description The part of the output that is hidden reasoning. */
         reasoning_tokens: number;
       };
+      /** @description Calls whose cost nobody knows, and clients that left, are counted from this time on: an earlier release has added up what was before. Null if all are counted. */
+      unknown_costs_from: number | null;
     };
     SpendRow: {
       requests: number;
@@ -3514,6 +3527,8 @@ export interface components {
       /** @description Null while the month is rebuilt every day. */
       frozen_at: number | null;
       credit_value_micro_usd: number;
+      /** @description Calls whose cost nobody knows, and clients that left, are counted from this time on: an earlier release has added up what was before. Null if all are counted. */
+      unknown_costs_from: number | null;
       data: components['schemas']['SummaryRow'][];
       /** @description The sums of the projects that have each plan now, by its name; those without a plan come last. */
       plans: {
@@ -4548,6 +4563,8 @@ export interface operations {
       /** @description The document of the command. */
       200: {
         headers: {
+          /** @description The version, for `If-Match` of a change. */
+          ETag?: string;
           [name: string]: unknown;
         };
         content: {
@@ -4569,6 +4586,8 @@ export interface operations {
       header?: {
         /** @description A request with the same key and body is made once in 24 hours. */
         'Idempotency-Key'?: string;
+        /** @description The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1). */
+        'If-Match'?: string;
       };
       path: {
         /** @description project id, such as prj_… */
@@ -4837,6 +4856,8 @@ export interface operations {
       header?: {
         /** @description A request with the same key and body is made once in 24 hours. */
         'Idempotency-Key'?: string;
+        /** @description The `ETag` that was read. The change is made only if the thing still has this version (RFC 9110 §13.1.1). */
+        'If-Match'?: string;
       };
       path: {
         /** @description key id, such as key_… */

@@ -11,6 +11,7 @@ import { cost, creditsCell, margin, number, percent, time, usd } from '../ui/for
 import { DownloadIcon } from '../ui/icons.tsx';
 import { ThingLink } from '../ui/links.tsx';
 import { Empty, ErrorAlert, Loading, Page } from '../ui/page.tsx';
+import { CountedFrom } from '../ui/values.tsx';
 import { lastMonths, totalBy, type Group as GroupName, type Line } from './summary-lines.ts';
 
 /** What a month earned, by model, channel or project. */
@@ -102,6 +103,7 @@ function Month({ summary, by }: { summary: Summary; by: GroupName }) {
           : `Final since ${time(summary.frozen_at)}.`}{' '}
         A credit is worth {usd(summary.credit_value_micro_usd)}.
       </Text>
+      <CountedFrom at={summary.unknown_costs_from} />
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { ActionIcon, Code, CopyButton, Group, Tooltip } from '@mantine/core';
+import { ActionIcon, Code, CopyButton, Group, Text, Tooltip } from '@mantine/core';
 import { CheckIcon, CopyIcon } from './icons.tsx';
 import { useTick } from './clock.ts';
 import { ago, time, words } from './format.ts';
@@ -13,6 +13,15 @@ export function When({ at, absent = 'Not yet' }: { at: number | null; absent?: s
     </time>
   );
 }
+
+/** Since when calls of unknown cost are counted, where a range begins before. */
+export const CountedFrom = ({ at }: { at: number | null }) =>
+  at !== null && (
+    <Text size="sm" c="dimmed">
+      Calls whose cost nobody knows, and clients that left, are counted from {time(at)} on. The cost of earlier days is
+      at least what is shown.
+    </Text>
+  );
 
 const tones: Record<string, string> = {
   succeeded: 'teal',

@@ -4,7 +4,7 @@ import { spendGroups, spendMeasures, usageGroups, type SpendGroup } from '../../
 import { isTimeZone, spendRange } from '../../domain/ledger/usage-range.ts';
 import { option, action } from '../define-action.ts';
 import { count, moment, names, shortText, unixSecondsOf } from '../input.ts';
-import { table, usd } from '../plain-text.ts';
+import { table, time, usd } from '../plain-text.ts';
 import { SpendAnswer } from '../schemas/usage.ts';
 import { shownCredits } from '../shown-credits.ts';
 
@@ -37,12 +37,21 @@ export const usage = action({
     const groups = input.groupBy ?? (projectId === undefined ? ['day'] : usageGroups);
     const asked = { from: unixSecondsOf(input.from), to: unixSecondsOf(input.to) };
     const range = spendRange(asked, { groups, timeZone }, Date.now());
-    const { rows, total } = await summarizeSpend(deps, { projectId, keyId, ...range, timeZone, groups, top, measure });
+    const { rows, total, unknownCostsFrom } = await summarizeSpend(deps, {
+      projectId,
+      keyId,
+      ...range,
+      timeZone,
+      groups,
+      top,
+      measure,
+    });
     const shown = await shownCredits(deps);
     const document: z.input<typeof SpendAnswer> = {
       object: 'list',
       data: rows.map((row) => ({ ...groupsOf(row), ...sumsOf(row) })),
       total: sumsOf(total),
+      unknown_costs_from: unknownCostsFrom,
     };
     return {
       document,
@@ -63,7 +72,8 @@ export const usage = action({
           left: row.left,
           unknown_costs: row.unknownCosts,
         }));
-        return table(lines, 'There was no request.');
+        const counted = `Calls whose cost nobody knows are counted from ${time(unknownCostsFrom) ?? ''} on.`;
+        return table(lines, 'There was no request.') + (unknownCostsFrom === null ? '' : `\n\n${counted}`);
       },
     };
   },

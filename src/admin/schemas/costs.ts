@@ -1,8 +1,13 @@
 import { z } from 'zod';
+import { timestampOrNull } from '../../schemas/time.ts';
 
 export const unknownCosts = z
   .int()
   .describe('Calls whose cost nobody knows, such as a chat that broke off. All calls cost at least `cost_micro_usd`.');
+
+export const unknownCostsFrom = timestampOrNull.describe(
+  'Calls whose cost nobody knows, and clients that left, are counted from this time on: an earlier release has added up what was before. Null if all are counted.',
+);
 
 export const costUnknown = z
   .boolean()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { timestamp, timestampOrNull } from '../../schemas/time.ts';
 import { tokenParts } from '../../schemas/token-parts.ts';
-import { departures, unknownCosts } from './costs.ts';
+import { departures, unknownCosts, unknownCostsFrom } from './costs.ts';
 
 const sums = {
   requests: z.int(),
@@ -40,6 +40,7 @@ export const Summary = z
     built_at: timestamp,
     frozen_at: timestampOrNull.describe('Null while the month is rebuilt every day.'),
     credit_value_micro_usd: z.int(),
+    unknown_costs_from: unknownCostsFrom,
     data: z.array(SummaryRow),
     plans: z
       .array(z.object({ plan: planOfProject, ...sums }))

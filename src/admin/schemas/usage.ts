@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { tokenParts } from '../../schemas/token-parts.ts';
-import { departures, unknownCosts } from './costs.ts';
+import { departures, unknownCosts, unknownCostsFrom } from './costs.ts';
 
 const Sums = z.object({
   requests: z.int(),
@@ -35,5 +35,5 @@ const SpendRow = Sums.extend({
 
 /** What the requests of a range came to, for operators. What is not grouped by is null. */
 export const SpendAnswer = z
-  .object({ object: z.literal('list'), data: z.array(SpendRow), total: Sums })
+  .object({ object: z.literal('list'), data: z.array(SpendRow), total: Sums, unknown_costs_from: unknownCostsFrom })
   .meta({ id: 'Spend' });

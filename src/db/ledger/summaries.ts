@@ -76,6 +76,8 @@ export interface MonthlySummary {
   /** Unix seconds; null while the month is rebuilt every day. */
   frozenAt: number | null;
   creditValueMicroUsd: number;
+  /** Unix seconds from which on calls whose cost nobody knows are counted; null if all of the month are. */
+  unknownCostsFrom: number | null;
   rows: SummaryRow[];
 }
 
@@ -85,7 +87,9 @@ export async function readSummary(database: Database, month: string): Promise<Mo
     const [about] = await query<Omit<MonthlySummary, 'rows'>>(
       'summary-month',
       `select month, ${unixSeconds('built_at')} as built_at,
-         ${unixSeconds('frozen_at')} as frozen_at, credit_value_micro_usd
+         ${unixSeconds('frozen_at')} as frozen_at, credit_value_micro_usd,
+         (select ${unixSeconds('unknown_costs_from')} from installation
+          where unknown_costs_from > (month || '-01')::timestamp at time zone 'UTC') as unknown_costs_from
        from summary_month where month = $1`,
       [month],
     );

@@ -457,7 +457,8 @@ create table import_item (
 create table installation (
   credit_value_micro_usd bigint not null,
   is_only boolean not null default true,
-  last_backup_at timestamp with time zone
+  last_backup_at timestamp with time zone,
+  unknown_costs_from timestamp with time zone
 );
 
 create table job_run (

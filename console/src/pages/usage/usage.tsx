@@ -22,6 +22,7 @@ import { saveCsv } from '../../ui/csv.ts';
 import { cost, creditsCell, margin, number, usd, words, zoneName } from '../../ui/format.ts';
 import { DownloadIcon } from '../../ui/icons.tsx';
 import { Empty, Loaded, Loading, Page } from '../../ui/page.tsx';
+import { CountedFrom } from '../../ui/values.tsx';
 import { usageCsv, usageCsvName } from './usage-csv.ts';
 import { UsageRows } from './usage-rows.tsx';
 import {
@@ -78,9 +79,10 @@ export default function UsagePage() {
     >
       <Controls view={view} search={search} />
       <Loaded of={chart}>
-        {({ data, total }) => (
+        {({ data, total, unknown_costs_from: from }) => (
           <>
             <Totals total={total} />
+            <CountedFrom at={from} />
             <Card withBorder component="section" aria-labelledby="usage-chart">
               <Title order={2} size="h4" id="usage-chart" mb="md">
                 {labels[view.measure]} per {view.interval} by {view.by}
