@@ -51,34 +51,20 @@ const show = action({
   },
 });
 
-const toLine = (
-  day: string,
-  {
-    requests,
-    succeeded,
-    failed,
-    refused,
-    left,
-    credits,
-    costMicroUsd,
-    unknownCosts,
-    marginMicroUsd,
-    ...times
-  }: Earned & TrafficParts,
-) => ({
+const toLine = (day: string, of: Earned & TrafficParts) => ({
   day,
-  requests,
-  succeeded,
-  failed,
-  refused,
-  left,
-  credits,
-  cost_usd: usd(costMicroUsd),
-  margin_usd: usd(marginMicroUsd),
-  chat_p50_ms: rounded(times.chatP50Ms),
-  media_p50_ms: rounded(times.mediaP50Ms),
-  p95_ms: rounded(times.p95Ms),
-  unknown_costs: unknownCosts,
+  requests: of.requests,
+  succeeded: of.succeeded,
+  failed: of.failed,
+  refused: of.refused,
+  left: of.left,
+  credits: of.credits,
+  cost_usd: usd(of.costMicroUsd),
+  margin_usd: usd(of.marginMicroUsd),
+  chat_p50_ms: rounded(of.chatP50Ms),
+  media_p50_ms: rounded(of.mediaP50Ms),
+  p95_ms: rounded(of.p95Ms),
+  unknown_costs: of.unknownCosts,
 });
 
 const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));

@@ -79,26 +79,14 @@ function sumsByPlan(rows: readonly SummaryRow[]): (Sums & { plan: string | null 
   return plans.map((plan) => ({ plan, ...totalsOf(rows.filter((row) => row.plan === plan)) }));
 }
 
-function totalsOf(rows: readonly SummaryRow[]): Sums {
-  const sum = (name: keyof Sums): number => rows.reduce((soFar, row) => soFar + row[name], 0);
-  return {
-    requests: sum('requests'),
-    successes: sum('successes'),
-    failures: sum('failures'),
-    left: sum('left'),
-    leftCharged: sum('leftCharged'),
-    creditsCharged: sum('creditsCharged'),
-    costMicroUsd: sum('costMicroUsd'),
-    unknownCosts: sum('unknownCosts'),
-    marginMicroUsd: sum('marginMicroUsd'),
-    inputTokens: sum('inputTokens'),
-    outputTokens: sum('outputTokens'),
-    cachedInputTokens: sum('cachedInputTokens'),
-    cacheWriteTokens: sum('cacheWriteTokens'),
-    cacheWrite1hTokens: sum('cacheWrite1hTokens'),
-    reasoningTokens: sum('reasoningTokens'),
-  };
-}
+const totalsOf = (rows: readonly SummaryRow[]): Sums =>
+  Object.fromEntries(sumNames.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)])) as Sums;
+
+const sumNames = [
+  ...(['requests', 'successes', 'failures', 'left', 'leftCharged', 'creditsCharged', 'costMicroUsd'] as const),
+  ...(['unknownCosts', 'marginMicroUsd', 'inputTokens', 'outputTokens', 'cachedInputTokens'] as const),
+  ...(['cacheWriteTokens', 'cacheWrite1hTokens', 'reasoningTokens'] as const),
+] satisfies (keyof Sums)[];
 
 const shown = (sums: Sums, money: CreditMoney) => ({
   requests: sums.requests,

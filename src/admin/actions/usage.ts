@@ -36,16 +36,9 @@ export const usage = action({
   async run(deps, { project: projectId, key: keyId, tz: timeZone, top, topBy: measure, ...input }) {
     const groups = input.groupBy ?? (projectId === undefined ? ['day'] : usageGroups);
     const asked = { from: unixSecondsOf(input.from), to: unixSecondsOf(input.to) };
-    const range = spendRange(asked, { groups, timeZone }, Date.now());
-    const { rows, total, unknownCostsFrom } = await summarizeSpend(deps, {
-      projectId,
-      keyId,
-      ...range,
-      timeZone,
-      groups,
-      top,
-      measure,
-    });
+    const period = spendRange(asked, { groups, timeZone }, Date.now());
+    const range = { projectId, keyId, ...period, timeZone, groups, top, measure };
+    const { rows, total, unknownCostsFrom } = await summarizeSpend(deps, range);
     const shown = await shownCredits(deps);
     const document: z.input<typeof SpendAnswer> = {
       object: 'list',
@@ -58,7 +51,7 @@ export const usage = action({
       get text() {
         const lines = rows.map((row) => ({
           ...Object.fromEntries(
-            groups.map((group) => [group, row.isRest && !isTime(group) ? 'the rest' : nameOf[group](row)]),
+            groups.map((group) => [group, row.isRest && !isTime(group) ? 'the rest' : nameOf(row, group)]),
           ),
           requests: row.requests,
           succeeded: row.succeeded,
@@ -81,15 +74,8 @@ export const usage = action({
 
 const isTime = (group: SpendGroup): boolean => group === 'day' || group === 'hour';
 
-const nameOf: Readonly<Record<SpendGroup, (row: Earnings) => string | null>> = {
-  day: ({ day }) => day,
-  hour: ({ hour }) => hour,
-  model: ({ model }) => model,
-  project: ({ projectId }) => projectId,
-  key: ({ keyId }) => keyId,
-  channel: ({ channel, channelId }) => channel ?? channelId,
-  type: ({ type }) => type,
-};
+const nameOf = ({ projectId: project, keyId: key, channelId, ...row }: Earnings, group: SpendGroup): string | null =>
+  ({ ...row, project, key, channel: row.channel ?? channelId })[group];
 
 const groupsOf = ({ day, hour, model, channel, type, ...row }: Earnings) => ({
   day,

@@ -14,19 +14,17 @@ export interface CauseAlarm extends ShownAlarm {
   also: (AlarmKind & { message: string })[];
 }
 
-const stopped = ['restored', 'temporal_away', 'worker_away'];
-/** What raises an alarm, by its name: while one of these fires for the same channel, or for the installation, it is the cause. */
-const raisedBy: Readonly<Record<string, readonly string[]>> = {
+const stopped = ['restored', 'temporal_away', 'worker_away', 'tasks_not_started'];
+/** What raises alarms, by their names: while one of these fires for the same channel, or for the installation, it is the cause. */
+const raisedBy: Readonly<Partial<Record<string, readonly string[]>>> = {
   cooling_down: ['account', 'forbidden', 'unknown_model'],
   worker_away: ['temporal_away'],
   task_not_started: ['temporal_away'],
-  task_not_signaled: ['temporal_away'],
-  tasks_not_started: stopped,
-  creates_refused: [...stopped, 'tasks_not_started'],
-  polls_late: stopped,
-  late_callbacks: stopped,
+  tasks_not_started: stopped.slice(0, 3),
+  creates_refused: stopped,
+  polls_late: stopped.slice(0, 3),
+  late_callbacks: stopped.slice(0, 3),
   tasks_stale: ['restored', 'worker_away'],
-  chats_not_refunded: ['worker_away'],
   error_budget: ['database_unwritable', 'many_errors'],
   many_errors: ['database_unwritable'],
 };
@@ -43,12 +41,11 @@ export function alarmsByCause(alarms: readonly ShownAlarm[], channels: readonly 
     );
     return root ? rootOf(root) : alarm;
   };
-  const groups = Map.groupBy(alarms, (alarm) => {
-    const root = rootOf(alarm);
-    return `${causeOf(root, hosts)} ${root.silence?.silenceId ?? ''}`;
-  });
+  const keyOf = (root: ShownAlarm): string => `${causeOf(root, hosts)} ${root.silence?.silenceId ?? ''}`;
+  const groups = Map.groupBy(alarms, (alarm) => keyOf(rootOf(alarm)));
   return [...groups.values()].flatMap((all) => {
-    const [first, ...others] = all.filter((alarm) => rootOf(alarm) === alarm);
+    const raised = all.filter((alarm) => rootOf(alarm) !== alarm);
+    const [first, ...others] = all.filter((alarm) => !raised.includes(alarm));
     if (!first) return [];
     const since = all.flatMap((alarm) => alarm.since ?? []);
     const where = first.name === 'tripped' ? ` at ${hosts.get(first.subject) ?? ''}` : '';
@@ -58,9 +55,7 @@ export function alarmsByCause(alarms: readonly ShownAlarm[], channels: readonly 
       since: since.length > 0 ? Math.min(...since) : null,
       count: all.length,
       subjects: [...new Set([first, ...others].map(({ subject }) => subject))],
-      also: all
-        .filter((alarm) => rootOf(alarm) !== alarm)
-        .map(({ name, subject, message }) => ({ name, subject, message })),
+      also: raised.map(({ name, subject, message }) => ({ name, subject, message })),
     };
   });
 }

@@ -90,47 +90,31 @@ function channelAlarm(
 }
 
 const channelsMissing = (channels: readonly ChannelState[]): OverviewAlarm[] =>
-  channels.some(({ enabled }) => enabled)
-    ? []
-    : [
-        {
-          kind: 'channel',
-          name: 'no_channel',
-          subject: '',
-          message: 'No channel is enabled',
-          remedy: 'Every request is refused. Enable a channel, or add one with `tollgate channels add`.',
-          since: null,
-        },
-      ];
+  alarmIf(!channels.some(({ enabled }) => enabled), {
+    kind: 'channel',
+    name: 'no_channel',
+    message: 'No channel is enabled',
+    remedy: 'Every request is refused. Enable a channel, or add one with `tollgate channels add`.',
+  });
 
 const unknownOutcomes = ({ unknownOutcomes: count }: Backlog): OverviewAlarm[] =>
-  count === 0
-    ? []
-    : [
-        {
-          kind: 'unknown_outcome',
-          name: 'outcome_unknown',
-          subject: '',
-          message: `${counted(count, 'task has', 'tasks have')} an unknown outcome`,
-          remedy:
-            "The provider's answer was lost, and it may have billed the job. Look it up there and record the outcome.",
-          since: null,
-        },
-      ];
+  alarmIf(count > 0, {
+    kind: 'unknown_outcome',
+    name: 'outcome_unknown',
+    message: `${counted(count, 'task has', 'tasks have')} an unknown outcome`,
+    remedy: "The provider's answer was lost, and it may have billed the job. Look it up there and record the outcome.",
+  });
 
 const lateCallbacks = ({ lateCallbacks: count }: Backlog): OverviewAlarm[] =>
-  count === 0
-    ? []
-    : [
-        {
-          kind: 'callbacks',
-          name: 'late_callbacks',
-          subject: '',
-          message: `${counted(count, 'callback is', 'callbacks are')} more than five minutes late`,
-          remedy: 'Check that a worker runs and that Temporal answers. Then run the job process-pending-callbacks.',
-          since: null,
-        },
-      ];
+  alarmIf(count > 0, {
+    kind: 'callbacks',
+    name: 'late_callbacks',
+    message: `${counted(count, 'callback is', 'callbacks are')} more than five minutes late`,
+    remedy: 'Check that a worker runs and that Temporal answers. Then run the job process-pending-callbacks.',
+  });
+
+const alarmIf = (fires: boolean, alarm: Omit<OverviewAlarm, 'subject' | 'since'>): OverviewAlarm[] =>
+  fires ? [{ ...alarm, subject: '', since: null }] : [];
 
 const failedScheduledJobs = ({ failedScheduledJobs: runs }: Backlog): OverviewAlarm[] =>
   runs.map(({ name, state, endedAt }) => ({

@@ -16,11 +16,8 @@ export async function summarizeSpend(
   { db, config }: Pick<Deps, 'db'> & { config: Pick<Config, 'accounting'> },
   range: SpendRange,
 ): Promise<{ rows: Earnings[]; total: Earnings; unknownCostsFrom: number | null }> {
-  const [creditValue, sums, countedFrom] = await Promise.all([
-    creditValueOf({ config, db }),
-    sumSpend(db, range, rowsMax),
-    readCountedFrom(db),
-  ]);
+  const [creditValue, sums] = await Promise.all([creditValueOf({ config, db }), sumSpend(db, range, rowsMax)]);
+  const countedFrom = await readCountedFrom(db);
   if (sums.length > rowsMax + 1) {
     const message = `from, to: this range has more than ${rowsMax} groups. Ask for a shorter range, group by less, or ask for the largest with top.`;
     throw new GatewayError('invalid_value', { message, param: 'from' });
