@@ -62,7 +62,7 @@ export const overviewWalks: readonly Walk[] = [
         }
         if (range !== 'day') await visit.picture(`overview-${range}`);
       }
-      const bar = page.getByRole('link', { name: /: [1-9]\d* succeeded, \d+ failed$/ }).first();
+      const bar = page.getByRole('link', { name: /: [1-9]\d* succeeded, \d+ failed, refused or left$/ }).first();
       await bar.focus();
       await page.keyboard.press('Enter');
       await page.waitForURL(/\/requests\?created_after=\d+&created_before=\d+/);

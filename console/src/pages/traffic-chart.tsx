@@ -18,7 +18,7 @@ export function TrafficChart({ range, title }: { range: RangeOverview; title: st
     <>
       <div className="traffic">
         <Group justify="flex-end" gap="md" mb="xs" aria-hidden="true">
-          <span className="traffic-name failed">Failed</span>
+          <span className="traffic-name failed">Failed, refused or left</span>
           <span className="traffic-name succeeded">Succeeded</span>
         </Group>
         <div ref={showEnd} className="scroller" tabIndex={0} role="region" aria-label={`${title}, bar by bar`}>
@@ -36,8 +36,8 @@ export function TrafficChart({ range, title }: { range: RangeOverview; title: st
                     to="/requests"
                     search={{ created_after: String(at), created_before: String(until) }}
                     className="traffic-bar"
-                    aria-label={`${name} to ${hourAndDay(until)}: ${number(requests - failed)} succeeded, ${number(failed)} failed`}
-                    title={`${name}: ${number(requests - failed)} succeeded, ${number(failed)} failed`}
+                    aria-label={`${name} to ${hourAndDay(until)}: ${number(requests - failed)} succeeded, ${number(failed)} failed, refused or left`}
+                    title={`${name}: ${number(requests - failed)} succeeded, ${number(failed)} failed, refused or left`}
                   >
                     <span className="failed" style={{ height: height(failed) }} />
                     <span className="succeeded" style={{ height: height(requests - failed) }} />
@@ -63,7 +63,7 @@ export function TrafficChart({ range, title }: { range: RangeOverview; title: st
       <ChartTable
         caption={title}
         first={`From (${zoneName()})`}
-        columns={['Succeeded', 'Failed']}
+        columns={['Succeeded', 'Failed, refused or left']}
         rows={bars.map(({ name, requests, failed }) => ({ name, values: [requests - failed, failed] }))}
       />
     </>

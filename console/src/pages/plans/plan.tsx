@@ -129,7 +129,7 @@ const priceColumns: Columns<PlannedModel> = [
     accessorFn: ({ state }) => state,
     cell: ({ row: { original } }) => <Status of={original.state} />,
   },
-  { id: 'rule', header: 'Rule', accessorFn: ({ rule }) => rule ?? '', ...numeric },
+  { id: 'rule', header: 'Rule', accessorFn: ({ rule }) => rule ?? 'None', ...numeric },
   {
     id: 'catalog',
     header: 'In the catalog',

@@ -77,7 +77,7 @@ function Summary({ task }: { task: TaskTimeline }) {
           ['Request', <ThingLink key="request" of="request" id={task.request_id} />],
           [
             'Callbacks',
-            task.deliveries.length > 0 && (
+            task.deliveries.length === 0 ? null : (
               <ThingLink
                 key="deliveries"
                 of="deliveries"
