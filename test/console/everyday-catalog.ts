@@ -73,7 +73,7 @@ export const catalogWalks: readonly EverydayWalk[] = [
       await visit.confirm('Check');
       await dialog
         .getByRole('table', { name: 'What you change' })
-        .getByRole('row', { name: /private\.public true false/ })
+        .getByRole('row', { name: 'Private › public Yes No' })
         .waitFor();
       await visit.picture('model-form');
       await visit.confirm('Apply');

@@ -260,7 +260,10 @@ async function queuesStand({ gateway, project, broken, api, chat, seen }: Drill)
   await seen(calm, api, has('tollgate_backup_age_seconds', {}, 100_000), 'TollgateBackupOld');
   await seen(calm, api, has('tollgate_restored', {}), 'TollgateRestored');
   const deps = { db: database, config: testConfig(gateway.env) };
-  const shown = async () => new Set((await readOverview(deps)).alarms.map(({ name }) => name));
+  const shown = async () => {
+    const { alarms } = await readOverview(deps);
+    return new Set(alarms.flatMap(({ name, also }) => [name, ...also.map((raised) => raised.name)]));
+  };
   const lasting = [
     'restored',
     'tasks_not_started',
