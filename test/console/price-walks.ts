@@ -105,7 +105,7 @@ export const priceActions: readonly Action[] = [
         .locator('input[type=file]')
         .setInputFiles({ name: 'catalog.yaml', mimeType: 'text/yaml', buffer });
       await visit.confirm('Compare');
-      await visit.dialog.getByRole('row', { name: /^gpt-5-mini display_name .* GPT-5 mini of a file$/ }).waitFor();
+      await visit.dialog.getByRole('row', { name: /^gpt-5-mini Display name .* GPT-5 mini of a file$/ }).waitFor();
       await visit.picture('catalog-apply');
       await visit.confirm('Apply');
       await visit.awaitMessage('0 models added, 1 changed, 0 removed.');

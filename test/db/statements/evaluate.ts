@@ -112,6 +112,10 @@ class Evaluation {
       return this.#value(this.#holds(node.condition, frame) ? node.whenTrue : node.whenFalse, frame);
     if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken)
       return !this.#holds(node.operand, frame);
+    if (ts.isTypeOfExpression(node)) {
+      const value = this.#value(node.expression, frame);
+      return value instanceof Unknown ? new Unknown(node) : typeof value;
+    }
     if (ts.isBinaryExpression(node)) return this.#binary(node, frame);
     if (ts.isArrayLiteralExpression(node))
       return node.elements.flatMap((element): Value[] => {
@@ -262,6 +266,8 @@ class Evaluation {
         return Number(a) - Number(b);
       case ts.SyntaxKind.GreaterThanToken:
         return Number(a) > Number(b);
+      case ts.SyntaxKind.InKeyword:
+        return typeof b === 'object' && b !== null && String(a) in b;
       default:
         return new Unknown(node);
     }
