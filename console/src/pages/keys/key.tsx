@@ -115,7 +115,7 @@ const limitsOf = (key: ShownKey): [string, React.ReactNode][] => [
   ],
   ['Credits today (UTC)', ofLimit(key.used_today, key.budget_daily)],
   ['Credits this month (UTC)', ofLimit(key.used_this_month, key.budget_monthly)],
-  ['Credits in all', ofLimit(key.spent, key.budget)],
+  ['Credits in all', ofLimit(key.spent + key.reserved, key.budget)],
   ['Held by running requests', key.reserved > 0 && ofLimit(key.reserved, null)],
 ];
 

@@ -128,7 +128,7 @@ const limitColumns: Columns<Key> = [
         of={[
           ['today', ofLimit(key.used_today, key.budget_daily)],
           ['this month', ofLimit(key.used_this_month, key.budget_monthly)],
-          ['in all', ofLimit(key.spent, key.budget)],
+          ['in all', ofLimit(key.spent + key.reserved, key.budget)],
         ]}
       />
     ),
