@@ -238,12 +238,12 @@ describe('200 parallel spenders', () => {
     for (const [index, amount] of amounts.entries())
       await addCredits({ db }, { projectId, amount, reference: `grant ${index}`, expiresAt: ends[index]!, actor });
 
+    const deduct = () => deductCredits({ db }, { projectId, amount: 150, reference: 'cb', reason: 'cb', actor });
     const until = ends[2]!.getTime() + 200;
     let deducted: Promise<unknown> | undefined;
     const spenders = Array.from({ length: 200 }, async (_, index) => {
       for (let n = 0; Date.now() < until; n++) {
-        if (index === 0 && n === 3)
-          deducted = deductCredits({ db }, { projectId, amount: 150, reference: 'cb', reason: 'cb', actor });
+        if (index === 0 && n === 3) deducted = deduct();
         if (index === 1) await endDueGrants(second);
         const process = (index + n) % 2;
         if (index % 3 === 0) {
@@ -260,7 +260,8 @@ describe('200 parallel spenders', () => {
       }
     });
     await Promise.all(spenders);
-    await deducted;
+    // On a slow machine the first spender has no fourth turn.
+    await (deducted ?? deduct());
     await endDueGrants(db);
     expect(await breachesIn(db)).toEqual([]);
     expect(await rowsOf(db, 'select from hold where project_id = $1', [projectId])).toEqual([]);
