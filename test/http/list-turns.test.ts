@@ -117,6 +117,8 @@ describe('lists', () => {
       ctx.set(standIn, 'true');
       running += 1;
       most = Math.max(most, running);
+      // The first one waits for company: its client may be the only one that has come so far.
+      await until(() => most > 1);
       for (let turn = 0; turn < 5; turn += 1) await nextTurn();
       running -= 1;
       ctx.body = { object: 'list', data: [] };
