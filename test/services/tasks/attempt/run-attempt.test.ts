@@ -212,9 +212,14 @@ describe('a worker whose memory budget is used up by the inputs of another attem
   });
 
   it("ends the wait at the task's deadline", async () => {
-    const { second, run: attempt, finishFirst } = await crowded();
+    const { second, run: attempt, canceled, finishFirst } = await crowded();
+    // The picture is fetched before, because the deadline would end a fetch too.
+    const report = attempt();
+    await eventually(async () => (await inputsOf(second)).some(({ bytes }) => bytes > 0));
+    canceled.abort();
+    await report;
     await run(db, `update task set deadline_at = clock_timestamp() + interval '700 ms' where id = $1`, [second.taskId]);
-    expect(await attempt()).toEqual({ kind: 'deadline' });
+    expect(await runAttempt(second.deps, second, signals)).toEqual({ kind: 'deadline' });
     expect(await attemptsOf(db, second.taskId)).toEqual([]);
     await finishFirst();
   });
