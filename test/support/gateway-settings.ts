@@ -20,11 +20,12 @@ export const quickSettings = {
   POLL_INTERVAL_MIN_MS: '50',
   POLL_INTERVAL_MAX_MS: '500',
   STARTER_INTERVAL_MS: '500',
-  // A test that needs a job starts it. A job that runs by its Schedule would change the counts of other tests.
-  JOB_CALLBACKS_SECONDS: '86400',
-  JOB_STALE_TASKS_SECONDS: '86400',
-  JOB_CHANNELS_SECONDS: '86400',
-  JOB_MAINTENANCE_SECONDS: '86400',
+  // A test that needs a job starts it. A job that runs by its Schedule would change the counts of other tests. Schedules run at the
+  // multiples of their interval since 1970, which of a day is each midnight. These have one in September 2020 and the next in May 2033.
+  JOB_CALLBACKS_SECONDS: '400000000',
+  JOB_STALE_TASKS_SECONDS: '400000000',
+  JOB_CHANNELS_SECONDS: '400000000',
+  JOB_MAINTENANCE_SECONDS: '400000000',
   JOB_LEASE_SECONDS: '3',
   TEMPORAL_ENSURE_SECONDS: '30',
   WORKER_SHUTDOWN_GRACE_SECONDS: '2',
