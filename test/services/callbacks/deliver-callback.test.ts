@@ -55,15 +55,13 @@ beforeAll(async () => {
   selfSigned = await startReceiver({
     tls: { cert: fixture('receiver-certificate.pem'), key: fixture('receiver-key.pem') },
   });
-  const notListening = await startReceiver();
-  await notListening.close();
   gateway = await startGateway({ env: quickCallbacks });
   project = await gateway.project({ credits: 10_000 });
   slow = {
     refusing: deliver('a fox', answer(500)),
     redirecting: deliver('a fox', answer(302, { location: sentinel.at('secret') })),
     selfSigned: deliver('a fox', takeIt, { to: selfSigned }),
-    notListening: deliver('a fox', takeIt, { to: notListening }),
+    notListening: deliver('a fox', takeIt, { to: { at: (name) => `http://127.0.0.1:1/${name}` } }),
     refusingOnce: deliver('a fox', inTurn(...Array.from({ length: 8 }, () => answer(500)), afterRedeliver)),
     refusingThrice: deliver('a fox', inTurn(answer(500), answer(503), answer(404), takeIt)),
     askingForTomorrow: deliver('a fox', inTurn(answer(429, { 'retry-after': '86400' }), takeIt)),
@@ -340,16 +338,18 @@ describe('a redelivered callback', () => {
   it('replaces a callback that still waits for its next try', async () => {
     const name = randomUUID();
     const idsSoFar = () => receiver.calls(name).map(({ headers }) => headers['webhook-id']);
+    const replaced = Promise.withResolvers<void>();
     const taskId = await create(
       'a fox',
-      receiver.at(
-        name,
-        (response, _n, { headers }) =>
-          void response.writeHead(headers['webhook-id'] === idsSoFar()[0] ? 500 : 204).end(),
-      ),
+      receiver.at(name, (response, n, { headers }) => {
+        if (headers['webhook-id'] !== idsSoFar()[0]) response.writeHead(204).end();
+        // Of the first callback no try after the second ends before it is replaced, so that it is never given up.
+        else void (n > 2 ? replaced.promise : Promise.resolve()).then(() => response.writeHead(500).end());
+      }),
     );
     await eventually(() => Promise.resolve(receiver.calls(name).length >= 2));
     expect((await post(`/api/v1/tasks/${taskId}/callback/redeliver`)).status).toBe(202);
+    replaced.resolve();
     const task = await callbackOver(taskId);
     expect(task.callback).toMatchObject({ state: 'delivered', attempts: 1 });
     expect(new Set(idsSoFar()).size).toBe(2);
@@ -428,7 +428,7 @@ const afterRedeliver: Behaviour = (response) =>
 async function deliver(
   prompt: string,
   behaviour: Behaviour = takeIt,
-  { apiKey = project.apiKey, to = receiver }: { apiKey?: string; to?: Receiver } = {},
+  { apiKey = project.apiKey, to = receiver }: { apiKey?: string; to?: Pick<Receiver, 'at'> } = {},
 ): Promise<Delivered> {
   const name = randomUUID();
   const url = to.at(name, behaviour);

@@ -245,8 +245,8 @@ describe('API details', () => {
       const db = openDatabase({
         url: gateway.databaseUrl,
         poolMax: 2,
-        connectTimeoutMs: 1_000,
-        statementTimeoutMs: 5_000,
+        connectTimeoutMs: 15_000,
+        statementTimeoutMs: 15_000,
       });
       const metrics = createMetrics();
       const recorder = createDetailRecorder(
@@ -264,7 +264,7 @@ describe('API details', () => {
         for (let n = 0; n < 26; n++) recorder.record(aRow(`${name}_${String(n).padStart(2, '0')}`));
         await eventually(async () => (await lostRows(metrics)) === 6);
         unavailable = false;
-        await recorder.close();
+        await recorder.close(60_000);
         recorder.record(aRow(`${name}_late`));
         expect(await lostRows(metrics)).toBe(7);
         const rows = await rowsOf<{ n: number }>(
@@ -283,8 +283,8 @@ describe('API details', () => {
       const db = openDatabase({
         url: gateway.databaseUrl,
         poolMax: 2,
-        connectTimeoutMs: 1_000,
-        statementTimeoutMs: 5_000,
+        connectTimeoutMs: 15_000,
+        statementTimeoutMs: 15_000,
       });
       const send = db.query.bind(db);
       let lost = 0;
@@ -300,7 +300,7 @@ describe('API details', () => {
           { batchMax: 3, waitMs: 10 },
         );
         for (let n = 0; n < 4; n++) recorder.record(aRow(`${name}_${n}`));
-        await recorder.close();
+        await recorder.close(60_000);
         const rows = await rowsOf<{ id: string }>(
           gateway.database,
           `select request_id as id from api_detail where starts_with(request_id, $1) order by 1`,

@@ -423,7 +423,7 @@ interface Output {
 
 async function tollgate(args: string[]): Promise<Output> {
   const env = { ...compileCache(), DATABASE_URL: copy.url, TOLLGATE_HOME: '/nonexistent' };
-  const options = { env, timeout: 30_000 };
+  const options = { env, timeout: 120_000 };
   return promisify(execFile)(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), ...args], options).then(
     ({ stdout }) => ({ code: 0, stdout }),
     (error: { code?: number; stdout?: string }) => ({ code: error.code ?? -1, stdout: error.stdout ?? '' }),

@@ -106,7 +106,7 @@ describe('input images', () => {
 
     it('is kept past the deadline of the task that uses it, and never expires earlier than before', async () => {
       const [short, long] = [await uploaded(await png()), await uploaded(await png())];
-      await expireIn(short.id, 20);
+      await expireIn(short.id, 600);
       const create = (inputs: object) =>
         gateway.accept(project.apiKey, mediaRoutes.video, { model: 'veo-3.1', prompt: 'hold it', ...inputs });
       const taskIds = [await create({ image: short.id }), await create({ reference_images: [long.id] })];
@@ -249,7 +249,7 @@ const uploaded = (body: Buffer, { apiKey } = project): Promise<UploadedFile> =>
   upload({ baseUrl: gateway.baseUrl, apiKey }, body);
 
 const storedBytes = async (file: UploadedFile): Promise<Buffer> => {
-  const response = await fetch(file.url, { signal: AbortSignal.timeout(10_000) });
+  const response = await fetch(file.url, { signal: AbortSignal.timeout(60_000) });
   expect(response.status).toBe(200);
   return Buffer.from(await response.arrayBuffer());
 };
