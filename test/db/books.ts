@@ -85,8 +85,8 @@ export async function passHours(db: Database, projectId: string, hours: number):
 export const openLedger = (db: Database, { inFlightPerProjectMax = 1_000 } = {}): Ledger =>
   new Ledger(db, { membersMax: 64, inFlightPerProjectMax, patienceMs });
 
-/** How long a call of a test waits for an answer. */
-export const patienceMs = 11_000;
+/** How long a call of a test waits for an answer: longer than its statement waits for a lock. */
+export const patienceMs = 120_000;
 
 /** Creates a task and reserves its credits. Throws if the task is not admitted. */
 export async function admitted(ledger: Ledger, task: NewTask): Promise<NewTask> {

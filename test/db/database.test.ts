@@ -14,7 +14,8 @@ afterAll(() => scratch?.drop());
 describe('a connection', () => {
   it('has limits of its own, and lets PostgreSQL compile no plan, which takes seconds for the functions of chats', async () => {
     const settings = `select current_setting('statement_timeout') as statement_timeout, current_setting('lock_timeout') as lock_timeout, current_setting('jit') as jit`;
-    expect(await db.query('test-settings', settings)).toEqual([
+    const own = await scratch.open({ isHasty: true, statementTimeoutMs: 10_000 });
+    expect(await own.query('test-settings', settings)).toEqual([
       { statementTimeout: '10s', lockTimeout: '2s', jit: 'off' },
     ]);
   });

@@ -11,8 +11,11 @@ export interface TestDatabase {
   url: string;
   /** The same database as the role of a production gateway, which owns no table; `url` where there is no template of the run. */
   runtimeUrl: string;
-  /** Opens a new connection pool, as another process does. `via` is another URL of the same database. */
-  open(options?: { poolMax?: number; via?: string; statementTimeoutMs?: number }): Promise<Database>;
+  /**
+   * Opens a new connection pool, as another process does. `via` is another URL of the same database. Its statements wait a minute for a lock and its
+   * transactions may idle, because a process of a busy machine may stand still meanwhile. `isHasty`: they have the limits of a gateway.
+   */
+  open(options?: { poolMax?: number; via?: string; statementTimeoutMs?: number; isHasty?: boolean }): Promise<Database>;
   /** Closes the pools, because PostgreSQL copies a database only while it has no connections. */
   shut(): Promise<void>;
   drop(): Promise<void>;
@@ -48,8 +51,9 @@ export async function createTestDatabase({
     name,
     url,
     runtimeUrl: (templateName ?? runTemplate) ? runtimeUrlOf(url) : url,
-    open({ poolMax = 4, via = pooledUrlOf(url), statementTimeoutMs = 10_000 } = {}) {
-      const database = openDatabase({ url: via, poolMax, connectTimeoutMs: 30_000, statementTimeoutMs });
+    open({ poolMax = 4, via = pooledUrlOf(url), statementTimeoutMs = 60_000, isHasty = false } = {}) {
+      const own = isHasty ? via : patiently(via, statementTimeoutMs);
+      const database = openDatabase({ url: own, poolMax, connectTimeoutMs: 60_000, statementTimeoutMs });
       opened.push(database);
       return Promise.resolve(database);
     },
@@ -86,12 +90,19 @@ function testDatabaseUrl(name: string): string {
   return url.href;
 }
 
+function patiently(url: string, statementTimeoutMs: number): string {
+  const patient = new URL(url);
+  const limits = `-c statement_timeout=${statementTimeoutMs} -c lock_timeout=60000 -c jit=off`;
+  patient.searchParams.set('options', limits);
+  return patient.href;
+}
+
 /** Runs a statement such as `create database`, which cannot run in a transaction, on its own connection. */
 async function onServer(text: string): Promise<void> {
   const client = new pg.Client({
     connectionString: testDatabaseUrl('postgres'),
-    connectionTimeoutMillis: 30_000,
-    query_timeout: 30_000,
+    connectionTimeoutMillis: 120_000,
+    query_timeout: 120_000,
   });
   client.on('error', () => undefined);
   await client.connect();
