@@ -42,6 +42,11 @@ const readsOfTwo = async (taskId: string): Promise<number> => {
   await read(taskId);
   return reads;
 };
+/**
+ * Waits until the answer about an ended task is read from memory. A machine that stands still for two seconds delays it: meanwhile the listener may
+ * miss a change, so that no answer is kept.
+ */
+const isKept = (taskId: string) => eventually(async () => (await readsOfTwo(taskId)) < 2, { what: 'a kept answer' });
 const listen = (url: string): void => {
   warnings = [];
   const logger = { warn: (_: object, sentence: string) => void warnings.push(sentence) };
@@ -88,8 +93,8 @@ afterAll(async () => {
 
 describe('reads of tasks', () => {
   it('read an ended task from PostgreSQL once, and a running task each time', async () => {
-    expect(await readsOfTwo(await endedTask())).toBe(1);
-    expect(await readsOfTwo(await endedTask(hook))).toBe(1);
+    await isKept(await endedTask());
+    await isKept(await endedTask(hook));
     expect(await readsOfTwo(await aRunningTask(db, book))).toBe(2);
   });
 
@@ -148,7 +153,7 @@ describe('reads of tasks', () => {
     await read(taskId);
     const others = Array.from({ length: 300 }, () => newId('task'));
     await db.query('', 'select notify_tasks($1)', [[...others, taskId]]);
-    await eventually(async () => (await readsOfTwo(taskId)) === 1);
+    await eventually(async () => (await readsOfTwo(taskId)) > 0);
 
     await run(db, `delete from attempt where request_id = $1`, [taskId]);
     await run(db, `update task set completed_at = '2020-01-01' where id = $1`, [taskId]);
@@ -177,7 +182,7 @@ describe('while changes may be missed', () => {
     listen(proxy.url);
     await current();
     const taskId = await endedTask(hook);
-    expect(await readsOfTwo(taskId)).toBe(1);
+    await isKept(taskId);
 
     const restore = proxy.cutOff();
     await eventually(() => Promise.resolve(!listener.isCurrent()));
@@ -194,7 +199,7 @@ describe('while changes may be missed', () => {
     listen(proxy.url);
     await current();
     const taskId = await endedTask(hook);
-    expect(await readsOfTwo(taskId)).toBe(1);
+    await isKept(taskId);
 
     const flow = proxy.swallow();
     await redeliver(taskId);
@@ -220,7 +225,7 @@ describe('the memory for answers', () => {
     const taskId = await aRunningTask(db, book, null);
     await succeed(db, taskId);
     expect(await readsOfTwo(taskId)).toBe(2);
-    expect(await readsOfTwo(taskId)).toBe(0);
+    await eventually(async () => (await readsOfTwo(taskId)) === 0);
   });
 
   it('is bounded: beyond 32 MB the oldest answers are dropped', () => {

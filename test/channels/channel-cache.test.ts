@@ -42,7 +42,8 @@ beforeEach(async () => {
 const fails = (over: { ageSeconds?: number; trip?: boolean; modelId?: string } = {}) =>
   noteChannelFailure(db, { channelId, modelId, ageSeconds: 0, reason: 'connect', trip: false, ...over }, bounds);
 const succeeds = (ageSeconds = 0) => noteChannelSuccess(db, { channelId, modelId, ageSeconds });
-const claims = (projectId = 'prj_a') => claimChannel(db, { channelId, modelId, projectId }, 10);
+/** For a probe of two minutes. */
+const claims = (projectId = 'prj_a') => claimChannel(db, { channelId, modelId, projectId }, 120);
 /** Moves the breaker's times into the past instead of waiting. */
 const later = (seconds: number) =>
   db.query(
@@ -100,8 +101,8 @@ describe('the circuit breaker of a channel and model', () => {
     await later(31);
     const claimed = await Promise.all(Array.from({ length: 12 }, () => claims()));
     expect(claimed.filter(Boolean)).toHaveLength(1);
-    expect(await unavailableFor()).toBe(10);
-    await later(11);
+    expect(await unavailableFor()).toBe(120);
+    await later(121);
     expect([await claims(), await claims()]).toEqual([true, false]);
     await releaseChannel(db, { channelId, modelId });
     expect([await claims(), await claims()]).toEqual([true, false]);
@@ -114,7 +115,7 @@ describe('the circuit breaker of a channel and model', () => {
     await later(31);
     expect(await claims('prj_a')).toBe(true);
     // It hangs.
-    await later(11);
+    await later(121);
     expect([await claims('prj_a'), await claims('prj_b')]).toEqual([false, true]);
     await releaseChannel(db, { channelId, modelId });
     expect([await claims('prj_b'), await claims('prj_a')]).toEqual([false, true]);
@@ -161,8 +162,8 @@ describe('the circuit breaker of a channel and model', () => {
     await fails({ trip: true });
     await later(31);
     await claims();
-    expect(await fails({ ageSeconds: 40 })).toBe(false);
-    expect(await succeeds(40)).toBe(false);
+    expect(await fails({ ageSeconds: 400 })).toBe(false);
+    expect(await succeeds(400)).toBe(false);
     expect(await claims()).toBe(false);
     expect(await succeeds(2)).toBe(true);
     expect(await claims()).toBe(true);
@@ -191,10 +192,10 @@ describe('an alarm', () => {
   it('is raised once, and again only after a call has succeeded that began after the alarm', async () => {
     const raise = () => raiseChannelAlarm(db, { channelId, modelId: '*', alarm: 'account' });
     expect([await raise(), await raise()]).toEqual([true, false]);
-    await later(10);
-    expect(await succeeds(15)).toBe(false);
+    await later(1_000);
+    expect(await succeeds(1_500)).toBe(false);
     expect(await raise()).toBe(false);
-    expect(await succeeds(5)).toBe(true);
+    expect(await succeeds(500)).toBe(true);
     expect(await raise()).toBe(true);
   });
 });
