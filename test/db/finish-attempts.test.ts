@@ -69,7 +69,7 @@ async function newStart(input: JsonObject = { prompt: 'a red fox' }): Promise<At
 const attemptsOf = (taskId: string) =>
   rowsOf<Record<string, unknown>>(
     db,
-    `select id, fence, outcome, outputs, cost_micro_usd, submit_deadline < started_at + interval '61 seconds' as of_an_image from attempt
+    `select id, fence, outcome, outputs, cost_micro_usd, submit_deadline < started_at + interval '90 seconds' as of_an_image from attempt
      where request_id = $1`,
     [taskId],
   );

@@ -234,9 +234,20 @@ describe('200 parallel spenders', () => {
     const { projectId } = book;
     await updateProjectSettings(db, { projectId, changes: { overdraft: 300 }, actor });
     const amounts = [400, 300, 200];
-    const ends = [700, 1_400, 2_100].map((ms) => new Date(Date.now() + ms));
     for (const [index, amount] of amounts.entries())
-      await addCredits({ db }, { projectId, amount, reference: `grant ${index}`, expiresAt: ends[index]!, actor });
+      await addCredits(
+        { db },
+        { projectId, amount, reference: `grant ${index}`, expiresAt: inHours(1 + index), actor },
+      );
+    // Soon, but not before all are added: a grant whose end has passed would be refused.
+    const ends = [700, 1_400, 2_100].map((ms) => new Date(Date.now() + ms));
+    for (const [index, end] of ends.entries())
+      await run(db, 'update credit_grant set ends_at = $3 where project_id = $1 and reference = $2', [
+        projectId,
+        `grant ${index}`,
+        end,
+      ]);
+    await run(db, 'update credit_account set grant_due_at = $2 where project_id = $1', [projectId, ends[0]]);
 
     const deduct = () => deductCredits({ db }, { projectId, amount: 150, reference: 'cb', reason: 'cb', actor });
     const until = ends[2]!.getTime() + 200;

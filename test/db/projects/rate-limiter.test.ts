@@ -38,12 +38,14 @@ describe('the rate limiter', () => {
       [keyId, secondsAgo, n],
     );
 
+  /** The clock of the database, in whole seconds. */
+  const second = async (): Promise<number> => {
+    const text = 'select floor(extract(epoch from clock_timestamp()))::bigint as now';
+    return (await rowsOf<{ now: number }>(db, text))[0]?.now ?? 0;
+  };
+
   it('admits no request up to 60 seconds after ten others, and returns a valid Retry-After', async () => {
     // After 59.1 seconds the whole seconds of the clock may differ by 60, and the requests must still count.
-    const second = async (): Promise<number> => {
-      const text = 'select floor(extract(epoch from clock_timestamp()))::bigint as now';
-      return (await rowsOf<{ now: number }>(db, text))[0]?.now ?? 0;
-    };
     for (const secondsAgo of [60, 59, 30, 1])
       for (let tries = 1; ; tries += 1) {
         const keyId = newId('key');
@@ -68,18 +70,25 @@ describe('the rate limiter', () => {
     expect(await hit(keyId)).toMatchObject({ admitted: true, remaining: 9 });
     expect(await usedOf(keyId)).toBe(1);
 
-    const waiting = newId('key');
-    await plant(waiting, 40, 10);
-    const { retryAfterSeconds } = await hit(waiting);
-    const passes = async (seconds: number) => {
-      await run(db, 'update rate_window set second = second - $2::int, oldest = oldest - $2::int where key_id = $1', [
-        waiting,
-        seconds,
-      ]);
-      return (await hit(waiting)).admitted;
-    };
-    expect(await passes((retryAfterSeconds ?? 0) - 4)).toBe(false);
-    expect(await passes(4)).toBe(true);
+    for (let tries = 1; ; tries += 1) {
+      const waiting = newId('key');
+      const before = await second();
+      await plant(waiting, 40, 10);
+      const { retryAfterSeconds } = await hit(waiting);
+      const passes = async (seconds: number) => {
+        await run(db, 'update rate_window set second = second - $2::int, oldest = oldest - $2::int where key_id = $1', [
+          waiting,
+          seconds,
+        ]);
+        return (await hit(waiting)).admitted;
+      };
+      const passesEarly = await passes((retryAfterSeconds ?? 0) - 4);
+      // On a slow machine the rest of the time may have passed meanwhile. Then the test writes them again.
+      if ((await second()) - before > 2 && tries < 30) continue;
+      expect(passesEarly).toBe(false);
+      expect(await passes(4)).toBe(true);
+      break;
+    }
   });
 
   it('still counts requests of a later second after the clock has gone back', async () => {

@@ -20,7 +20,7 @@ let all: ListedTask[];
 
 beforeAll(async () => {
   scratch = await createTestDatabase();
-  observer = await scratch.open({ poolMax: 1, statementTimeoutMs: 120_000 });
+  observer = await scratch.open({ poolMax: 1, statementTimeoutMs: 300_000 });
   await stopAutovacuum(observer);
   db = await scratch.open({ poolMax: 1 });
   const owner = await openBook(observer, { credits: 1_000 });
@@ -358,7 +358,7 @@ describe('the indexes of the list', () => {
   it('are not written when an attempt starts, only when the task ends', async () => {
     const { taskId } = await admitted(openLedger(db), newTask(await openBook(observer, { credits: 1 }), 1));
     const heapOnly = async (): Promise<number | undefined> => {
-      await run(db, 'select pg_stat_force_next_flush()');
+      for (const session of [db, observer]) await run(session, 'select pg_stat_force_next_flush()');
       await run(observer, 'select pg_stat_clear_snapshot()');
       const [row] = await rowsOf<{ n: number }>(
         observer,

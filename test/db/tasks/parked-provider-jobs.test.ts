@@ -35,7 +35,7 @@ beforeEach(async () => {
 afterAll(() => scratch.drop());
 
 const bounds = { leastSeconds: 5, mostSeconds: 60 };
-const claim = (slots: number, database = db) => claimPolls(database, [{ channelId, slots }], bounds);
+const claim = (slots: number, database = db, within = bounds) => claimPolls(database, [{ channelId, slots }], within);
 
 async function newChannel(): Promise<string> {
   const id = newId('chn');
@@ -90,9 +90,11 @@ const nextPollOf = async ({ attemptId }: AttemptMemory): Promise<number | null |
 describe('claiming the polls of parked jobs', () => {
   it('gives each due job to one of several workers, and none before its time', async () => {
     const providerJobs = await Promise.all(Array.from({ length: 30 }, () => parkedProviderJob()));
-    const early = await parkedProviderJob({ dueSeconds: -30 });
-    const claims = (await Promise.all([claim(20), claim(20, other), claim(20), claim(20, other)])).flat();
-    const rest = await claim(100);
+    const early = await parkedProviderJob({ dueSeconds: -3_600 });
+    // So long that no claimed job is due again before the last claim.
+    const hour = { leastSeconds: 3_600, mostSeconds: 3_600 };
+    const claims = (await Promise.all([db, other, db, other].map((worker) => claim(20, worker, hour)))).flat();
+    const rest = await claim(100, db, hour);
     const ids = [...claims, ...rest].map(({ attemptId }) => attemptId);
     expect(ids.sort()).toEqual(providerJobs.map(({ held }) => held.attemptId).sort());
     expect(ids).not.toContain(early.held.attemptId);
@@ -121,7 +123,7 @@ describe('claiming the polls of parked jobs', () => {
 
   it('takes the projects of a channel in turn, and the longest due jobs of each first', async () => {
     const crowd = await Promise.all(
-      Array.from({ length: 30 }, (_, n) => parkedProviderJob({ dueSeconds: 100 + 10 * n })),
+      Array.from({ length: 30 }, (_, n) => parkedProviderJob({ dueSeconds: 1_000 + 100 * n })),
     );
     const small = await openBook(db, { credits: 100 });
     const few = await Promise.all([1, 2, 3].map((dueSeconds) => parkedProviderJob({ of: small, dueSeconds })));
@@ -208,12 +210,13 @@ describe('a parked job', () => {
   });
 
   it('does not make its task silent', async () => {
+    // The tasks of the tests before were seen within half an hour.
     const { taskId } = await parkedProviderJob();
     const { taskId: silentId } = await admitted(ledger, newTask(book, 1));
     await run(db, `update task set last_seen_at = clock_timestamp() - interval '1 hour' where id = any ($1)`, [
       [taskId, silentId],
     ]);
-    const silent = await claimSilentTasks(db, { openSeconds: 60, silentSeconds: 60, limit: 100 });
+    const silent = await claimSilentTasks(db, { openSeconds: 1_800, silentSeconds: 1_800, limit: 100 });
     expect(silent.map((task) => task.taskId)).toEqual([silentId]);
   });
 });
