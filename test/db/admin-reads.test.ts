@@ -57,7 +57,7 @@ let close: () => Promise<void>;
 beforeAll(async () => {
   scratch = await createTestDatabase();
   home = await createTestHome();
-  const observer = await scratch.open({ poolMax: 1, statementTimeoutMs: 120_000 });
+  const observer = await scratch.open({ poolMax: 1, statementTimeoutMs: 300_000 });
   await stopAutovacuum(observer);
   await writeOperatorHistory(scratch.url, size);
   // One connection, so that PostgreSQL's counters belong to the read that ran.

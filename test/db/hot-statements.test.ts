@@ -77,14 +77,17 @@ let newSession: Session;
 
 beforeAll(async () => {
   scratch = await createTestDatabase();
-  observer = await scratch.open({ poolMax: 1, statementTimeoutMs: 120_000 });
+  observer = await scratch.open({ poolMax: 1, statementTimeoutMs: 300_000 });
   await stopAutovacuum(observer);
   book = await openBook(observer, { credits: 1_000_000 });
   channelId = await addChannel(observer);
   oldSession = await openSession();
   await readsOfEveryAction(oldSession);
+  // A pool closes a connection that is idle for a minute, and filling the tables may take longer.
+  const awake = setInterval(() => void run(oldSession.db, 'select 1'), 10_000);
   for (const text of [...historyOf(book, { chats: endedChats, tasks: endedTasks }), ...otherCustomers])
     await run(observer, text);
+  clearInterval(awake);
   // Otherwise PostgreSQL may count what these statements read while a test counts.
   await run(observer, 'select pg_stat_force_next_flush()');
 });

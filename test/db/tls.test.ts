@@ -50,7 +50,7 @@ function openAt(host: string, query: Record<string, string>): Database {
   const url = new URL(server.url);
   url.hostname = host;
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-  const database = openDatabase({ url: url.href, poolMax: 1, connectTimeoutMs: 10_000, statementTimeoutMs: 10_000 });
+  const database = openDatabase({ url: url.href, poolMax: 1, connectTimeoutMs: 60_000, statementTimeoutMs: 60_000 });
   opened.push(database);
   return database;
 }

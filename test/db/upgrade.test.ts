@@ -13,6 +13,7 @@ import { readCreditValue } from '../../src/db/ledger/credit-value.ts';
 import { readCountedFrom } from '../../src/db/ledger/spend.ts';
 import { assertSchemaVersion, migrate } from '../../src/db/migrate.ts';
 import { mediaRoutes } from '../support/api-client.ts';
+import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { dumpSchema } from '../support/dump-schema.ts';
 import { eventually } from '../support/eventually.ts';
@@ -39,6 +40,8 @@ const secrets = JSON.parse(
 /** Of two tasks that had ended, and of two that run. */
 const pendingCallbacks = 4;
 const century = 100 * 365 * 86_400;
+
+await awayFromMidnight();
 
 let scratch: TestDatabase;
 let database: Database;

@@ -47,6 +47,8 @@ export async function callbacksUnderAttack(
       secondsMax: 60 + attackers,
       what: 'callbacks to the receiver that hangs',
     });
+    // A callback is claimed before it is sent.
+    await eventually(async () => hanging.calls('never').length >= (await countClaimed(gateway, attacker)));
     return { calm, attacked: await measure('attacked'), held: hanging.calls('never').length };
   } finally {
     await Promise.all([hanging.close(), quick.close()]);
@@ -69,7 +71,7 @@ async function endTasks(gateway: Gateway, owner: TestProject, count: number, cal
     await Promise.all(tasks.map(({ taskId }) => deps.ledger.finishTask(taskEnd(taskId, 'failed'))));
     await inLanes(startLanes, count, async (n) => {
       const task = tasks[n];
-      const started = task && (await deps.workflows.start(task, 20_000));
+      const started = task && (await deps.workflows.start(task, 60_000));
       if (started !== 'started') throw new Error(`the workflow of a callback was not started: ${started}`);
     });
   } finally {
@@ -84,6 +86,12 @@ const areAttempted = async (gateway: Gateway, { projectId }: TestProject): Promi
     `select 1 from delivery where project_id = $1 and lease_until is null and next_attempt_at < created_at + interval '0.5 s' limit 1`,
     [projectId],
   ));
+
+async function countClaimed({ database }: Gateway, { projectId }: TestProject): Promise<number> {
+  const text = 'select count(*)::int as n from delivery where project_id = $1 and lease_until is not null';
+  const [row] = await database.query<{ n: number }>('', text, [projectId]);
+  return row?.n ?? 0;
+}
 
 async function inLanes(lanes: number, times: number, work: (n: number) => Promise<unknown>): Promise<void> {
   let next = 0;

@@ -92,7 +92,7 @@ export async function workUntil(gateway: Gateway, work: Work): Promise<Times> {
       });
       await timed('poll', 200, () => gateway.get(apiKey, `/api/v1/tasks/${taskId}`));
       await timed('download', 200, async () => {
-        const answer = await fetch(fileUrl, { signal: AbortSignal.timeout(20_000) });
+        const answer = await fetch(fileUrl, { signal: AbortSignal.timeout(120_000) });
         return { status: answer.status, bytes: (await answer.arrayBuffer()).byteLength };
       });
       await sleep(pauseMs);

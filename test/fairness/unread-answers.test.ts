@@ -70,7 +70,7 @@ describe('answers that nobody reads', () => {
     try {
       for (const row of rows) unread.open(row, 1, pipelinedOf(row));
       // A reader has 20 s, and 20 s more if the kernel took some bytes in the first ones.
-      await eventually(() => Promise.resolve(notCutOff(held).length === 0), { secondsMax: 90 }).catch(() => undefined);
+      await eventually(() => Promise.resolve(notCutOff(held).length === 0), { secondsMax: 180 }).catch(() => undefined);
       expect(notCutOff(held)).toEqual([]);
       // Together they have more than the memory for answers, so that some are refused.
       for (const row of rows) unread.open(row, 9, Math.min(10, pipelinedOf(row)));

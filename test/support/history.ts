@@ -28,7 +28,7 @@ export async function fillDatabase(databaseUrl: string, write: (database: Databa
     url: databaseUrl,
     // The settings of the first statement hold for the session.
     poolMax: 1,
-    connectTimeoutMs: 10_000,
+    connectTimeoutMs: 60_000,
     statementTimeoutMs: 3_600_000,
   });
   try {
