@@ -90,7 +90,8 @@ function testDatabaseUrl(name: string): string {
   return url.href;
 }
 
-function patiently(url: string, statementTimeoutMs: number): string {
+/** The URL with limits for a test's own connections: a minute for a lock, and none for an idle transaction. */
+export function patiently(url: string, statementTimeoutMs: number): string {
   const patient = new URL(url);
   const limits = `-c statement_timeout=${statementTimeoutMs} -c lock_timeout=60000 -c jit=off`;
   patient.searchParams.set('options', limits);

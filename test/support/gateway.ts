@@ -6,7 +6,7 @@ import { verifyLedger, type LedgerReport } from '../../src/db/ledger/verify-ledg
 import { chooseOwnPort } from './own-port.ts';
 import { createApiClient, type ApiClient } from './api-client.ts';
 import { demandBooksAddUp } from './books-add-up.ts';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase, patiently } from './database.ts';
 import { quickSettings } from './gateway-settings.ts';
 import { leadChannelsTo } from './lead-channels.ts';
 import { createGatewayPrograms, type GatewayPrograms, type Undo } from './gateway-programs.ts';
@@ -71,9 +71,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   };
   try {
     const { folder, template, scratch, temporal, database } = await prepareServers(options, undo);
-    const ports = new Set<number>();
-    const sandboxPort = await chooseOwnPort(ports);
-    const firstPort = await chooseOwnPort(ports);
+    const sandboxPort = await chooseOwnPort();
+    const firstPort = await chooseOwnPort();
     const baseUrl = `http://127.0.0.1:${firstPort}`;
     const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
     const env: Record<string, string> = {
@@ -152,7 +151,8 @@ async function prepareServers(options: GatewayOptions, undo: Undo) {
   undo.push(() => scratch.drop());
   const temporal = await createTemporalNamespace({ withClient: options.temporalClient ?? false });
   undo.push(() => temporal.close());
-  const database = openDatabase({ url: scratch.url, poolMax: 4, connectTimeoutMs: 30_000, statementTimeoutMs: 60_000 });
+  const limits = { connectTimeoutMs: 60_000, statementTimeoutMs: 60_000 };
+  const database = openDatabase({ url: patiently(scratch.url, limits.statementTimeoutMs), poolMax: 4, ...limits });
   undo.push(() => database.close());
   return { folder, template, scratch, temporal, database };
 }

@@ -1,10 +1,18 @@
 import { choosePort } from '../../src/main/processes/choose-port.ts';
 
+/** The ports of this test file. A server may still be starting on one of them, so that it seems free. */
+const given = new Set<number>();
+
 /**
- * A free port for a server that is told its port before it starts. Each worker of Jest has ports of its own below those that the system gives to
- * connections and to port 0, so that nobody takes it before the server does.
+ * A free port for a server that is told its port before it starts, which is none of `taken` and of those that this file had before. Each worker of
+ * Jest has ports of its own below those that `choosePort` gives to any server and the system to connections and to port 0, so that nobody takes it
+ * before the server does.
  */
-export const chooseOwnPort = (taken = new Set<number>()): Promise<number> => choosePort(anyOwnPort(), taken);
+export async function chooseOwnPort(taken: ReadonlySet<number> = given): Promise<number> {
+  let port = anyOwnPort();
+  while (given.has(port) || taken.has(port)) port = anyOwnPort();
+  return choosePort(port, given);
+}
 
 const anyOwnPort = (): number =>
-  20_000 + (Number(process.env['JEST_WORKER_ID'] ?? 0) % 6) * 2_000 + Math.floor(Math.random() * 2_000);
+  10_000 + (Number(process.env['JEST_WORKER_ID'] ?? 0) % 6) * 1_600 + Math.floor(Math.random() * 1_600);

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import type { Connection } from '@temporalio/client';
 import { openDatabase, type Database } from '../../src/db/database.ts';
+import { patiently } from './database.ts';
 import { createOperator, type KeyOptions, type Operator, type TestProject } from './operator.ts';
 import { connectToTemporal, endSchedules, registerNamespace } from './register-namespace.ts';
 
@@ -44,9 +45,9 @@ export function createRunHelper(): RunHelper {
     const existing = operators.get(databaseUrl);
     if (existing) return existing.operator;
     const database = openDatabase({
-      url: databaseUrl,
+      url: patiently(databaseUrl, 60_000),
       poolMax: 2,
-      connectTimeoutMs: 30_000,
+      connectTimeoutMs: 60_000,
       statementTimeoutMs: 60_000,
     });
     const operator = createOperator(database, env);
