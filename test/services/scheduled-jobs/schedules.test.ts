@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ScheduleNotFoundError } from '@temporalio/client';
+import { ScheduleNotFoundError, type ScheduleDescription } from '@temporalio/client';
 import { scheduledJobNames, scheduleIdOf, type ScheduledJobName } from '../../../src/domain/tasks/scheduled-job.ts';
 import { answer, inTurn, startReceiver, takeIt, type Behaviour, type Receiver } from '../callbacks/receiver.ts';
 import { endsOf, expectBooksInOrder, isRunning } from '../../faults/crowd.ts';
@@ -49,6 +49,19 @@ afterAll(async () => {
 
 const schedule = (name: ScheduledJobName) => gateway.temporal.client.schedule.getHandle(scheduleIdOf(name));
 
+/** A worker creates the missing ones when it starts, and again and again while Temporal refuses. */
+const described = (name: ScheduledJobName): Promise<ScheduleDescription> =>
+  eventually(
+    () =>
+      schedule(name)
+        .describe()
+        .catch((error: unknown) => {
+          if (error instanceof ScheduleNotFoundError) return null;
+          throw error;
+        }),
+    { what: `the Schedule of ${name}` },
+  );
+
 /** Starts a worker whenever none runs, as a supervisor does. */
 function supervise(): () => Promise<void> {
   let starting: Promise<unknown> | undefined;
@@ -90,7 +103,7 @@ async function deliveryOf(taskId: string): Promise<{ state: string; attempts: nu
 describe('the Schedules', () => {
   it('exist for every job, skip overlapping runs, and run the jobs at their intervals', async () => {
     for (const name of scheduledJobNames) {
-      const { spec, policies, state } = await schedule(name).describe();
+      const { spec, policies, state } = await described(name);
       expect([spec.intervals?.length, policies.overlap, state.paused]).toEqual([1, 'SKIP', false]);
     }
     await eventually(
@@ -252,16 +265,7 @@ describe('when Temporal is wiped while tasks run and callbacks wait', () => {
       }
       await expectBooksInOrder(gateway, { projectId, credits: 1_000 });
       for (const name of scheduledJobNames) {
-        await eventually(
-          () =>
-            schedule(name)
-              .describe()
-              .catch((error: unknown) => {
-                if (error instanceof ScheduleNotFoundError) return null;
-                throw error;
-              }),
-          { secondsMax: 60, what: `the Schedule of ${name}` },
-        );
+        await described(name);
       }
       expect((await runByCall(gateway, 'scheduled-maintenance')).body).toMatchObject({ ran: true, state: 'succeeded' });
     } finally {
