@@ -4,10 +4,10 @@ import { createOidcClient } from '../../src/platform/oidc/oidc-client.ts';
 
 /** Calls the server of its argument as a provider, as a bucket and as an identity provider. Prints nothing: the server sees what arrived. */
 const origin = process.argv[2] ?? '';
-const caller = createUpstreamCaller({ totalMs: 10_000 });
+const caller = createUpstreamCaller({ totalMs: 60_000 });
 await caller.call(
   { channelId: 'chn_test', baseUrl: `${origin}/provider`, credential: 'none' },
-  { path: '/models', method: 'GET', headers: {}, signal: AbortSignal.timeout(10_000) },
+  { path: '/models', method: 'GET', headers: {}, signal: AbortSignal.timeout(60_000) },
 );
 await caller.close();
 const bucket = {

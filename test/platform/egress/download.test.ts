@@ -1,8 +1,8 @@
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
-import { createServer as createTcpServer } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createEgress } from '../../../src/platform/egress/egress.ts';
+import { holdTimer } from '../../support/held-timer.ts';
 import {
   closers,
   length,
@@ -67,7 +67,12 @@ describe('download', () => {
     const hiding = (body: AsyncIterable<Buffer>) => length(body).catch(() => -1);
     expect(await loopback().download(cut, limits, hiding)).toEqual({ kind: 'failed', reason: 'reset', status: 200 });
     const stalling = await receiver((_request, response) => response.writeHead(200).write('x'));
-    expect(await loopback().download(stalling, { ...limits, timeoutMs: 1_000 }, length)).toEqual({
+    const passLimit = holdTimer(60_001);
+    const waiting = (body: AsyncIterable<Buffer>) => {
+      passLimit();
+      return length(body);
+    };
+    expect(await loopback().download(stalling, { ...limits, timeoutMs: 60_001 }, waiting)).toEqual({
       kind: 'failed',
       reason: 'timeout',
       status: 200,
@@ -142,7 +147,7 @@ describe('download', () => {
     const from = (path: string) =>
       strict.download(
         `${url}${path}`,
-        { ...limits, timeoutMs: path === 'stalling' ? 1_000 : 5_000, trustedOrigins: [url] },
+        { ...limits, ...(path === 'stalling' && { timeoutMs: 1_000 }), trustedOrigins: [url] },
         length,
       );
     const kinds: [string, object][] = [
@@ -161,11 +166,10 @@ describe('download', () => {
 
   it('reports whether the name, the connection or the certificate of a trusted origin failed', async () => {
     const { port, requests } = await tlsReceiver();
-    const unused = await listen(createTcpServer());
-    await closers.pop()?.();
     const rows: [string, Partial<Parameters<typeof createEgress>[0]>, string][] = [
       [`https://upstream.example:${port}`, { resolver: () => Promise.resolve([LOOPBACK]) }, 'tls'],
-      [`http://upstream.example:${unused}`, { resolver: () => Promise.resolve([LOOPBACK]) }, 'connect'],
+      // No server listens on this port.
+      ['http://upstream.example:1', { resolver: () => Promise.resolve([LOOPBACK]) }, 'connect'],
       ['https://upstream.example', { resolver: () => Promise.reject(new Error('ENOTFOUND')) }, 'dns'],
     ];
     for (const [origin, settings, reason] of rows) {
@@ -192,5 +196,7 @@ describe('download', () => {
 async function countingReceiver(answer: RequestListener): Promise<{ url: string; connections: () => number }> {
   let count = 0;
   const server = createHttpServer(answer).on('connection', () => (count += 1));
+  // A client that pauses for seconds still finds its connection open.
+  server.keepAliveTimeout = 60_000;
   return { url: `http://127.0.0.1:${await listen(server)}/`, connections: () => count };
 }

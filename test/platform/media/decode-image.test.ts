@@ -1,4 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals';
 import {
   createImageDecoder,
   type DecodeOptions,
@@ -12,7 +15,7 @@ const decoder = (settings: Partial<ImageDecoderSettings> = {}) => {
   const decode = createImageDecoder({
     concurrencyMax: 1,
     waitingMax: 1,
-    timeoutSeconds: 20,
+    timeoutSeconds: 120,
     pixelsMax: 40_000_000,
     memoryBytesMax: 110_000_000,
     bytesMax: 25_000_000,
@@ -20,6 +23,17 @@ const decoder = (settings: Partial<ImageDecoderSettings> = {}) => {
   });
   return (bytes: Buffer, options: Partial<DecodeOptions> = {}) => decode(bytes, { owner: 'prj_1', ...options });
 };
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-decoder-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => void jest.restoreAllMocks());
+
+/** Lets each decoder of this test stop itself when it starts, so that none has an answer before the test goes on. */
+function stopDecoders(): void {
+  const program = join(folder, 'stopped.sh');
+  writeFileSync(program, '#!/bin/sh\nkill -STOP $$\n', { mode: 0o755 });
+  jest.replaceProperty(process, 'execPath', program);
+}
 
 describe('createImageDecoder', () => {
   it('decodes one image, queues another one and refuses the third as busy', async () => {
@@ -46,7 +60,8 @@ describe('createImageDecoder', () => {
   });
 
   it('kills a decoder that takes too long', async () => {
-    const slow = await decoder({ timeoutSeconds: 0.01 })(await jpeg(4_000, 3_000));
+    stopDecoders();
+    const slow = await decoder({ timeoutSeconds: 0.01 })(await jpeg(8, 8));
     expect(slow).toEqual({ kind: 'refused', reason: 'too_slow' });
     expect(decodersOf(process.pid)).toEqual([]);
   });
@@ -54,7 +69,8 @@ describe('createImageDecoder', () => {
   it('stops for an aborted signal, also in the queue, and decodes the next image', async () => {
     const decode = decoder();
     const gone = new AbortController();
-    const picture = await jpeg(4_000, 3_000);
+    const picture = await jpeg(8, 8);
+    stopDecoders();
     const stopped = Promise.allSettled([
       decode(picture, { signal: gone.signal }),
       decode(picture, { signal: gone.signal }),
@@ -63,6 +79,7 @@ describe('createImageDecoder', () => {
     gone.abort();
     const aborted = { status: 'rejected', reason: { name: 'AbortError' } };
     expect(await stopped).toMatchObject([aborted, aborted]);
+    jest.restoreAllMocks();
     expect((await decode(picture)).kind).toBe('ok');
   });
 
