@@ -386,8 +386,9 @@ export function chatAdapterSuite(of: ChatFamily): void {
     });
 
     it('ends when its signal aborts', async () => {
-      replies.answer(() => undefined);
-      const attempt = await adapter.chat(canned(), asking('x'), { ...options(), signal: AbortSignal.timeout(100) });
+      const leaving = new AbortController();
+      replies.answer(() => leaving.abort());
+      const attempt = await adapter.chat(canned(), asking('x'), { ...options(), signal: leaving.signal });
       expect(attempt).toMatchObject({ kind: 'transient', errorClass: 'interrupted' });
     });
 

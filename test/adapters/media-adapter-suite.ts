@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { imageSize } from 'image-size';
 import {
   createUpstreamCaller,
@@ -452,12 +452,19 @@ export function mediaAdapterSuite(of: MediaFamily): void {
       });
 
       it('leaves a running job alone with spare, so that its results arrive', async () => {
-        const providerRef = await accepted('suite spared [[latency=4000]]');
-        await sleep(2_100);
-        expect(await adapter.cancelMedia?.(inSandbox(), providerRef, { ...options(), running: 'spare' })).toBe(
-          'not_stopped',
-        );
-        expect(await settled(providerRef)).toMatchObject({ kind: 'done' });
+        const createdAt = Date.now();
+        const clock = jest.spyOn(Date, 'now').mockReturnValue(createdAt);
+        try {
+          const providerRef = await accepted('suite spared [[latency=4000]]');
+          clock.mockReturnValue(createdAt + 2_100);
+          expect(await adapter.cancelMedia?.(inSandbox(), providerRef, { ...options(), running: 'spare' })).toBe(
+            'not_stopped',
+          );
+          clock.mockReturnValue(createdAt + 4_100);
+          expect(await settled(providerRef)).toMatchObject({ kind: 'done' });
+        } finally {
+          clock.mockRestore();
+        }
       });
     }
 

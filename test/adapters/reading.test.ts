@@ -81,7 +81,7 @@ describe('an id that tries to choose another path', () => {
     const upstream = { channelId: 'c', baseUrl: `${replies.url}/v1`, credential: 'a:b' };
     for (const id of ids) {
       replies.answer({ status: 404, body: {} });
-      await adapters[family]?.pollMedia?.(upstream, providerRefOf(id), { signal: AbortSignal.timeout(10_000) });
+      await adapters[family]?.pollMedia?.(upstream, providerRefOf(id), { signal: AbortSignal.timeout(60_000) });
       const path = replies.received[0]?.path ?? '';
       expect(path.startsWith(`/v1${before}`)).toBe(true);
       const [segment = '', ...rest] = path.slice(`/v1${before}`.length).split('/');
@@ -98,11 +98,11 @@ describe('an id of dots alone', () => {
     const egress = createEgress({ allowCidrs: [], callbackPorts: [] });
     const upstream = { channelId: 'c', baseUrl: `${replies.url}/v1`, credential: 'a:b' };
     replies.answer({ status: 200, body: { id, status: 'completed' } });
-    const call = { signal: AbortSignal.timeout(10_000) };
+    const call = { signal: AbortSignal.timeout(60_000) };
     const polled = await createAdapters(caller)['openai']?.pollMedia?.(upstream, { video_id: id }, call);
     const url = polled?.kind === 'done' ? (polled.outputs[0]?.url ?? '') : '';
     const source = { url, channelBaseUrl: upstream.baseUrl, channelHeaders: {} };
-    await downloadResult({ egress }, source, { timeoutMs: 10_000, maxBytes: 1_000 }, () => Promise.resolve(null));
+    await downloadResult({ egress }, source, { timeoutMs: 60_000, maxBytes: 1_000 }, () => Promise.resolve(null));
     expect(replies.received.map(({ path }) => path)).toEqual([
       `/v1/videos/${id.replaceAll('.', '%2E')}`,
       `/v1/videos/${id.replaceAll('.', '%2E')}/content`,

@@ -7,6 +7,7 @@ import { createSealer } from '../../src/platform/crypto/seal.ts';
 import { clip } from '../../packages/sandbox/src/clip.ts';
 import { mediaRoutes } from '../support/api-client.ts';
 import { commandLine } from '../support/command-line.ts';
+import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway } from '../support/gateway.ts';
 import { accountOf } from '../support/rows.ts';
 
@@ -53,6 +54,11 @@ beforeAll(async () => {
       actor: 'test',
     },
   );
+  // The worker may still have the channels of its start.
+  await eventually(async () => {
+    await buy((response) => void response.end(mp4));
+    return submits > 0;
+  });
 });
 afterAll(async () => {
   await gateway?.stop();
@@ -146,7 +152,10 @@ describe('a clip that was made', () => {
     const body = { model: 'runway-gen-4.5', prompt: 'a late fox', duration: 8 };
     const taskId = await gateway.accept(apiKey, mediaRoutes.video, body);
     const { done, refused } = commandLine(() => gateway.env);
-    await gateway.poll(apiKey, taskId, { until: () => submits === 1 });
+    await eventually(async () => {
+      const sql = 'select 1 from attempt where request_id = $1 and operation is not null';
+      return (await gateway.database.query('test-submitted', sql, [taskId])).length === 1;
+    });
     await done('tasks', 'cancel', taskId);
     expect(await refused('tasks', 'adopt', taskId)).toContain('it has not ended');
     providerJobStatus = 'SUCCEEDED';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { imageSize } from 'image-size';
 import { clip } from '../../packages/sandbox/src/clip.ts';
 import { createSandbox, type Sandbox } from '../../packages/sandbox/src/create-sandbox.ts';
@@ -261,11 +261,17 @@ describe('the sandbox over HTTP', () => {
 
     const waiting = await create('waiting [[fail=never]]');
     expect(await cancel(waiting)).toMatchObject({ status: 'canceled', started_at: null });
-    const running = await create('running [[latency=4000]]');
-    await sleep(2_050);
-    expect(await poll(running)).toMatchObject({ status: 'processing' });
-    expect(await cancel(running)).toMatchObject({ status: 'canceled', started_at: expect.any(String), output: null });
-    expect(await poll(running)).toMatchObject({ status: 'canceled' });
+    const createdAt = Date.now();
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(createdAt);
+    try {
+      const running = await create('running [[latency=4000]]');
+      clock.mockReturnValue(createdAt + 2_050);
+      expect(await poll(running)).toMatchObject({ status: 'processing' });
+      expect(await cancel(running)).toMatchObject({ status: 'canceled', started_at: expect.any(String), output: null });
+      expect(await poll(running)).toMatchObject({ status: 'canceled' });
+    } finally {
+      clock.mockRestore();
+    }
     const done = await create('done [[latency=0]]');
     expect(await cancel(done)).toMatchObject({ status: 'succeeded' });
   });

@@ -8,6 +8,7 @@ import {
   type UpstreamCaller,
 } from '../../../src/adapters/upstream/call-upstream.ts';
 import { classifySubmit, readOutcome, type ReadError } from '../../../src/adapters/upstream/classify-outcome.ts';
+import { holdTimer } from '../../support/held-timer.ts';
 import { informational } from '../../support/informational-answers.ts';
 import { StreamCut } from '../../../src/adapters/upstream/stream-upstream.ts';
 import { createReplyServer, type ReplyServer } from '../reply-server.ts';
@@ -174,7 +175,7 @@ describe('one upstream call', () => {
         body: { json: { id: 'a' } },
       });
     }
-    const limits = { firstByteMs: 5_000, idleMs: 5_000, wholeMs: 5_000 };
+    const limits = { firstByteMs: 60_000, idleMs: 60_000, wholeMs: 60_000 };
     const streamed = await caller.stream(
       { channelId: 'c', baseUrl: url, credential: 'x' },
       { method: 'POST', path: '/a', body: {}, limits, bodyBytesMax: 1_000, streamBytesMax: 1_000 },
@@ -247,27 +248,41 @@ describe('one upstream call', () => {
   });
 
   it('ends a slow body that never idles', async () => {
+    const passLimit = holdTimer(60_001);
     replies.answer((_request, response) => {
       response.writeHead(200);
-      const drip = setInterval(() => response.write('x'), 50);
+      let drips = 0;
+      const drip = setInterval(() => {
+        response.write('x');
+        // The status has arrived by then: the event loop has read every socket between two drips.
+        if ((drips += 1) === 5) passLimit();
+      }, 50);
       response.once('close', () => clearInterval(drip));
     });
-    const outcome = await call({ timeoutMs: 2_000 });
+    const outcome = await call({ timeoutMs: 60_001 });
     expect(outcome).toMatchObject({ kind: 'answered', status: 200, body: { unreadable: 'timed_out' } });
     expect(classifySubmit(outcome, read, readError)).toMatchObject({ kind: 'unknown', errorClass: 'interrupted' });
   });
 
   it('ends headers that never end', async () => {
+    const passLimit = holdTimer(60_001);
     const server = createServer((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\n');
-      const drip = setInterval(() => socket.write('x-a: b\r\n'), 50);
+      let drip: NodeJS.Timeout | undefined;
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\n');
+        let drips = 0;
+        drip = setInterval(() => {
+          socket.write('x-a: b\r\n');
+          if ((drips += 1) === 5) passLimit();
+        }, 50);
+      });
       socket.once('close', () => clearInterval(drip));
       socket.on('error', () => undefined);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const address = server.address();
     const port = address !== null && typeof address === 'object' ? address.port : 0;
-    expect(await call({ timeoutMs: 1_000 }, `http://127.0.0.1:${port}`)).toMatchObject({ kind: 'interrupted' });
+    expect(await call({ timeoutMs: 60_001 }, `http://127.0.0.1:${port}`)).toMatchObject({ kind: 'interrupted' });
     await new Promise((resolve) => server.close(resolve));
   });
 
