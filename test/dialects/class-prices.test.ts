@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { findChat } from '../../src/db/chat/chats.ts';
 import { readSummary, rebuildDay } from '../../src/db/ledger/summaries.ts';
 import type { JsonObject, JsonValue } from '../../src/domain/json.ts';
+import { awayFromMidnight } from '../support/away-from-midnight.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway, type Gateway, type TestProject } from '../support/gateway.ts';
 import { objectAt, parsed } from './json-at.ts';
@@ -45,6 +46,7 @@ let project: TestProject;
 const sums = { credits: 0, input: 0, cached: 0, written: 0, reasoning: 0 };
 
 beforeAll(async () => {
+  await awayFromMidnight();
   gateway = await startGateway({ workers: 0 });
   project = await gateway.project({ credits: 1_000_000 });
   await gateway.database.query(
