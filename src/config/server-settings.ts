@@ -151,6 +151,8 @@ export const serverSettings = {
     requestTimeoutSeconds: fixed('REQUEST_TIMEOUT_SECONDS', 30).describe(
       'How long the JSON body of a request may take to arrive, else 408.',
     ),
+    // As long as a request waits for a connection of the database. Where those before it wait for one too, more waiting does not help.
+    listTurnMs: fixed('LIST_TURN_MS', 3_000).describe('How long a list of a client waits for its turn. Milliseconds.'),
     inFlightMax: integer('HTTP_IN_FLIGHT_MAX', 500, { min: 1 }).describe(
       'Requests that one process handles at the same time; more are 503 `overloaded`.',
     ),

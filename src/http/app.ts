@@ -137,7 +137,7 @@ function guardedTable(deps: Omit<HttpDeps, 'signedFiles'>, routes: readonly Rout
     signed: [openToEveryOrigin],
   } satisfies Record<Route['auth'], AppMiddleware[]>;
   const bodies = bodyReaders(config.http);
-  const listTurn = takeListTurn();
+  const listTurn = takeListTurn(config.http.listTurnMs);
 
   return createRouteTable(routes, (route) => [
     enter(route),

@@ -147,6 +147,7 @@ describe('an API server whose database connections are all in use', () => {
     const { name, baseUrl } = await gateway.startApi({
       DATABASE_POOL_MAX: '1',
       DATABASE_CONNECT_TIMEOUT_MS: '2000',
+      LIST_TURN_MS: '3000',
       DATABASE_STATEMENT_TIMEOUT_MS: '5000',
     });
     // The task itself has ended, so it would be answered from memory.

@@ -14,7 +14,8 @@ const otherKey = goodKey.replace('Good', 'Fine');
 let frame: Frame;
 /** Ends each list that has begun, in their order. */
 let begun: (() => void)[];
-beforeEach(async () => {
+/** A server whose lists wait this long for their turn. */
+async function open(listTurnMs: string): Promise<void> {
   begun = [];
   const handler: AppMiddleware = async (ctx) => {
     await new Promise<void>((resolve) => begun.push(resolve));
@@ -37,8 +38,11 @@ beforeEach(async () => {
   const authenticate = (secret: string) =>
     Promise.resolve({ ...openKey, projectId: secret === otherKey ? 'prj_2' : 'prj_1' });
   const routes = [list, plain, ofOperators];
-  frame = await startFrame({ routes, deps: { authenticate, adminAccess } });
-});
+  frame = await startFrame({ routes, settings: { LIST_TURN_MS: listTurnMs }, deps: { authenticate, adminAccess } });
+}
+// Longer than any pause of a busy machine.
+const patient = '600000';
+beforeEach(() => open(patient));
 afterEach(async () => {
   for (const end of begun) end();
   await frame.close({ drainSeconds: 0 });
@@ -91,6 +95,8 @@ describe('lists', () => {
   });
 
   it('of one page of an operator wait for each other when those of a project are refused', async () => {
+    await frame.close({ drainSeconds: 0 });
+    await open('500');
     const read = async (): Promise<number> => {
       const answer = await fetch(`${frame.url}/operators`, { headers: { authorization: 'Bearer adm_x' } });
       await answer.text();
@@ -125,7 +131,7 @@ describe('lists', () => {
     };
     const lists = [...describedRoutes(), ...describedAdminRoutes()].filter(({ isList }) => isList);
     const routes = lists.map((route) => ({ ...route, beforeAuth: [], beforeBody: [], handler }));
-    const all = await startFrame({ routes, deps: { adminAccess } });
+    const all = await startFrame({ routes, settings: { LIST_TURN_MS: patient }, deps: { adminAccess } });
     try {
       for (const { path, auth } of routes) {
         most = 0;

@@ -7,6 +7,8 @@ export const quickSettings = {
   // Long enough for a busy machine. Tests of a database that does not answer set shorter timeouts.
   DATABASE_STATEMENT_TIMEOUT_MS: '15000',
   DATABASE_CONNECT_TIMEOUT_MS: '15000',
+  // Lists that a test reads at the same time wait for each other, which takes longer where the machine is busy.
+  LIST_TURN_MS: '60000',
   KEY_PEPPERS: `p1:${Buffer.alloc(32, 1).toString('base64')}`,
   MASTER_KEYS: `m1:${Buffer.alloc(32, 2).toString('base64')}`,
   INTERNAL_JOB_TOKENS: 'job-token-0123456789-0123456789-0123456789',
