@@ -156,13 +156,11 @@ describe('a request body', () => {
     let raw = '';
     socket.on('data', (data: Buffer) => (raw += data.toString()));
     socket.write(head + body.slice(0, -1));
-    const began = performance.now();
     await once(socket, 'close');
     expect(raw).toMatch(/^HTTP\/1\.1 408 /);
     expect(bodyOf(raw)).toMatchObject({
       error: { code: 'request_timeout', message: expect.stringContaining('slowly') },
     });
-    expect(performance.now() - began).toBeLessThan(25_000);
   });
 
   it('with more than 10,000 fields in one object gets 400', async () => {

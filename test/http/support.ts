@@ -86,7 +86,7 @@ const baseSettings = {
   INTERNAL_JOB_TOKENS: `${'x'.repeat(40)},${scheduledJobToken}`,
 };
 
-/** Sends raw bytes and returns everything the server answers until it closes the connection, or for 20 s. */
+/** Sends raw bytes and returns everything the server answers until it closes the connection, or for two minutes. */
 export async function sendRaw(url: string, ...chunks: (string | Buffer)[]): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -95,7 +95,7 @@ export async function sendRaw(url: string, ...chunks: (string | Buffer)[]): Prom
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   for (const chunk of chunks) socket.write(chunk, 'latin1');
-  const timer = setTimeout(() => socket.destroy(), 20_000);
+  const timer = setTimeout(() => socket.destroy(), 120_000);
   await once(socket, 'close');
   clearTimeout(timer);
   return answer;
@@ -104,8 +104,8 @@ export async function sendRaw(url: string, ...chunks: (string | Buffer)[]): Prom
 /** The JSON body of a raw response. */
 export const bodyOf = (answer: string): unknown => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4));
 
-/** Waits until the condition holds. Throws after 20 s. */
+/** Waits until the condition holds. Throws after two minutes. */
 export async function until(isTrue: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 2_000 && !isTrue(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
-  if (!isTrue()) throw new Error('The condition did not hold within 20 s');
+  for (let tries = 0; tries < 12_000 && !isTrue(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+  if (!isTrue()) throw new Error('The condition did not hold within two minutes');
 }

@@ -16,7 +16,7 @@ export interface RawAnswer {
 /** Sends exactly these headers and bytes, even those that `fetch` refuses, on a new connection. */
 export function sendRaw({ method, url, headers = {}, body }: RawRequest): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { method, headers, agent: false, timeout: 60_000 }, (incoming) => {
+    const outgoing = request(url, { method, headers, agent: false, timeout: 120_000 }, (incoming) => {
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
       incoming.on('error', reject);

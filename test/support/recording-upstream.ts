@@ -24,7 +24,7 @@ export async function startRecordingUpstream(target: string): Promise<RecordingU
       const body = Buffer.concat(chunks);
       const { method = 'GET', url: path = '/', headers } = incoming;
       calls.push({ method, path, body: body.toString('utf8') });
-      const onward = request(`${target}${path}`, { method, headers, timeout: 10_000 }, (answer) => {
+      const onward = request(`${target}${path}`, { method, headers, timeout: 120_000 }, (answer) => {
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(outgoing);
       });

@@ -18,7 +18,7 @@ export function openBrowser({ frame }: { frame: { url: string } }) {
     const answer = await fetch(url.replace(adminOrigin, frame.url), {
       redirect: 'manual',
       headers: { accept: 'text/html,*/*;q=0.8', 'sec-fetch-mode': 'navigate', cookie, ...headers },
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(60_000),
     });
     for (const set of answer.headers.getSetCookie()) {
       const [name = '', value = ''] = (set.split(';')[0] ?? '').split('=');

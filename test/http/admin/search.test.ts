@@ -138,8 +138,11 @@ describe('a search', () => {
     });
     const { key_id: id, api_key: secret } = body as { key_id: string; api_key: string };
     const [first, last] = [secret.slice(0, 8), secret.slice(-4)];
-    for (const q of [first, last, secret.slice(-7), `${first}…${last}`, `${first}...${last}`, secret])
-      expect({ q, hits: await hitsOf(q) }).toMatchObject({ hits: [{ type: 'key', id, name: 'searched' }] });
+    const key = { type: 'key', id, name: 'searched' };
+    for (const q of [first, secret.slice(-7), `${first}…${last}`, `${first}...${last}`, secret])
+      expect({ q, hits: await hitsOf(q) }).toMatchObject({ hits: [key] });
+    // A name can happen to have four such characters too, in any case.
+    expect((await hitsOf(last))[0]).toMatchObject(key);
     expect(JSON.stringify(await hitsOf(secret))).not.toContain(secret);
   });
 

@@ -15,7 +15,7 @@ let gateway: Gateway;
 let project: TestProject;
 beforeAll(async () => {
   gateway = await startGateway({
-    env: { IMAGE_WAIT_SECONDS: '18', IMAGE_WAITS_MAX: '2', INLINE_IMAGES_MAX_BYTES: '40000' },
+    env: { IMAGE_WAIT_SECONDS: '60', IMAGE_WAITS_MAX: '2', INLINE_IMAGES_MAX_BYTES: '40000' },
   });
   project = await gateway.project({ credits: 10_000 });
 });
@@ -73,7 +73,7 @@ describe('an image on the Gemini route', () => {
       credits: { charged: 8 },
     });
     expect(answer.headers['x-tollgate-credits']).toBe('8');
-    const stored = await fetch(task.output?.[0]?.url ?? '', { signal: AbortSignal.timeout(10_000) });
+    const stored = await fetch(task.output?.[0]?.url ?? '', { signal: AbortSignal.timeout(60_000) });
     expect(parts).toHaveLength(1);
     expect(parts[0]?.inlineData?.mimeType).toBe(task.output?.[0]?.mime_type);
     expect(bytesOf(parts[0]?.inlineData?.data).equals(Buffer.from(await stored.arrayBuffer()))).toBe(true);
@@ -110,7 +110,7 @@ describe('an image on the Gemini route', () => {
     expect(parts).toHaveLength(8);
     expect(parts[0]).toHaveProperty('inlineData');
     const { fileUri = '' } = parts[7]?.fileData ?? {};
-    const stored = await fetch(fileUri, { signal: AbortSignal.timeout(10_000) });
+    const stored = await fetch(fileUri, { signal: AbortSignal.timeout(60_000) });
     expect(stored.status).toBe(200);
     expect(stored.headers.get('content-type')).toBe(output?.[7]?.mime_type);
     expect((await stored.arrayBuffer()).byteLength).toBe(output?.[7]?.bytes);
@@ -205,7 +205,7 @@ describe('an image on the Gemini route', () => {
       }
       const url = await replay();
       expect(url).toMatch(/^http/);
-      const stored = await fetch(String(url), { signal: AbortSignal.timeout(10_000) });
+      const stored = await fetch(String(url), { signal: AbortSignal.timeout(60_000) });
       expect((await stored.arrayBuffer()).byteLength).toBe(pictureBytes);
     } finally {
       for (const socket of idle) socket.destroy();
@@ -221,7 +221,7 @@ describe('an image on the Gemini route', () => {
       fetch(`${gateway.baseUrl}/api/v1beta/models/${picture}:generateContent`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'x-goog-api-key': project.apiKey },
-        body: JSON.stringify(withText(`crowd ${index} [[latency=5000]]`)),
+        body: JSON.stringify(withText(`crowd ${index} [[latency=60000]]`)),
         signal,
       }).catch(() => null),
     );

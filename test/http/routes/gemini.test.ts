@@ -12,7 +12,7 @@ let poor: TestProject;
 let narrow: TestProject;
 beforeAll(async () => {
   gateway = await startGateway({
-    env: { IMAGE_WAIT_SECONDS: '18', IMAGE_WAITS_MAX: '2', INLINE_IMAGES_MAX_BYTES: '40000' },
+    env: { IMAGE_WAIT_SECONDS: '60', IMAGE_WAITS_MAX: '2', INLINE_IMAGES_MAX_BYTES: '40000' },
   });
   project = await gateway.project({ credits: 10_000 });
   poor = await gateway.project({ credits: 0 });

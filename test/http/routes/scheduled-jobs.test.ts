@@ -226,7 +226,7 @@ describe('tollgate jobs run', () => {
   const tollgate = (...args: string[]) =>
     promisify(execFile)(nodeBinary, [join(projectFolder, 'src/main/cli.ts'), 'jobs', 'run', ...args, '--json'], {
       env: { ...compileCache(), ...gateway.env },
-      timeout: 30_000,
+      timeout: 120_000,
     });
 
   it('runs a job in its own process and records the trigger operator', async () => {

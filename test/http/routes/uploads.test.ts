@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => gateway.stop());
 
 const fetched = async (url: string): Promise<{ headers: Headers; bytes: Buffer }> => {
-  const response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
+  const response = await fetch(url, { signal: AbortSignal.timeout(60_000) });
   expect(response.status).toBe(200);
   return { headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
 };
@@ -264,8 +264,13 @@ describe('the resources of uploads', () => {
     const body = await flatJpeg(3_000, 2_000);
     const memory = watchMemory(apiPid());
     try {
-      const answers = await Promise.all(Array.from({ length: 4 }, () => sendPicture(sender(), body)));
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+      const statuses: number[] = [];
+      // The uploads may come one after another, and the watch may miss them, while this process is delayed.
+      while (memory.decodersMax() < 2 && statuses.length < 200) {
+        const answers = await Promise.all(Array.from({ length: 4 }, () => sendPicture(sender(), body)));
+        statuses.push(...answers.map(({ status }) => status));
+      }
+      expect(new Set(statuses)).toEqual(new Set([201]));
     } finally {
       memory.stop();
     }
@@ -313,7 +318,6 @@ function breakOff(body: Buffer, type: string): Promise<void> {
     const outgoing = request(`${gateway.baseUrl}${uploadPath}`, {
       method: 'POST',
       agent: false,
-      timeout: 10_000,
       headers: { authorization: `Bearer ${project.apiKey}`, 'content-type': type, 'content-length': body.length },
     });
     outgoing.on('error', () => undefined).once('close', resolve);
@@ -326,7 +330,7 @@ function sendHead(baseUrl: string, apiKey: string, length: number): Promise<stri
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(baseUrl);
     const socket = connect(Number(port), hostname);
-    socket.setTimeout(10_000, () => socket.destroy(new Error('no answer')));
+    socket.setTimeout(60_000, () => socket.destroy(new Error('no answer')));
     socket.once('error', reject).once('data', (data) => {
       resolve(data.toString('latin1'));
       socket.destroy();
