@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectFolder } from '../support/program.ts';
 
@@ -14,13 +14,29 @@ export function findDebianProgram(name: string, packageName = name): string | nu
   const folder = join(cache, packageName);
   const unpacked = join(folder, 'usr', 'bin', name);
   if (existsSync(unpacked)) return unpacked;
-  mkdirSync(folder, { recursive: true });
-  const download = () => spawnSync('apt-get', ['download', packageName], { cwd: folder }).status === 0;
-  // The lists of a fresh machine are missing or old.
-  const isThere = download() || (spawnSync('apt-get', ['update']).status === 0 && download());
-  const archive = readdirSync(folder).find((file) => file.endsWith('.deb'));
-  if (!isThere || archive === undefined) return null;
-  return spawnSync('dpkg', ['-x', archive, '.'], { cwd: folder }).status === 0 ? unpacked : null;
+  mkdirSync(cache, { recursive: true });
+  // Test files that run at the same time each unpack it, and the first puts it in its place.
+  const unfinished = mkdtempSync(`${folder}.`);
+  try {
+    const download = () => spawnSync('apt-get', ['download', packageName], { cwd: unfinished }).status === 0;
+    // The lists of a fresh machine are missing or old.
+    const isThere = download() || (spawnSync('apt-get', ['update']).status === 0 && download());
+    const archive = readdirSync(unfinished).find((file) => file.endsWith('.deb'));
+    if (!isThere || archive === undefined) return null;
+    if (spawnSync('dpkg', ['-x', archive, '.'], { cwd: unfinished }).status !== 0) return null;
+    if (!existsSync(unpacked)) putInPlace(unfinished, folder);
+    return existsSync(unpacked) ? unpacked : null;
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+}
+
+function putInPlace(unfinished: string, folder: string): void {
+  try {
+    renameSync(unfinished, folder);
+  } catch {
+    // Another was faster.
+  }
 }
 
 /** Runs a program, with both of its outputs in one text. */

@@ -150,7 +150,6 @@ const lack =
         rmSync(folder, { recursive: true });
       }
     },
-    60_000,
   );
 
   it.each(valueFiles)('gives the programs only settings, and each only its own secrets: %s', (file) => {

@@ -120,7 +120,7 @@ const wrapped = (root: string, command: readonly string[]): string[] => [
 function canContain(root: string): boolean {
   const script = `require('node:fs').statSync('src'); try { require('node:fs').writeFileSync('x', '') } catch { process.exit(7) }`;
   const [program = '', ...args] = wrapped(root, ['node', '-e', script]);
-  return spawnSync(program, args, { env: { PATH: path }, timeout: 10_000 }).status === 7;
+  return spawnSync(program, args, { env: { PATH: path }, timeout: 60_000 }).status === 7;
 }
 
 // The folder of the Node binary, which has no commands of packages.

@@ -14,7 +14,7 @@ export async function startCaddy(
     stdio: 'ignore',
   });
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  await eventually(() => takesConnections(port), { what: 'Caddy to listen', secondsMax: 30 });
+  await eventually(() => takesConnections(port), { what: 'Caddy to listen' });
   return async () => {
     child.kill('SIGKILL');
     await exited;

@@ -70,7 +70,7 @@ export async function createRolesAndDatabases(secrets: Record<string, string>): 
 
 /** Returns the rows of the last statement. */
 async function onServer(connectionString: string, statements: readonly string[]): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 30_000, query_timeout: 30_000 });
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 120_000, query_timeout: 120_000 });
   await client.connect();
   try {
     let rows: Record<string, unknown>[] = [];

@@ -39,7 +39,7 @@ const migrate = async (own: Record<string, string> = {}): Promise<{ code: number
   };
   return promisify(execFile)(nodeBinary, [join(projectFolder, 'src/main/migrate.ts')], {
     env: { ...env, ...own },
-    timeout: 60_000,
+    timeout: 240_000,
   }).then(
     ({ stdout }) => ({ code: 0, output: stdout.trim() }),
     ({ code, stderr }: { code: number; stderr: string }) => ({ code, output: stderr.trim() }),

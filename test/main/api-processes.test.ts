@@ -47,7 +47,7 @@ const elsewhere =
         .find((one) => one?.family === 'IPv4' && !one.internal)?.address;
 
 const statusOf = (host: string | undefined, port: string, path: string): Promise<number | 'refused'> =>
-  fetch(`http://${host}:${port}${path}`, { signal: AbortSignal.timeout(10_000) }).then(
+  fetch(`http://${host}:${port}${path}`, { signal: AbortSignal.timeout(60_000) }).then(
     ({ status }) => status,
     () => 'refused',
   );
@@ -105,10 +105,16 @@ describe('an API server of two processes', () => {
 
   it('shows the metrics of both on the admin port, whichever of them answers', async () => {
     const page = () => fetch(`http://127.0.0.1:${adminPort}/metrics`).then((answer) => answer.text());
-    const pages = await Promise.all(Array.from({ length: 4 }, page));
     const requests =
       'tollgate_http_request_duration_seconds_count{route="/api/v1/chat/completions",method="POST",status="429"}';
-    expect(pages.map((text) => metricValue(text, requests))).toEqual([30, 30, 30, 30]);
+    // A page leaves out a process that does not answer within a second, as on a busy machine.
+    await eventually(
+      async () => {
+        const pages = await Promise.all(Array.from({ length: 4 }, page));
+        return pages.every((text) => metricValue(text, requests) === 30);
+      },
+      { what: 'four pages with the requests of both' },
+    );
   });
 
   it('keeps answering while a killed process is started again', async () => {

@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { takeHomeLock } from '../../packages/dev-stack/src/home-lock.ts';
 import { createSupervisor, type RunningChild } from '../../src/main/processes/supervisor.ts';
 import { processStart } from '../../src/main/processes/process-identity.ts';
+import { ownPortsOfStart } from '../support/own-port.ts';
 
 const DevFile = z.object({
   base_url: z.string(),
@@ -28,7 +29,9 @@ const DevFile = z.object({
 
 let home: string;
 let started: ChildProcess[];
-beforeEach(() => {
+let ports: Record<string, string>;
+beforeEach(async () => {
+  ports = await ownPortsOfStart();
   home = mkdtempSync(join(tmpdir(), 'tollgate-dev-'));
   started = [];
 });
@@ -283,14 +286,13 @@ function start({ servers, args = [], env = {} }: StartOptions) {
     DATABASE_URL: process.env.TEST_DATABASE_URL,
     TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS,
   };
-  const free = { PORT: '0', SANDBOX_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0', PGPORT: '0' };
   const child = spawn(process.execPath, [fileURLToPath(new URL('./fixtures/fake-dev.ts', import.meta.url)), ...args], {
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
       XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
       TOLLGATE_HOME: home,
-      ...free,
+      ...ports,
       ...(servers === 'shared' ? existingServers : {}),
       ...env,
     },
@@ -340,7 +342,7 @@ async function query(url: string, text: string): Promise<unknown[]> {
       return rows;
     } catch (error) {
       const refused = error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
-      if (!refused || tries > 20) throw error;
+      if (!refused || tries > 240) throw error;
       await new Promise((resolve) => setTimeout(resolve, 250));
     } finally {
       await client.end().catch(() => {});

@@ -16,3 +16,11 @@ export async function chooseOwnPort(taken: ReadonlySet<number> = given): Promise
 
 const anyOwnPort = (): number =>
   10_000 + (Number(process.env['JEST_WORKER_ID'] ?? 0) % 6) * 1_600 + Math.floor(Math.random() * 1_600);
+
+/** Own ports for everything that `npm start` starts, as its environment names them. */
+export async function ownPortsOfStart(): Promise<Record<string, string>> {
+  const ports: Record<string, string> = {};
+  for (const name of ['PORT', 'SANDBOX_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'PGPORT'])
+    ports[name] = String(await chooseOwnPort());
+  return ports;
+}

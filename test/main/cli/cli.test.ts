@@ -56,7 +56,7 @@ async function tollgate(args: string[], env: Record<string, string> = settings):
 
 function execute(file: string, args: string[], env: Record<string, string>): Promise<ProcessOutput> {
   return new Promise((resolve, reject) => {
-    const options = { env: { ...compileCache(), ...env }, cwd: home, timeout: 30_000, maxBuffer: 4_000_000 };
+    const options = { env: { ...compileCache(), ...env }, cwd: home, timeout: 240_000, maxBuffer: 4_000_000 };
     execFile(file, args, options, (error, stdout, stderr) => {
       const code = error ? error.code : 0;
       if (typeof code !== 'number') return reject(new Error(`no exit code: ${stderr}`));

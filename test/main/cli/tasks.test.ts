@@ -139,7 +139,7 @@ describe('a task that ends at its deadline while its job still runs', () => {
       });
       await sql(`update task set deadline_at = clock_timestamp() - interval '1 second' where id = $1`);
       const { name } = await gateway.startWorker();
-      const task = await gateway.poll(project.apiKey, taskId, { secondsMax: 90 });
+      const task = await gateway.poll(project.apiKey, taskId, { secondsMax: 240 });
       expect(task).toMatchObject({ status: 'failed', error: { code: 'task_timeout' } });
       await gateway.kill(name);
       const attempt = { n: 1, outcome: 'canceled', ended_at: task.completed_at };
