@@ -19,14 +19,16 @@ export const playgroundWalks: readonly Walk[] = [
       await costs.waitFor();
       await visit.picture('playground-chat');
 
-      await visit.fill('Message', 'Count slowly [[tokens=60 rate=60]]');
-      await visit.page.evaluate(noteLengths);
+      await visit.fill('Message', 'Count [[tokens=60 rate=60]]');
       await visit.press('Send');
       await costs.nth(1).waitFor();
-      expect(await visit.page.evaluate('window.lengths.size')).toBeGreaterThan(5);
 
-      await visit.fill('Message', 'Count on [[tokens=400 rate=20]]');
+      await visit.fill('Message', 'Count slowly [[tokens=1000 rate=10]]');
+      await visit.page.evaluate(noteLengths);
       await visit.press('Send');
+      await eventually(async () => (await visit.page.evaluate<number>('window.lengths.size')) > 5, {
+        what: 'an answer that grows',
+      });
       await visit.page.locator('.bubble-assistant').last().getByText(/gate/).waitFor();
       await visit.press('Stop the answer');
       await visit.button('Send').waitFor();
@@ -239,9 +241,15 @@ async function copyAs({ visit, stage }: Scene, model: string, answer: RegExp): P
   const copied: string[] = [];
   for (const name of ['curl', 'Python', 'TypeScript']) {
     await visit.dialog.getByRole('tab', { name }).click();
+    await visit.page.evaluate(`navigator.clipboard.writeText('nothing')`);
     await visit.confirm(`Copy ${name}`);
-    await visit.dialog.getByRole('button', { name: 'Copied' }).waitFor();
-    copied.push(await visit.page.evaluate<string>('navigator.clipboard.readText()'));
+    // The button says so for a second only.
+    copied.push(
+      await eventually(async () => {
+        const text = await visit.page.evaluate<string>('navigator.clipboard.readText()');
+        return text !== 'nothing' && text;
+      }),
+    );
   }
   await visit.picture(`code-${model}`);
   const [curl = '', python = '', typescript = ''] = copied;

@@ -11,7 +11,7 @@ export const spendWalk: EverydayWalk = {
   async walk({ visit, admin }) {
     await visit.go('Usage');
     const days = await chooseRows(visit, ['Project', 'Day']);
-    expect(new URL(visit.page.url()).searchParams.get('rows')).toBe('model,project,day');
+    await visit.page.waitForURL(({ searchParams }) => searchParams.get('rows') === 'model,project,day');
     const expected = await rowsOf(admin, `/usage?from=${days.from}&to=${days.to}&group_by=model,project,day`);
     expect(expected.length).toBeGreaterThan(3);
     const rows = visit.page.getByRole('region', { name: 'Usage by model, project, day' }).locator('tbody tr');

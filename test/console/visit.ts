@@ -1,4 +1,5 @@
 import type { Browser, Locator, Page, Response } from 'playwright-core';
+import { eventually } from '../support/eventually.ts';
 import { undocumented } from '../support/undocumented.ts';
 import { inspect, sizes } from './walk.ts';
 
@@ -55,6 +56,7 @@ function noteStatus(response: Response, complaints: string[], refusedReads: Set<
 export async function startVisit(browser: Browser, baseUrl: string): Promise<Visit> {
   const context = await browser.newContext({ viewport: sizes.desktop, reducedMotion: 'reduce' });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: baseUrl });
+  await context.addInitScript({ content: noteAlerts });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
   const problems: string[] = [];
@@ -119,17 +121,41 @@ export async function startVisit(browser: Browser, baseUrl: string): Promise<Vis
       await named.first().fill(text);
     },
     confirm: (name) => dialog.getByRole('button', { name, exact: true }).last().click(),
-    hear: (text) => page.getByRole('alert').filter({ hasText: text }).first().waitFor(),
-    async awaitMessage(text) {
-      const note = page.getByRole('alert').filter({ hasText: text });
-      await note.waitFor();
-      await note.getByRole('button', { name: 'Close' }).click();
-      await note.waitFor({ state: 'detached' });
-    },
+    hear: (text) => hear(page, text),
+    awaitMessage: (text) => awaitMessage(page, text),
     async picture(name) {
       problems.push(...(await inspect(page, name)));
     },
   };
+}
+
+/** Keeps the text of each message, because a message goes away after four seconds, in which a busy machine may not have looked. */
+const noteAlerts = `(() => {
+  window.alerts = [];
+  const alert = '[role=alert]';
+  new MutationObserver((changes) => {
+    for (const added of changes.flatMap(({ addedNodes }) => [...addedNodes]).filter((node) => node instanceof Element))
+      window.alerts.push(...[...(added.matches(alert) ? [added] : []), ...added.querySelectorAll(alert)].map((one) => one.textContent));
+  }).observe(document, { childList: true, subtree: true });
+})()`;
+
+/** Waits until this document has shown a message with this text, once for each. */
+async function hear(page: Page, text: string | RegExp): Promise<void> {
+  const pattern = typeof text === 'string' ? new RegExp(text.replace(/[.?*+()[\]]/g, '\\$&'), 'i') : text;
+  const taken = `(() => {
+    const index = window.alerts.findIndex((each) => ${String(pattern)}.test(each));
+    return index >= 0 && window.alerts.splice(index, 1).length > 0;
+  })()`;
+  await eventually(() => page.evaluate<boolean>(taken).catch(() => false), { what: `the message ${String(text)}` });
+}
+
+/** Hears a message and puts it away. It may have gone away by itself. */
+async function awaitMessage(page: Page, text: string | RegExp): Promise<void> {
+  await hear(page, text);
+  const note = page.getByRole('alert').filter({ hasText: text });
+  for (const close of await note.getByRole('button', { name: 'Close' }).all())
+    await close.dispatchEvent('click', {}, { timeout: 1_000 }).catch(() => undefined);
+  await note.first().waitFor({ state: 'detached' });
 }
 
 async function undocumentedIn(response: Response): Promise<string | null> {

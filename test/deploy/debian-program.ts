@@ -24,14 +24,14 @@ export function findDebianProgram(name: string, packageName = name): string | nu
     const archive = readdirSync(unfinished).find((file) => file.endsWith('.deb'));
     if (!isThere || archive === undefined) return null;
     if (spawnSync('dpkg', ['-x', archive, '.'], { cwd: unfinished }).status !== 0) return null;
-    if (!existsSync(unpacked)) putInPlace(unfinished, folder);
+    if (!existsSync(unpacked)) moveUnlessThere(unfinished, folder);
     return existsSync(unpacked) ? unpacked : null;
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
   }
 }
 
-function putInPlace(unfinished: string, folder: string): void {
+function moveUnlessThere(unfinished: string, folder: string): void {
   try {
     renameSync(unfinished, folder);
   } catch {

@@ -66,7 +66,7 @@ const accept = 'application/json, text/event-stream';
 
 /** An answer that is an error fails the command. `dev` is how README.md reads the state of `npm start`. */
 const shell = `set -eu
-curl() { command curl --fail-with-body --max-time 60 "$@"; }
+curl() { command curl --fail-with-body --max-time 240 "$@"; }
 dev() { case $1 in base_url) echo "$BASE" ;; api_key) echo "$KEY" ;; esac; }`;
 
 /** The commands with curl of a document's shell blocks, each with the lines that continue it. */

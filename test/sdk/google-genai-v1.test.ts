@@ -23,7 +23,7 @@ const sized = 'aurora-image-1';
 const clientOf = (apiKey = project.apiKey, { base = '', apiVersion }: { base?: string; apiVersion?: string } = {}) =>
   new GoogleGenAI({
     apiKey,
-    httpOptions: { baseUrl: gateway.baseUrl + base, timeout: 20_000, ...(apiVersion && { apiVersion }) },
+    httpOptions: { baseUrl: gateway.baseUrl + base, timeout: 120_000, ...(apiVersion && { apiVersion }) },
   });
 
 describe('@google/genai without an API version', () => {
@@ -83,7 +83,7 @@ describe('@google/genai without an API version', () => {
     const { models } = new GoogleGenAI({
       apiKey: project.apiKey,
       ...mode,
-      httpOptions: { baseUrl: gateway.baseUrl, timeout: 20_000, ...version },
+      httpOptions: { baseUrl: gateway.baseUrl, timeout: 120_000, ...version },
     });
     const generate = (config: GenerateImagesConfig = {}) =>
       models.generateImages({

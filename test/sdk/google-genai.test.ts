@@ -22,7 +22,7 @@ const clientOf = (apiKey: string, retryOptions?: HttpRetryOptions): GoogleGenAI 
   new GoogleGenAI({
     apiKey,
     apiVersion: 'v1beta',
-    httpOptions: { baseUrl: `${gateway.baseUrl}/api`, timeout: 20_000, ...(retryOptions && { retryOptions }) },
+    httpOptions: { baseUrl: `${gateway.baseUrl}/api`, timeout: 120_000, ...(retryOptions && { retryOptions }) },
   });
 
 const chat = 'gemini-2.5-flash';
@@ -168,7 +168,7 @@ describe('@google/genai', () => {
       });
       const task = await gateway.poll(project.apiKey, made.responseId ?? '');
       expect(task).toMatchObject({ status: 'succeeded', input: { aspect_ratio: '16:9', img_size: '2k' } });
-      const stored = await fetch(task.output?.[0]?.url ?? '', { signal: AbortSignal.timeout(10_000) });
+      const stored = await fetch(task.output?.[0]?.url ?? '', { signal: AbortSignal.timeout(60_000) });
       const bytes = Buffer.from(await stored.arrayBuffer());
       expect(Buffer.from(made.data ?? '', 'base64').equals(bytes)).toBe(true);
       expect(made.candidates?.[0]?.content?.parts?.[0]?.inlineData?.mimeType).toBe(stored.headers.get('content-type'));

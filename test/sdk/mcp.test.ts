@@ -101,7 +101,7 @@ describe('@modelcontextprotocol/client', () => {
       });
       expect(JSON.parse(made.content[0]?.text ?? '')).toEqual(made.structuredContent);
       const link = made.content.find(({ type }) => type === 'resource_link');
-      const file = await fetch(link?.uri ?? '', { signal: AbortSignal.timeout(10_000) });
+      const file = await fetch(link?.uri ?? '', { signal: AbortSignal.timeout(60_000) });
       expect(await probeBytes(Buffer.from(await file.arrayBuffer()))).toMatchObject({ mime_type: 'image/png' });
       expect((await accountOf(gateway.database, project.projectId)).balance).toBe(before.balance - 8);
     },

@@ -185,7 +185,7 @@ describe('openai under /v1', () => {
 
     it('are generated as URLs', async () => {
       const { data } = await client.images.generate({ model: picture, prompt: 'a fox', response_format: 'url' });
-      const file = await fetch(data?.[0]?.url ?? '', { signal: AbortSignal.timeout(10_000) });
+      const file = await fetch(data?.[0]?.url ?? '', { signal: AbortSignal.timeout(60_000) });
       expect(file.headers.get('content-type')).toBe('image/png');
       expect(data?.[0]?.b64_json).toBeUndefined();
     });

@@ -326,7 +326,7 @@ describe('openai', () => {
 });
 /** The client as documented, with its default retries, except for its base URL. */
 const clientOf = (apiKey: string): OpenAI =>
-  new OpenAI({ apiKey, baseURL: `${gateway.baseUrl}/api/v1`, timeout: 20_000 });
+  new OpenAI({ apiKey, baseURL: `${gateway.baseUrl}/api/v1`, timeout: 120_000 });
 
 const model = 'gpt-5-mini';
 const chatOf = (text: string) => ({ model, messages: [{ role: 'user' as const, content: text }] });

@@ -19,6 +19,8 @@ describe('tollgate-js in a page', () => {
     ]);
     project = await gateway.project({ credits: 1_000 });
     page = await browser.newPage();
+    page.setDefaultTimeout(120_000);
+    await page.exposeFunction('goOn', () => gateway.kill('worker-1', 'SIGCONT'));
   });
   afterAll(async () => {
     await browser?.close();
@@ -39,10 +41,15 @@ describe('tollgate-js in a page', () => {
 
   it('creates a picture, follows its events to the end, waits for another and shows it', async () => {
     await page.goto(clientPage.origin);
+    // The first task cannot end before its first event has come.
+    await gateway.kill('worker-1', 'SIGSTOP');
     const seen = await run(`
-      const created = await tollgate.create('image', { ...fox, prompt: 'a fox [[latency=1000]]' });
+      const created = await tollgate.create('image', fox);
       const events = [];
-      for await (const { type, task } of tollgate.events(created.task_id)) events.push(type, task.task_id === created.task_id);
+      for await (const { type, task } of tollgate.events(created.task_id)) {
+        events.push(type, task.task_id === created.task_id);
+        await goOn();
+      }
       const task = await tollgate.createAndWait('image', fox);
       const picture = new Image();
       picture.src = task.output[0].url;

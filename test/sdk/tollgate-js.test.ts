@@ -61,6 +61,17 @@ const allOf = async (events: AsyncIterable<TaskEvent>): Promise<TaskEvent[]> => 
   return seen;
 };
 
+/** The worker stands still until `goOn`, so that no task ends before. */
+async function whileWorkerStands<T>(work: (goOn: () => Promise<void>) => Promise<T>): Promise<T> {
+  const goOn = (): Promise<void> => gateway.kill('worker-1', 'SIGCONT');
+  await gateway.kill('worker-1', 'SIGSTOP');
+  try {
+    return await work(goOn);
+  } finally {
+    await goOn();
+  }
+}
+
 /** Tests of `packages/tollgate-js` against a running gateway. */
 describe('tollgate-js', () => {
   beforeAll(async () => {
@@ -79,8 +90,14 @@ describe('tollgate-js', () => {
 
     it('reads a task that takes longer than one answer is held again', async () => {
       const polls = watchPolls();
-      const slow = { ...fox, prompt: 'a slow fox [[latency=2500]]' };
-      const task = await clientWith(polls.fetch).createAndWait('image', slow, { waitSeconds: 1 });
+      const task = await whileWorkerStands(async (goOn) => {
+        const afterFirst: Fetch = async (input, init) => {
+          const answer = await polls.fetch(input, init);
+          await goOn();
+          return answer;
+        };
+        return clientWith(afterFirst).createAndWait('image', fox, { waitSeconds: 1 });
+      });
       expect(task.status).toBe('succeeded');
       expect(polls.requests()).toBeGreaterThan(1);
       expect(polls.early).toEqual([]);
@@ -206,14 +223,18 @@ describe('tollgate-js', () => {
 
   describe('events', () => {
     it('are the task now and its changes to the end, also over a connection that is lost', async () => {
-      const { task_id: id } = await client.create('image', { ...fox, prompt: 'a watched fox [[latency=1500]]' });
       const lastEventIds: (string | null)[] = [];
-      const cutting: Fetch = async (input, init) => {
-        const response = await fetch(input, init);
-        lastEventIds.push(new Headers(init?.headers).get('last-event-id'));
-        return lastEventIds.length === 1 ? cutAfterFirstEvent(response) : response;
-      };
-      const events = await allOf(clientWith(cutting).events(id));
+      const { id, events } = await whileWorkerStands(async (goOn) => {
+        const { task_id: id } = await client.create('image', { ...fox, prompt: 'a watched fox' });
+        const cutting: Fetch = async (input, init) => {
+          const response = await fetch(input, init);
+          lastEventIds.push(new Headers(init?.headers).get('last-event-id'));
+          if (lastEventIds.length === 1) return cutAfterFirstEvent(response);
+          await goOn();
+          return response;
+        };
+        return { id, events: await allOf(clientWith(cutting).events(id)) };
+      });
       expect(events.at(-1)).toMatchObject({ type: 'task.succeeded', task: { task_id: id, status: 'succeeded' } });
       // The first part of the stream may have more than one event.
       expect(lastEventIds).toHaveLength(2);
