@@ -51,8 +51,16 @@ const range = ['created_after', 'created_before', 'sort'] as const;
 const overviewSearch = texts('range');
 const taskSearch = texts('status', 'type', 'model', 'project', 'key', 'unknown', ...range);
 const requestSearch = texts(
-  ...(['type', 'outcome', 'reason', 'model', 'channel', 'project', 'key'] as const),
-  ...(['min_ms', 'min_credits', ...range] as const),
+  'type',
+  'outcome',
+  'reason',
+  'model',
+  'channel',
+  'project',
+  'key',
+  'min_ms',
+  'min_credits',
+  ...range,
 );
 const deliverySearch = texts('state', 'project', 'task', 'host', ...range);
 const auditSearch = texts('subject', 'by', 'action', ...range);

@@ -32,18 +32,16 @@ export const stopAutovacuum = (observer: Database): Promise<unknown> =>
   );
 
 const growing = [
-  ...[
-    'channel_history',
-    'ledger_entry',
-    'attempt',
-    'task',
-    'delivery',
-    'delivery_attempt',
-    'idempotency',
-    'rate_window',
-    'audit_entry',
-    'job_run',
-  ],
+  'channel_history',
+  'ledger_entry',
+  'attempt',
+  'task',
+  'delivery',
+  'delivery_attempt',
+  'idempotency',
+  'rate_window',
+  'audit_entry',
+  'job_run',
 ];
 
 /**

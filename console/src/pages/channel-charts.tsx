@@ -14,15 +14,7 @@ const failedOf = ({ transient, unknown }: HistoryPoint): number => transient + u
 /** Attempts, error rate and latency of a channel, with a table of the same numbers for those who do not see the charts. */
 export default function ChannelCharts({ history: { data, hours } }: { history: ChannelHistory }) {
   const format = hours > 24 ? dayAndClock : clock;
-  const rows = data.map((point) => ({
-    time: format.format(point.at * 1_000),
-    Succeeded: point.ok,
-    Refused: point.refused,
-    Failed: failedOf(point),
-    'Error rate': point.attempts === 0 ? null : failedOf(point) / point.attempts,
-    Median: point.p50_ms,
-    'Slowest 5%': point.p95_ms,
-  }));
+  const rows = data.map((point) => ({ time: format.format(point.at * 1_000), ...figuresOf(point) }));
   const shared = {
     h: 200,
     data: rows,
@@ -74,22 +66,27 @@ export default function ChannelCharts({ history: { data, hours } }: { history: C
         caption="Attempts, error rate and latency"
         first="Time"
         columns={['Succeeded', 'Refused', 'Failed', 'Error rate', 'Median', 'Slowest 5%']}
-        rows={rows.flatMap((row) =>
-          row['Error rate'] === null
-            ? []
-            : [
-                {
-                  name: row.time,
-                  values: [
-                    ...[row.Succeeded, row.Refused, row.Failed, percent(row['Error rate'])],
-                    ...[row.Median, row['Slowest 5%']].map((ms) => (ms === null ? '–' : milliseconds(ms))),
-                  ],
-                },
-              ],
-        )}
+        rows={rows.flatMap(toTableRow)}
       />
     </Stack>
   );
+}
+
+const figuresOf = (point: HistoryPoint) => ({
+  Succeeded: point.ok,
+  Refused: point.refused,
+  Failed: failedOf(point),
+  'Error rate': point.attempts === 0 ? null : failedOf(point) / point.attempts,
+  Median: point.p50_ms,
+  'Slowest 5%': point.p95_ms,
+});
+
+/** None for a time without attempts. */
+function toTableRow(row: { time: string } & ReturnType<typeof figuresOf>) {
+  if (row['Error rate'] === null) return [];
+  const latency = [row.Median, row['Slowest 5%']].map((ms) => (ms === null ? '–' : milliseconds(ms)));
+  const values = [row.Succeeded, row.Refused, row.Failed, percent(row['Error rate']), ...latency];
+  return [{ name: row.time, values }];
 }
 
 /** A chart with its title. Screen readers read the table instead. */

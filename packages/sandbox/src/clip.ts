@@ -69,11 +69,20 @@ function sequenceParameters(width: number, height: number, columns: number, rows
   const bottom = (rows * 16 - height) / 2;
   return unit(
     0x67,
-    ...[bits(8, 66), bits(8, 0xc0), bits(8, 51)],
+    bits(8, 66),
+    bits(8, 0xc0),
+    bits(8, 51),
     // seq_parameter_set_id; log2_max_frame_num - 4; output order is decoding order; max_num_ref_frames; no gaps
-    ...[ue(0), ue(4), ue(2), ue(1), '0'],
+    ue(0),
+    ue(4),
+    ue(2),
+    ue(1),
+    '0',
     // The size; frames only; direct 8x8
-    ...[ue(columns - 1), ue(rows - 1), '1', '1'],
+    ue(columns - 1),
+    ue(rows - 1),
+    '1',
+    '1',
     ...(right + bottom > 0 ? ['1', ue(0), ue(right), ue(0), ue(bottom)] : ['0']),
     '0', // no VUI
   );
@@ -144,8 +153,10 @@ function movieBox({ width, height, duration, sample, sizes, dataAt }: Movie): Bu
 function sampleEntry(width: number, height: number, sequence: Buffer): Buffer {
   const coding = box(
     'avcC',
-    ...[Buffer.of(1, 66, 0xc0, 51, 0xff, 0xe1, 0, sequence.length), sequence],
-    ...[Buffer.of(1, 0, pictureParameters.length), pictureParameters],
+    Buffer.of(1, 66, 0xc0, 51, 0xff, 0xe1, 0, sequence.length),
+    sequence,
+    Buffer.of(1, 0, pictureParameters.length),
+    pictureParameters,
   );
   const size = u32(0, 1, 0, 0, 0, 0, width * 0x10000 + height, 0x480000, 0x480000, 0);
   return box('avc1', size, Buffer.of(0, 1), Buffer.alloc(32), u32(0x18ffff), coding);

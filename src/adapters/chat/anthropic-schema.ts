@@ -26,7 +26,16 @@ export function toAnthropicSchema(schema: JsonObject): JsonObject {
 
 const plainKeys: ReadonlySet<string> = new Set(['type', 'title', 'enum', 'const', '$ref', 'required', 'default']);
 const formats: ReadonlySet<unknown> = new Set([
-  ...['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'],
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'uri',
+  'ipv4',
+  'ipv6',
+  'uuid',
 ]);
 
 function isTaken(key: string, value: JsonValue): boolean {

@@ -200,7 +200,10 @@ const Usage = z.object({
 
 /** The errors of a failed response that are OpenAI's policy. */
 const policyCodes: ReadonlySet<string> = new Set([
-  ...['invalid_prompt', 'bio_policy', 'misalignment_policy_violation', 'image_content_policy_violation'],
+  'invalid_prompt',
+  'bio_policy',
+  'misalignment_policy_violation',
+  'image_content_policy_violation',
 ]);
 
 /** The reply in the body of a response, or null if it cannot be used. */

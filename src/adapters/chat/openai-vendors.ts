@@ -51,8 +51,12 @@ export const openaiVendors: Readonly<Record<string, VendorRules>> = {
   qwen: {
     takes: [...usual, 'n', 'seed', 'top_k', 'strict', 'parallel_tool_calls'],
     further: [
-      ...['presence_penalty', 'repetition_penalty', 'reasoning_effort'],
-      ...['enable_thinking', 'thinking_budget', 'preserve_thinking'],
+      'presence_penalty',
+      'repetition_penalty',
+      'reasoning_effort',
+      'enable_thinking',
+      'thinking_budget',
+      'preserve_thinking',
     ],
     most: { temperature: 1.99 },
     formats: 'schema',
@@ -121,8 +125,15 @@ export const openaiVendors: Readonly<Record<string, VendorRules>> = {
   openrouter: {
     takes: [...usual, 'seed', 'top_k', 'user', 'name', 'strict', 'parallel_tool_calls'],
     further: [
-      ...[...penalties, 'repetition_penalty', 'min_p', 'top_a', 'logit_bias'],
-      ...['metadata', 'prompt_cache_key', 'reasoning_effort', 'reasoning'],
+      ...penalties,
+      'repetition_penalty',
+      'min_p',
+      'top_a',
+      'logit_bias',
+      'metadata',
+      'prompt_cache_key',
+      'reasoning_effort',
+      'reasoning',
     ],
     formats: 'schema',
     forcedTools: 'always',

@@ -6,8 +6,16 @@ import { problemOf, type Problem } from './problem.ts';
  * `in_flight`: our own running requests reach a limit. `no_output`: nothing was made. `failure`: the job failed.
  */
 export const meanings = [
-  ...(['content_policy', 'in_flight', 'account', 'rate_limit', 'overloaded', 'unknown_model', 'unknown_job'] as const),
-  ...(['invalid', 'no_output', 'failure'] as const),
+  'content_policy',
+  'in_flight',
+  'account',
+  'rate_limit',
+  'overloaded',
+  'unknown_model',
+  'unknown_job',
+  'invalid',
+  'no_output',
+  'failure',
 ];
 export type Meaning = (typeof meanings)[number];
 const names: ReadonlySet<string> = new Set(meanings);

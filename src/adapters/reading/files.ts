@@ -7,8 +7,22 @@ const depthMax = 6;
 
 /** The members that have the address of a file, the best first. A copy with a watermark is better than none. */
 const addressKeys = [
-  ...['url', 'uri', 'href', 'src', 'download_url', 'file_url', 'fileUri', 'file_uri', 'signed_url', 'public_url'],
-  ...['video_url', 'videoUrl', 'image_url', 'imageUrl', 'gcsUri', 'watermark_url'],
+  'url',
+  'uri',
+  'href',
+  'src',
+  'download_url',
+  'file_url',
+  'fileUri',
+  'file_uri',
+  'signed_url',
+  'public_url',
+  'video_url',
+  'videoUrl',
+  'image_url',
+  'imageUrl',
+  'gcsUri',
+  'watermark_url',
 ] as const;
 /** The members that have the bytes of a file in base64. */
 const bytesKeys = ['b64_json', 'base64', 'b64', 'bytesBase64Encoded', 'image_base64', 'video_base64', 'data'] as const;

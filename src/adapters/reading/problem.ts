@@ -9,12 +9,34 @@ export interface Problem {
 }
 
 const codeKeys = [
-  ...['code', 'type', 'status', 'error_code', 'error_type', 'status_code', 'err_code', 'reason', 'errorCode'],
-  ...['error_name', 'name', 'failureCode', 'http_code'],
+  'code',
+  'type',
+  'status',
+  'error_code',
+  'error_type',
+  'status_code',
+  'err_code',
+  'reason',
+  'errorCode',
+  'error_name',
+  'name',
+  'failureCode',
+  'http_code',
 ] as const;
 const proseKeys = [
-  ...['message', 'msg', 'detail', 'error', 'status_msg', 'error_message', 'error_msg', 'errorMessage', 'title'],
-  ...['description', 'failure', 'reason', 'err_msg'],
+  'message',
+  'msg',
+  'detail',
+  'error',
+  'status_msg',
+  'error_message',
+  'error_msg',
+  'errorMessage',
+  'title',
+  'description',
+  'failure',
+  'reason',
+  'err_msg',
 ] as const;
 /** Codes of answers that went well. */
 const goodCodes = /^(?:0+|200|20[0-9]|ok|success|succeeded|succeed|none|null)$/i;

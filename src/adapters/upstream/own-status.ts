@@ -5,8 +5,13 @@ export function ownStatus(json: unknown, words: readonly string[]): number | und
   const event = fieldsIn(json);
   const error = fieldsIn(event?.error);
   const named = [
-    ...[error?.code, error?.status, error?.status_code, error?.http_code],
-    ...[event?.status, event?.status_code, event?.code],
+    error?.code,
+    error?.status,
+    error?.status_code,
+    error?.http_code,
+    event?.status,
+    event?.status_code,
+    event?.code,
   ];
   return named.map(statusIn).find((status) => status !== undefined) ?? statusOfWords(words);
 }

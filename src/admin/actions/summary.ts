@@ -83,9 +83,21 @@ const totalsOf = (rows: readonly SummaryRow[]): Sums =>
   Object.fromEntries(sumNames.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)])) as Sums;
 
 const sumNames = [
-  ...(['requests', 'successes', 'failures', 'left', 'leftCharged', 'creditsCharged', 'costMicroUsd'] as const),
-  ...(['unknownCosts', 'marginMicroUsd', 'inputTokens', 'outputTokens', 'cachedInputTokens'] as const),
-  ...(['cacheWriteTokens', 'cacheWrite1hTokens', 'reasoningTokens'] as const),
+  'requests',
+  'successes',
+  'failures',
+  'left',
+  'leftCharged',
+  'creditsCharged',
+  'costMicroUsd',
+  'unknownCosts',
+  'marginMicroUsd',
+  'inputTokens',
+  'outputTokens',
+  'cachedInputTokens',
+  'cacheWriteTokens',
+  'cacheWrite1hTokens',
+  'reasoningTokens',
 ] satisfies (keyof Sums)[];
 
 const shown = (sums: Sums, money: CreditMoney) => ({

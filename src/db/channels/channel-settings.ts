@@ -154,8 +154,16 @@ export const insertChannel = (
       `insert into channel (id, name, adapter, base_url, credential, groups, priority, weight, list_check, credential_id)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict (name) do nothing returning id`,
       [
-        ...[channelId, record.name, record.adapter, record.baseUrl, record.credential, record.groups],
-        ...[record.priority, record.weight, record.listCheck ?? true, credentialId],
+        channelId,
+        record.name,
+        record.adapter,
+        record.baseUrl,
+        record.credential,
+        record.groups,
+        record.priority,
+        record.weight,
+        record.listCheck ?? true,
+        credentialId,
       ],
     );
     if (rows.length === 0) return false;

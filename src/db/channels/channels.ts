@@ -139,8 +139,14 @@ export const noteChannelFailure = (
   bounds: { failuresMax: number; trippedSeconds: number; trippedMaxSeconds: number },
 ): Promise<boolean> =>
   database.value('note_channel_failure', [
-    ...[channelId, modelId, reason, ageSeconds, trip],
-    ...[bounds.failuresMax, bounds.trippedSeconds, bounds.trippedMaxSeconds],
+    channelId,
+    modelId,
+    reason,
+    ageSeconds,
+    trip,
+    bounds.failuresMax,
+    bounds.trippedSeconds,
+    bounds.trippedMaxSeconds,
   ]);
 
 /** Ends failures, trips and alarms; true if there were any. */

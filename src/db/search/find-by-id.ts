@@ -2,8 +2,21 @@ import type { Statements } from '../database.ts';
 
 /** What an operator can search for. */
 export const foundTypes = [
-  ...['project', 'key', 'model', 'channel', 'plan', 'task', 'chat', 'delivery', 'file', 'ledger_entry'],
-  ...['job_run', 'admin_token', 'operator', 'silence', 'request'],
+  'project',
+  'key',
+  'model',
+  'channel',
+  'plan',
+  'task',
+  'chat',
+  'delivery',
+  'file',
+  'ledger_entry',
+  'job_run',
+  'admin_token',
+  'operator',
+  'silence',
+  'request',
 ] as const;
 export type FoundType = (typeof foundTypes)[number];
 

@@ -102,8 +102,15 @@ async function listUnknownTasks(
       OPERATOR_PAGE_BYTES_MAX,
     ),
     [
-      ...[projectId ?? null, status ?? null, page.limit + 1, type ?? null, modelId ?? null, keyId ?? null],
-      ...[createdFrom ?? null, createdBefore ?? null, page.after === null ? null : readTimePosition(page.after).id],
+      projectId ?? null,
+      status ?? null,
+      page.limit + 1,
+      type ?? null,
+      modelId ?? null,
+      keyId ?? null,
+      createdFrom ?? null,
+      createdBefore ?? null,
+      page.after === null ? null : readTimePosition(page.after).id,
     ],
   );
   return boundedPageOf(rows, page.limit, ({ position }) => position);

@@ -110,7 +110,12 @@ export const describeAccepted = (accepted: AcceptedParameter): string =>
 export const reservedKeys: ReadonlySet<string> = new Set([
   ...envelopeKeys,
   ...mediaInputKeys,
-  ...['prompt', 'negative_prompt', 'messages', 'stream', 'temperature', 'max_tokens'],
+  'prompt',
+  'negative_prompt',
+  'messages',
+  'stream',
+  'temperature',
+  'max_tokens',
 ]);
 
 function acceptedValues(

@@ -21,7 +21,13 @@ export function clipSize(entry: CatalogEntry, size: string): JsonObject {
  * similar: its smallest size, in an aspect ratio that differs by an eighth at most. The answer says which.
  */
 const usualSizes: ReadonlySet<string> = new Set([
-  ...['256x256', '512x512', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'],
+  '256x256',
+  '512x512',
+  '1024x1024',
+  '1536x1024',
+  '1024x1536',
+  '1792x1024',
+  '1024x1792',
 ]);
 
 interface Pixels {

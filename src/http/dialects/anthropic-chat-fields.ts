@@ -87,9 +87,16 @@ export type ToolReferenceBlock = z.infer<typeof ToolReference>;
 
 /** Calls and results of tools that the provider ran in an earlier answer. */
 const providerBlocks = [
-  ...['server_tool_use', 'web_search_tool_result', 'web_fetch_tool_result', 'code_execution_tool_result'],
-  ...['bash_code_execution_tool_result', 'text_editor_code_execution_tool_result', 'tool_search_tool_result'],
-  ...['mcp_tool_use', 'mcp_tool_result', 'container_upload'],
+  'server_tool_use',
+  'web_search_tool_result',
+  'web_fetch_tool_result',
+  'code_execution_tool_result',
+  'bash_code_execution_tool_result',
+  'text_editor_code_execution_tool_result',
+  'tool_search_tool_result',
+  'mcp_tool_use',
+  'mcp_tool_result',
+  'container_upload',
 ] as const;
 const ProviderBlock = z.object({ type: z.enum(providerBlocks) }).catchall(anyJson);
 export type ProviderBlock = z.infer<typeof ProviderBlock>;

@@ -231,7 +231,14 @@ function toSystem({ content }: SystemMessage, vendor: { vendor?: JsonObject }): 
 
 const isOfProvider = (block: UserBlock | AssistantBlock): block is ProviderBlock => !readBlocks.includes(block.type);
 const readBlocks: readonly string[] = [
-  ...['text', 'image', 'document', 'tool_use', 'tool_result', 'search_result', 'thinking', 'redacted_thinking'],
+  'text',
+  'image',
+  'document',
+  'tool_use',
+  'tool_result',
+  'search_result',
+  'thinking',
+  'redacted_thinking',
 ];
 
 /** The results of tools come before what else the user says. */

@@ -115,8 +115,15 @@ function answer(ctx: AppContext, refusal: GatewayError, mayDiscard: Discard): vo
 }
 
 const bodyHeaders = [
-  ...['content-type', 'content-length', 'content-encoding', 'content-disposition', 'content-range'],
-  ...['etag', 'accept-ranges', 'location', 'link'],
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'content-disposition',
+  'content-range',
+  'etag',
+  'accept-ranges',
+  'location',
+  'link',
 ];
 
 const hasUnreadBody = (request: IncomingMessage): boolean =>

@@ -8,9 +8,26 @@ import { countOne } from './count-one.ts';
 import { amountOf, clipped, columnNumber, secondsOf, columnText, textsOf, truthOf } from './source-values.ts';
 
 const columns = [
-  ...['token', 'key_name', 'key_alias', 'spend', 'expires', 'models', 'user_id', 'team_id', 'organization_id'],
-  ...['max_budget', 'budget_duration', 'budget_id', 'rpm_limit', 'tpm_limit', 'max_parallel_requests', 'blocked'],
-  ...['aliases', 'project_id', 'model_max_budget', 'budget_limits'],
+  'token',
+  'key_name',
+  'key_alias',
+  'spend',
+  'expires',
+  'models',
+  'user_id',
+  'team_id',
+  'organization_id',
+  'max_budget',
+  'budget_duration',
+  'budget_id',
+  'rpm_limit',
+  'tpm_limit',
+  'max_parallel_requests',
+  'blocked',
+  'aliases',
+  'project_id',
+  'model_max_budget',
+  'budget_limits',
 ];
 
 /** The keys of the sessions of LiteLLM's own console. */

@@ -8,8 +8,25 @@ import { jsonOf, columnNumber, objectOf, columnText, wordsOf } from './source-va
 
 const enabledChannel = 1;
 const columns = [
-  ...['id', 'type', 'key', 'status', 'name', 'weight', 'base_url', 'models', 'group', 'model_mapping', 'priority'],
-  ...['channel_info', 'config', 'system_prompt', 'param_override', 'header_override', 'setting', 'remark', 'tag'],
+  'id',
+  'type',
+  'key',
+  'status',
+  'name',
+  'weight',
+  'base_url',
+  'models',
+  'group',
+  'model_mapping',
+  'priority',
+  'channel_info',
+  'config',
+  'system_prompt',
+  'param_override',
+  'header_override',
+  'setting',
+  'remark',
+  'tag',
 ];
 
 /** Channels keep their order: the programs try the highest priority first, here the lowest number. A weight of 0 there means equal. */

@@ -13,8 +13,22 @@ const expiredToken = 3;
 const never = -1;
 
 const columns = [
-  ...['id', 'user_id', 'key', 'status', 'name', 'expired_time', 'remain_quota', 'unlimited_quota', 'used_quota'],
-  ...['models', 'subnet', 'model_limits_enabled', 'model_limits', 'allow_ips', 'group', 'deleted_at'],
+  'id',
+  'user_id',
+  'key',
+  'status',
+  'name',
+  'expired_time',
+  'remain_quota',
+  'unlimited_quota',
+  'used_quota',
+  'models',
+  'subnet',
+  'model_limits_enabled',
+  'model_limits',
+  'allow_ips',
+  'group',
+  'deleted_at',
 ];
 
 /** Tokens become keys. A token of a user who is not imported, or with a secret that cannot work here, is left out and named. */
