@@ -62,18 +62,16 @@ const sumNames = [
   ...['unknown_costs', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'cache_write_tokens'],
   ...['cache_write_1h_tokens', 'reasoning_tokens'],
 ];
-const sumList = sumNames.join(', ');
 const who = 'project_id, key_id, model_id, channel_id';
-const factList = `${who}, ${sumList}`;
+const factList = `${who}, ${sumNames.join(', ')}`;
 /** Sums of float8 take a fraction of the time of sums of bigint, and are exact as far as the numbers of JSON are. */
 const sums = sumNames.map((name) => `sum(${name}::float8) as ${name}`).join(', ');
 const isAnything = sumNames.map((name) => `${name} <> 0`).join(' or ');
 /** Texts, empty where there is none, because they are joined. */
 const dimensions = 'model_id, project_id, key_id, channel_id, type';
-const largeDimensions = dimensions.replaceAll(
-  /\w+/g,
-  (name) => `case when is_large then ${name} else '' end as ${name}`,
-);
+const onlyIf = (condition: string, column: string): string =>
+  `case when ${condition} then ${column} else '' end as ${column.replace('facts.', '')}`;
+const largeDimensions = dimensions.replaceAll(/\w+/g, (name) => onlyIf('is_large', name));
 
 /**
  * Adds up what requests came to in a range of time, and all of them together as the first row. Days (UTC) whose summaries are frozen are read
@@ -88,11 +86,11 @@ export async function sumSpend(
 ): Promise<(Spend & { isTotal: boolean })[]> {
   const ofOwner = (table: string): string =>
     `${projectId === undefined ? '' : `and ${table}.project_id = $6`} ${keyId === undefined ? '' : `and ${table}.key_id = $7`}`;
-  const rows = await database.transaction('begin read only', async (query) => {
-    // With less, PostgreSQL sorts what it adds up on the disk, which takes three times as long.
-    await query('sum-spend-memory', `select set_config('work_mem', '32MB', true)`);
-    return query<SummedRow>(
-      `sum-spend${top === undefined ? '' : '-top'}${projectId === undefined ? '' : '-of-project'}${keyId === undefined ? '' : '-of-key'}`,
+  const isOfZone = timeZone !== 'UTC' && groups.includes('day');
+  const { rows, names } = await database.transaction('begin read only', async (query) => {
+    await query('sum-spend-settings', `select ${settings}`);
+    const rows = await query<SummedRow>(
+      `sum-spend${isOfZone ? '-of-zone' : ''}${top === undefined ? '' : '-top'}${projectId === undefined ? '' : '-of-project'}${keyId === undefined ? '' : '-of-key'}`,
       `with typed_values as (select $6::text, $7::text, $8::int, $9::text), ${periods},
        found as (
          select begun, closed_into, is_moved, ${factList} from mark cross join lateral spend_facts(mark.entry_id, ${maxBigint}) fresh
@@ -106,40 +104,41 @@ export async function sumSpend(
          select begun, closed_into, is_moved, ${factList} from asked cross join lateral (
            select ${factList} from usage_slot u where u.slot = asked.slot ${ofOwner('u')} offset 0) u
          where asked.is_summed
-       ), facts as (
-         select begun, ${factList} from found
-         union all
-         select closed_into, ${who}, ${sumNames.map((name) => `-${name}`).join(', ')} from found where is_moved
+       ), ${isOfZone ? movedFacts : `facts as (select begun, ${factList} from found`}
          union all
          select begun, ${factList} from closed cross join lateral (
            select ${factList} from daily_summary d where d.day = closed.day ${ofOwner('d')} offset 0) d
        ), ${grouped}, ${top === undefined ? `summed as (select false as is_rest, grouped.* from grouped where ${isAnything})` : summedLargest},
        shown as (select * from summed limit $5)
-       select ${unixSeconds('begun')} as begun_at, nullif(model_id, '') as model,
-         nullif(project_id, '') as project_id, project_name, nullif(key_id, '') as key_id, key_name, nullif(channel_id, '') as channel_id, channel,
-         nullif(type, '') as type, is_rest, successes + failures as requests, successes as succeeded,
-         failures - greatest(refusals, 0) as failed,
+       -- What is sorted by stands first, because PostgreSQL finds a column behind texts by walking through these.
+       select ${unixSeconds('begun')} as begun_at, is_rest, credits_charged as credits, cost_micro_usd, successes + failures as requests,
+         successes as succeeded, failures - greatest(refusals, 0) as failed,
          -- Days that an earlier release closed have none, and half hours that are moved from them do.
-         greatest(refusals, 0) as refused, left_charged + left_refunded as "left", left_charged, credits_charged as credits, cost_micro_usd, unknown_costs, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens,
-         cache_write_1h_tokens, reasoning_tokens
-       from shown ${nameOf('project', 'project_name')} ${nameOf('api_key', 'key_name')} ${nameOf('channel', 'channel')}
-       order by begun desc, is_rest, credits_charged desc, cost_micro_usd desc`,
+         greatest(refusals, 0) as refused, left_charged + left_refunded as "left", left_charged, unknown_costs, input_tokens, output_tokens,
+         cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens, nullif(model_id, '') as model,
+         nullif(project_id, '') as project_id, nullif(key_id, '') as key_id, nullif(channel_id, '') as channel_id, nullif(type, '') as type
+       from shown order by begun_at desc, is_rest, credits desc, cost_micro_usd desc`,
       [from, to, timeZone, groups, rowsMax + 1, projectId ?? null, keyId ?? null, top ?? null, measure],
     );
+    const ids = (['projectId', 'keyId', 'channelId'] as const).map((of) => [...new Set(rows.map((row) => row[of]))]);
+    return { rows, names: await query<{ id: string; name: string }>('names-of-spend', namesByIds, ids) };
   });
+  const nameById = new Map(names.map(({ id, name }) => [id, name]));
+  const nameOf = (id: string | null): string | null => nameById.get(id ?? '') ?? null;
   const begunOf = (group: SpendGroup, at: number | null, form: string): string | null =>
     at === null || !groups.includes(group) ? null : new Date(at * 1_000).toISOString().slice(0, form.length);
   const counts = countNames.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)]);
   const total = Object.fromEntries(counts) as Record<(typeof countNames)[number], number>;
   const shown = rows.map(({ begunAt, ...row }) => {
     const [day, hour] = [begunOf('day', begunAt, 'YYYY-MM-DD'), begunOf('hour', begunAt, 'YYYY-MM-DDTHH:00')];
-    return { ...row, isTotal: false, day, hour };
+    const named = { projectName: nameOf(row.projectId), keyName: nameOf(row.keyId), channel: nameOf(row.channelId) };
+    return { ...row, ...named, isTotal: false, day, hour };
   });
   return [{ ...noGroup, ...noChannel, ...total, isRest: false, isTotal: true }, ...shown];
 }
 
 /** The beginning of a day or hour is that of the zone's clock, as if it were UTC. */
-type SummedRow = Omit<Spend, 'day' | 'hour'> & { begunAt: number | null };
+type SummedRow = Omit<Spend, 'day' | 'hour' | 'projectName' | 'keyName' | 'channel'> & { begunAt: number | null };
 
 const countNames = [
   ...(['requests', 'succeeded', 'failed', 'refused', 'left', 'leftCharged', 'credits', 'costMicroUsd'] as const),
@@ -149,12 +148,12 @@ const countNames = [
 const noGroup = { day: null, hour: null, model: null, projectId: null, projectName: null, keyId: null, keyName: null };
 const noChannel = { channelId: null, channel: null, type: null };
 
-/** The name of a project, key or channel: one walk through the index for all rows, which takes a third of the time of a walk for each. */
-const nameOf = (table: 'project' | 'api_key' | 'channel', column: string): string => {
-  const id = table === 'api_key' ? 'key_id' : `${table}_id`;
-  return `left join (
-    select id as ${id}, name as ${column} from ${table} where id = any (array(select distinct ${id} from shown))) ${table} using (${id})`;
-};
+/** With less memory, what is added up is sorted on the disk, in three times the time. A plan for any groups computes all of them for each row. */
+const settings = `set_config('work_mem', '32MB', true), set_config('plan_cache_mode', 'force_custom_plan', true)`;
+
+/** The names of projects, keys and channels. To join them to all rows takes three times as long. */
+const namesByIds = `select id, name from project where id = any ($1::text[])
+  union all select id, name from api_key where id = any ($2::text[]) union all select id, name from channel where id = any ($3::text[])`;
 
 const by = (group: SpendGroup): string => `'${group}' = any ($4::text[])`;
 
@@ -184,19 +183,26 @@ const periods = `mark as materialized (
             date_bin('30 minutes', to_timestamp($1), 'epoch'), least(to_timestamp($2), clock_timestamp()) - interval '1 microsecond',
             interval '30 minutes') slot
           left join closed on closed.first_at = date_bin('1 day', slot, 'epoch')
-          where closed.day is null or ($3 <> 'UTC' and ${by('day')}) offset 0) slots offset 0) halves) each_half
+          where closed.day is null or ($3 <> 'UTC' and ${by('day')}) offset 0) slots offset 0) begun_slots) each_half
     where not is_closed or is_moved
   )`;
 
+const groupedOwners = `${onlyIf(by('project'), 'project_id')}, ${onlyIf(by('key'), 'key_id')}, ${onlyIf(by('channel'), 'channel_id')}`;
+
+/** Half hours are added up before those that are moved are taken from the day that has them. */
+const movedFacts = `halves as materialized (
+    select begun, closed_into, is_moved, ${onlyIf(`${by('model')} or ${by('type')}`, 'model_id')}, ${groupedOwners}, ${sums}
+    from found group by 1, 2, 3, 4, 5, 6, 7
+  ), facts as (
+    select begun, ${factList} from halves
+    union all
+    select closed_into, ${who}, ${sumNames.map((name) => `-${name}`).join(', ')} from halves where is_moved`;
+
 const grouped = `typed as materialized (
     select id as model_id, coalesce(entry ->> 'type', '') as type from model where ${by('type')}
-  ), asked_by as materialized (
-    select ${by('model')} as model, ${by('project')} as project, ${by('key')} as key, ${by('channel')} as channel
   ), grouped as (
-    select begun, case when asked_by.model then facts.model_id else '' end as model_id,
-      case when asked_by.project then project_id else '' end as project_id, case when asked_by.key then key_id else '' end as key_id,
-      case when asked_by.channel then channel_id else '' end as channel_id, coalesce(typed.type, '') as type, ${sums}
-    from asked_by cross join facts left join typed on typed.model_id = facts.model_id group by 1, 2, 3, 4, 5, 6
+    select begun, ${onlyIf(by('model'), 'facts.model_id')}, ${groupedOwners}, coalesce(typed.type, '') as type, ${sums}
+    from facts left join typed on typed.model_id = facts.model_id group by 1, 2, 3, 4, 5, 6
   )`;
 
 const measured = `case $9::text when 'cost' then cost_micro_usd when 'requests' then successes + failures when 'failed' then failures - refusals - left_refunded

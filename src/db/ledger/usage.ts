@@ -32,6 +32,10 @@ export interface Usage {
   reasoningTokens: number;
 }
 
+const tokens =
+  'input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens';
+const sums = `succeeded, failed, credits, ${tokens}`.replaceAll(/\w+/g, 'coalesce(sum($&), 0)::bigint as $&');
+
 /**
  * Adds up what a project's requests came to in a range of time, and all of them together as the first row. Whole days (UTC) that are over are
  * read from their summaries once these were built, other whole half hours from usage_half_hour with the entries since, and the rest from the
@@ -80,34 +84,24 @@ export function sumUsage(
        where e.project_id = $1 ${ofKey('e')}
      ), facts as (
        select ${by('day', `to_char(e.created_at at time zone $4, 'YYYY-MM-DD')`)} as day, e.model_id, e.key_id,
-         (e.kind = 'settle')::int as succeeded, (e.kind = 'refund')::int as failed, -e.credits as credits, e.input_tokens, e.output_tokens,
-         e.cached_input_tokens, e.cache_write_tokens, e.cache_write_1h_tokens, e.reasoning_tokens
+         (e.kind = 'settle')::int as succeeded, (e.kind = 'refund')::int as failed, -e.credits as credits, ${tokens}
        from entry e where e.kind in ('settle', 'refund', 'adjust')
        union all
-       select ${by('day', `to_char(h.slot at time zone $4, 'YYYY-MM-DD')`)}, nullif(h.model_id, ''), nullif(h.key_id, ''), h.successes, h.failures,
-         h.credits_charged, h.input_tokens, h.output_tokens, h.cached_input_tokens, h.cache_write_tokens, h.cache_write_1h_tokens, h.reasoning_tokens
+       select ${by('day', `to_char(h.slot at time zone $4, 'YYYY-MM-DD')`)}, nullif(h.model_id, ''), nullif(h.key_id, ''), h.successes, h.failures, h.credits_charged, ${tokens}
        from asked cross join lateral (
          select * from usage_half_hour h where h.slot = asked.slot and h.project_id = $1 ${ofKey('h')} offset 0) h
        where asked.is_summed
        union all
-       select ${by('day', `to_char(d.day, 'YYYY-MM-DD')`)}, nullif(d.model_id, ''), nullif(d.key_id, ''), d.successes, d.failures,
-         d.credits_charged, d.input_tokens, d.output_tokens, d.cached_input_tokens, d.cache_write_tokens, d.cache_write_1h_tokens, d.reasoning_tokens
+       select ${by('day', `to_char(d.day, 'YYYY-MM-DD')`)}, nullif(d.model_id, ''), nullif(d.key_id, ''), d.successes, d.failures, d.credits_charged, ${tokens}
        from closed cross join lateral (
          select * from daily_summary d where d.day = closed.day and d.project_id = $1 ${ofKey('d')} offset 0) d
        -- Others have nothing but the cost of attempts.
        where d.successes > 0 or d.failures > 0 or d.credits_charged <> 0
      ), grouped as (
-       select day, ${by('model', 'model_id')} as model, ${by('key', 'key_id')} as key_id, succeeded, failed, credits, input_tokens,
-         output_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens from facts
+       select day, ${by('model', 'model_id')} as model, ${by('key', 'key_id')} as key_id, succeeded, failed, credits, ${tokens} from facts
      ), summed as (
        select grouping(day, model, key_id) > 0 as is_total, day, model, key_id,
-         coalesce(sum(succeeded + failed), 0)::bigint as requests, coalesce(sum(succeeded), 0)::bigint as succeeded,
-         coalesce(sum(failed), 0)::bigint as failed, coalesce(sum(credits), 0)::bigint as credits,
-         coalesce(sum(input_tokens), 0)::bigint as input_tokens, coalesce(sum(output_tokens), 0)::bigint as output_tokens,
-         coalesce(sum(cached_input_tokens), 0)::bigint as cached_input_tokens,
-         coalesce(sum(cache_write_tokens), 0)::bigint as cache_write_tokens,
-         coalesce(sum(cache_write_1h_tokens), 0)::bigint as cache_write_1h_tokens,
-         coalesce(sum(reasoning_tokens), 0)::bigint as reasoning_tokens
+         coalesce(sum(succeeded + failed), 0)::bigint as requests, ${sums}
        from grouped group by grouping sets ((day, model, key_id), ())
      )
      select * from summed order by is_total desc, day desc, model, key_id limit $5`,

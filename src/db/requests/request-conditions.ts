@@ -62,8 +62,8 @@ export function endedText(
   return { scan: `select * from ledger_entry e where ${conditions.join(' and ')} order by ${order}`, match };
 }
 
-/** Conditions for rows of `ledger_entry e`, beside that of their project and their key. */
-export function matchesEnded(filter: RequestFilter, bind: Bind): string[] {
+/** Conditions for rows of `ledger_entry e`, beside that of their project and their key, for those of a page or for all of a range. */
+export function matchesEnded(filter: RequestFilter, bind: Bind, isOfRange = false): string[] {
   const { modelId, channel, outcome, reason, type, minMs, minCredits } = filter;
   return [
     isEndOfRequest,
@@ -74,7 +74,7 @@ export function matchesEnded(filter: RequestFilter, bind: Bind): string[] {
     ...(reason === undefined ? [] : [`e.reason = ${bind(reason)}`]),
     ...(minMs === undefined ? [] : [tookAtLeast('e.created_at - e.began_at', bind(minMs))]),
     ...(minCredits === undefined ? [] : [`-e.credits >= ${bind(minCredits)}`]),
-    ...(channel === undefined ? [] : [wasCalled(bind(channel))]),
+    ...(channel === undefined ? [] : [wasCalled(bind(channel), isOfRange)]),
   ];
 }
 
@@ -139,7 +139,9 @@ export function idRange({ createdFrom, createdBefore }: RequestFilter, { id }: T
 }
 
 /** The channel of a call that succeeded at first is in the entry, which also has its cost then. Those of all other calls are in `attempt`. */
-const wasCalled = (channelId: string): string =>
-  // A scalar subquery is never turned into a hash of the whole table.
-  `(e.channel_id = ${channelId} or (e.cost_micro_usd is null and
-     (select true from attempt a where a.request_id = e.request_id and a.channel_id = ${channelId} limit 1)))`;
+const wasCalled = (channelId: string, isOfRange: boolean): string => {
+  const call = `from attempt a where a.request_id = e.request_id and a.channel_id = ${channelId}`;
+  // Where it is cheaper, `exists` becomes a hash of the whole table, and a scalar subquery never does.
+  const isCall = isOfRange ? `exists (select ${call})` : `(select true ${call} limit 1)`;
+  return `(e.channel_id = ${channelId} or (e.cost_micro_usd is null and ${isCall}))`;
+};

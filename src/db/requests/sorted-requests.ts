@@ -38,16 +38,14 @@ async function sortedRequests(
   const channel = filter.channel === undefined ? undefined : await findChannelId(database, filter.channel);
   if (channel === null) return { items: [], next: null };
   const asked = { ...filter, channel };
-  const { limit } = request;
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
-  const { projectId, keyId } = asked;
   const range = idRange(asked, newestPosition, bind).join(' and ');
   const ended = [
     range,
-    ...(projectId === undefined ? [] : [`e.project_id = ${bind(projectId)}`]),
-    ...(keyId === undefined ? [] : [`e.key_id = ${bind(keyId)}`]),
-    ...matchesEnded(asked, bind),
+    ...(asked.projectId === undefined ? [] : [`e.project_id = ${bind(asked.projectId)}`]),
+    ...(asked.keyId === undefined ? [] : [`e.key_id = ${bind(asked.keyId)}`]),
+    ...matchesEnded(asked, bind, true),
   ].join(' and ');
   const running = mayRun(asked) ? matchesRunning(asked, bind).join(' and ') : 'false';
   const { value, isBehind, order, position, rowsMax } = sortedBy(requestSortColumns, request, bind);
@@ -60,7 +58,7 @@ async function sortedRequests(
           from (select ${endedChat} from ledger_entry e where ${ended} limit ${rowsMax}) chat ${withNames}
           union all
           select ${value}, chat.request_id from (select ${runningChat} from hold h where ${running}) chat ${withNames}) scanned
-        where ${isBehind('value', 'id')} order by ${order('value', 'id')} limit ${bind(limit + 1)}::int)
+        where ${isBehind('value', 'id')} order by ${order('value', 'id')} limit ${bind(request.limit + 1)}::int)
       select ${requestColumns}, ${position('page.value', 'page.id')} as position,
         ${rowsMaxIfCut(`from ledger_entry e where ${ended}`, rowsMax, `(select max(e.id) - min(e.id) from ledger_entry e where ${range}) >= ${rowsMax}`)}
       from page cross join lateral (
@@ -72,7 +70,7 @@ async function sortedRequests(
       order by ${order('page.value', 'page.id')}`),
     values,
   );
-  return sortedPageOf(rows, limit);
+  return sortedPageOf(rows, request.limit);
 }
 
 /** PostgreSQL leaves out the joins that no column needs. */

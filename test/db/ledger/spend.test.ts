@@ -138,6 +138,8 @@ async function expectExact(): Promise<void> {
     [['day'], 'Asia/Kathmandu'],
     [['day', 'model'], 'America/Los_Angeles'],
     [['day', 'project'], 'Pacific/Kiritimati'],
+    [['day', 'type'], 'Asia/Kolkata'],
+    [['day', 'key', 'type'], 'Europe/Berlin'],
     [['key'], 'Europe/Berlin'],
   ];
   for (const [groups, timeZone] of asked) {
@@ -152,9 +154,9 @@ async function expectExact(): Promise<void> {
   }
 }
 
+const closing = { creditValueMicroUsd: 1, lagSeconds: 0, freezeAfterDays: 2 };
 const closeDays = async (): Promise<void> => {
-  for (const day of await listOpenDays(db))
-    await rebuildDay(db, { day, creditValueMicroUsd: 1, lagSeconds: 0, freezeAfterDays: 2 });
+  for (const day of await listOpenDays(db)) await rebuildDay(db, { ...closing, day });
 };
 
 describe('the usage of all projects', () => {
@@ -241,6 +243,54 @@ describe('the usage of all projects', () => {
     expect(largest).toMatchObject({ channelId: 'chn_1', channel: 'first', isRest: false });
     expect(rest).toMatchObject({ channelId: null, isRest: true });
     expect(added(rows)).toEqual(added(total ? [total] : []));
+  });
+});
+
+describe('the usage of days on which clocks change', () => {
+  it('is that of every entry in each zone, of closed days and of days without a request', async () => {
+    const former = await createTestDatabase();
+    const old = await former.open();
+    const { projectId, keyId } = await openBook(old);
+    // Days around the changes of the clocks, each with one request in each quarter of an hour, except for one day.
+    const changes = ['2024-03-31', '2024-04-07', '2024-04-26', '2024-09-08', '2024-10-27', '2024-11-01'];
+    await run(
+      old,
+      `insert into ledger_entry (project_id, key_id, model_id, request_id, kind, credits, balance_after, held, began_at, created_at)
+       select $1, $2, 'model-' || n % 3, 'req_' || change || n, 'settle', -n, 0, n, at, at
+       from unnest($3::text[]) change, generate_series(1, 384) n, lateral (select (change || ' UTC')::timestamptz + (n - 193) * interval '15 minutes' as at) times
+       where n not between 289 and 384 or change <> '2024-10-27' order by at`,
+      [projectId, keyId, changes],
+    );
+    for (const change of changes) {
+      const [from, to] = [-2, 2].map((n) => Date.parse(change) / 1_000 + n * daySeconds) as [number, number];
+      for (let at = from; at < to; at += daySeconds)
+        await rebuildDay(old, { ...closing, day: new Date(at * 1_000).toISOString().slice(0, 10) });
+      for (const timeZone of [
+        'Europe/Berlin',
+        'Australia/Lord_Howe',
+        'Africa/Cairo',
+        'America/Santiago',
+        'Asia/Kathmandu',
+      ]) {
+        const asked = range({ from, to, timeZone, groups: ['day', 'model'] });
+        const [, ...rows] = await sumSpend(old, asked, 10_000);
+        const shown = rows.map((row): [string, number] => [`${row.day} ${row.model}`, row.credits]);
+        const entries = await rowsOf<{ name: string; credits: number }>(
+          old,
+          `select to_char(created_at at time zone $3, 'YYYY-MM-DD') || ' ' || model_id as name, sum(-credits)::bigint as credits
+           from ledger_entry where created_at >= to_timestamp($1) and created_at < to_timestamp($2) group by 1`,
+          [from, to, timeZone],
+        );
+        const expected = entries.map(({ name, credits }): [string, number] => [name, credits]);
+        expect({ change, timeZone, ...Object.fromEntries(shown) }).toEqual({
+          change,
+          timeZone,
+          ...Object.fromEntries(expected),
+        });
+      }
+    }
+    expect(await rowsOf(old, 'select from summary_day where frozen_at is not null')).toHaveLength(4 * changes.length);
+    await former.drop();
   });
 });
 
